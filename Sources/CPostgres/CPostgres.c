@@ -28,6 +28,7 @@ typedef void (*notice_processor)(void *context, const char *message);
   each(int, PQtransactionStatus, (const struct pg_conn *))                                                     \
   each(int, PQsocket, (const struct pg_conn *))                                                                \
   each(int, PQserverVersion, (const struct pg_conn *))                                                         \
+  each(int, PQbackendPID, (const struct pg_conn *))                                                            \
   each(char *, PQerrorMessage, (const struct pg_conn *))                                                       \
   each(int, PQsetnonblocking, (struct pg_conn *, int))                                                         \
   each(notice_processor, PQsetNoticeProcessor, (struct pg_conn *, notice_processor, void *))                   \
@@ -139,6 +140,10 @@ int reel_postgres_socket(const struct reel_postgres *library, const struct pg_co
 
 int reel_postgres_server_version(const struct reel_postgres *library, const struct pg_conn *connection) {
   return library->PQserverVersion(connection);
+}
+
+int reel_postgres_server_process(const struct reel_postgres *library, const struct pg_conn *connection) {
+  return library->PQbackendPID(connection);
 }
 
 const char *reel_postgres_error(const struct reel_postgres *library, const struct pg_conn *connection) {

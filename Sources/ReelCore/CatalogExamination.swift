@@ -22,15 +22,10 @@ public protocol CatalogRepair: Sendable {
   /// Strikes out dead owners, and takes from them what they held.
   func releaseWhatTheDeadHold() async throws(CatalogError)
 
-  /// Takes an unfinished intent over; nil when it is published, given up, or held by somebody alive.
-  func takeOver(_ id: PostID) async throws(CatalogError) -> Intent?
-
-  /// Whether an intent that was taken over is still ours; it is for the length of a lease from now on then. False when
-  /// this process was stopped for so long that somebody else has gone on with it.
-  func holds(_ intent: Intent) async throws(CatalogError) -> Bool
-
-  /// Gives an intent that was taken over up for good. Its row goes on naming the object.
-  func giveUp(_ intent: Intent) async throws(CatalogError)
+  /// Gives an unfinished intent up for good, in one transaction, unless somebody alive holds it: from then on nobody
+  /// publishes under its name, whatever they were about to do. Its row goes on naming the object. False when it is
+  /// published, or somebody alive is at it; true when it was given up before.
+  func giveUp(_ id: PostID) async throws(CatalogError) -> Bool
 
   /// Gives a poster up for good: no post shows it from now on. False when one does, or may yet.
   func giveUpPoster(_ key: ObjectKey, in destination: Destination) async throws(CatalogError) -> Bool
@@ -158,9 +153,22 @@ package protocol ReadableStore: Uploader {
 /// A store that can put an object in the place of a damaged one in a single step.
 package protocol DamagedObjectReplacing: Uploader {
   /// Puts `source` in the place of the object under `key`, if that is proved to be something else: by its length, or by
-  /// the digest of its bytes as they are read now. Whoever dies meanwhile leaves the one or the other.
+  /// the digest of its bytes as they are read now. Whoever dies meanwhile leaves the one or the other, and whoever comes late
+  /// stores the right bytes once more.
   ///
   /// Gives false, and changes nothing, when the object is what `source` is.
   /// - Throws: as `upload`; `conflict` when there is no object, or something that can't be read.
   func replaceDamaged(_ key: ObjectKey, with source: UploadSource) async throws(UploadError) -> Bool
+}
+
+extension DamagedObjectReplacing {
+  /// Whether the object under `key` is proved to be something else than `source`.
+  /// - Throws: `conflict` when there is none.
+  package func isDamaged(_ key: ObjectKey, _ source: UploadSource) async throws(UploadError) -> Bool {
+    guard let found = try await find(key) else {
+      throw UploadError(.conflict, "\(key) is not in the store \(destination) any more: try again")
+    }
+    if found.size != source.size { return true }
+    return try await readBack(key) != source.digest
+  }
 }

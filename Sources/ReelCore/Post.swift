@@ -94,13 +94,13 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     videoFileExtension = draft.media.container.fileExtension
     videoHeight = draft.media.video?.height
     videoWidth = draft.media.video?.width
-    authorID = draft.metadata.authorID
-    authorName = draft.metadata.authorName
-    caption = draft.metadata.caption
-    music = draft.metadata.music
+    authorID = draft.metadata.authorID?.said
+    authorName = draft.metadata.authorName?.said
+    caption = draft.metadata.caption?.said
+    music = draft.metadata.music?.said
     likeCount = draft.likeCount
     shareCount = draft.shareCount
-    commentID = draft.commentID
+    commentID = draft.commentID.said
     duration = draft.media.duration
     contentType = draft.media.container.contentType
     digest = intent.publication.digest
@@ -108,8 +108,8 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     self.createdAt = createdAt
     self.pageNumber = pageNumber
     probe = draft.provenance
-    videoCodec = draft.media.video?.codec
-    sourceName = draft.sourceName
+    videoCodec = draft.media.video?.codec?.said
+    sourceName = draft.sourceName?.said
     mended = draft.mended
     show(draft.poster)
   }
@@ -155,7 +155,8 @@ public struct PostPoster: Hashable, Sendable, Codable {
   }
 }
 
-/// What people say about a video. Nil is "nothing said"; an empty string never stands for it.
+/// What people say about a video. Nil is "nothing said"; an empty string never stands for it. U+0000 says nothing, and
+/// databases take no text with it: it is left out.
 public struct PostMetadata: Hashable, Sendable, Codable {
   /// The author's id in the app.
   public var authorID: String?
@@ -170,10 +171,10 @@ public struct PostMetadata: Hashable, Sendable, Codable {
   public init(
     authorID: String? = nil, authorName: String? = nil, caption: String? = nil, music: String? = nil
   ) {
-    self.authorID = authorID
-    self.authorName = authorName
-    self.caption = caption
-    self.music = music
+    self.authorID = authorID?.said
+    self.authorName = authorName?.said
+    self.caption = caption?.said
+    self.music = music?.said
   }
 
   /// This metadata, and `other`'s where this says nothing.
@@ -181,6 +182,15 @@ public struct PostMetadata: Hashable, Sendable, Codable {
     PostMetadata(
       authorID: authorID ?? other.authorID, authorName: authorName ?? other.authorName,
       caption: caption ?? other.caption, music: music ?? other.music)
+  }
+}
+
+extension String {
+  /// What it says: without U+0000; nil where nothing is left of it then.
+  package var said: String? {
+    guard utf8.contains(0) else { return isEmpty ? nil : self }
+    let words = String(decoding: utf8.filter { $0 != 0 }, as: UTF8.self)
+    return words.isEmpty ? nil : words
   }
 }
 

@@ -18,6 +18,11 @@ public protocol PostCatalog: Sendable {
   /// up, knows what may be in the store.
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError)
 
+  /// Gives an intent up for good, as ``release(_:because:)`` with `keyUnusable` does, and tells whether that is so: then
+  /// nobody publishes under its name any more, and what stands there may be removed. False when another attempt has the
+  /// intent, or had it and published it.
+  func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool
+
   // MARK: Batches
 
   /// What is known of the bytes of several files, in their order: one look. Blocks.
@@ -83,6 +88,14 @@ public protocol PostCatalog: Sendable {
 
   /// Waits until everything that was not awaited is durable, and gives up what this process holds.
   func close() async throws(CatalogError)
+}
+
+extension PostCatalog {
+  /// Gives it up, and says that it may be another's: whoever asks removes nothing then.
+  public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
+    try await release(intent, because: .keyUnusable)
+    return false
+  }
 }
 
 /// What must be unique: at most one post for each.

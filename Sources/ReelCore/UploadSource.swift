@@ -10,6 +10,10 @@ public struct UploadSource: Sendable {
   public let bytes: any ByteSource
   /// An object that holds just these bytes, which its store may copy; what it copies has to be proved.
   package var origin: ObjectOrigin?
+  /// Whether a catalog names the object: then another machine that takes this one for dead may find it under its key, and
+  /// publish it. So an upload that has created something that must not count leaves it, and says so
+  /// (``UploadError/standing``).
+  package var isIntended = false
 
   /// A source. `digest` and `size` are of all of `bytes`, and the uploader holds what it reads to them.
   public init(size: Int64, digest: ContentDigest, contentType: String, bytes: any ByteSource) {
@@ -17,6 +21,15 @@ public struct UploadSource: Sendable {
     self.digest = digest
     self.contentType = contentType
     self.bytes = bytes
+  }
+}
+
+extension UploadSource {
+  /// The same, of an object that a catalog names.
+  package var intended: UploadSource {
+    var source = self
+    source.isIntended = true
+    return source
   }
 }
 

@@ -1,7 +1,8 @@
 /// Puts objects into a store.
 ///
 /// Every implementation keeps the promises that `ReelStorageTesting` checks:
-/// - on return the whole object is visible under the key; on throw none of it is;
+/// - on return the whole object is visible under the key; on throw none of it is, unless the error names what stands
+///   there (``UploadError/standing``);
 /// - an object that exists is never overwritten: `alreadyExists`;
 /// - a source that changes, shrinks, grows or fails midway leaves nothing behind;
 /// - cancelling the task ends the upload with `cancelled` and leaves nothing visible.
@@ -194,7 +195,7 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// What it is, for programs.
   public let code: Code
   /// What went wrong, with which store, and what to do; one sentence for people.
-  public let text: ErrorMessage
+  public private(set) var text: ErrorMessage
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
   /// How long the store asked us to wait, in seconds.
@@ -202,6 +203,11 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// Seconds without any sign of life from the store (no byte taken, no answer) before it was given up; nil when that is
   /// not why. For whoever tries again; it is not encoded.
   public private(set) var silence: Double?
+  /// A name under which the upload has left something that must not count: it differs from what was sent, or may not
+  /// survive a power cut. Whoever holds the name gives it up first, durably, and removes the object only then: until then
+  /// another machine, which thinks this one dead, may publish what it finds there. Nil where nothing stands; it is not
+  /// encoded.
+  public internal(set) var standing: ObjectKey?
 
   private enum CodingKeys: String, CodingKey {
     case code, retryAfter
@@ -224,8 +230,27 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
 }
 
 extension UploadError {
+  /// The same, of an upload that has left something under `key`.
+  public func leaving(_ key: ObjectKey) -> UploadError {
+    var error = self
+    error.standing = key
+    return error
+  }
+
+  /// The same, with `advice` behind its sentence.
+  package func adding(_ advice: String) -> UploadError {
+    var error = self
+    error.text = text + ErrorMessage("; \(advice)")
+    return error
+  }
+
+  /// Whether the same upload, to the same name, may succeed a moment later.
+  package var isWorthARetry: Bool { code.isWorthARetry && standing == nil }
+
   /// The same, in the words that `wording` has for it.
   package func worded(_ wording: (ErrorMessage) -> String) -> UploadError {
-    UploadError(code, ErrorMessage(wording(text)), retryAfter: retryAfter, silence: silence)
+    var error = self
+    error.text = ErrorMessage(wording(text))
+    return error
   }
 }

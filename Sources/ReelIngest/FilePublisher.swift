@@ -117,6 +117,10 @@ struct FilePublisher: Sendable {
     case .reading, .mending, .waiting: return nil
     case .intended(_, let intent): return intent
     case .notStored(_, let intent, let error):
+      if error.standing != nil {
+        try await withdraw(intent, after: error)
+        return nil
+      }
       if error.code.isWorthARetry || error.code == .alreadyExists { return intent }
       try await release(intent, because: .retryLater)
       throw StepFailure(error)
@@ -199,13 +203,15 @@ extension FilePublisher {
         services.onStep(.recorded)
       }
     } catch {
+      if error.standing != nil {
+        try await withdraw(intent, after: error)
+        return .lost(.name)
+      }
       guard error.code == .conflict else {
         try await release(intent, because: .retryLater)
         throw StepFailure(error)
       }
-      try await withdraw(intent)
-      try await release(intent, because: .keyUnusable)
-      return .lost(.name)
+      return .lost(try await withdraw(intent))
     }
     guard isPosterNamed else {
       try await release(intent, because: .posterUnusable)
@@ -268,6 +274,7 @@ extension FilePublisher {
   ) async throws(UploadError) -> StoredObject {
     let watch = context.watch(.store)
     defer { watch.end() }
+    let source = source.intended
     if intent.mayBeStored, let stored = try await services.uploader.find(key) {
       return try await proven(stored, is: source)
     }
@@ -306,20 +313,17 @@ extension FilePublisher {
     return true
   }
 
-  /// As ``proven(_:is:)``, of what this very attempt has created: if that is not `source`, it does not stay.
+  /// As ``proven(_:is:)``, of what this very attempt has created.
   private func ours(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject
   {
     do throws(UploadError) {
       return try await proven(stored, is: source)
     } catch {
       guard error.code == .conflict else { throw error }
-      let isGone = (try? await services.uploader.remove(stored.key)) != nil
       throw UploadError(
         .verificationFailed,
-        "\(services.uploader.destination) holds something other than what was sent as \(stored.key): "
-          + (isGone
-            ? "it was removed; try again, and check the store if it happens again"
-            : "remove it there, then try again"))
+        "\(services.uploader.destination) holds something other than what was sent as \(stored.key)"
+      ).leaving(stored.key)
     }
   }
 
@@ -359,17 +363,56 @@ extension FilePublisher {
     _ = try? await services.recorder?.record(post)
   }
 
-  /// What an earlier attempt recorded of an object that is something else now is not left behind.
-  private func withdraw(_ intent: Intent) async throws(StepFailure) {
-    guard intent.mayBeStored, let recorder = services.recorder else { return }
-    do throws(UploadError) {
-      try await recorder.withdraw(intent.id)
+  /// Something else has the intent's name. What an earlier attempt recorded of the object is not left behind; where
+  /// another one has gone on with the intent meanwhile, its post is recorded again.
+  private func withdraw(_ intent: Intent) async throws(StepFailure) -> LostAttempt {
+    if intent.mayBeStored, let recorder = services.recorder {
+      do throws(UploadError) {
+        try await recorder.withdraw(intent.id)
+      } catch {
+        try await release(intent, because: .retryLater)
+        throw StepFailure(error)
+      }
+    }
+    guard try await !giveUp(intent) else { return .name }
+    return .lease(CatalogError.leaseLost(intent, at: services.uploader.destination.name))
+  }
+
+  /// False where the intent is another attempt's by now.
+  private func giveUp(_ intent: Intent) async throws(StepFailure) -> Bool {
+    do throws(CatalogError) {
+      return try await services.catalog.giveUp(intent)
     } catch {
-      try await release(intent, because: .retryLater)
       throw StepFailure(error)
     }
   }
 
+  /// Under the intent's name stands what must not count. First nobody can publish under it any more; only then it goes:
+  /// whoever took this process for dead may have found it, and published it.
+  /// - Throws: `error`, unless another attempt, under another name, may succeed.
+  private func withdraw(_ intent: Intent, after error: UploadError) async throws(StepFailure) {
+    let isGone = try await giveUp(intent) ? await clear(intent) : false
+    if error.code.isWorthARetry { return }
+    throw StepFailure(
+      error.adding(
+        isGone
+          ? "it was removed; try again, and check the store if it happens again"
+          : "it may still be there: reel doctor tells"))
+  }
+
+  /// Removes what stands under the names of an intent that was given up, also in a cancelled task.
+  private func clear(_ intent: Intent) async -> Bool {
+    let (uploader, recorder) = (services.uploader, intent.mayBeStored ? services.recorder : nil)
+    return await Task { () async -> Bool in
+      do throws(UploadError) {
+        try await recorder?.withdraw(intent.id)
+        for key in [intent.key, intent.poster].compactMap(\.self) { try await uploader.remove(key) }
+        return true
+      } catch {
+        return false
+      }
+    }.value
+  }
 }
 
 /// The tasks of files that go on alone.

@@ -129,7 +129,7 @@ extension Lane {
 
     var poster: BatchUpload? {
       guard let source = wanted.poster?.source, let key = intent.poster else { return nil }
-      return BatchUpload(source: source, key: key)
+      return BatchUpload(source: source.intended, key: key)
     }
   }
 
@@ -214,7 +214,7 @@ extension Lane {
     guard !files.isEmpty, let store = context.services.uploader.batches else { return [] }
     let watch = context.watch(.store)
     defer { watch.end() }
-    let videos = files.map { BatchUpload(source: $0.wanted.source, key: $0.intent.key) }
+    let videos = files.map { BatchUpload(source: $0.wanted.source.intended, key: $0.intent.key) }
     let results = store.store(videos + files.compactMap(\.poster), cancellation: context.stop.cancellation)
     var posters = results[videos.count...]
     var stored: [(Intended, StoredObject)] = []

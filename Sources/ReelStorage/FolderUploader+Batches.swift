@@ -72,16 +72,16 @@ struct ObjectBatch {
       if try StoreFolder.isFolder(root, at: path) { return named }
     } catch {
       // A name that is not durable is none. The sync is not asked again.
-      return takeBack(copies, named, failure(error, "sync the folder"))
+      return disown(copies, named, failure(error, "sync the folder"))
     }
-    return takeBack(copies, named, failure.moved)
+    return disown(copies, named, failure.moved)
   }
 
-  private func takeBack(
-    _ copies: [CopiedObject], _ named: [Outcome], _ reason: UploadError
-  ) -> [Outcome] {
+  /// Those that a catalog names keep their names: another machine may have found one meanwhile.
+  private func disown(_ copies: [CopiedObject], _ named: [Outcome], _ reason: UploadError) -> [Outcome] {
     zip(copies, named).map { copy, outcome in
       outcome.flatMap {
+        if copy.isIntended { return .failure(reason.leaving(copy.key)) }
         try? StoredFile.remove(copy.key, from: root, failure)
         return .failure(reason)
       }

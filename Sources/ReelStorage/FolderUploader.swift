@@ -209,13 +209,4 @@ extension FolderUploader: DamagedObjectReplacing {
     try await replace(key, with: source)
     return true
   }
-
-  private func isDamaged(_ key: ObjectKey, _ source: UploadSource) async throws(UploadError) -> Bool {
-    guard let found = try await find(key) else {
-      throw UploadError(
-        .conflict, "\(key) is not in the store \(rootPath) any more: try again")
-    }
-    if found.size != source.size { return true }
-    return try await readBack(key) != source.digest
-  }
 }

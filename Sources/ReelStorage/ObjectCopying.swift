@@ -30,7 +30,7 @@ struct ObjectCopying {
     try doing("set the mode of a file") { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in try file.allow(mode_t(mode)) }
     }
-    return CopiedObject(key: key, size: source.size, file: file)
+    return CopiedObject(key: key, size: source.size, isIntended: source.isIntended, file: file)
   }
 
   private func copy(
@@ -66,11 +66,14 @@ struct ObjectCopying {
 final class CopiedObject: Sendable {
   let key: ObjectKey
   private let size: Int64
+  /// As ``UploadSource/isIntended``.
+  let isIntended: Bool
   private let file: StagedObject
 
-  init(key: ObjectKey, size: Int64, file: StagedObject) {
+  init(key: ObjectKey, size: Int64, isIntended: Bool, file: StagedObject) {
     self.key = key
     self.size = size
+    self.isIntended = isIntended
     self.file = file
   }
 

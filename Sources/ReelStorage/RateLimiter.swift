@@ -110,7 +110,7 @@ public struct RateLimitedUploader: UploaderDecorator {
     var limited = UploadSource(
       size: source.size, digest: source.digest, contentType: source.contentType,
       bytes: LimitedBytes(base: source.bytes, limiter: limiter))
-    limited.origin = source.origin
+    (limited.origin, limited.isIntended) = (source.origin, source.isIntended)
     return try await base.upload(limited, to: key, reporting: reporting)
   }
 }

@@ -40,7 +40,7 @@ public struct RetryPolicy: Hashable, Sendable {
   public func delay(
     after attempt: Int, _ error: UploadError, _ randomness: some Randomness
   ) -> Duration? {
-    guard error.code.isWorthARetry, attempt < attempts else { return nil }
+    guard error.isWorthARetry, attempt < attempts else { return nil }
     let drawn = jitter(below: ceiling(after: attempt), randomness)
     guard let asked = error.retryAfter, asked.isFinite, asked > 0 else { return drawn }
     guard asked <= longestAsked / .seconds(1) else { return nil }

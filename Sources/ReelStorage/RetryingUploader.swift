@@ -45,7 +45,7 @@ public final class RetryingUploader: UploaderDecorator {
       }
     } catch {
       // The last reply may be the one that was lost.
-      guard error.code.isWorthARetry, let object = try? await stored(source, key) else { throw error }
+      guard error.isWorthARetry, let object = try? await stored(source, key) else { throw error }
       return object
     }
   }

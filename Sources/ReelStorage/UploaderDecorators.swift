@@ -31,7 +31,8 @@ extension UploaderDecorator {
 }
 
 /// Holds every upload of another uploader against what was to be stored: key, size, and the digest where the
-/// store proves one. What differs is removed again.
+/// store proves one. What differs is removed again, unless a catalog names it: then the run that does gives the name up
+/// first (``UploadError/standing``).
 public struct VerifyingUploader: UploaderDecorator {
   package let base: any Uploader
 
@@ -47,18 +48,26 @@ public struct VerifyingUploader: UploaderDecorator {
   ) async throws(UploadError) -> StoredObject {
     let object = try await base.upload(source, to: key, reporting: reporting)
     guard let difference = ObjectMismatch(object, key: key, source: source) else { return object }
-    throw UploadError(
+    let error = UploadError(
       .verificationFailed,
-      "the store \(destination) holds something other than what was sent: \(difference.words); "
-        + (await removal(of: key)))
+      "the store \(destination) holds something other than what was sent: \(difference.words)")
+    throw await source.disowning(key, error) { [base] () async throws(UploadError) in
+      try await base.remove(key)
+    }
   }
+}
 
-  private func removal(of key: ObjectKey) async -> String {
+extension UploadSource {
+  /// What an upload fails with that has created an object under `key` which must not count.
+  package func disowning(
+    _ key: ObjectKey, _ error: UploadError, _ remove: @escaping @Sendable () async throws(UploadError) -> Void
+  ) async -> UploadError {
+    if isIntended { return error.leaving(key) }
     do throws(UploadError) {
-      try await shielded { [base] () async throws(UploadError) in try await base.remove(key) }
-      return "it was removed; try again, and check the store if it happens again"
-    } catch {
-      return "\(key) could not be removed (\(error.message)): remove it by hand"
+      try await shielded(remove)
+      return error.adding("it was removed; try again, and check the store if it happens again")
+    } catch let failure {
+      return error.adding("\(key) could not be removed (\(failure.message)): remove it by hand")
     }
   }
 }

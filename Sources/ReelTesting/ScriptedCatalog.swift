@@ -67,6 +67,12 @@ extension ScriptedCatalog {
     try await base.release(intent, because: reason)
   }
 
+  /// ``Call/release``.
+  public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
+    try onCall(.release)
+    return try await base.giveUp(intent)
+  }
+
   /// ``Call/posts``.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? {
     try onCall(.posts)

@@ -4,6 +4,7 @@ import ReelHTTPFakes
 import ReelPostgres
 import ReelTestServers
 import ReelTestSupport
+import Synchronization
 import Testing
 
 /// A queue, and a store that workers share.
@@ -32,7 +33,7 @@ private struct Fleet {
   }
 
   func work(_ more: String...) async throws -> ReelBinary.Outcome {
-    try await reel(["work", "--to", "store", "--jobs", "2", "--json"] + more)
+    try await reel(["work", "--to", "store", "--jobs", "2", "--json", "--allow", "127.0.0.1"] + more)
   }
 
   /// Posts that are there, each of other bytes, and each with its object.
@@ -131,6 +132,85 @@ struct QueueAddressTests {
     server.set(nil, at: "clip.mp4")
     let gone = try await fleet.work()
     #expect(try gone.status == 3 && fleet.codes() == ["notFound"], "\(gone)")
+    #expect(try fleet.posts() == 1)
+    await server.stop()
+  }
+
+  @Test(
+    "a row that names this machine, or a folder of its system, is not read unless the worker is told to",
+    arguments: [
+      "http://127.0.0.1:PORT/clip.mp4", "http://localhost:PORT/clip.mp4", "http://[::1]:PORT/clip.mp4",
+      "http://2130706433:PORT/clip.mp4", "http://[::ffff:127.0.0.1]:PORT/clip.mp4",
+      "s3+http://127.0.0.1:PORT/bucket/clip.mp4", "/etc/clip.mp4", "/proc/self/root/clip.mp4",
+      "HERE/../clip.mp4",
+      "HERE/.hidden/clip.mp4", "HERE/link/clip.mp4",
+    ])
+  func strangersRow(_ address: String) async throws {
+    let fleet = try await Fleet()
+    let clip = try Self.video(1)
+    let server = try await ObjectServer.start(["clip.mp4": clip, "bucket/clip.mp4": clip])
+    let here = fleet.bench.folder
+    try FileManager.default.createDirectory(
+      at: here.appendingPathComponent(".hidden"), withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      at: here.appendingPathComponent("link"), withDestinationURL: URL(filePath: "/etc"))
+    try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
+      .write(to: fleet.bench.clips.appendingPathComponent("clip.mp4"))
+    #expect(try await fleet.enqueue("clips") == [1, 0])
+    let db = try fleet.database.connect()
+    let row = address.replacing("PORT", with: "\(server.port)").replacing("HERE", with: here.path)
+    try db.run("UPDATE reel.item SET address = $1 WHERE id = 1", [.bytes(Array(row.utf8))])
+    let work = try await fleet.reel(["work", "--to", "store", "--jobs", "2"])
+    #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"], "\(work)")
+    #expect(
+      try fleet.database.connect().value("SELECT message FROM reel.work", as: String.self)?.contains(
+        "--allow") == true)
+    #expect(server.requests.isEmpty)
+    await server.stop()
+  }
+
+  @Test("only what a worker is allowed is taken")
+  func allowed() async throws {
+    let fleet = try await Fleet()
+    let server = try await ObjectServer.start([
+      "in/clip.mp4": try Self.video(1), "inside/clip.mp4": try Self.video(2),
+      "in/../out.mp4": try Self.video(3),
+    ])
+    let web = "http://127.0.0.1:\(server.port)"
+    #expect(try await fleet.enqueue(web + "/in/clip.mp4", web + "/inside/clip.mp4") == [2, 0])
+    let work = try await fleet.reel(["work", "--to", "store", "--allow", web + "/in", "--allow", "/srv"])
+    #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"] && fleet.posts() == 1, "\(work)")
+    let nonsense = try await fleet.reel(["work", "--to", "store", "--allow", "clips/here"])
+    #expect(nonsense.status == 64 && nonsense.errors.contains("--allow"), "\(nonsense)")
+    await server.stop()
+  }
+
+  @Test("objects that no reader can take end no worker, and the others are published")
+  func undecodable() async throws {
+    let fleet = try await Fleet()
+    var objects: [String: ObjectServer.Object] = [:]
+    for number in 0..<25 { objects["uploads/a\(number).mp4"] = try Self.video(number) }
+    let isZipped = Mutex(false)
+    // As `Content-Encoding: gzip` on an object, which its uploader sets.
+    let server = try await ObjectServer.start(objects) { request in
+      guard isZipped.withLock({ $0 }), request.target.hasPrefix("/uploads/a"),
+        !request.target.hasPrefix("/uploads/a24"),
+        request.target.contains(".mp4")
+      else { return nil }
+      return .reply(
+        200, headers: [("ETag", "\"v0\""), ("Content-Encoding", "gzip"), ("Content-Length", "3")],
+        body: [1, 2, 3])
+    }
+    let address = "s3+http://127.0.0.1:\(server.port)/uploads/"
+    #expect(try await fleet.enqueue(address) == [25, 0])
+    isZipped.withLock { $0 = true }
+    let db = try fleet.database.connect()
+    for _ in 0..<4 {
+      let work = try await fleet.work()
+      #expect(work.status != 1, "\(work)")
+      try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
+    }
+    #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 24)
     #expect(try fleet.posts() == 1)
     await server.stop()
   }

@@ -11,10 +11,8 @@ import Testing
 /// What is removed, and what is not when somebody else has gone on with it meanwhile.
 @Suite struct LibraryRepairTests {
   @Test(
-    "an object and its record go only while the intent is ours",
-    arguments: [
-      ([true, true], ["withdrawn", "removed", "given up"]), ([true, false], ["withdrawn"]), ([false], []),
-    ])
+    "an object and its record go once the intent is given up",
+    arguments: [([true], ["given up", "withdrawn", "removed"]), ([false], ["given up"])])
   func holding(_ answers: [Bool], _ done: [String]) async throws {
     let log = Log()
     let catalog = try StaleIntent(answers, log)
@@ -36,11 +34,10 @@ import Testing
   }
 
   @Test(
-    "in a store that can't replace, a damaged object is removed first, and only when it is proved to be damaged",
+    "a damaged object is replaced in one step, and only when it is proved to be damaged",
     arguments: [
-      (StoredAs.sound, [String]()), (.otherBytes, ["removed", "uploaded"]),
-      (.shorter, ["removed", "uploaded"]),
-      (.unreadable, []), (.gone, ["uploaded"]),
+      (StoredAs.sound, [String]()), (.otherBytes, ["replaced"]), (.shorter, ["replaced"]), (.unreadable, []),
+      (.gone, ["uploaded"]),
     ])
   func replacing(_ stored: StoredAs, _ done: [String]) async throws {
     let log = Log()
@@ -52,6 +49,27 @@ import Testing
     ).run()
     #expect(log.entries == done)
     #expect(failures.map(\.code) == (stored == .unreadable ? ["denied"] : []))
+  }
+
+  @Test(
+    "what was left under a name that was given up goes, if it is what was stored",
+    arguments: [
+      (StoredAs.sound, ["withdrawn", "removed"], [Finding.Kind.objectGivenUp], true),
+      (.otherBytes, ["withdrawn"], [.objectGivenUp], false), (.gone, ["withdrawn"], [], false),
+    ])
+  func leftBehind(_ stored: StoredAs, _ done: [String], _ kinds: [Finding.Kind], _ isMended: Bool)
+    async throws
+  {
+    let log = Log()
+    let catalog = try StaleIntent([], log, state: .givenUp)
+    let store = LoggedStore(log: log, stored: stored)
+    let examination = LibraryExamination(catalog: catalog) { _ in store }
+    let found = try await examination.run().findings
+    #expect(found.map(\.kind) == kinds && found.allSatisfy { ($0.repair == .byFix) == isMended })
+    _ = try await LibraryRepair(
+      catalog: catalog, examination: examination, recorders: { _ in LoggedRecorder(log: log) }
+    ).run()
+    #expect(log.entries == done)
   }
 
   @Test(
@@ -80,13 +98,13 @@ import Testing
   @Test("a poster that the store's database shows is left")
   func shownElsewhere() async throws {
     let log = Log()
-    let catalog = try StaleIntent([], log, state: .unneeded)
+    let catalog = try StaleIntent([true], log, state: .unneeded)
     let store = LoggedStore(log: log, stored: .sound)
     let failures = try await LibraryRepair(
       catalog: catalog, examination: LibraryExamination(catalog: catalog, grace: .zero) { _ in store },
       recorders: { _ in LoggedRecorder(log: log, poster: ObjectKey("k.mp4")) }
     ).run()
-    #expect(log.entries.isEmpty && failures.map(\.code) == ["conflict"])
+    #expect(log.entries == ["given up"] && failures.map(\.code) == ["conflict"])
   }
 
   @Test("a poster that was named a moment ago is left alone: a post may be about to show it")
@@ -154,20 +172,17 @@ private final class StaleIntent: CatalogExamination, CatalogRepair {
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ExaminedObject] { key == nil ? [object] : [] }
   func releaseWhatTheDeadHold() async throws(CatalogError) {}
-  func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
-    Intent(
-      id: id, key: object.key,
-      publication: Publication(digest: object.digest, destination: here, authorID: nil), attempt: 2)
+  func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
+    log.add("given up")
+    return answers.withLock { $0.removeFirst() }
   }
-  func holds(_ intent: Intent) async throws(CatalogError) -> Bool { answers.withLock { $0.removeFirst() } }
-  func giveUp(_ intent: Intent) async throws(CatalogError) { log.add("given up") }
   func giveUpPoster(_ key: ObjectKey, in destination: Destination) async throws(CatalogError) -> Bool {
     log.add("given up")
     return answers.withLock { $0.removeFirst() }
   }
 }
 
-private struct LoggedStore: Uploader, StoreExamination {
+private struct LoggedStore: DamagedObjectReplacing, StoreExamination {
   let log: Log
   var stored = StoredAs.gone
   let traits = UploadTraits(atomicCreate: true, resumable: false, verifiesChecksums: false, durable: true)
@@ -183,6 +198,11 @@ private struct LoggedStore: Uploader, StoreExamination {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     stored == .gone
       ? nil : StoredObject(key: key, url: "memory:", size: stored == .shorter ? 2 : 3, digest: nil)
+  }
+  func replaceDamaged(_ key: ObjectKey, with source: UploadSource) async throws(UploadError) -> Bool {
+    let isDamaged = try await isDamaged(key, source)
+    if isDamaged { log.add("replaced") }
+    return isDamaged
   }
   func remove(_ key: ObjectKey) async throws(UploadError) { log.add("removed") }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

@@ -114,26 +114,25 @@ import Testing
     #expect(HostIdentity.isOneKernel(one, other) == isOne)
   }
 
-  @Test("what was taken over is held until somebody else has it, and holding it renews the lease")
-  func holding() async throws {
+  @Test("an intent is given up for good only while nobody alive holds it")
+  func givingUp() async throws {
     let stage = try await SQLiteStage()
     let publication = sketch.publication()
-    let dead = try await stage.openSQLite(host: "elsewhere")
-    let begun = try #require(try await dead.claim(sketch.request(publication)).intent)
-    try await dead.die()
-    let first = try await stage.openSQLite(host: "elsewhere")
-    let intent = try #require(try await first.takeOver(begun.id))
-    let second = try await stage.openSQLite()
-    stage.clock.advance(by: 50)
-    #expect(try await first.holds(intent))
-    stage.clock.advance(by: 50)
-    #expect(try await !resumes(second, publication))
-    // Stopped for longer than a lease: its heartbeat, too.
+    let holder = try await stage.openSQLite(host: "elsewhere")
+    let begun = try #require(try await holder.claim(sketch.request(publication)).intent)
+    let doctor = try await stage.openSQLite()
+    #expect(try await !doctor.giveUp(begun.id))
+    try await holder.die()
     stage.clock.advance(by: 61)
-    let new = try #require(try await second.claim(sketch.request(publication)).intent)
-    #expect(try await !first.holds(intent))
-    _ = try await second.complete(new, draft: sketch.draft(), stored: sketch.stored(new))
-    #expect(try await !first.holds(intent))
+    #expect(try await doctor.giveUp(begun.id))
+    #expect(try await doctor.giveUp(begun.id))
+    await expect(.leaseLost) {
+      _ = try await holder.complete(begun, draft: sketch.draft(), stored: sketch.stored(begun))
+    }
+    let next = try #require(try await doctor.claim(sketch.request(publication)).intent)
+    #expect(next.key != begun.key && next.attempt == 1)
+    _ = try await doctor.complete(next, draft: sketch.draft(), stored: sketch.stored(next))
+    #expect(try await !doctor.giveUp(next.id))
   }
 
   @Test func aClockThatJumpsAheadCostsAnAttemptAndNoMore() async throws {

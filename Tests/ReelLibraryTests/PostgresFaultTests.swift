@@ -78,6 +78,75 @@ import Testing
     try await catalog.close()
   }
 
+  /// The COMMIT was done, or not, and when it is all carried out once more, the server can't take one part of it.
+  @Test(arguments: [CuttingProxy.Fault.before, .after])
+  func aPostIsToldAsOneAlthoughItsRepetitionFails(_ fault: CuttingProxy.Fault) async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let catalog = try await stage(behind: proxy, database)
+    let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
+    // The second time that a failure is written, it is an error.
+    try database.connect().execute(
+      """
+      CREATE SEQUENCE public.times;
+      CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF nextval('public.times') > 1 THEN RAISE EXCEPTION 'no' USING ERRCODE = '22P05'; END IF;
+          RETURN NEW;
+        END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON reel.failure FOR EACH ROW EXECUTE FUNCTION public.refuse();
+      """)
+    let failure = FailureRecord(code: "notMedia", message: "no", refused: false, at: Date())
+    let one = Completion(intent: intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    let post = try await carryOut(fault, proxy, database) {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(
+            with: Result {
+              try catalog.complete([one], noting: [.failure(failure, at: SourcePath("/a.mp4"))])[0].get()
+            })
+        }
+      }
+    }
+    #expect(post.pageNumber == 1)
+    #expect(try await catalog.post(post.id) == post)
+    try await catalog.close()
+  }
+
+  /// In a group: what else is in it has nothing to do with it.
+  @Test func ofTasksEachIsToldWhatBecameOfIts() async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let catalog = try await stage(behind: proxy, database)
+    let intents = try catalog.claim((0..<8).map { _ in sketch.request(sketch.publication()) }, noting: [])
+      .compactMap { try $0.get().intent }
+    try database.connect().execute(
+      """
+      CREATE SEQUENCE public.times;
+      CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          IF nextval('public.times') > 1 THEN RAISE EXCEPTION 'no' USING ERRCODE = '22P05'; END IF;
+          RETURN NEW;
+        END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON reel.failure FOR EACH ROW EXECUTE FUNCTION public.refuse();
+      """)
+    proxy.arm(.after)
+    catalog.note([
+      .failure(
+        FailureRecord(code: "notMedia", message: "no", refused: false, at: Date()), at: SourcePath("/a.mp4"))
+    ])
+    let posts = try await withThrowingTaskGroup { group in
+      for intent in intents {
+        group.addTask { [sketch] in
+          try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(posts.compactMap(\.pageNumber).sorted() == Array(1...8))
+    try await catalog.close()
+  }
+
   @Test func whatIsAbandonedIsFreeAtOnceAndFencedOff() async throws {
     let database = try await TestDatabase()
     let (ending, other) = (

@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import ReelTestServers
+import Synchronization
 import Testing
 
 @testable import ReelPostgres
@@ -289,6 +290,20 @@ import Testing
     #expect(QueueWord(["1 400"])?.share == 0.01 && QueueWord(["1 400"])?.spread == .milliseconds(800))
     #expect(QueueWord(["1 400", "99 400"])?.share == 1)
 
+    // Whoever may log in may say anything: it adds a look at most, and takes nothing from what others say.
+    let last = "9223372036854775807"
+    for nonsense in [
+      "a", " ", "1", "-1 5", "1 -5", "0 1", "1 2 3", "1  2", "+1 2", "１ ２", "\u{1F}", "1 1 ",
+      "18446744073709551616 a",
+      "-\(last) 1", String(repeating: "9", count: 8000) + " 1",
+    ] {
+      #expect(QueueWord([nonsense]) == nil, "\(nonsense)")
+      #expect(QueueWord([nonsense, "1 400"]) == QueueWord(["1 400"]), "\(nonsense)")
+    }
+    #expect(QueueWord(["\(last) 1", "\(last) 1"])?.share == 1)
+    #expect(QueueWord(["1 \(last)"])?.spread == .seconds(2))
+    #expect(QueueWord(["1 3", "1 \(last)"]) == QueueWord(["1 3"]))
+
     let bench = try await Bench()
     for _ in 0..<20 { _ = try bench.worker() }
     let (called, spared) = (
@@ -300,6 +315,102 @@ import Testing
     #expect(!spared.wait(atMost: .milliseconds(50), until: { false }))
     _ = try bench.enqueue((0..<20).map { "b\($0)" })
     #expect(spared.wait(atMost: .seconds(600), until: { false }))
+  }
+
+  @Test func anybodysNotificationCausesALookAtMost() async throws {
+    let bench = try await Bench()
+    let listener = QueueListener(bench.queue, chance: { 0 })
+    listener.wait(atMost: .milliseconds(1), until: { false })
+    let stranger = try bench.pool.connect()
+    try stranger.execute(
+      """
+      BEGIN; SELECT pg_notify('reel_queue', '9223372036854775807 1'), pg_notify('reel_queue', '9223372036854775806 1'),
+        pg_notify('reel_queue', repeat('x', 7999)), pg_notify('reel_queue', '-9223372036854775808 9223372036854775807'); COMMIT
+      """)
+    #expect(listener.wait(atMost: .seconds(600), until: { false }))
+    try stranger.execute("NOTIFY reel_queue, 'nonsense'")
+    #expect(!listener.wait(atMost: .milliseconds(50), until: { false }))
+  }
+
+  @Test func numbersInRowsEndNoWorker() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    for extreme in [Int64.max, .min, Int64(Int32.max) + 1] {
+      try bench.pool.transaction { tx in
+        try tx.run(
+          """
+          UPDATE reel.work SET state = 0, worker = NULL, due_at = NULL, deaths = $1, failures = $1, priority = $1,
+            changed_at = $1, attempts = $2
+          """, [.int(extreme), .int(min(extreme, .max - 10))])
+        try tx.run("UPDATE reel.item SET size = $1, enqueued_at = $1", [.int(max(0, extreme))])
+        try tx.run("UPDATE reel.worker SET started_at = $1, finished = $1, failed = $1", [.int(extreme)])
+      }
+      let worker = try bench.worker()
+      for item in try worker.take(upTo: 2) { try worker.finish([ItemOutcome(item.id, .givenBack)]) }
+      _ = try WorkQueue.status(bench.pool)
+      try worker.retire()
+    }
+  }
+
+  @Test func aStateThatIsThereAgainIsNew() async throws {
+    let bench = try await Bench()
+    let (first, second) = (bench.item("a", version: "A"), bench.item("a", version: "B"))
+    #expect(try bench.queue.enqueue([first]).new == 1)
+    let worker = try bench.worker()
+    let taken = try worker.take(upTo: 1)
+    // B had taken its place.
+    try worker.finish(
+      taken.map { ItemOutcome($0.id, .failed(code: "sourceChanged", message: "it has changed")) })
+    #expect(try bench.queue.enqueue([second]).new == 1)
+    try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
+    // And is A once more.
+    let foreseen = try bench.queue.wouldEnqueue([first, second])
+    #expect(try bench.queue.enqueue([first, second]) == foreseen && foreseen.new == 1)
+    #expect(try names(worker.take(upTo: 2)) == ["a"])
+    #expect(try bench.queue.enqueue([first, second]).known == 2)
+  }
+
+  @Test func whoWasCutOffHimselfAccusesNobody() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    let passed = Mutex(Duration.zero)
+    let judge = try QueueWorker(
+      bench.queue, host: "host", destination: "file:///media",
+      clock: { .now + passed.withLock { $0 } })
+    let other = try bench.worker()
+    try other.begin(try other.take(upTo: 1).map(\.id))
+    // The database stood still for longer than a lease, and both were silent.
+    try bench.killAll()
+    passed.withLock { $0 = .seconds(300) }
+    try judge.renew()
+    #expect(try judge.freeWhatIsDue() == 1)
+    #expect(try bench.deaths() == [0, 0])
+    // Long after that it is a death like any other.
+    let victim = try bench.worker()
+    try victim.begin(try victim.take(upTo: 2).map(\.id))
+    for _ in 0..<4 {
+      passed.withLock { $0 += .seconds(40) }
+      try judge.renew()
+    }
+    try bench.change("lease = 0, lease_until = \(PostgresSchema.now) - 1")
+    try judge.renew()
+    #expect(try judge.freeWhatIsDue() == 2)
+    #expect(try bench.deaths() == [1, 1])
+  }
+
+  @Test(.enabled(if: PostgresServer.hasBouncer, PostgresServer.bouncerAbsence))
+  func aPoolerThatPassesNothingOnIsNoticed() async throws {
+    let database = try await TestDatabase()
+    let bouncer = try await database.server.startBouncer()
+    let told = Mutex(0)
+    let direct = QueueListener(try WorkQueue(try database.pool()), onPooler: { told.withLock { $0 += 1 } })
+    direct.wait(atMost: .milliseconds(1), until: { false })
+    #expect(told.withLock { $0 } == 0)
+    let pooled = QueueListener(
+      try WorkQueue(try database.pool(port: bouncer.port)), onPooler: { told.withLock { $0 += 1 } })
+    for _ in 0..<3 { #expect(!pooled.wait(atMost: .milliseconds(5), until: { false })) }
+    #expect(told.withLock { $0 } == 1)
+    await bouncer.stop()
   }
 
   @Test func whoWaitsIsWokenByWhatIsEnqueued() async throws {

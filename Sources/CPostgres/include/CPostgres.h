@@ -59,6 +59,7 @@ int reel_postgres_status(const struct reel_postgres *library, const struct pg_co
 int reel_postgres_transaction_status(const struct reel_postgres *library, const struct pg_conn *connection);
 int reel_postgres_socket(const struct reel_postgres *library, const struct pg_conn *connection);
 int reel_postgres_server_version(const struct reel_postgres *library, const struct pg_conn *connection);
+int reel_postgres_server_process(const struct reel_postgres *library, const struct pg_conn *connection);
 const char *reel_postgres_error(const struct reel_postgres *library, const struct pg_conn *connection);
 
 // Sends statements without values, all in one message; or one with values. 1 when it went well.

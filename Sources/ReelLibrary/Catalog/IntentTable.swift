@@ -104,7 +104,7 @@ enum IntentTable {
       """,
       [
         request.newID.bytes, key.destination, request.newKey.rawValue, key.digest, key.author,
-        last.map { $0 + 1 } ?? 0, request.size, owner, now, now,
+        last.map { $0.addingClamped(1) } ?? 0, request.size, owner, now, now,
       ])
     return db.lastInsertedRowID
   }
@@ -133,11 +133,15 @@ enum IntentTable {
     ) { row in (try row["number"], try row["destination"]) }
   }
 
-  /// Whether this attempt still holds the intent.
-  static func isHeld(_ intent: Intent, by owner: Int64, in db: Connection) throws -> Bool {
-    try db.number(
-      "SELECT 1 FROM intent WHERE postID = ? AND attempt = ? AND owner = ? AND state = 0",
-      [intent.id.bytes, intent.attempt, owner]) != nil
+  /// Gives an unfinished intent up for good, whoever had it.
+  static func giveUp(_ number: Int64, at now: Int64, in db: Connection) throws {
+    try db.run(
+      "UPDATE intent SET owner = NULL, state = 2, ordinal = NULL, changedAt = ? WHERE number = ? AND state = 0",
+      [now, number])
+  }
+
+  static func isGivenUp(_ id: PostID, in db: Connection) throws -> Bool {
+    try db.number("SELECT 1 FROM intent WHERE postID = ? AND state = 2", [id.bytes]) != nil
   }
 
   /// Gives the intent up, if this attempt still holds it.

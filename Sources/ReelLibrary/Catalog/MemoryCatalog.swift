@@ -74,6 +74,14 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     try open { $0.release(intent, because: reason, by: me) }
   }
 
+  /// Also in a cancelled task.
+  public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
+    try open { library in
+      library.release(intent, because: .keyUnusable, by: me)
+      return library.isGivenUp(intent)
+    }
+  }
+
   // MARK: Reading
 
   /// The post with this id.
@@ -86,7 +94,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
     try look { library in
-      let all = library.posts.prefix(max(0, min((cursor?.pageNumber ?? .max) - 1, library.posts.count)))
+      let all = library.posts.prefix(min(max(1, cursor?.pageNumber ?? .max) - 1, library.posts.count))
       let older = filter == PostFilter() ? Array(all) : all.filter(filter.admits)
       let shown = older.suffix(max(0, limit))
       let hasMore = !shown.isEmpty && shown.count < older.count

@@ -167,6 +167,10 @@ struct MemoryLibrary {
     }
   }
 
+  func isGivenUp(_ intent: Intent) -> Bool {
+    ofIntent[intent.id].map { rows[$0].state == .givenUp } ?? false
+  }
+
   // MARK: Posts
 
   mutating func append(_ post: Post, of publication: Publication, bytes: Int64, by owner: Int) {

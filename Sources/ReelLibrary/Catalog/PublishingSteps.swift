@@ -72,16 +72,20 @@ struct PublishingSteps: Sendable {
     let poster = try poster.map { try PosterTable.name($0, for: unfinished.number, at: now, in: db) }
     try Failpoint.takeOverWritten.reachInDatabase()
     return Intent(
-      id: unfinished.id, key: unfinished.key, publication: publication, attempt: unfinished.attempt + 1,
+      id: unfinished.id, key: unfinished.key, publication: publication,
+      attempt: Int(clamping: Int64(unfinished.attempt).addingClamped(1)),
       poster: poster)
   }
 
-  /// Takes over the unfinished intent for `id`, whatever it is for; nil when there is none that is free.
-  func takeOver(_ id: PostID, in db: Connection) throws -> Intent? {
-    guard let (publication, unfinished) = try IntentTable.unfinished(id, at: place, in: db),
-      try !isHeld(unfinished, in: db)
-    else { return nil }
-    return try takeOver(unfinished, publication, nil, in: db)
+  /// Gives the unfinished intent for `id` up unless somebody alive holds it. Whether nobody publishes under its name any
+  /// more.
+  func giveUp(_ id: PostID, in db: Connection) throws -> Bool {
+    if let (_, unfinished) = try IntentTable.unfinished(id, at: place, in: db) {
+      if try isHeld(unfinished, in: db) { return false }
+      try IntentTable.giveUp(unfinished.number, at: now, in: db)
+      try Failpoint.releaseWritten.reachInDatabase()
+    }
+    return try IntentTable.isGivenUp(id, in: db)
   }
 
   private func begin(
@@ -198,15 +202,6 @@ final class CatalogWriting: Sendable {
 
   /// The name of this owner's lock; nil once it was let go of.
   var lockName: String? { lock.withLock { $0?.name } }
-
-  /// Whether `intent` is still this owner's, whose lease begins anew then.
-  func holds(_ intent: Intent, in db: Connection) throws -> Bool {
-    guard let name = lockName,
-      try IntentTable.isHeld(intent, by: steps.me, in: db)
-    else { return false }
-    try steps.owners.renew(steps.me, lock: name, in: db)
-    return true
-  }
 
   /// Writes what is pending, gives up what this owner holds, and takes nothing in any more.
   func retire() async throws(CatalogError) {

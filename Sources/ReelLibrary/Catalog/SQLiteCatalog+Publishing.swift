@@ -49,6 +49,15 @@ extension SQLiteCatalog {
       try writing.steps.release(intent, because: reason, in: db)
     }
   }
+
+  /// In one transaction, also in a cancelled task.
+  public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
+    let writing = try writable()
+    return try await writing.writer.commit { db in
+      try writing.steps.release(intent, because: .keyUnusable, in: db)
+      return try IntentTable.isGivenUp(intent.id, in: db)
+    }
+  }
 }
 
 extension PublishingSteps.Found {

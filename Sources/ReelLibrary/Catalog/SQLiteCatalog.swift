@@ -189,21 +189,10 @@ extension SQLiteCatalog: CatalogRepair {
     try await writing.writer.commit { db in try writing.steps.owners.reap(in: db) }
   }
 
-  /// Held by this process from then on, with an attempt of its own.
-  public func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
-    let writing = try writable()
-    return try await writing.writer.commit { db in try writing.steps.takeOver(id, in: db) }
-  }
-
-  /// Renews this process's lease in the same transaction.
-  public func holds(_ intent: Intent) async throws(CatalogError) -> Bool {
-    let writing = try writable()
-    return try await writing.writer.commit { db in try writing.holds(intent, in: db) }
-  }
-
   /// The next claim for the same video draws another key.
-  public func giveUp(_ intent: Intent) async throws(CatalogError) {
-    try await release(intent, because: .keyUnusable)
+  public func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
+    let writing = try writable()
+    return try await writing.writer.commit { db in try writing.steps.giveUp(id, in: db) }
   }
 
   /// Its row goes on naming the object.

@@ -231,6 +231,14 @@ extension Finding {
       remedy: "no post needs it: look at it, and remove it if it is nobody's")
   }
 
+  /// By whoever gave the name up, and died before it had removed the object.
+  static func leftBehind(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .objectGivenUp, object.key.rawValue, .byFix,
+      meaning: "Reel gave this name in \(destination) up, and what was stored under it is still there",
+      remedy: "removes it")
+  }
+
   /// In a store that can't be listed.
   static func givenUpUnseen(_ object: ExaminedObject, in destination: Destination) -> Finding {
     Finding(

@@ -163,7 +163,10 @@ struct StoreScan {
     case .waiting where age(of: object) > grace:
       findings.append(.stale(object, age(of: object), isStored: wasListed))
     case .waiting where wasListed: findings.append(.waiting(object, age(of: object)))
-    case .givenUp where wasListed: findings.append(.givenUp(object, in: store.destination))
+    case .givenUp where wasListed:
+      findings.append(
+        await isItself(object)
+          ? .leftBehind(object, in: store.destination) : .givenUp(object, in: store.destination))
     case .unneeded where wasListed && age(of: object) > grace:
       findings.append(
         await isItself(object) ? .unneeded(object) : .givenUp(object, in: store.destination))

@@ -53,6 +53,7 @@ package struct LibraryRepair: Sendable {
       return [RepairFailure(destination.name, error)]
     }
     var failures = try await giveStaleUp(in: destination, store)
+    failures += try await removeGivenUp(in: destination, store)
     failures += try await removeUnneeded(in: destination, store)
     if let supply {
       failures += try await ObjectReturn(
@@ -82,22 +83,15 @@ package struct LibraryRepair: Sendable {
   private func remove(
     _ poster: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> RepairFailure? {
+    // From then on no post can come to show it.
+    guard try await catalog.giveUpPoster(poster.key, in: store.destination) else { return nil }
     do throws(UploadError) {
       // The store's database may show what an attempt that had lost its lease has written.
       if try await recorders(store.destination)?.find(poster.id)?.poster == poster.key {
         throw UploadError(.conflict, "the store's database shows it for post \(poster.id): it stays")
       }
-    } catch {
-      return RepairFailure(poster.key.rawValue, error)
-    }
-    // From then on no post can come to show it.
-    guard try await catalog.giveUpPoster(poster.key, in: store.destination) else { return nil }
-    do throws(UploadError) {
-      guard let found = try await store.find(poster.key) else { return nil }
       // Something else may have the name: the look tells it.
-      if found.size == poster.size, try await store.readBack(poster.key) == poster.digest {
-        try await store.remove(poster.key)
-      }
+      if try await Self.holds(poster, store) { try await store.remove(poster.key) }
       return nil
     } catch {
       return RepairFailure(poster.key.rawValue, error)
@@ -120,30 +114,48 @@ package struct LibraryRepair: Sendable {
     return failures
   }
 
-  /// The intent is ours before its post and its object go, and is given up only after: whoever dies in between leaves a row
-  /// that names what may be there.
+  /// First nobody can publish under the name any more, however long this process is stopped meanwhile; only then do its
+  /// post and its object go. Whoever dies in between leaves a row that names what may be there, which the same command
+  /// removes.
   private func giveUp(
     _ object: ExaminedObject, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> RepairFailure? {
-    guard let intent = try await catalog.takeOver(object.id), intent.key == object.key else { return nil }
-    // Whoever was stopped for longer than a lease (a suspended job, a sleeping laptop) may find it published.
-    guard try await catalog.holds(intent) else { return nil }
+    guard try await catalog.giveUp(object.id) else { return nil }
     do throws(UploadError) {
       // The post first: nobody is to be shown one whose object is gone.
       try await recorders(store.destination)?.withdraw(object.id)
-    } catch {
-      // It stays ours until this process ends; then it waits again.
-      return RepairFailure(object.key.rawValue, error)
-    }
-    // Withdrawing may have taken its time.
-    guard try await catalog.holds(intent) else { return nil }
-    do throws(UploadError) {
       try await store.remove(object.key)
+      return nil
     } catch {
       return RepairFailure(object.key.rawValue, error)
     }
-    try await catalog.giveUp(intent)
-    return nil
+  }
+
+  /// What whoever gave a name up did not come to remove. Something else may have the name: the look tells it.
+  private func removeGivenUp(
+    in destination: Destination, _ store: LibraryExamination.Store
+  ) async throws(CatalogError) -> [RepairFailure] {
+    var failures: [RepairFailure] = []
+    var pages = ExaminedPages(catalog: examination.catalog, destination: destination)
+    while let page = try await pages.next() {
+      for object in page where object.state == .givenUp {
+        do throws(UploadError) {
+          try await recorders(store.destination)?.withdraw(object.id)
+          if try await Self.holds(object, store) { try await store.remove(object.key) }
+        } catch {
+          failures.append(RepairFailure(object.key.rawValue, error))
+        }
+      }
+    }
+    return failures
+  }
+
+  /// Whether `object` is stored, and what its row says.
+  private static func holds(
+    _ object: ExaminedObject, _ store: LibraryExamination.Store
+  ) async throws(UploadError) -> Bool {
+    guard try await store.find(object.key)?.size == object.size else { return false }
+    return try await store.readBack(object.key) == object.digest
   }
 }
 
@@ -194,7 +206,9 @@ package protocol RestoreSource: Sendable {
 /// Puts the objects of posts back where there is none any more, or a damaged one.
 ///
 /// Only bytes of the digest that was published are stored under a name. What has the name is left alone, unless it is
-/// proved, right before, to be something else. The catalog, which says all the time that they are there, stays as it is.
+/// proved, right before, to be something else, and then it is replaced in one step: nothing is removed, so whoever is
+/// stopped in between for however long only stores once more what others have put back meanwhile. The catalog, which says
+/// all the time that they are there, stays as it is.
 struct ObjectReturn {
   let catalog: any CatalogExamination
   let store: LibraryExamination.Store
@@ -221,6 +235,7 @@ struct ObjectReturn {
     }
     var failures: [RepairFailure] = []
     let unread = await supply.supply(wanted) { object, source in
+      let source = source.intended
       do throws(UploadError) {
         if try await store.find(object.key) == nil {
           _ = try await store.upload(source, to: object.key) { _ in }
@@ -235,17 +250,11 @@ struct ObjectReturn {
   }
 
   private func replace(_ object: ExaminedObject, with source: UploadSource) async throws(UploadError) {
-    if let store = store as? any DamagedObjectReplacing {
-      _ = try await store.replaceDamaged(object.key, with: source)
-      return
-    }
-    // In two steps: whoever dies between them leaves an object that is missing, which the same command puts back.
-    guard let found = try await store.find(object.key) else {
+    guard let store = store as? any DamagedObjectReplacing else {
       throw UploadError(
-        .conflict, "\(object.key) is not in \(store.destination) any more: try again")
+        .rejected,
+        "\(store.destination) can't replace \(object.key) in one step: replace it with the store's own tools")
     }
-    if found.size == object.size, try await store.readBack(object.key) == object.digest { return }
-    try await store.remove(object.key)
-    _ = try await store.upload(source, to: object.key) { _ in }
+    _ = try await store.replaceDamaged(object.key, with: source)
   }
 }

@@ -59,7 +59,10 @@ extension PostgresCatalog: CatalogExamination {
       try pool.withConnection { db in
         db.timeout = .seconds(3600)
         defer { db.timeout = pool.settings.statementTimeout }
-        try db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '1h'")
+        try db.execute(
+          """
+          BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PostgresPool.pinned); SET LOCAL statement_timeout = '1h'
+          """)
         defer { if db.isUsable { try? db.execute("COMMIT") } }
         return try Self.contradictions(in: db)
       }
@@ -189,52 +192,32 @@ extension PostgresCatalog: CatalogRepair {
     }
   }
 
-  /// Held by this process from then on, with an attempt of its own.
-  package func takeOver(_ id: PostID) async throws(CatalogError) -> Intent? {
-    let token = Int64.random(in: .min ... .max)
-    return try await change { tx, me in
+  /// The next claim for the same video draws another key.
+  package func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
+    try await change { tx, _ in
+      // Whoever takes it over at this moment is seen by the next statement, with the owner's row.
+      try tx.run(
+        "SELECT FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE post_id = $1) FOR UPDATE",
+        [.bytes(id.bytes)])
       try tx.run(
         """
-        UPDATE reel.attempt a SET attempt = a.attempt + 1, owner = $2, claim = $3, changed_at = \(PostgresSchema.now)
-        FROM reel.intent i
-        WHERE i.post_id = $1 AND a.intent = i.number AND (a.owner IS NULL OR a.owner <> $2)
-          AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = a.owner AND o.lease_until > \(PostgresSchema.now))
-        """, [.bytes(id.bytes), .int(me), .int(token)])
-      return try tx.row(
-        """
-        SELECT i.object_key, i.digest, i.author, d.name, a.attempt
-        FROM reel.intent i JOIN reel.attempt a ON a.intent = i.number JOIN reel.destination d ON d.id = i.destination
-        WHERE i.post_id = $1 AND a.owner = $2 AND a.claim = $3
-        """, [.bytes(id.bytes), .int(me), .int(token)]
-      ) { row in
-        guard let key = ObjectKey(try row["object_key"]),
-          let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
-        else { throw PostgresError(.unexpected, "an intent without a proper key or digest") }
-        let author = String(decoding: try row["author"] as [UInt8], as: UTF8.self)
-        let publication = Publication(
-          digest: digest, destination: Destination(try row["name"]),
-          authorID: author.isEmpty ? nil : String(author.dropFirst()))
-        return Intent(id: id, key: key, publication: publication, attempt: try row["attempt"])
-      }
+        WITH gone AS (
+          DELETE FROM reel.attempt a USING reel.intent i WHERE i.post_id = $1 AND a.intent = i.number
+            AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = a.owner AND o.lease_until > \(PostgresSchema.now))
+          RETURNING a.intent
+        )
+        UPDATE reel.intent SET ordinal = NULL, given_up_at = \(PostgresSchema.now)
+        WHERE number IN (SELECT intent FROM gone)
+        """, [.bytes(id.bytes)])
+      return try Self.isGivenUp(id, tx.connection)
     }
   }
 
-  /// Renews this process's lease in the same transaction.
-  package func holds(_ intent: Intent) async throws(CatalogError) -> Bool {
-    let owner = try writable().owner
-    return try await change { tx, me in
-      try owner.renew(in: tx)
-      return try tx.value(
-        """
-        SELECT true FROM reel.attempt a JOIN reel.intent i ON i.number = a.intent
-        WHERE i.post_id = $1 AND a.attempt = $2 AND a.owner = $3
-        """, [.bytes(intent.id.bytes), .int(Int64(intent.attempt)), .int(me)], as: Bool.self) == true
-    }
-  }
-
-  /// The next claim for the same video draws another key.
-  package func giveUp(_ intent: Intent) async throws(CatalogError) {
-    try await release(intent, because: .keyUnusable)
+  static func isGivenUp(_ id: PostID, _ db: PostgresConnection) throws -> Bool {
+    try db.value(
+      "SELECT true FROM reel.intent WHERE post_id = $1 AND ordinal IS NULL", [.bytes(id.bytes)], as: Bool.self
+    )
+      == true
   }
 
   /// Its row goes on naming the object.

@@ -12,7 +12,7 @@ extension PostgresCatalog: PosterAdding {
     try await look { db in
       try db.rows(
         """
-        SELECT i.post_id, i.object_key, i.digest, i.size, p.page_number, p.document::json ->> 'videoURL' AS url
+        SELECT i.post_id, i.object_key, i.digest, i.size, p.page_number, \(PostgresSchema.plain("p.document"))::json ->> 'videoURL' AS url
         FROM reel.post p JOIN reel.intent i ON i.number = p.intent
         WHERE p.page_number > $2 AND i.destination = (SELECT id FROM reel.destination WHERE name = $1)
           AND \(Self.showsNone)
@@ -63,7 +63,7 @@ extension PostgresCatalog: PosterAdding {
         let poster = one.poster
         try tx.run(
           """
-          UPDATE reel.post SET document = (document::jsonb || jsonb_build_object('poster', $2::text, 'posterURL', $3::text,
+          UPDATE reel.post SET document = (\(PostgresSchema.plain("document"))::jsonb || jsonb_build_object('poster', $2::text, 'posterURL', $3::text,
             'posterWidth', $4::bigint, 'posterHeight', $5::bigint, 'blurHash', $6::text))::text
           WHERE intent = $1
           """,
@@ -89,7 +89,7 @@ extension PostgresCatalog: PosterAdding {
       JOIN reel.intent i ON i.post_id = r.id
       JOIN reel.poster p ON p.intent = i.number AND p.object_key = r.key AND p.state = 1
       """, [.byteStrings(posters.map(\.post.bytes)), .texts(posters.map(\.poster.key.rawValue))],
-      { try $0[0] as Int - 1 })
+      { try $0.place(in: posters.count) })
     { isShown[place] = true }
   }
 
@@ -107,7 +107,7 @@ extension PostgresCatalog: PosterAdding {
       WHERE \(showsNone)
       ORDER BY p.page_number FOR UPDATE OF p
       """, [.byteStrings(posts.map(\.bytes)), .text(destination.name)],
-      { (try $0[0] as Int - 1, try $0[1] as Int64) })
+      { (try $0.place(in: posts.count), try $0[1] as Int64) })
     { intents[place] = number }
     return intents
   }

@@ -74,6 +74,12 @@ extension PostgresCatalog {
     try await writable().writer.release(intent, because: reason)
   }
 
+  /// Also in a cancelled task.
+  package func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
+    try await release(intent, because: .keyUnusable)
+    return try await blocking { pool in try pool.read { db in try Self.isGivenUp(intent.id, db) } }
+  }
+
   /// Handed in at once, and committed soon.
   package func note(_ notes: [CatalogNote]) {
     if notes.isEmpty { return }

@@ -25,7 +25,7 @@ extension PostgresCatalog {
       if Task.isCancelled { throw .cancelled(at: server) }
       return FeedPage(posts: [], next: nil)
     }
-    let (start, count) = (cursor?.pageNumber ?? .max, limit == .max ? limit : limit + 1)
+    let (start, count) = (cursor?.pageNumber ?? .max, limit.addingClamped(1))
     let found = try await look { db in
       var (joins, conditions) = ("", ["p.page_number < $1"])
       var values: [PostgresValue] = [.int(Int64(start)), .int(Int64(count))]
@@ -121,7 +121,8 @@ extension PostgresCatalog {
         )
       }
       return CatalogStatus(
-        posts: stores.reduce(0) { $0 + $1.posts }, bytes: stores.reduce(0) { $0 + $1.bytes },
+        posts: stores.reduce(0) { $0.addingClamped($1.posts) },
+        bytes: stores.reduce(0) { $0.addingClamped($1.bytes) },
         destinations: stores.map { (destination: Destination($0.name), posts: $0.posts) },
         unfinished: try db.value("SELECT count(*) FROM reel.attempt") ?? 0, failures: failures,
         failureCount: try db.value("SELECT count(*) FROM reel.failure") ?? 0,
@@ -208,7 +209,7 @@ extension PostgresCatalog {
         .byteStrings(asked.map(\.publication.digest.bytes)),
         .texts(asked.map(\.publication.destination.name)),
         .byteStrings(asked.map { PostgresPublishing.author($0.publication.authorID) }),
-      ], { (try $0[0] as Int - 1, try Self.found($0, me: me)) })
+      ], { (try $0.place(in: asked.count), try Self.found($0, me: me)) })
     { found[asked[place].index] = post }
     return found
   }
@@ -224,7 +225,8 @@ extension PostgresCatalog {
       """, [.byteStrings(digests.map(\.bytes))],
       { row in
         (
-          try row[0] as Int - 1, ReaderVersion(reel: try row[1], ffmpeg: try row[2]), try row[3] as String
+          try row.place(in: digests.count), ReaderVersion(reel: try row[1], ffmpeg: try row[2]),
+          try row[3] as String
         )
       })
     {
@@ -287,7 +289,7 @@ extension PostgresCatalog {
         ]
       ) { row in
         (
-          place: try row["n"] as Int - 1, digest: try row["digest"] as [UInt8],
+          place: try row.place(in: files.count), digest: try row["digest"] as [UInt8],
           failure: try row["failure_code"] as String?, found: try Self.found(row, me: me)
         )
       }
@@ -339,8 +341,10 @@ extension PostgresCatalog {
       """
     ) { (files: try $0[0] as Int, readings: try $0[1] as Int, bytes: try $0[2] as Int64) }
     guard let counts else { throw PostgresError(.unexpected, "no counts of what is remembered") }
+    let rows = Int64(clamping: counts.files.addingClamped(counts.readings)).multipliedReportingOverflow(
+      by: rowBytes)
     return CacheStatus(
       files: counts.files, readings: counts.readings,
-      bytes: Int64(counts.files + counts.readings) * rowBytes + counts.bytes)
+      bytes: counts.bytes.addingClamped(rows.overflow ? .max : rows.partialValue))
   }
 }

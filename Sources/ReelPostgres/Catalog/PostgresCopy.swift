@@ -15,7 +15,7 @@ package struct PostgresCopySource: CatalogCopySource {
       db.timeout = PostgresRows.longest
       try db.execute(
         """
-        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10min';
+        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PostgresPool.pinned); SET LOCAL statement_timeout = '10min';
         SET LOCAL idle_in_transaction_session_timeout = '10min'
         """)
       try check(db)
@@ -80,7 +80,7 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
 
   /// Keeps out whoever would publish, until the transaction has ended.
   private static let begin = """
-    BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '30s';
+    BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(PostgresPool.pinned); SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '30s';
     SET LOCAL idle_in_transaction_session_timeout = '10min'; SET LOCAL synchronous_commit = on; SET LOCAL jit = off;
     LOCK TABLE \(PostgresRows.tables) IN SHARE ROW EXCLUSIVE MODE
     """

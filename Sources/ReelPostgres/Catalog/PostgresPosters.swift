@@ -18,7 +18,7 @@ struct PostgresPosters {
       RETURNING r.n, p.object_key
       """,
       [.ints(asked.map(\.intent)), .byteStrings(asked.map(\.poster.digest.bytes)), .int(owner)]
-    ) { (place: try $0[0] as Int - 1, key: try $0[1] as String) }
+    ) { (place: try $0.place(in: asked.count), key: try $0[1] as String) }
     var keys = asked.map(\.poster.newKey)
     for (place, text) in earlier {
       guard let key = ObjectKey(text) else {

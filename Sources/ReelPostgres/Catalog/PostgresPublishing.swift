@@ -32,6 +32,8 @@ struct PostgresPublishing {
     var handed: Set<Int> = []
     /// Whether an earlier transaction of the call may have been committed.
     var mayBeDone = false
+    /// Intents that somebody has been told of already.
+    var told: Set<PostID> = []
   }
 
   /// Empty for nobody, else "=" and the author's id.
@@ -137,6 +139,7 @@ struct PostgresPublishing {
       let found = known.filter { !$0.isRelated }
       if let mine = found.first(where: { candidate in
         candidate.owner == me && candidate.claim == call.token && !numbersGranted.contains(candidate.number)
+          && !call.told.contains(candidate.id)
       }), let attempt = mine.attempt {
         // What an earlier attempt of this very call was granted, and never heard of.
         answers[index] = .success(.granted(intent(mine, attempt, request)))
@@ -173,7 +176,7 @@ struct PostgresPublishing {
         answers[index] = .failure(.nameTaken(request, at: server))
       } else {
         let last = found.map(\.ordinal).max() ?? -1
-        starts.append(Start(index: index, destination: stores[place], ordinal: last + 1))
+        starts.append(Start(index: index, destination: stores[place], ordinal: last.addingClamped(1)))
       }
     }
     for (index, post, teller) in handing where try hand(post, from: teller, call: &call) {
@@ -186,7 +189,7 @@ struct PostgresPublishing {
     let taken = try takeOver(takeOvers.map(\.candidate), token: call.token)
     for one in takeOvers where taken.contains(one.candidate.number) {
       answers[one.index] = .success(
-        .granted(intent(one.candidate, (one.candidate.attempt ?? 0) + 1, requests[one.index])))
+        .granted(intent(one.candidate, (one.candidate.attempt ?? 0).addingClamped(1), requests[one.index])))
       granted.append((one.index, one.candidate.number, false))
     }
     let numbers = try begin(starts, requests, token: call.token)
@@ -285,7 +288,7 @@ struct PostgresPublishing {
         StoredPost(pageNumber: $0, createdAt: try row["created_at"], document: try row["document"])
       }
       return (
-        place: try row["n"] as Int,
+        place: try row.place(in: requests.count),
         candidate: Candidate(
           number: try row["number"], id: id, key: key, ordinal: try row["ordinal"],
           attempt: try row["attempt"],
@@ -295,7 +298,7 @@ struct PostgresPublishing {
       )
     }
     var candidates = [[Candidate]](repeating: [], count: requests.count)
-    for row in rows { candidates[row.place - 1].append(row.candidate) }
+    for row in rows { candidates[row.place].append(row.candidate) }
     return candidates
   }
 
@@ -497,7 +500,9 @@ struct PostgresPublishing {
         .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
         .texts(finishing.map { $0.poster?.rawValue }), .int(me),
       ]
-    ) { (place: try $0[0] as Int - 1, number: try $0[1] as Int64, destination: try $0[2] as Int64) }
+    ) {
+      (place: try $0.place(in: finishing.count), number: try $0[1] as Int64, destination: try $0[2] as Int64)
+    }
     let held = rows.sorted { $0.place < $1.place }
     var results: [Result<Place, CatalogError>] = finishing.map { .failure(.leaseLost($0.intent, at: server)) }
     if mayBeDone, held.count < finishing.count {
@@ -540,13 +545,14 @@ struct PostgresPublishing {
     ) { (before: try $0[0] as Int, moment: try $0[1] as Int64) }
     guard let place else { throw PostgresError(.unexpected, "the feed's counter is missing") }
     for (number, one) in held.enumerated() {
-      results[one.place] = .success(Place(pageNumber: place.before + number + 1, createdAt: place.moment))
+      results[one.place] = .success(
+        Place(pageNumber: place.before.addingClamped(number + 1), createdAt: place.moment))
     }
     return results
   }
 
   /// Those that these very attempts have published.
-  private func published(_ finishing: [Finishing]) throws -> [(index: Int, place: Place)] {
+  func published(_ finishing: [Finishing]) throws -> [(index: Int, place: Place)] {
     try tx.rows(
       """
       SELECT r.n, p.page_number, p.created_at
@@ -557,7 +563,7 @@ struct PostgresPublishing {
       [
         .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
       ]
-    ) { (try $0[0] as Int - 1, Place(pageNumber: try $0[1], createdAt: try $0[2])) }
+    ) { (try $0.place(in: finishing.count), Place(pageNumber: try $0[1], createdAt: try $0[2])) }
   }
 
   static func keepWords(_ said: [(number: Int64, words: String)], in db: PostgresConnection) throws {

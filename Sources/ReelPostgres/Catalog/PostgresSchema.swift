@@ -6,13 +6,19 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue, arrivals, hands]
+  static let migrations = [catalog, queue, arrivals, hands, saidText]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
 
   /// Milliseconds since 1970, by the server's clock.
   static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+  /// A post's document as JSON that the server takes: without U+0000, escaped, which its texts can't hold. An older Reel
+  /// may have written one. The backslash before it is none that is escaped itself.
+  static func plain(_ document: String) -> String {
+    #"regexp_replace(\#(document), '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g')"#
+  }
 
   /// Of the lock under which the tables are made: "Reel" in ASCII.
   private static let lock: Int64 = 0x5265_656C
@@ -51,6 +57,11 @@ enum PostgresSchema {
       if found > version { throw CatalogError.newerSchema(found, at: pool.address.name) }
       if found == version { return }
       if found == 0 { try begin(in: tx) }
+      // To look at each post takes a while.
+      let timeout = tx.connection.timeout
+      tx.connection.timeout = .seconds(3600)
+      defer { tx.connection.timeout = timeout }
+      try tx.connection.execute("SET LOCAL statement_timeout = '1h'")
       for statements in migrations.dropFirst(found) { try tx.connection.execute(statements) }
       try tx.run("UPDATE reel.schema_version SET version = $1", [.int(Int64(version))])
     }
@@ -63,7 +74,8 @@ enum PostgresSchema {
         .refused, "the database keeps text as \(encoding ?? "?"): make one with ENCODING 'UTF8'")
     }
     // Not CREATE SCHEMA IF NOT EXISTS, which wants the right to create one even where there is one.
-    let isThere = try tx.value("SELECT true FROM pg_namespace WHERE nspname = 'reel'", as: Bool.self)
+    let isThere = try tx.value(
+      "SELECT true FROM pg_catalog.pg_namespace WHERE nspname = 'reel'", as: Bool.self)
     if isThere == nil { try tx.run("CREATE SCHEMA reel") }
     try tx.connection.execute(
       """
@@ -241,5 +253,12 @@ extension PostgresSchema {
       intent bigint NOT NULL,
       PRIMARY KEY (digest, intent)
     );
+    """
+}
+
+extension PostgresSchema {
+  /// Takes out of posts what no later Reel writes.
+  fileprivate static let saidText = """
+    UPDATE reel.post SET document = \(plain("document")) WHERE position('\\u0000' IN document) > 0;
     """
 }

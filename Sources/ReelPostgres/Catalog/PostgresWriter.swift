@@ -73,10 +73,18 @@ final class PostgresWriter: Sendable {
 
   private func write(_ batch: Batch) throws(CatalogError) -> Outcome {
     if groups.isClosed { throw .closed(at: transactions.server) }
+    var call = PostgresPublishing.ClaimCall()
     do throws(Failure) {
-      return try transactions.carryOut(batch)
+      return try transactions.carryOut(batch, of: &call)
     } catch {
-      throw error.error
+      guard call.mayBeDone, error.mayBeOfOne, !batch.finishing.isEmpty else { throw error.error }
+      // Some of it may be published, and nobody was told.
+      return Outcome(
+        places: batch.finishing.map { one in
+          transactions.result { () throws(Failure) in
+            try transactions.carryOut(Batch(finishing: [one]), of: &call).places
+          }
+        })
     }
   }
 
@@ -137,12 +145,13 @@ final class PostgresWriter: Sendable {
 
     var server: String { pool.address.name }
 
-    func carryOut(_ batch: Batch) throws(Failure) -> Outcome {
+    /// - Parameter call: of a batch that is carried out again, in parts, that of the whole: what was committed before, and
+    ///   never heard of, is found by it.
+    func carryOut(_ batch: Batch, of call: inout PostgresPublishing.ClaimCall) throws(Failure) -> Outcome {
       let notes = PostgresNotes(batch.notes, now: clock.now())
       if notes.isEmpty, batch.releases.isEmpty, batch.requests.isEmpty, batch.finishing.isEmpty {
         return Outcome()
       }
-      var call = PostgresPublishing.ClaimCall()
       for isLast in [false, true] {
         do {
           return try pool.transaction { tx in
@@ -159,6 +168,7 @@ final class PostgresWriter: Sendable {
         } catch let error as PostgresError where error.isUniqueViolation && !isLast {
           // The name of a poster that another got at the same moment: it is there to be seen now.
         } catch {
+          if let places = lookForPosts(batch, of: call) { return Outcome(places: places) }
           throw Failure(
             error: CatalogError.from(error, at: server),
             mayBeOfOne: (error as? PostgresError)?.mayBeOfOne ?? (error is CatalogError))
@@ -167,10 +177,41 @@ final class PostgresWriter: Sendable {
       throw Failure(error: .closed(at: server))
     }
 
+    /// Of one completion whose COMMIT was not answered, and which the server then could not take once more: whether it is
+    /// published. Nil where it isn't, or nobody can tell.
+    private func lookForPosts(
+      _ batch: Batch, of call: PostgresPublishing.ClaimCall
+    ) -> [Result<PostgresPublishing.Place, CatalogError>]? {
+      guard call.mayBeDone, batch.finishing.count == 1, batch.requests.isEmpty, batch.releases.isEmpty,
+        let found = try? pool.transaction({ tx in
+          try PostgresPublishing(tx: tx, me: owner.id, server: server).published(batch.finishing)
+        }), let place = found.first?.place
+      else { return nil }
+      return [.success(place)]
+    }
+
+    /// The one result of `body`.
+    func result(
+      _ body: () throws(Failure) -> [Result<PostgresPublishing.Place, CatalogError>]
+    ) -> Result<PostgresPublishing.Place, CatalogError> {
+      do throws(Failure) {
+        return try body().first ?? .failure(.closed(at: server))
+      } catch {
+        return .failure(error.error)
+      }
+    }
+
     /// Writes a group, and answers those who wait. False when it was not written.
     func write(_ group: [Piece]) -> Bool {
+      var call = PostgresPublishing.ClaimCall()
+      return write(group, of: &call)
+    }
+
+    private func write(_ group: [Piece], of call: inout PostgresPublishing.ClaimCall) -> Bool {
       do throws(Failure) {
-        answer(group, with: try carryOut(Batch(group)))
+        let outcome = try carryOut(Batch(group), of: &call)
+        for case .success(.granted(let intent)) in outcome.claims { call.told.insert(intent.id) }
+        answer(group, with: outcome)
         return true
       } catch {
         let alone = group.filter(\.writesAlone)
@@ -178,9 +219,9 @@ final class PostgresWriter: Sendable {
           for piece in group { piece.fail(error.error) }
           return false
         }
-        for piece in alone { _ = write([piece]) }
+        for piece in alone { _ = write([piece], of: &call) }
         let others = group.filter { !$0.writesAlone }
-        return others.isEmpty || write(others)
+        return others.isEmpty || write(others, of: &call)
       }
     }
 

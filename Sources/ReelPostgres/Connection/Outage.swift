@@ -11,6 +11,8 @@ final class Outage: Sendable {
     var takesNoWrites = false
     var isTold = false
     var givenUp: GivenUp?
+    /// When the last one was over.
+    var ended: ContinuousClock.Instant?
   }
 
   private struct GivenUp {
@@ -46,8 +48,12 @@ final class Outage: Sendable {
     state.withLock { state in
       guard state.since != nil, byWriting || !state.takesNoWrites else { return }
       (state.since, state.takesNoWrites, state.isTold, state.givenUp) = (nil, false, false, nil)
+      state.ended = .now
     }
   }
+
+  /// When the last one that this process has seen was over; nil where it has seen none.
+  var lastEnd: ContinuousClock.Instant? { state.withLock { $0.ended } }
 
   /// To be asked before a connection is made.
   /// - Throws: what the server was given up for.

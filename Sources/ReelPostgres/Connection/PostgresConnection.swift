@@ -47,6 +47,9 @@ package final class PostgresConnection: @unchecked Sendable {
     reel_postgres_transaction_status(library.table, connection) == Int32(REEL_POSTGRES_IDLE)
   }
 
+  /// The process of the server that was said to be at the other end when the connection was made.
+  var serverProcess: Int { Int(reel_postgres_server_process(library.table, connection)) }
+
   // MARK: Statements
 
   /// Sends `statements`, which have no values, in one message, and waits for the end of the last.
@@ -185,7 +188,11 @@ package final class PostgresConnection: @unchecked Sendable {
   private func send(_ statement: String, _ values: [PostgresValue]) throws {
     let types = values.map(\.type.rawValue)
     let encoded = values.map(\.encoded)
-    let lengths = encoded.map { Int32($0?.count ?? 0) }
+    // libpq tells lengths in 31 bits; the server takes no message of a gigabyte.
+    guard encoded.reduce(0, { $0 + ($1?.count ?? 0) }) < 1 << 30 else {
+      throw PostgresError(.refused, state: "54000", "more is to be written at once than a server takes")
+    }
+    let lengths = encoded.map { Int32(clamping: $0?.count ?? 0) }
     // One block for all values; each is followed by a zero, so that an empty one has an address, too.
     var block: [UInt8] = []
     block.reserveCapacity(encoded.reduce(0) { $0 + ($1?.count ?? 0) + 1 })
@@ -259,8 +266,9 @@ package final class PostgresConnection: @unchecked Sendable {
         pollfd(fd: event, events: Int16(POLLIN), revents: 0),
       ]
       guard files[0].fd >= 0 else { throw lost() }
-      let left = max(.zero, limit - .now) / .milliseconds(1)
-      let count = poll(&files, 2, Int32(clamping: Int64(left.rounded(.up))))
+      // However long somebody is told to wait (`connect_timeout`), he looks again after a while.
+      let left = min(.seconds(86_400), max(.zero, limit - .now)) / .milliseconds(1)
+      let count = poll(&files, 2, Int32(left.rounded(.up)))
       if files[0].revents != 0 { return true }
       if count < 0, errno != EINTR { throw lost() }
       if haste.limit(end, since: begun).limit <= .now { return false }

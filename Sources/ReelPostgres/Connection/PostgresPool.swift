@@ -40,8 +40,6 @@ package final class PostgresPool: Sendable {
 
   private struct State {
     var idle: [PostgresConnection] = []
-    /// Whether the server does not wait for its disk by itself.
-    var isHasty: Bool?
     var isClosed = false
   }
 
@@ -86,12 +84,36 @@ package final class PostgresPool: Sendable {
   /// it isn't.
   package func makeHaste() { haste.begin(patience: settings.haste) }
 
+  /// When the server was last away, as far as this process has seen.
+  package var lastOutage: ContinuousClock.Instant? { outage.lastEnd }
+
   // MARK: Work
 
-  /// Reads, outside of a transaction: each statement sees what was committed when it began. After an outage `body` is
-  /// run again from its beginning. Blocks.
+  /// Reads: each statement sees what was committed when it began. After an outage `body` is run again from its
+  /// beginning. Blocks.
   package func read<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
-    try repeating(isWriting: false) { try withConnection(body) }
+    try repeating(isWriting: false) {
+      try withConnection { connection in
+        try connection.execute(
+          "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; \(Self.pinned); \(limitOfIdleness)")
+        return try ending(connection, by: "END") { try body(connection) }
+      }
+    }
+  }
+
+  /// Ends a transaction by what `body` has done in it, or rolls it back.
+  private func ending<Value>(
+    _ connection: PostgresConnection, by statement: String, _ body: () throws -> Value
+  ) throws -> Value {
+    let value: Value
+    do {
+      value = try body()
+    } catch {
+      if connection.isUsable { try? connection.execute("ROLLBACK") }
+      throw error
+    }
+    try connection.execute(statement)
+    return value
   }
 
   /// Runs `body` in a transaction, at `READ COMMITTED`, and commits it. Blocks.
@@ -106,21 +128,18 @@ package final class PostgresPool: Sendable {
     var mayBeDone = false
     return try repeating(isWriting: true) {
       try withConnection { connection in
-        try connection.begin(begin(on: connection))
-        let value: Value
+        try connection.begin(begin)
+        var isCommitting = false
         do {
-          value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
-        } catch {
-          if connection.isUsable { try? connection.execute("ROLLBACK") }
-          throw error
-        }
-        do {
-          try connection.execute("COMMIT")
+          return try ending(connection, by: "COMMIT") {
+            let value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
+            isCommitting = true
+            return value
+          }
         } catch let error as PostgresError {
-          if !connection.isUsable { mayBeDone = true }
+          if isCommitting, !connection.isUsable { mayBeDone = true }
           throw error
         }
-        return value
       }
     }
   }
@@ -199,7 +218,7 @@ package final class PostgresPool: Sendable {
   }
 
   /// What was idle when a connection was lost is lost as well, as a rule.
-  private func forgetIdle() {
+  func forgetIdle() {
     let idle = state.withLock { state in
       defer { state.idle = [] }
       return state.idle
@@ -209,33 +228,35 @@ package final class PostgresPool: Sendable {
 
   // MARK: Transactions
 
-  /// One message. The limits hold where the client is gone, too: what it had locked is free again then.
-  private func begin(on connection: PostgresConnection) throws -> String {
+  /// For the beginning of every transaction. What others have created in `public`, or wherever else the role looks by
+  /// itself, is found by no operator, function or type without a schema: it would run with this role's rights.
+  static let pinned =
+    "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on"
+
+  /// A server that does not wait for its disk by itself (`off`) is told to, each time: the next connection may be another
+  /// server's, or of other settings. One that waits for its standbys goes on to.
+  private static let durable = """
+    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
+    """
+
+  /// What is locked by a client that is gone, or that is stopped in the middle (SIGSTOP, a suspended machine), is free
+  /// again long before those who wait for it give up.
+  private var limitOfIdleness: String {
+    "SET LOCAL idle_in_transaction_session_timeout = \(Int(settings.lockTimeout / .milliseconds(1)) / 3)"
+  }
+
+  /// One message.
+  private var begin: String {
     // The server gives up first, and says so; else a statement that is slow would look like a server that is away.
     let (statement, lock) = (
       Int(settings.statementTimeout / .milliseconds(1)) * 11 / 12,
       Int(settings.lockTimeout / .milliseconds(1))
     )
-    // One that is stopped in the middle (SIGSTOP, a suspended machine) is cut off long before those who wait for what it
-    // has locked give up.
-    let idle = lock / 3
-    var statements =
-      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = \(statement); "
-      + "SET LOCAL lock_timeout = \(lock); SET LOCAL idle_in_transaction_session_timeout = \(idle); "
+    return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(Self.pinned); "
+      + "SET LOCAL statement_timeout = \(statement); SET LOCAL lock_timeout = \(lock); \(limitOfIdleness); "
       // Plans by index whatever the statistics say, and no compiling for a statement of a millisecond.
       + "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
-      + "SET LOCAL jit = off"
-    if try isHasty(connection) { statements += "; SET LOCAL synchronous_commit = on" }
-    return statements
-  }
-
-  /// Whether a commit comes back before it is on disk unless told otherwise; asked once.
-  private func isHasty(_ connection: PostgresConnection) throws -> Bool {
-    if let known = state.withLock({ $0.isHasty }) { return known }
-    let isHasty =
-      try connection.value("SELECT current_setting('synchronous_commit')", as: String.self) == "off"
-    state.withLock { $0.isHasty = isHasty }
-    return isHasty
+      + "SET LOCAL jit = off; \(Self.durable)"
   }
 }
 

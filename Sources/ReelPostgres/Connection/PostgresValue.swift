@@ -80,10 +80,10 @@ extension PostgresValue {
     bytes += bigEndian(Int32(elements.contains { $0 == nil } ? 1 : 0))
     bytes += bigEndian(type.rawValue)
     if elements.isEmpty { return bytes }
-    bytes += bigEndian(Int32(elements.count))
+    bytes += bigEndian(Int32(clamping: elements.count))
     bytes += bigEndian(Int32(1))
     for element in elements {
-      bytes += bigEndian(element.map { Int32($0.count) } ?? -1)
+      bytes += bigEndian(element.map { Int32(clamping: $0.count) } ?? -1)
       if let element { bytes += element }
     }
     return bytes
@@ -175,6 +175,16 @@ package struct PostgresRow {
     get throws { try read(try number(of: column), as: Value.self) }
   }
 
+  /// The place in a list of `count` that was sent, which the server counts from 1.
+  /// - Throws: ``PostgresError`` for a place that is not in it.
+  package func place(_ column: Int = 0, in count: Int) throws -> Int {
+    let number: Int = try self[column]
+    guard number >= 1, number <= count else {
+      throw PostgresError(.unexpected, "an answer is about the \(number)th of \(count)")
+    }
+    return number - 1
+  }
+
   private func number(of column: String) throws -> Int32 {
     guard let number = columns[column] else {
       throw PostgresError(.unexpected, "an answer has no column \(column)")
@@ -193,5 +203,13 @@ package struct PostgresRow {
         .unexpected, "column \(column) of an answer is of the type \(oid), not \(Value.self)")
     }
     return value
+  }
+}
+
+extension Int {
+  /// The sum, or the last number that there is: rows may hold any.
+  func addingClamped(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
   }
 }

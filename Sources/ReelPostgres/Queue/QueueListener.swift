@@ -4,17 +4,26 @@ import Synchronization
 
 /// Waits until there may be something to take: an idle worker asks the server nothing.
 ///
-/// It listens over a connection of its own. One that can't be had, or hears nothing because PgBouncer is in between, only
-/// makes the wait as long as it may be.
+/// It listens over a connection of its own. Where that can't be had, or PgBouncer is in between, which hands the
+/// connection that listens to somebody else, the wait is as long as it may be.
 package final class QueueListener: Sendable {
   private let pool: PostgresPool
   private let chance: @Sendable () -> Double
-  private let connection = Mutex<PostgresConnection?>(nil)
+  private let onPooler: @Sendable () -> Void
+  private let state = Mutex(State())
 
-  /// - Parameter chance: from 0 to 1; decides who of many goes when there is little to take, and when.
+  private struct State {
+    var connection: PostgresConnection?
+    var isPooled = false
+  }
+
+  /// - Parameters:
+  ///   - chance: from 0 to 1; decides who of many goes when there is little to take, and when.
+  ///   - onPooler: called once where something stands before the server that passes no notifications on.
   package init(
-    _ queue: WorkQueue, chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
-  ) { (pool, self.chance) = (queue.pool, chance) }
+    _ queue: WorkQueue, chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    onPooler: @escaping @Sendable () -> Void = {}
+  ) { (pool, self.chance, self.onPooler) = (queue.pool, chance, onPooler) }
 
   /// Waits no longer than `limit`, and ends within `slice` when `isOver` says so. Of many who wait, no more wake than there
   /// is to take, and not all at once. Blocks.
@@ -37,23 +46,30 @@ package final class QueueListener: Sendable {
   }
 
   private func heard(within time: Duration) -> QueueWord? {
-    connection.withLock { connection in
+    state.withLock { state in
       do {
-        let listening = try connection ?? listen()
-        connection = listening
-        return QueueWord(try listening.notifications(waiting: time).map(\.said))
+        if !state.isPooled, state.connection == nil { try listen(&state) }
+        if let connection = state.connection {
+          return QueueWord(try connection.notifications(waiting: time).map(\.said))
+        }
       } catch {
         // The queue itself will say what is wrong with the server.
-        connection = nil
-        usleep(UInt32(max(0, time / .microseconds(1))))
-        return nil
+        state.connection = nil
       }
+      usleep(UInt32(max(0, time / .microseconds(1))))
+      return nil
     }
   }
 
-  private func listen() throws -> PostgresConnection {
+  /// A pooler gives each client a number of its own in place of the server process's.
+  private func listen(_ state: inout State) throws {
     let connection = try pool.connect()
+    guard try connection.value("SELECT pg_catalog.pg_backend_pid()", as: Int.self) == connection.serverProcess
+    else {
+      state.isPooled = true
+      return onPooler()
+    }
     try connection.execute("LISTEN \(WorkQueue.channel)")
-    return connection
+    state.connection = connection
   }
 }

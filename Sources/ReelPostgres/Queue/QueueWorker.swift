@@ -28,6 +28,9 @@ package final class QueueWorker: Sendable {
     /// Where the last look ended, and when it was last looked from the beginning.
     var place: Place?
     var looked: ContinuousClock.Instant?
+    /// The last sign of life, and the end of the last time that none came through for most of a lease.
+    var heard: ContinuousClock.Instant
+    var wasSilent: ContinuousClock.Instant?
   }
 
   /// A place in the order in which items are taken.
@@ -42,6 +45,7 @@ package final class QueueWorker: Sendable {
   private let settings: Settings
   private let host: String
   private let destination: String
+  private let clock: @Sendable () -> ContinuousClock.Instant
   private let state: Mutex<State>
 
   /// Writes the worker down.
@@ -49,11 +53,13 @@ package final class QueueWorker: Sendable {
   ///   - host: the machine, as `reel status` names it.
   ///   - destination: where it stores, for `reel status`.
   package init(
-    _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings()
+    _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings(),
+    clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) throws(CatalogError) {
     (self.queue, self.host, self.destination, self.settings) = (queue, host, destination, settings)
     heart = queue.pool.beside(connections: 1)
-    state = Mutex(State(id: 0))
+    self.clock = clock
+    state = Mutex(State(id: 0, heard: clock()))
     try register()
   }
 
@@ -70,7 +76,9 @@ package final class QueueWorker: Sendable {
           """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease)])
       }
     }
-    state.withLock { $0 = State(id: id ?? 0) }
+    state.withLock { state in
+      state = State(id: id ?? 0, heard: clock(), wasSilent: state.wasSilent)
+    }
   }
 
   private var lease: Int64 { Int64(settings.lease / .milliseconds(1)) }
@@ -83,7 +91,7 @@ package final class QueueWorker: Sendable {
   /// Takes up to `count` items, the most urgent and oldest first. An item in whose presence all workers but one of the
   /// number that are allowed to have died is taken alone, so that others are not set aside with it.
   package func take(upTo count: Int) throws(CatalogError) -> [TakenItem] {
-    let now = ContinuousClock.now
+    let now = clock()
     let (before, place) = state.withLock { state -> (State, Place?) in
       (state, state.looked.map { now - $0 < Self.lookPause } ?? false ? state.place : nil)
     }
@@ -170,7 +178,7 @@ package final class QueueWorker: Sendable {
   }
 
   /// Whether one more death would set it aside.
-  private func isSuspect(_ deaths: Int) -> Bool { deaths > 0 && deaths + 1 >= settings.mostDeaths }
+  private func isSuspect(_ deaths: Int) -> Bool { deaths > 0 && deaths >= settings.mostDeaths - 1 }
 
   /// Writes down which items are being worked on from now on: these alone are suspects, should the worker die. Those that
   /// it holds beside them are not.
@@ -279,6 +287,11 @@ package final class QueueWorker: Sendable {
           == 1
       }
     }
+    state.withLock { state in
+      let now = clock()
+      if now - state.heard > settings.lease * 2 / 3 { state.wasSilent = now }
+      state.heard = now
+    }
     if !isThere { try register() }
     return isThere
   }
@@ -286,7 +299,8 @@ package final class QueueWorker: Sendable {
   /// Frees what dead workers had taken, and what was to be tried again by now.
   ///
   /// Each item that a worker was at when it died has one death more. Not so where the database was away since that worker
-  /// was heard of last, or where most workers went silent together: then it was not an item that ended them.
+  /// was heard of last, where most workers went silent together, or where this one was not heard of itself in that time:
+  /// then it was not an item that ended them.
   /// - Returns: how many items are free again.
   @discardableResult
   package func freeWhatIsDue() throws(CatalogError) -> Int {
@@ -352,10 +366,17 @@ package final class QueueWorker: Sendable {
     let isSilent = "lease_until < \(PostgresSchema.now) + lease / 3"
     try tx.run(
       """
-      UPDATE reel.worker SET hands = '{}' WHERE \(isSilent) AND cardinality(coalesce(hands, '{0}')) > 0 AND (
+      UPDATE reel.worker SET hands = '{}' WHERE \(isSilent) AND cardinality(coalesce(hands, '{0}')) > 0 AND ($1 OR (
         SELECT silent >= 5 AND 2 * silent > everybody
-        FROM (SELECT count(*) FILTER (WHERE \(isSilent)) AS silent, count(*) AS everybody FROM reel.worker) AS fleet)
-      """)
+        FROM (SELECT count(*) FILTER (WHERE \(isSilent)) AS silent, count(*) AS everybody FROM reel.worker) AS fleet))
+      """, [.bool(wasCutOffLately)])
+  }
+
+  /// Whether this worker itself was not heard of, or saw the database away, less than a lease ago: who was silent in that
+  /// time may have been so for the same reason. In a fleet of two nobody else could tell.
+  private var wasCutOffLately: Bool {
+    let ends = [state.withLock { $0.wasSilent }, queue.pool.lastOutage].compactMap(\.self)
+    return ends.contains { clock() - $0 < settings.lease }
   }
 
   /// Whether there is something to take now. Costs the server no transaction.

@@ -59,7 +59,11 @@ package struct WorkQueue: Sendable {
     package init() {}
   }
 
-  /// Puts items into the queue, those that it never had. The priority of the others stays as it is.
+  /// A state that was overwritten before anybody had read it, and is listed again: it is there once more.
+  private static let isBack = "work.state = 5 AND work.code = 'sourceChanged'"
+
+  /// Puts items into the queue, those that it never had, and those whose state is there again. The priority of the others
+  /// stays as it is.
   /// - Parameter priority: the higher, the earlier.
   package func enqueue(_ items: [NewItem], priority: Int = 0) throws(CatalogError) -> Enqueued {
     guard !items.isEmpty else { return Enqueued() }
@@ -82,9 +86,15 @@ package struct WorkQueue: Sendable {
             SELECT identity, address, version, size, \(PostgresSchema.now) FROM listed ORDER BY place
             ON CONFLICT (identity) DO NOTHING
             RETURNING id
+          ), begun AS (
+            INSERT INTO reel.work (item, priority, changed_at)
+            SELECT id, $5, \(PostgresSchema.now) FROM made RETURNING item
+          ), again AS (
+            UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
+            FROM reel.item WHERE item.identity IN (SELECT identity FROM listed) AND work.item = item.id
+              AND \(Self.isBack) RETURNING work.item
           )
-          INSERT INTO reel.work (item, priority, changed_at)
-          SELECT id, $5, \(PostgresSchema.now) FROM made RETURNING item
+          SELECT item FROM begun UNION ALL SELECT item FROM again
           """,
           [
             .byteStrings(items.map(\.identified)), .byteStrings(items.map(\.address.bytes)),
@@ -106,14 +116,14 @@ package struct WorkQueue: Sendable {
   /// The number of a transaction, as the rows that it writes have it.
   private static let callNumber = "SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint"
 
-  /// How many of `items` were made by the transaction of that number.
+  /// How many of `items` were made, or put back, by the transaction of that number.
   private func made(by call: Int64?, of items: [NewItem], _ tx: PostgresTransaction) throws -> Int {
     guard let call else { return 0 }
     return try tx.value(
       """
-      SELECT count(*) FROM reel.item
+      SELECT count(*) FROM reel.item JOIN reel.work ON work.item = item.id
       WHERE identity IN (SELECT sha256(identified) FROM unnest($1::bytea[]) AS given(identified))
-        AND item.xmin::text::bigint = $2
+        AND (item.xmin::text::bigint = $2 OR work.xmin::text::bigint = $2)
       """, [.byteStrings(items.map(\.identified)), .int(call)]) ?? 0
   }
 
@@ -126,7 +136,8 @@ package struct WorkQueue: Sendable {
         try db.value(
           """
           SELECT count(*) FROM unnest($1::bytea[]) AS given(identified)
-          JOIN reel.item ON identity = sha256(identified)
+          JOIN reel.item ON identity = sha256(identified) JOIN reel.work ON work.item = item.id
+          WHERE NOT (\(Self.isBack))
           """, [.byteStrings(items.map(\.identified))], as: Int.self)
       }
     }
@@ -188,7 +199,7 @@ package struct WorkQueue: Sendable {
               ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
             ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item)
             DELETE FROM reel.item USING gone WHERE item.id = gone.item
-            """, [.int(Int64(age / .milliseconds(1)))])
+            """, [.int(Int64(min(age / .milliseconds(1), 1e15)))])
         }
       }
       count += some

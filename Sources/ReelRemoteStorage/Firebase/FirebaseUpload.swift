@@ -9,6 +9,8 @@ struct FirebaseUpload: Sendable {
   let ledger: CheckpointLedger
   let partSize: Int
   let downloadToken: String
+  /// The generation of a damaged object whose place it takes; nil for a name that is free.
+  let replaced: String?
   let reporting: @Sendable (TransferProgress) -> Void
 
   private struct State: Sendable {
@@ -64,11 +66,11 @@ struct FirebaseUpload: Sendable {
   /// Begins an upload and writes down where it is.
   private func begin() async throws(UploadError) -> State {
     // Two gigabytes are not sent to be refused at their end.
-    if try await client.object(key) != nil { throw taken }
+    if let there = try await client.object(key), there.generation != replaced { throw taken }
     let object = NewStorageObject(
       key, in: client.bucket, source: source, crc32c: try await SourceSums.crc32c(of: source),
       downloadToken: downloadToken)
-    let session = try await client.begin(object, key, size: source.size)
+    let session = try await client.begin(object, key, size: source.size, replacing: replaced)
     do throws(UploadError) {
       guard let checkpoint = UploadCheckpoint(session.text, of: source.digest) else {
         throw interrupted("its address is too long to be kept")
@@ -185,21 +187,11 @@ struct FirebaseUpload: Sendable {
     let name = client.bucket.objectName(of: key)
     let other = object.name == name ? nil : "the name \(HTTPReply.oneLine(object.name)) instead of \(name)"
     guard let difference = other ?? sums.difference(of: object, from: source) else { return object }
-    let removal = await shieldedRemoval(of: object)
-    throw UploadError(
+    let error = UploadError(
       .verificationFailed,
-      "the store \(client.google.store) holds something other than what was sent as \(key): \(difference); \(removal)"
-    )
-  }
-
-  private func shieldedRemoval(of object: StorageObject) async -> String {
-    do throws(UploadError) {
-      try await shielded { () async throws(UploadError) in
-        try await client.remove(key, generation: object.generation)
-      }
-      return "it was removed; try again, and check the store if it happens again"
-    } catch {
-      return "it could not be removed (\(error.message)): remove it by hand"
+      "the store \(client.google.store) holds something other than what was sent as \(key): \(difference)")
+    throw await source.disowning(key, error) { () async throws(UploadError) in
+      try await client.remove(key, generation: object.generation)
     }
   }
 

@@ -68,15 +68,21 @@ public struct FirebaseUploader: Uploader {
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
-    let upload = FirebaseUpload(
-      source: source, key: key, client: client,
-      ledger: CheckpointLedger(checkpoints, of: key, in: destination), partSize: partSize,
-      downloadToken: newToken(), reporting: reporting)
-    let object = try await upload.run()
+    let object = try await upload(source, key, token: newToken(), replacing: nil, reporting).run()
     // The store's checksums are those of the bytes that hash to the source's digest.
     return StoredObject(
       key: key, url: addresses.url(of: key, token: object.downloadToken), size: source.size,
       digest: source.digest)
+  }
+
+  private func upload(
+    _ source: UploadSource, _ key: ObjectKey, token: String, replacing generation: String?,
+    _ reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) -> FirebaseUpload {
+    FirebaseUpload(
+      source: source, key: key, client: client,
+      ledger: CheckpointLedger(checkpoints, of: key, in: destination), partSize: partSize,
+      downloadToken: token, replaced: generation, reporting: reporting)
   }
 
   /// The object's length, and its digest where it was stored by Reel and its checksum is still the one that goes with
@@ -103,6 +109,22 @@ public struct FirebaseUploader: Uploader {
   /// Reads the object and hashes it.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await client.read(key)
+  }
+}
+
+extension FirebaseUploader: DamagedObjectReplacing {
+  /// In one step, where it is still the one that was read. Its post's address stays good: the token in it is kept.
+  package func replaceDamaged(
+    _ key: ObjectKey, with source: UploadSource
+  ) async throws(UploadError) -> Bool {
+    guard let damaged = try await client.object(key) else {
+      throw UploadError(.conflict, "\(key) is not in the store \(destination) any more: try again")
+    }
+    guard try await isDamaged(key, source) else { return false }
+    _ = try await upload(
+      source, key, token: damaged.downloadToken ?? newToken(), replacing: damaged.generation
+    ) { _ in }.run()
+    return true
   }
 }
 

@@ -27,12 +27,15 @@ struct StorageClient: Sendable {
 
   // MARK: Uploads
 
-  /// Begins an upload of an object that is not to be there yet. Whether one is there the store says now, or at the end.
-  func begin(_ object: NewStorageObject, _ key: ObjectKey, size: Int64) async throws(UploadError)
-    -> StorageSession
-  {
+  /// Begins an upload. Whether the condition holds the store says now, or at the end.
+  /// - Parameter generation: of the object whose place it takes; nil for one that is not to be there yet.
+  func begin(
+    _ object: NewStorageObject, _ key: ObjectKey, size: Int64, replacing generation: String?
+  ) async throws(UploadError) -> StorageSession {
     let target =
-      bucket.uploads + "?uploadType=resumable&ifGenerationMatch=0&name=" + PercentEncoding.all(object.name)
+      bucket.uploads
+      + "?uploadType=resumable&ifGenerationMatch=\(PercentEncoding.all(generation ?? "0"))&name="
+      + PercentEncoding.all(object.name)
     var call = try google.call(.post, target, json: object)
     call.fields[.uploadContentType] = object.contentType
     call.fields[.uploadContentLength] = "\(size)"

@@ -15,6 +15,8 @@ struct MultipartUpload: Sendable {
   let plan: PartPlan
   /// Parts on their way at once.
   let width: Int
+  /// Whether it takes the place of what has the name.
+  let replaces: Bool
   let meter: UploadMeter
   /// Where the store has the bytes already.
   let copying: PartCopying?
@@ -211,7 +213,8 @@ struct MultipartUpload: Sendable {
   private func complete(_ id: String, _ parts: [SentPart]) async throws(UploadError) {
     var request = S3Request(
       .post, key, query: [("uploadId", id)], task: "put \(key) together", permission: "s3:PutObject")
-    request.fields = [.ifNoneMatch: "*", .contentType: "application/xml"]
+    request.fields = [.contentType: "application/xml"]
+    if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.body = .bytes(S3Documents.completion(parts))
     // Amazon says that it can take minutes.
     request.patience = .seconds(900)
@@ -226,8 +229,7 @@ struct MultipartUpload: Sendable {
   }
 
   /// A 200 that is not an error may be a proxy's, or in words of the store's own: what counts is what the store holds.
-  /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else, which is
-  ///   removed then.
+  /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else.
   private func proveStored(_ parts: [SentPart]) async throws(UploadError) {
     guard let head = try await client.head(key, size: source.size), let size = head.size else {
       throw UploadError(
@@ -243,7 +245,7 @@ struct MultipartUpload: Sendable {
       }
       if read == source.digest { return }
     }
-    throw await client.damaged(key)
+    throw await client.damaged(key, source)
   }
 
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.

@@ -160,17 +160,14 @@ extension S3Client {
     try await done(request) { $0.reply.status == .notFound }
   }
 
-  /// Removes an object that was just created and, as the store says itself, is not what was sent. Gives the sentence.
-  func damaged(_ key: ObjectKey) async -> UploadError {
-    var advice = "it was removed; try again, and check the store if it happens again"
-    do throws(UploadError) {
-      try await shielded { () async throws(UploadError) in try await self.removeObject(key) }
-    } catch {
-      advice = "remove it there, then try again"
-    }
-    return UploadError(
+  /// Of an object that was just created and, as the store says itself, is not what was sent.
+  func damaged(_ key: ObjectKey, _ source: UploadSource) async -> UploadError {
+    let error = UploadError(
       .verificationFailed,
-      "\(store.destination) says that it holds something other than what was sent as \(key): \(advice)")
+      "\(store.destination) says that it holds something other than what was sent as \(key)")
+    return await source.disowning(key, error) { () async throws(UploadError) in
+      try await self.removeObject(key)
+    }
   }
 
   /// Removes the object; one that is not there is removed already.

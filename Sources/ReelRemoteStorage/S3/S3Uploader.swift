@@ -63,11 +63,7 @@ public struct S3Uploader: Uploader {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let meter = UploadMeter(total: source.size, reporting: reporting)
-    if source.size <= options.singleLimit {
-      try await put(source, key, meter)
-    } else {
-      try await putParts(source, key, meter)
-    }
+    try await store(source, key, replaces: false, meter)
     meter.finish()
     // What went out was hashed on its way; the store has held it against a digest that was signed, and said what it holds.
     return StoredObject(key: key, url: try await url(of: key), size: source.size, digest: source.digest)
@@ -126,14 +122,38 @@ extension S3Uploader {
   }
 }
 
+extension S3Uploader: DamagedObjectReplacing {
+  /// A store puts an object in another's place in one step (AWS, PutObject and CompleteMultipartUpload).
+  package func replaceDamaged(
+    _ key: ObjectKey, with source: UploadSource
+  ) async throws(UploadError) -> Bool {
+    guard try await isDamaged(key, source) else { return false }
+    try await store(source, key, replaces: true, UploadMeter(total: source.size) { _ in })
+    return true
+  }
+}
+
 extension S3Uploader {
-  private func put(_ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter) async throws(UploadError) {
+  private func store(
+    _ source: UploadSource, _ key: ObjectKey, replaces: Bool, _ meter: UploadMeter
+  ) async throws(UploadError) {
+    if source.size <= options.singleLimit {
+      try await put(source, key, replaces, meter)
+    } else {
+      try await putParts(source, key, replaces, meter)
+    }
+  }
+
+  private func put(
+    _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
+  ) async throws(UploadError) {
     // Nothing is read of an empty source, so nothing would prove it.
     if source.size == 0 { try await PartHashing(source, PartPlan(size: 0, wanted: 0)).proveEnd() }
     var request = S3Request(.put, key, task: "store \(key)", permission: "s3:PutObject")
     request.fields = [
-      .contentType: source.contentType, .ifNoneMatch: "*", .checksumSHA256: Base64.text(source.digest.bytes),
+      .contentType: source.contentType, .checksumSHA256: Base64.text(source.digest.bytes),
     ]
+    if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.payload = source.digest.hex
     request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
     let reply = try await client.send(request)
@@ -145,19 +165,20 @@ extension S3Uploader {
           + "it happens again")
     }
     guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }
-    throw await client.damaged(key)
+    throw await client.damaged(key, source)
   }
 
   private func putParts(
-    _ source: UploadSource, _ key: ObjectKey, _ meter: UploadMeter
+    _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
     // Two gigabytes are not sent to be refused at their end.
-    if try await client.head(key) != nil {
+    if !replaces, try await client.head(key) != nil {
       throw UploadError(.alreadyExists, "\(destination) has an object named \(key) already")
     }
     try await MultipartUpload(
       client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
-      width: options.partsAtOnce, meter: meter, copying: PartCopying(source.origin, to: client.store)
+      width: options.partsAtOnce, replaces: replaces, meter: meter,
+      copying: PartCopying(source.origin, to: client.store)
     ).run()
   }
 

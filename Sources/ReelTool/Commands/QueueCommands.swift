@@ -204,6 +204,13 @@ struct WorkCommand: AsyncParsableCommand {
       valueName: "seconds"))
   var grace: Double = 25
 
+  @Option(
+    help: ArgumentHelp(
+      "Take only what lies in a folder, at an address (s3://bucket/, https://host/folder/) or on a host; can be repeated. "
+        + "Otherwise: anything but system folders, hidden files, this machine and private networks.",
+      valueName: "folder|address|host"))
+  var allow: [String] = []
+
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
       throw ValidationError("--grace must be a number of seconds from 0 to 3600.")
@@ -230,13 +237,15 @@ struct WorkCommand: AsyncParsableCommand {
     walk.skippedAddresses = [destination]
     let work: WorkSession
     do {
+      let allowed = try AllowedSources(allow, destination: destination)
       // Beside the catalog's, with which they wait for the server when it is away.
       let pool =
         try (appContext.services.catalog as? PostgresCatalog)?.connectionsBeside(2)
         ?? QueuePlace.pool(settings)
       work = try await WorkSession.begin(
         pool, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
-        grace: .seconds(grace), sources: Sources(settings))
+        grace: .seconds(grace), sources: Sources(settings), allowed: allowed,
+        check: MachineCheck(services: appContext.services))
     } catch {
       try? await appContext.close()
       throw error

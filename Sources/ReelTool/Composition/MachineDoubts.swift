@@ -4,8 +4,8 @@ import ReelIngest
 import ReelPostgres
 
 /// Failures in a row that may be the fault of this machine: a folder that is not mounted, a store that it may not write.
-/// Each is kept back until something else ends well, which makes it the item's own failure, or until there are so many that
-/// others should have these items.
+/// Each is kept back until something else ends well, which makes it the item's own failure, or until there are so many
+/// that it is to be found out whose fault they are. Files can't accuse a machine: whoever uploads decides what they are.
 struct MachineDoubts {
   private var failures: [(item: TakenItem, failure: FileFailure)] = []
   /// Why this machine should take no more; nil where nothing is wrong with it.
@@ -13,8 +13,9 @@ struct MachineDoubts {
 
   /// As many in a row are no accident.
   static let most = 10
-  /// An item that was taken more often than this has been on other machines, too.
-  private static let mostTakings: Int64 = 8
+
+  /// Whether it is time for ``settle(_:)``.
+  var isToBeSettled: Bool { sentence == nil && failures.count >= Self.most }
 
   /// What is to be written down from now on, with `result` of `item`.
   mutating func note(_ result: PublishResult, of item: TakenItem) -> [ItemOutcome] {
@@ -22,21 +23,68 @@ struct MachineDoubts {
     if case .givenBack = ending { return [ItemOutcome(item.id, ending)] }
     guard case .failed(let failure) = result, failure.mayBeOfThisMachine(item.address)
     else { return take() + [ItemOutcome(item.id, ending)] }
-    // It clears the machine of nothing, and accuses it of nothing.
-    if item.attempts > Self.mostTakings { return [ItemOutcome(item.id, ending)] }
+    // It has been taken before, and may have accused that worker: it clears this machine of nothing, and accuses it of
+    // nothing.
+    if item.attempts > 1 { return [ItemOutcome(item.id, ending)] }
     failures.append((item, failure))
-    if sentence == nil, failures.count < Self.most { return [] }
-    sentence = sentence ?? Self.sentence(failures)
-    defer { failures = [] }
-    return failures.map { one in
-      ItemOutcome(one.item.id, .putOff(code: one.failure.code.rawValue, message: one.failure.message))
+    return sentence == nil ? [] : putOff()
+  }
+
+  /// What is to be written down, by what the machine itself can find out. Blocks for as long as that takes.
+  mutating func settle(_ check: MachineCheck) -> [ItemOutcome] {
+    guard isToBeSettled else { return [] }
+    if let problem = check.problem() {
+      sentence =
+        "a video of Reel's own could not be read on this machine either (\(problem)): put that right, and start the worker "
+        + "again; the last \(failures.count) files were given back, for other machines"
+      return putOff()
     }
+    if areOfTheMachine {
+      sentence = Self.sentence(failures)
+      return putOff()
+    }
+    guard check.reachesNone(of: failures.map(\.item.address)) else { return take() }
+    // Where the store answers, it is not the network here.
+    if !check.reachesTheStore { sentence = Self.sentence(failures) }
+    return putOff()
   }
 
   /// What was kept back, as failures of the items.
   mutating func take() -> [ItemOutcome] {
     defer { failures = [] }
     return failures.map { ItemOutcome($0.item.id, PublishResult.failed($0.failure).ending(of: $0.item)) }
+  }
+
+  private mutating func putOff() -> [ItemOutcome] {
+    defer { failures = [] }
+    return failures.map { one in
+      ItemOutcome(one.item.id, .putOff(code: one.failure.code.rawValue, message: one.failure.message))
+    }
+  }
+
+  /// Whether the failures are such as nobody can bring about who has but files of his own: the store takes nothing, the
+  /// folder itself is not there, or files of several owners in several places can't be read.
+  private var areOfTheMachine: Bool {
+    if failures.allSatisfy({ if case .upload = $0.failure.code { true } else { false } }) { return true }
+    if failures.allSatisfy({ $0.failure.code == .source(.notFound) }) { return true }
+    let places = failures.map { Origin($0.item.address) }
+    return Set(places.map(\.folder)).count > 1 && Set(places.map(\.owner)).count > 1
+  }
+
+  /// Where a file lies, and whose it is, as far as that can be seen.
+  private struct Origin {
+    let folder: [UInt8]
+    let owner: String
+
+    init(_ address: SourcePath) {
+      folder = Array(address.bytes[..<(address.bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
+      if address.isAddress {
+        owner = AddressPlace(address.text)?.owner ?? ""
+      } else {
+        var facts = stat()
+        owner = lstat(address.bytes.map { CChar(bitPattern: $0) } + [0], &facts) == 0 ? "\(facts.st_uid)" : ""
+      }
+    }
   }
 
   private static func sentence(_ failures: [(item: TakenItem, failure: FileFailure)]) -> String? {

@@ -269,15 +269,16 @@ struct MissingPosters: Sendable {
       // Another process has made it meanwhile, or is at it.
       guard let key else { continue }
       do throws(UploadError) {
-        let stored = try await stored(one.source, as: key, in: store)
+        let stored = try await stored(one.source.intended, as: key, in: store)
         shown.append((one, PostPoster(one.poster, stored: one.post.beside(stored))))
       } catch {
         if error.code.endsTheRun { throw CommandFailure(error) }
         // What was not begun is no failure.
         if error.code == .cancelled { continue }
-        if error.code == .conflict {
+        if error.code == .conflict || error.standing != nil {
           // The next run draws another name.
-          _ = try? await catalog.giveUpPoster(key, in: store.destination)
+          let isGivenUp = (try? await catalog.giveUpPoster(key, in: store.destination)) == true
+          if isGivenUp, error.standing != nil { try? await store.remove(key) }
         }
         try tell(
           one.path,

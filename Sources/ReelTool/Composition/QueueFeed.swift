@@ -27,6 +27,8 @@ final class QueueFeed: FileFeed {
   private let worker: QueueWorker
   private let listener: QueueListener
   private let sources: Sources
+  private let allowed: AllowedSources
+  private let check: MachineCheck
   private let walk: WalkOptions
   private let jobs: Int
   private let staysForMore: Bool
@@ -43,10 +45,13 @@ final class QueueFeed: FileFeed {
   /// - Parameters:
   ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
   ///   - sources: what an address stands for.
+  ///   - allowed: what items may name.
+  ///   - check: asked when many files in a row have failed.
   init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
-    sources: Sources
+    sources: Sources, allowed: AllowedSources, check: MachineCheck
   ) {
+    (self.allowed, self.check) = (allowed, check)
     (self.worker, self.listener, self.jobs, self.staysForMore) = (worker, listener, jobs, staysForMore)
     var walk = walk
     walk.entersFolders = false
@@ -148,6 +153,7 @@ final class QueueFeed: FileFeed {
       state.items[state.count] = item
     }
     do throws(SourceError) {
+      try allowed.check(item.address)
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
         switch found {
         case .candidate, .failed: return found
@@ -194,6 +200,12 @@ final class QueueFeed: FileFeed {
         outcomes += state.doubts.note(result, of: item)
       }
       if ended > 0 { state.ended.append((.now, ended)) }
+    }
+    // Only this changes them: the events of one run come one batch after the other.
+    var doubts = state.withLock { $0.doubts }
+    outcomes += doubts.settle(check)
+    state.withLock { [doubts] state in
+      state.doubts = doubts
       if let sentence = state.doubts.sentence, state.problem == nil {
         state.problem = CommandFailure(.couldNotRun, sentence)
       }

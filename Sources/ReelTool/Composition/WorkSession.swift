@@ -17,7 +17,7 @@ struct WorkSession: Sendable {
   /// Takes a place among the workers, and gives signs of life from now on.
   static func begin(
     _ pool: PostgresPool, destination: String, jobs: Int, walk: WalkOptions, staysForMore: Bool,
-    grace: Duration, sources: Sources
+    grace: Duration, sources: Sources, allowed: AllowedSources, check: MachineCheck
   ) async throws -> WorkSession {
     var settings = QueueWorker.Settings()
     if let lease = DebugSteps.lease { settings.lease = lease }
@@ -29,7 +29,14 @@ struct WorkSession: Sendable {
         let worker = try QueueWorker(
           queue, host: Self.host, destination: destination, settings: settings)
         try worker.freeWhatIsDue()
-        return (worker, QueueListener(queue))
+        let listener = QueueListener(
+          queue,
+          onPooler: {
+            LongWait.tell(
+              "a pooler (PgBouncer) stands before the server of the queue and passes no notifications on: new items are "
+                + "noticed within ten seconds, not at once")
+          })
+        return (worker, listener)
       }
     }
     // A thread of its own: it must not wait for those that publish.
@@ -48,7 +55,7 @@ struct WorkSession: Sendable {
     return WorkSession(
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
-        sources: sources),
+        sources: sources, allowed: allowed, check: check),
       worker: worker, pool: pool, heartbeat: heartbeat, grace: grace, queue: blocking)
   }
 

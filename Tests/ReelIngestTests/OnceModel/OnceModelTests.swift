@@ -30,7 +30,7 @@ struct OnceModelTests {
       (.toldBeforeCommit, [.noEventBeforeItIsTrue]),
       (.foundObjectIsTrusted, [.publishedObjectIsWhole]),
       (.foundObjectIsNotSynced, [.publishedObjectIsWhole]),
-      (.removedBeforeTakenOver, [.publishedObjectIsWhole]),
+      (.removedBeforeGivenUp, [.publishedObjectIsWhole, .publishedPostIsRecorded]),
       (.neverTakenOver, [.aRunComesToItsEnd]),
       (.eventForgotten, [.aRunComesToItsEnd]),
       (.neverRecorded, [.publishedPostIsRecorded]),

@@ -79,9 +79,9 @@ enum Invariant: String, CaseIterable {
     }
   }
 
-  /// The doctor has removed an object whose post is written down, and nobody has been stopped past its lease.
+  /// The doctor has removed an object whose post is written down.
   private func isShownRemoved(_ state: OnceState) -> Bool {
-    guard case .withdrawn(let key, _) = state.doctor, state.faults[.expiry] == nil else { return false }
+    guard case .withdrawn(let key) = state.doctor else { return false }
     return state.objects[key] == nil && state.documents.contains(key)
   }
 

@@ -71,18 +71,12 @@ extension OnceState {
     case .idle:
       // Time is not in the model: the grace period may be over at any moment.
       return rows.indices.compactMap { beginningMending($0, mistake) }
-    case .holding(let key, let attempt):
+    case .givenUp(let key):
       if mistake == .removedBeforeWithdrawn { next.objects[key] = nil } else { next.documents.remove(key) }
-      next.doctor = .withdrawn(key: key, attempt: attempt)
-    case .withdrawn(let key, let attempt):
-      if mistake != .removedBeforeTakenOver { next.objects[key] = nil }
-      if mistake == .removedBeforeWithdrawn { next.documents.remove(key) }
-      next.doctor = .removed(key: key, attempt: attempt)
-    case .removed(let key, let attempt):
-      if let row = row(key), isHeld(row, by: Self.doctorOwner, attempt) {
-        next.rows[row].state = .givenUp
-        next.rows[row].owner = nil
-      }
+      next.doctor = .withdrawn(key: key)
+    case .withdrawn(let key):
+      if mistake == .removedBeforeWithdrawn { next.documents.remove(key) } else { next.objects[key] = nil }
+      if mistake == .removedBeforeGivenUp, let row = row(key) { next.giveUp(row) }
       next.doctor = .idle
     }
     return [next]
@@ -96,16 +90,17 @@ extension OnceState {
       next.objects[rows[row].key] = nil
       return next
     }
-    if let owner = rows[row].owner, isAlive(owner) {
-      // Judged dead at one moment, removed at another, without the intent in between.
-      guard mistake == .removedBeforeTakenOver, objects[rows[row].key] != nil else { return nil }
-      next.objects[rows[row].key] = nil
-      return next
-    }
-    next.rows[row].attempt += 1
-    next.rows[row].owner = Self.doctorOwner
-    next.doctor = .holding(key: rows[row].key, attempt: next.rows[row].attempt)
+    if let owner = rows[row].owner, isAlive(owner) { return nil }
+    // However long it is stopped from here on: nobody completes what is given up.
+    if mistake != .removedBeforeGivenUp { next.giveUp(row) }
+    next.doctor = .givenUp(key: rows[row].key)
     return next
+  }
+
+  private mutating func giveUp(_ row: Int) {
+    guard rows[row].state == .unfinished else { return }
+    rows[row].state = .givenUp
+    rows[row].owner = nil
   }
 
   private func crashingDoctor() -> OnceState? {

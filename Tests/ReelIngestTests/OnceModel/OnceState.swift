@@ -61,9 +61,8 @@ struct OnceState: Hashable {
   /// `reel doctor --fix`
   enum Doctor: Hashable {
     case idle
-    case holding(key: Int, attempt: Int)
-    case withdrawn(key: Int, attempt: Int)
-    case removed(key: Int, attempt: Int)
+    case givenUp(key: Int)
+    case withdrawn(key: Int)
   }
 
   struct Post: Hashable {
@@ -75,8 +74,6 @@ struct OnceState: Hashable {
   enum Fault: Hashable, CaseIterable {
     case crash, powerLoss, lostReply, expiry, corruption, stranger, cleaning
   }
-
-  static let doctorOwner = 99
 
   var rows: [Row] = []
   /// By key.
@@ -109,7 +106,7 @@ struct OnceState: Hashable {
   }
 
   func isAlive(_ owner: Int) -> Bool {
-    owner == Self.doctorOwner ? doctor != .idle : workers.contains { $0.owner == owner && $0.hasLease }
+    workers.contains { $0.owner == owner && $0.hasLease }
   }
 
   func row(_ key: Int) -> Int? { rows.firstIndex { $0.key == key } }
@@ -130,7 +127,7 @@ enum Mistake: String, CaseIterable, Sendable {
   case toldBeforeCommit
   case foundObjectIsTrusted
   case foundObjectIsNotSynced
-  case removedBeforeTakenOver
+  case removedBeforeGivenUp
   case neverTakenOver
   case eventForgotten
   case neverRecorded

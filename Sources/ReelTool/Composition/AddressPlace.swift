@@ -1,0 +1,127 @@
+import Glibc
+import ReelCore
+
+/// The parts of an address, of a source or of a store, by which it is told where it leads.
+struct AddressPlace: Hashable, Sendable {
+  let scheme: String
+  /// A host with its port, or a bucket of Amazon's.
+  let authority: String
+  /// From its slash on.
+  let path: String
+
+  /// Nil for what is no address.
+  init?(_ text: String) {
+    guard let mark = text.firstRange(of: "://"), !text[..<mark.lowerBound].isEmpty else { return nil }
+    scheme = text[..<mark.lowerBound].lowercased()
+    let rest = text[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
+    authority = rest.prefix { $0 != "/" }.lowercased()
+    path = String(rest.drop { $0 != "/" })
+    if authority.isEmpty || authority.contains("@") { return nil }
+  }
+
+  /// The host that it is at, and its port where that is named.
+  var host: (name: String, port: Int?) {
+    if scheme == "s3" { return ("s3.amazonaws.com", 443) }
+    if authority.hasPrefix("[") {
+      let name = authority.dropFirst().prefix { $0 != "]" }
+      return (String(name), Int(authority.dropFirst(name.count + 3)))
+    }
+    let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts[0]), parts.count > 1 ? Int(parts[1]) : nil)
+  }
+
+  /// A host, and the bucket on it where it is one of an S3 store: what one and the same owner has.
+  var owner: String {
+    guard scheme.hasPrefix("s3+") else { return "\(scheme)://\(authority)" }
+    return "\(scheme)://\(authority)/" + (path.split(separator: "/").first.map(String.init) ?? "")
+  }
+
+  /// Whether `other` lies in it: a name at its end is a whole one.
+  func holds(_ other: AddressPlace) -> Bool {
+    guard scheme == other.scheme, authority == other.authority else { return false }
+    if path.isEmpty || path == "/" || other.path == path { return true }
+    guard other.path.hasPrefix(path.hasSuffix("/") ? path : path + "/") else { return false }
+    // What a server may take for a way out of it.
+    let steps = other.path.lowercased().replacing("%2e", with: ".").split(separator: "/")
+    return !steps.contains { $0 == "." || $0 == ".." }
+  }
+
+  // MARK: The network
+
+  /// What the host's name stands for; nothing where that can't be found out.
+  private var addresses: [SocketAddress] {
+    let (name, port) = host
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let service = String(port ?? (scheme.hasSuffix("http") ? 80 : 443))
+    guard getaddrinfo(name, service, &hints, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    var found: [SocketAddress] = []
+    var next = list
+    while let one = next {
+      if let bytes = one.pointee.ai_addr {
+        found.append(SocketAddress(UnsafeRawBufferPointer(start: bytes, count: Int(one.pointee.ai_addrlen))))
+      }
+      next = one.pointee.ai_next
+    }
+    return found
+  }
+
+  /// Whether it leads to this machine, or to a network that is not everybody's.
+  var isPrivate: Bool { addresses.contains(where: \.isPrivate) }
+
+  /// Whether something answers there within some seconds. Blocks.
+  var isReachable: Bool { addresses.contains { $0.answers(within: 5000) } }
+}
+
+/// An address that can be connected to.
+private struct SocketAddress {
+  private let bytes: [UInt8]
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = Array(bytes) }
+
+  private var family: Int32 { Int32(bytes.withUnsafeBytes { $0.loadUnaligned(as: sa_family_t.self) }) }
+
+  /// Of RFC 6890 and its like: what is not meant for everybody.
+  var isPrivate: Bool {
+    if family == AF_INET, bytes.count >= 8 { return Self.isPrivate(Array(bytes[4..<8])) }
+    guard family == AF_INET6, bytes.count >= 24 else { return true }
+    let six = Array(bytes[8..<24])
+    // Addresses of version 4 within: as they are, mapped, translated (RFC 6052), 6to4.
+    if six.prefix(10).allSatisfy({ $0 == 0 }) {
+      return six[10] == 0xFF && six[11] == 0xFF ? Self.isPrivate(Array(six[12...])) : true
+    }
+    if six.starts(with: [0, 0x64, 0xFF, 0x9B]) { return Self.isPrivate(Array(six[12...])) }
+    if six.starts(with: [0x20, 0x02]) { return Self.isPrivate(Array(six[2..<6])) }
+    // Everybody's are in 2000::/3.
+    return six[0] & 0xE0 != 0x20
+  }
+
+  private static func isPrivate(_ four: [UInt8]) -> Bool {
+    switch (four[0], four[1]) {
+    case (0, _), (10, _), (127, _), (169, 254), (172, 16...31), (192, 168), (100, 64...127), (198, 18...19):
+      true
+    case (192, 0): four[2] == 0
+    case (224..., _): true
+    default: false
+    }
+  }
+
+  func answers(within milliseconds: Int32) -> Bool {
+    let raw = socket(family, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
+    guard raw >= 0 else { return false }
+    defer { close(raw) }
+    let result = bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map {
+        connect(raw, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+      } ?? -1
+    }
+    if result == 0 { return true }
+    guard errno == EINPROGRESS else { return false }
+    var waiting = pollfd(fd: raw, events: Int16(POLLOUT), revents: 0)
+    guard poll(&waiting, 1, milliseconds) == 1 else { return false }
+    var (error, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+    return getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0
+  }
+}

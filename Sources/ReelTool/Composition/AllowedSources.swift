@@ -1,0 +1,120 @@
+import Glibc
+import ReelCore
+
+/// What the rows of a queue may name. Whoever may write to the queue could otherwise have any file that the worker can
+/// read, and what answers on the worker's own machine and network, published.
+struct AllowedSources: Sendable {
+  private enum Rule: Sendable {
+    case root([UInt8])
+    case place(AddressPlace)
+    case host(String, port: Int?)
+  }
+
+  /// None for what is safe on most machines: see ``isSafe(_:)-(AddressPlace)``.
+  private let rules: [Rule]
+  /// A store of one's own is spoken to anyway.
+  private let destination: AddressPlace?
+
+  /// - Parameters:
+  ///   - texts: folders, addresses and hosts, as `--allow` has them.
+  ///   - destination: where the worker stores.
+  /// - Throws: ``CommandFailure``.
+  init(_ texts: [String], destination: String) throws {
+    self.destination = AddressPlace(destination)
+    rules = try texts.map { text in
+      if text.hasPrefix("/"), let root = Self.plain(Array(text.utf8)) {
+        return .root(Self.real(root) ?? root)
+      }
+      if let place = AddressPlace(text) { return .place(place) }
+      if !text.isEmpty, !text.contains("/"), let place = AddressPlace("http://" + text) {
+        return .host(place.host.name, port: place.host.port)
+      }
+      throw CommandFailure(
+        .usage,
+        "--allow \(text) is neither a folder's absolute path, nor an address (s3://bucket/, https://host/folder/), nor a host"
+      )
+    }
+  }
+
+  /// - Throws: `outsideRoot` for what this worker may not take.
+  func check(_ address: SourcePath) throws(SourceError) {
+    let isAllowed =
+      if address.isAddress {
+        AddressPlace(address.text).map(isAllowed) ?? false
+      } else {
+        isAllowed(address.bytes)
+      }
+    if isAllowed { return }
+    throw SourceError(
+      .outsideRoot,
+      rules.isEmpty
+        ? "a worker takes nothing from there unless it is told to: start it with --allow FOLDER, ADDRESS or HOST if it is meant "
+          + "to, then reel enqueue --retry"
+        : "it is not in what --allow names for this worker: start it with --allow FOLDER, ADDRESS or HOST if it is meant to be, "
+          + "then reel enqueue --retry")
+  }
+
+  private func isAllowed(_ place: AddressPlace) -> Bool {
+    guard !rules.isEmpty else { return isSafe(place) }
+    return rules.contains { rule in
+      switch rule {
+      case .root: false
+      case .place(let allowed): allowed.holds(place)
+      case .host(let name, let port):
+        place.scheme != "s3" && place.host.name == name && (port == nil || port == place.host.port)
+      }
+    }
+  }
+
+  private func isAllowed(_ path: [UInt8]) -> Bool {
+    // Links in the way to it lead where they lead; one in its own place is opened as every file is.
+    guard let path = Self.plain(path), let end = path.lastIndex(of: UInt8(ascii: "/")) else { return false }
+    let real =
+      Self.real(Array(path[..<max(1, end)])).map { ($0 == [UInt8(ascii: "/")] ? [] : $0) + path[end...] }
+      ?? path
+    guard !rules.isEmpty else { return Self.isSafe(path) && Self.isSafe(real) }
+    return rules.contains { rule in
+      if case .root(let root) = rule { Self.isIn(root, real) } else { false }
+    }
+  }
+
+  // MARK: Where nobody says
+
+  /// What everybody may connect to, and the host of one's own store.
+  private func isSafe(_ place: AddressPlace) -> Bool {
+    if let destination, destination.scheme == place.scheme, destination.authority == place.authority {
+      return true
+    }
+    return !place.isPrivate
+  }
+
+  /// Of the system's, and of root's own.
+  private static let systemFolders = ["/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var/run"]
+
+  /// What is no system's, and hidden from nobody.
+  private static func isSafe(_ path: [UInt8]) -> Bool {
+    !systemFolders.contains { isIn(Array($0.utf8), path) }
+      && !path.split(separator: UInt8(ascii: "/")).contains { $0.first == UInt8(ascii: ".") }
+  }
+
+  // MARK: Paths
+
+  private static func isIn(_ root: [UInt8], _ path: [UInt8]) -> Bool {
+    root == [UInt8(ascii: "/")] || path == root || path.starts(with: root + [UInt8(ascii: "/")])
+  }
+
+  /// An absolute path without what leads back, and without a slash at its end; nil for any other.
+  private static func plain(_ path: [UInt8]) -> [UInt8]? {
+    guard path.first == UInt8(ascii: "/"), !path.contains(0) else { return nil }
+    let steps = path.split(separator: UInt8(ascii: "/")).filter { $0 != [UInt8(ascii: ".")] }
+    if steps.contains(where: { $0.elementsEqual("..".utf8) }) { return nil }
+    return steps.isEmpty ? [UInt8(ascii: "/")] : Array(steps.flatMap { [UInt8(ascii: "/")] + $0 })
+  }
+
+  /// Where it leads; nil where it is not there.
+  private static func real(_ path: [UInt8]) -> [UInt8]? {
+    guard let found = realpath(path.map { CChar(bitPattern: $0) } + [0], nil) else { return nil }
+    defer { free(found) }
+    return Array(String(cString: found).utf8)
+  }
+}

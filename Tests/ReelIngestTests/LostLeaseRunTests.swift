@@ -1,0 +1,117 @@
+import FoundationEssentials
+import ReelCore
+import ReelCrypto
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// A run that is stopped right before it removes what it has stored, for longer than its lease.
+@Suite("Stopped before a removal", .shortTime)
+@MainActor
+struct LostLeaseRunTests {
+  let mine = MemoryCatalog()
+  let store = MemoryUploader()
+  let folder = ClipFolder(["a.mp4"])
+
+  /// As another machine: it finds what is there, proves it, and publishes it.
+  nonisolated private func publish(by other: MemoryCatalog) async throws {
+    let source = try MemoryBytes.source("bytes of a.mp4")
+    let randomness = SystemRandomness()
+    let request = ClaimRequest(
+      publication: Publication(digest: source.digest, destination: store.destination, authorID: nil),
+      duplicates: .skip, size: source.size, newID: PostID(at: Date(), random: randomness),
+      newKey: ObjectKey(random: randomness, container: .mp4))
+    guard case .granted(let intent) = try other.claim([request], noting: [])[0].get() else { return }
+    let stored: StoredObject
+    if let found = try await store.find(intent.key) {
+      stored = found
+    } else {
+      stored = try await store.upload(source, to: intent.key) { _ in }
+    }
+    let draft = PostDraft(
+      media: MediaInfo.sample(size: source.size),
+      provenance: ProbeProvenance(method: .header, isolation: .full, ffmpeg: "59.27.100"),
+      metadata: PostMetadata(), commentID: "c")
+    _ = try other.complete([Completion(intent: intent, draft: draft, stored: stored)], noting: [])
+  }
+
+  @Test(
+    "what a store says is something else goes only once nobody can publish under its name",
+    arguments: [true, false])
+  func differs(_ isVerified: Bool) async throws {
+    let (mine, other) = (mine, mine.another())
+    let wasFrozen = Mutex(false)
+    let lying = LyingStore(base: store) { [self] in
+      wasFrozen.withLock { $0 = true }
+      mine.die()
+      try? await publish(by: other)
+    }
+    let services = IngestServices(
+      prober: ScriptedProber(), uploader: isVerified ? VerifyingUploader(base: lying) : lying, catalog: mine)
+    _ = await MediaModel(file: folder.file("a.mp4"), services: services).publish()
+    #expect(wasFrozen.withLock { $0 }, "nothing was removed")
+    let posts = try await other.newestPosts(before: nil, limit: 10).posts
+    #expect(posts.count == 1)
+    for post in posts { #expect(store.bytes(of: post.video) == Array("bytes of a.mp4".utf8)) }
+  }
+
+  @Test("what may not survive a power cut goes only then, too")
+  func unsynced() async throws {
+    let failing = FailingSync(base: store)
+    let services = IngestServices(prober: ScriptedProber(), uploader: failing, catalog: mine)
+    guard
+      case .published(let post) = await MediaModel(file: folder.file("a.mp4"), services: services).publish()
+    else {
+      Issue.record("it was not published")
+      return
+    }
+    // Under another name; what was left under the first is gone.
+    #expect(store.keys == [post.video] && failing.left.withLock { $0 } != post.video)
+  }
+}
+
+/// Stores what it is given, and says of the first that it is something else.
+private struct LyingStore: UploaderDecorator {
+  let base: any Uploader
+  let freeze: @Sendable () async -> Void
+  var batches: (any BatchStore)? { nil }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let object = try await base.upload(source, to: key, reporting: reporting)
+    return StoredObject(key: object.key, url: object.url, size: object.size + 1, digest: object.digest)
+  }
+
+  func remove(_ key: ObjectKey) async throws(UploadError) {
+    await freeze()
+    try await base.remove(key)
+  }
+}
+
+/// Names the first object, and then can't tell whether the name is durable.
+private final class FailingSync: UploaderDecorator {
+  let base: any Uploader
+  let left = Mutex<ObjectKey?>(nil)
+  var batches: (any BatchStore)? { nil }
+
+  init(base: any Uploader) { self.base = base }
+
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let object = try await base.upload(source, to: key, reporting: reporting)
+    let isFirst = left.withLock { left in
+      defer { left = left ?? key }
+      return left == nil
+    }
+    if isFirst { throw UploadError(.interrupted, "the folder can't be synced").leaving(key) }
+    return object
+  }
+}
