@@ -33,6 +33,9 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   @ExplicitNull public var createdAt: Date?
   /// Whether the file tells where it was recorded. The place itself is never kept.
   @ExplicitNull public var hasLocation: Bool?
+  /// Whether it carries Content Credentials: a C2PA manifest that says where it comes from, and that holds only as long
+  /// as no byte of the file is changed. Whether they are true is not looked at.
+  @ExplicitNull public var contentCredentials: Bool?
   /// Whether pictures or sound are encrypted, so that no player shows them without a key; nil where the
   /// container does not tell.
   @ExplicitNull public var encrypted: Bool?

@@ -8,6 +8,8 @@ package enum Mend: String, CaseIterable, Hashable, Sendable, Codable {
   case location
   /// Nothing is left of what makers of devices and programs write for themselves.
   case privateTags = "private"
+  /// No Content Credentials are left, which any other mend would make void.
+  case credentials
   /// The header states how long it is, and an index lets players seek.
   case duration
   /// No tracks but those of pictures, sound and text.
@@ -59,6 +61,7 @@ extension MendOptions {
     case .faststart: return isISO && (media.fastStart != true || mends.contains(.unfragment))
     case .unfragment: return isISO && media.fragmented == true
     case .location: return isISO || media.hasLocation == true
+    case .credentials: return media.contentCredentials != false
     case .privateTags, .data: return true
     // Whether there is an index no fact tells.
     case .duration: return media.container.isMatroska

@@ -26,6 +26,7 @@ package enum MendValidation {
       case .faststart: after.fastStart != false || after.fragmented == true
       case .unfragment: after.fragmented != true
       case .location, .privateTags: after.hasLocation != true
+      case .credentials: after.contentCredentials != true
       case .duration: statesItsDuration(after, outcome)
       case .data, .fileExtension: true
       case .salvage: after.truncated != true
@@ -48,6 +49,7 @@ package enum MendValidation {
   private static func reason(_ mend: Mend) -> String {
     switch mend {
     case .location, .privateTags: "it tells where it was recorded in a way that Reel does not take out"
+    case .credentials: "it has Content Credentials in a place where Reel does not take them out"
     case .sampleAspectRatio: "its pictures say themselves what shape their pixels have"
     case .salvage: "its own account still goes beyond what is there"
     default: "players would not see it"
@@ -75,6 +77,7 @@ package enum MendValidation {
         $0.hasLocation = nil
         $0.contentIdentifier = nil
       }
+    case .credentials: both { $0.contentCredentials = nil }
     case .data, .fileExtension: break
     case .unfragment, .duration, .salvage:
       both {
@@ -113,6 +116,7 @@ package enum MendValidation {
     if old.duration != new.duration { return "its duration" }
     if old.fragmented != new.fragmented || old.fastStart != new.fastStart { return "where its index stands" }
     if old.hasLocation != new.hasLocation { return "whether it tells a place" }
+    if old.contentCredentials != new.contentCredentials { return "its Content Credentials" }
     if old.warnings != new.warnings { return "what contradicts itself in it" }
     return "its tags"
   }

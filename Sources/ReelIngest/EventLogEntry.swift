@@ -80,7 +80,7 @@ extension IngestEvent.Body {
         [("container", report.media.container.rawValue), ("method", report.provenance.method.rawValue)]
       )
     case .posterMade(_, let poster): return (.debug, [("bytes", "\(poster.size)")])
-    case .posterFailed(_, let failure): return (.warning, Self.facts(failure))
+    case .fileNotMended(_, let failure), .posterFailed(_, let failure): return (.warning, Self.facts(failure))
     case .fileNamed(_, let named):
       return (
         named.attempt > 1 ? .info : .debug,

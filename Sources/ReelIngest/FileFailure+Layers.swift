@@ -23,6 +23,12 @@ extension FileFailure {
       cause: error)
   }
 
+  /// Of a file that is published as it came in, and not mended.
+  init(leftAsItIs error: MendError) {
+    self.init(
+      code: Code(rawValue: error.code.rawValue), message: "it is left as it is: \(error.text)", cause: error)
+  }
+
   package init(_ error: UploadError) {
     self.init(code: .upload(error.code), message: error.text, cause: error)
   }

@@ -74,8 +74,14 @@ struct IngestContext: Sendable {
     defer { watch.end() }
     let staging = services.uploader.staging ?? services.staging
     let draft = try StepFailure.convert(StepFailure.init) { () throws(UploadError) in try staging.makeFile() }
-    let outcome = try StepFailure.convert(StepFailure.init) { () throws(MendError) in
-      try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
+    let outcome: MendOutcome
+    do throws(MendError) {
+      outcome = try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
+    } catch {
+      // Nobody has asked for credentials to be dropped: the file counts as it came.
+      guard error.code == .notMendable, error.remedy == .credentials else { throw StepFailure(error) }
+      hub.emit([.fileNotMended(file.file, FileFailure(leftAsItIs: error))])
+      return (file, report)
     }
     guard !outcome.done.isEmpty else { return (file, report) }
     let copy = try StepFailure.convert(StepFailure.init) { () throws(PrivateCopy.Failure) in

@@ -49,7 +49,8 @@ extension IngestEvent: Codable {
     case .fileDuplicate(_, let facts): try facts.encode(to: encoder)
     case .filePlanned(_, let facts): try facts.encode(to: encoder)
     case .fileRefused(_, let facts): try facts.encode(to: encoder)
-    case .posterFailed(_, let failure), .fileFailed(_, let failure), .filePostponed(_, let failure):
+    case .fileNotMended(_, let failure), .posterFailed(_, let failure), .fileFailed(_, let failure),
+      .filePostponed(_, let failure):
       var container = encoder.container(keyedBy: EnvelopeKeys.self)
       try container.encode(failure, forKey: .error)
     case .runFinished(let facts): try facts.encode(to: encoder)
@@ -92,6 +93,8 @@ extension IngestEvent: Codable {
         ProbeReport(
           media: try container.decode(MediaInfo.self, forKey: .media),
           provenance: try container.decode(ProbeProvenance.self, forKey: .probe)))
+    case "file.notMended":
+      return .fileNotMended(try file(), try envelope.decode(FileFailure.self, forKey: .error))
     case "poster.made": return .posterMade(try file(), try PosterMade(from: decoder))
     case "poster.failed":
       return .posterFailed(try file(), try envelope.decode(FileFailure.self, forKey: .error))

@@ -38,6 +38,8 @@ public struct IngestEvent: Hashable, Sendable {
     case fileStarted(FileReference, size: Int64?)
     /// Its facts are known.
     case fileProbed(FileReference, ProbeReport)
+    /// It needs mending, and is left as it is, because mending would void the Content Credentials that it carries.
+    case fileNotMended(FileReference, FileFailure)
     /// A poster was made; it is not stored yet.
     case posterMade(FileReference, PosterMade)
     /// A poster could not be made or stored; the video is published without it.
@@ -337,7 +339,8 @@ extension IngestEvent.Body {
   public var file: FileReference? {
     switch self {
     case .runStarted, .runScanned, .metadataWarning, .watchNotice, .runFinished: nil
-    case .fileStarted(let file, _), .fileProbed(let file, _), .posterMade(let file, _),
+    case .fileStarted(let file, _), .fileProbed(let file, _), .fileNotMended(let file, _),
+      .posterMade(let file, _),
       .posterFailed(let file, _), .fileNamed(let file, _),
       .uploadProgress(let file, _), .uploadRetrying(let file, _), .postPublished(let file, _),
       .fileDuplicate(let file, _), .filePlanned(let file, _), .fileRefused(let file, _),
@@ -374,6 +377,7 @@ extension IngestEvent.Body {
     case .watchNotice: "watch.notice"
     case .fileStarted: "file.started"
     case .fileProbed: "file.probed"
+    case .fileNotMended: "file.notMended"
     case .posterMade: "poster.made"
     case .posterFailed: "poster.failed"
     case .fileNamed: "file.named"

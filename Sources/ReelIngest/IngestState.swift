@@ -114,7 +114,7 @@ extension IngestState {
     case .fileStarted(let file, let size):
       inFlight.append(FileInFlight(file: file, size: size, step: .reading))
     case .fileProbed(let file, _): advance(file, to: .probed)
-    case .posterMade, .metadataWarning, .watchNotice: break
+    case .fileNotMended, .posterMade, .metadataWarning, .watchNotice: break
     case .posterFailed(let file, _):
       if let index = index(of: file) { inFlight[index].hasNoPoster = true }
     case .fileNamed(let file, _): advance(file, to: .named)

@@ -21,6 +21,7 @@ extension IngestEvent.Body {
     case .fileFailed(let file, let failure): return .fileFailed(file, failure.worded(wording))
     case .filePostponed(let file, let failure): return .filePostponed(file, failure.worded(wording))
     case .fileRefused(let file, let refusal): return .fileRefused(file, refusal.worded(wording))
+    case .fileNotMended(let file, let failure): return .fileNotMended(file, failure.worded(wording))
     case .posterFailed(let file, let failure): return .posterFailed(file, failure.worded(wording))
     case .uploadRetrying(let file, let progress):
       return .uploadRetrying(

@@ -17,6 +17,7 @@ package struct PacketDigests {
   private let limits: ReadingLimits
   private let mediaTimeOnly: Bool
   private let shapeCounts: Bool
+  private let metadataCounts: Bool
   private let seed: UInt64
 
   /// - Parameters:
@@ -24,12 +25,17 @@ package struct PacketDigests {
   ///   - mediaTimeOnly: whether times count from the first packet of each stream on, and not how long a packet lasts
   ///     beside when it and the next one begin.
   ///   - shapeCounts: whether it counts how pictures are turned and what shape their pixels have.
+  ///   - metadataCounts: whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of
+  ///     covers.
   ///   - seed: the same for files to be compared, and unknown to whoever made them: the digest (XXH3) is not one that
   ///     withstands those who know it.
-  package init(limits: ReadingLimits, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64) {
+  package init(
+    limits: ReadingLimits, mediaTimeOnly: Bool, shapeCounts: Bool, metadataCounts: Bool, seed: UInt64
+  ) {
     self.limits = limits
     self.mediaTimeOnly = mediaTimeOnly
     self.shapeCounts = shapeCounts
+    self.metadataCounts = metadataCounts
     self.seed = seed
   }
 
@@ -81,7 +87,7 @@ package struct PacketDigests {
     var first: [(shown: ShownTime, left: Int64)?] = []
     var counted = 0
     for stream in input.streams {
-      guard !exclusion.covers(stream) else {
+      guard !isLeftOut(stream, exclusion) else {
         first.append(nil)
         continue
       }
@@ -98,6 +104,10 @@ package struct PacketDigests {
     return zip(input.streams, first).compactMap { stream, first in
       first.map { $0.shown.start(stream.pointee.time_base) }
     }
+  }
+
+  private func isLeftOut(_ stream: UnsafeMutablePointer<AVStream>, _ exclusion: Exclusion) -> Bool {
+    exclusion.covers(stream) || !metadataCounts && StreamHash.isManifest(stream)
   }
 
   private func unreadable(_ source: BoundedSource) -> MendError {
@@ -118,13 +128,14 @@ package struct PacketDigests {
     // Some demuxers find streams as they read.
     func follow() {
       while streams.count < Int(context.pointee.nb_streams), !lacksMemory {
-        guard let stream = context.pointee.streams?[streams.count], !exclusion.covers(stream) else {
+        guard let stream = context.pointee.streams?[streams.count], !isLeftOut(stream, exclusion) else {
           streams.append(nil)
           continue
         }
         let limit = most.map { counted < $0.count ? $0[counted] : 0 }
         let hash = StreamHash(
-          stream, seed: seed, most: limit, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts)
+          stream, seed: seed, most: limit, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts,
+          metadataCounts: metadataCounts)
         lacksMemory = hash == nil
         streams.append(hash)
         counted += 1

@@ -1,6 +1,7 @@
 import CFFmpeg
 import CXXHash
 import ReelCore
+import ReelProbe
 
 /// The digest of one stream, as its packets come.
 final class StreamHash {
@@ -10,6 +11,8 @@ final class StreamHash {
   private let most: Int64?
   private let mediaTimeOnly: Bool
   private let shapeCounts: Bool
+  /// Of a cover whose metadata does not count.
+  private let cover: CoverDecoder?
   private var packets: Int64 = 0
   /// When the first packet is decoded.
   private var start: Int64?
@@ -21,13 +24,15 @@ final class StreamHash {
   /// - Returns: nil without memory.
   init?(
     _ stream: UnsafeMutablePointer<AVStream>, seed: UInt64, most: Int64?, mediaTimeOnly: Bool,
-    shapeCounts: Bool
+    shapeCounts: Bool, metadataCounts: Bool
   ) {
     guard let state = reel_xxhash_new(seed) else { return nil }
     self.state = state
     self.most = most
     self.mediaTimeOnly = mediaTimeOnly
     self.shapeCounts = shapeCounts
+    let isCover = stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+    cover = isCover && !metadataCounts ? CoverDecoder(stream) : nil
     timeBase = stream.pointee.time_base
     kind = StreamDigest.Kind(stream.pointee.codecpar.pointee.codec_type)
     add(parametersOf: stream)
@@ -63,7 +68,11 @@ final class StreamHash {
   private func add(contentsOf packet: AVPacket) {
     // Whether others may be left out is said by some containers only.
     add(Int64(packet.flags & (AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD | AV_PKT_FLAG_CORRUPT)))
-    add(packet.data, count: Int(packet.size))
+    if let cover, let pixels = cover.pixels(of: packet) {
+      add(pixels, count: pixels.count)
+    } else {
+      add(packet.data, count: Int(packet.size))
+    }
     add(Int64(packet.side_data_elems))
     for index in 0..<Int(max(0, packet.side_data_elems)) {
       guard let data = packet.side_data?[index] else { break }
@@ -89,6 +98,19 @@ final class StreamHash {
       let base = chapter.time_base
       return "\(chapter.start) \(chapter.end) \(base.num)/\(base.den) \(title ?? "")"
     }
+  }
+
+  /// Whether it is a file of Content Credentials.
+  static func isManifest(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    let parameters = stream.pointee.codecpar.pointee
+    guard parameters.codec_type == AVMEDIA_TYPE_ATTACHMENT else { return false }
+    let head = UnsafeBufferPointer(
+      start: parameters.extradata, count: Int(max(0, min(64, parameters.extradata_size))))
+    let type = av_dict_get(stream.pointee.metadata, "mimetype", nil, 0)?.pointee.value.map {
+      String(cString: $0)
+    }
+    return ContentCredentials.isManifest(Array(head)[...])
+      || type.map(ContentCredentials.isManifest(mediaType:)) ?? false
   }
 
   // MARK: Parts

@@ -19,6 +19,8 @@ final class PictureDecoder {
   private let frame: UnsafeMutablePointer<AVFrame>
   /// Of everything that was decoded.
   private(set) var pixels = 0
+  /// Whether all that can be shown counts, sound or not: also pictures whose references are missing.
+  private let takesAll: Bool
   /// How many packets the decoder was given.
   private(set) var packets = 0
   /// Whether the decoder was told that nothing follows.
@@ -30,12 +32,16 @@ final class PictureDecoder {
   private static let mostPackets = 4096
   private static let mostFailures = 6
 
-  /// - Parameter side: how long the longer side will be: what is seen only at full size need not be decoded.
+  /// - Parameters:
+  ///   - side: how long the longer side will be: what is seen only at full size need not be decoded.
+  ///   - takesAll: whether pictures count whose references are missing.
   /// - Throws: `undecodable` for a codec whose decoder is not on the list, `memoryLimit`.
   init(
-    _ stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, side: Int
+    _ stream: UnsafeMutablePointer<AVStream>, of video: OpenedVideo, side: Int, takesAll: Bool = false
   ) throws(PosterError) {
-    guard let parameters = stream.pointee.codecpar, let codec = Self.codec(parameters.pointee.codec_id) else {
+    guard let parameters = stream.pointee.codecpar,
+      let codec = CodecAllowList.pictureDecoder(of: parameters.pointee.codec_id)
+    else {
       throw PosterError(
         .undecodable,
         "its video is in a codec (\(Self.name(of: stream))) that Reel does not decode; convert it first")
@@ -44,8 +50,10 @@ final class PictureDecoder {
       let frame = av_frame_alloc()
     else { throw .noMemory }
     (self.stream, self.video, self.decoder, self.packet, self.frame) = (stream, video, decoder, packet, frame)
+    self.takesAll = takesAll
     guard avcodec_parameters_to_context(decoder, parameters) >= 0 else { throw .noMemory }
     Self.configure(decoder, codec, showing: Self.longerSide(of: stream, video), side: side)
+    if takesAll { decoder.pointee.flags2 |= Int32(AV_CODEC_FLAG2_SHOW_ALL) }
     guard avcodec_open2(decoder, codec, nil) >= 0 else {
       throw PosterError(
         .undecodable, "its video (\(Self.name(of: stream))) can't be decoded: its header makes no sense")
@@ -68,20 +76,9 @@ final class PictureDecoder {
     return codec == AV_CODEC_ID_NONE ? "unknown to this FFmpeg" : String(cString: avcodec_get_name(codec))
   }
 
-  private static func codec(_ id: AVCodecID) -> UnsafePointer<AVCodec>? {
-    var state: UnsafeMutableRawPointer?
-    while let codec = av_codec_iterate(&state) {
-      guard codec.pointee.id == id, av_codec_is_decoder(codec) != 0, let name = codec.pointee.name else {
-        continue
-      }
-      if CodecAllowList.pictures.contains(String(cString: name)) { return codec }
-    }
-    return nil
-  }
-
   /// Opens a decoder and closes it: its tables stay.
   static func prepare(_ id: AVCodecID) {
-    guard let codec = codec(id) else { return }
+    guard let codec = CodecAllowList.pictureDecoder(of: id) else { return }
     var decoder = avcodec_alloc_context3(codec)
     decoder?.pointee.thread_count = 1
     avcodec_open2(decoder, codec, nil)
@@ -192,7 +189,7 @@ final class PictureDecoder {
   /// The next frame that others are decoded from: those are enough to see what a video shows, and half of the work.
   func nextFrame() -> Found {
     stream.pointee.discard = AVDISCARD_DEFAULT
-    decoder.pointee.skip_frame = AVDISCARD_NONREF
+    decoder.pointee.skip_frame = takesAll ? AVDISCARD_DEFAULT : AVDISCARD_NONREF
     for _ in 0..<Self.mostPackets {
       if receive() { return .frame(frame) }
       if isDrained { return .end }

@@ -41,8 +41,11 @@ package struct PictureReader {
       return try poster(cover, isCover: true, time: nil)
     }
     let decoder = try decoder(of: video, side: options.size, mayTakeCover: !options.prefersCover)
-    var search = PosterSearch(video, decoder, side: options.size)
-    guard let found = search.run() else { throw nothingDecoded(video, decoder) }
+    let found = try frame(
+      of: video, decoder, side: options.size,
+      reopening: { seconds throws(PosterError) in
+        try opened(descriptor, size, container, seconds: seconds)
+      })
     return try poster(found.picture, isCover: false, time: found.time)
   }
 
@@ -56,14 +59,42 @@ package struct PictureReader {
   ) throws(PosterError) -> [(picture: RawPicture, time: Double?)] {
     let video = try opened(descriptor, size, container)
     let decoder = try decoder(of: video, side: side, mayTakeCover: false)
+    let reopened = { (seconds: Double) throws(PosterError) in
+      try opened(descriptor, size, container, seconds: seconds)
+    }
     if count == 1 {
-      var search = PosterSearch(video, decoder, side: side)
-      guard let found = search.run() else { throw nothingDecoded(video, decoder) }
+      let found = try frame(of: video, decoder, side: side, reopening: reopened)
       return [(found.picture, found.time)]
     }
     let frames = try FrameSeries(video, decoder, side: side).frames(count: count)
-    guard !frames.isEmpty else { throw nothingDecoded(video, decoder) }
-    return frames.map { ($0.picture, $0.time) }
+    guard frames.isEmpty else { return frames.map { ($0.picture, $0.time) } }
+    // One is better than none.
+    let found = try frame(of: video, decoder, side: side, reopening: reopened)
+    return [(found.picture, found.time)]
+  }
+
+  /// The frame that stands for a video. Whatever came of looking for it among key frames, the file is opened once more and
+  /// decoded from its beginning before it counts as one without pictures, or with damaged ones only.
+  private func frame(
+    of video: OpenedVideo, _ decoder: PictureDecoder, side: Int,
+    reopening: (Double) throws(PosterError) -> OpenedVideo
+  ) throws(PosterError) -> ShownFrame {
+    var search = PosterSearch(video, decoder, side: side)
+    let first = search.run()
+    if let first, search.isSound { return first }
+    guard video.stop == nil, let again = try? reopening(video.secondsLeft), let stream = again.video,
+      let second = try? PictureDecoder(stream, of: again, side: side, takesAll: true)
+    else {
+      guard let first else { throw nothingDecoded(video, decoder) }
+      return first
+    }
+    var through = PosterSearch(again, second, side: side)
+    let found = through.runThrough()
+    if let found, through.isSound || first == nil { return found }
+    guard let first else {
+      throw nothingDecoded(again, second.packets > 0 ? second : decoder)
+    }
+    return first
   }
 
   /// A picture as a JPEG.
@@ -73,8 +104,10 @@ package struct PictureReader {
   }
 
   private func opened(
-    _ descriptor: Int32, _ size: Int64, _ container: MediaContainer
+    _ descriptor: Int32, _ size: Int64, _ container: MediaContainer, seconds: Double? = nil
   ) throws(PosterError) -> OpenedVideo {
+    var limits = limits
+    if let seconds { limits.seconds = seconds }
     do throws(ProbeError) {
       return try OpenedVideo(descriptor: descriptor, size: size, container: container, limits: limits)
     } catch {
@@ -116,6 +149,9 @@ package struct PictureReader {
 
   private func nothingDecoded(_ video: OpenedVideo, _ decoder: PictureDecoder) -> PosterError {
     if let stop = video.stop { return PosterError(stop) }
+    if video.hidesSamples {
+      return PosterError(.noPicture, "its edit list hides every picture of its video")
+    }
     if decoder.packets == 0 {
       return PosterError(.noPicture, "its video holds no picture")
     }

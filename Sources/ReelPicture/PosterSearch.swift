@@ -13,6 +13,7 @@ struct PosterSearch {
     let score: Double
     /// Whether it is good, and the decoder calls it sound.
     let isGood: Bool
+    let isSound: Bool
 
     func isBetter(than other: Candidate) -> Bool {
       isGood == other.isGood ? score > other.score : isGood
@@ -54,6 +55,16 @@ struct PosterSearch {
     return best?.frame
   }
 
+  /// Whether the decoder calls the frame sound that was found.
+  var isSound: Bool { best?.isSound ?? false }
+
+  /// The same, by decoding one frame after the other from where the file was opened: for a video whose key frames are not
+  /// where they are looked for, or which begins without one.
+  mutating func runThrough() -> ShownFrame? {
+    lookAtFrames()
+    return best?.frame
+  }
+
   private mutating func lookAtKeyFrames() {
     guard let duration = video.duration else { return lookAtFirstKeyFrames() }
     for place in Self.places where mayGoOn(pixels: Self.keyFramePixels) {
@@ -76,8 +87,12 @@ struct PosterSearch {
 
   /// Where key frames are few, what is worth seeing may lie between two of them.
   private mutating func lookBetween() {
-    video.allow(bytes: Self.bytesBetween)
     guard decoder.rewind() || seen.isEmpty else { return }
+    lookAtFrames()
+  }
+
+  private mutating func lookAtFrames() {
+    video.allow(bytes: Self.bytesBetween)
     let step = max(0.1, min(1, (video.duration ?? 20) / Double(Self.mostLooks)))
     var next = 0.0
     var looks = 0
@@ -106,7 +121,7 @@ struct PosterSearch {
     let quality = PictureQuality(shown.picture)
     let score = isDamaged ? quality.score / 4 : quality.score
     let found = Candidate(
-      frame: shown, score: score, isGood: quality.isGood && !isDamaged)
+      frame: shown, score: score, isGood: quality.isGood && !isDamaged, isSound: !isDamaged)
     if best.map(found.isBetter) ?? true { best = found }
     isFound = found.isGood
   }

@@ -53,6 +53,9 @@ package final class BoundedSource: ByteReading {
   /// Whether half of the time has passed.
   var isPastHalfTime: Bool { Self.now() >= halfTime }
 
+  /// What is left of the time.
+  var secondsLeft: Double { Double(deadline) / 1e9 - Double(Self.now()) / 1e9 }
+
   /// Whether the deadline has passed; remembered as the reason when nothing else had stopped it.
   package func isOverdue() -> Bool {
     guard Self.now() >= deadline else { return false }

@@ -1,5 +1,7 @@
 import CFFmpeg
 
+import CFFmpeg
+
 /// The decoders that may run while a file is read, by FFmpeg's names.
 ///
 /// A decoder is code that a stranger's bytes drive, so there are as few as the facts need. Video: the pixel
@@ -7,8 +9,24 @@ import CFFmpeg
 /// rate come from the container or a parser, except for AAC and MPEG audio in MPEG's multiplexes.
 /// `codec_whitelist=none` is no option: it loses the size in MPEG-TS and FLV.
 package enum CodecAllowList {
-  /// Those that may decode pictures; two of them are of cameras and editors, and the facts do not need them.
-  package static let pictures = Set((all + ",aic,cfhd").split(separator: ",").map(String.init))
+  /// Those that may decode pictures; the facts do not need all of them: those of cameras and editors, of the first years of
+  /// video on computers, and of programs that record a screen.
+  package static let pictures = Set(
+    (all
+      + ",aic,cfhd,msvideo1,msrle,rpza,smc,8bps,indeo3,indeo4,indeo5,vp3,tscc,tscc2,g2m,mss1,mss2,mts2,vmnc,cscd,zmbv")
+      .split(separator: ",").map(String.init))
+
+  /// The first of them for a codec.
+  package static func pictureDecoder(of id: AVCodecID) -> UnsafePointer<AVCodec>? {
+    var state: UnsafeMutableRawPointer?
+    while let codec = av_codec_iterate(&state) {
+      guard codec.pointee.id == id, av_codec_is_decoder(codec) != 0, let name = codec.pointee.name else {
+        continue
+      }
+      if pictures.contains(String(cString: name)) { return codec }
+    }
+    return nil
+  }
 
   /// Which decoders of video.
   package enum Video {

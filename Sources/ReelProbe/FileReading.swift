@@ -118,6 +118,7 @@ struct FileReading {
     }
     media.take(Tags(context.pointee.metadata))
     media.take(structure, streams)
+    media.take(FileDisclosures(structure, streams, of: context, in: source).found)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, of: context, isParsed: isParsed, &scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }

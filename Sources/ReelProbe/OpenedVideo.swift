@@ -19,6 +19,8 @@ package final class OpenedVideo {
   package let isEncrypted: Bool
   /// Whether times are searched for in the bytes, as there is no index: the beginning is found by its place only.
   package let isMPEG: Bool
+  /// Whether an edit list leaves nothing of ``video`` to be shown.
+  package let hidesSamples: Bool
   private let input: OpenedInput
   private let source: BoundedSource
   private let failure: ReadFailure
@@ -54,6 +56,7 @@ package final class OpenedVideo {
     video = streams.video
     cover = streams.covers.first
     isEncrypted = structure.encrypted ?? streams.isEncrypted
+    hidesSamples = streams.video.flatMap { structure.iso?.hidesSamples(of: $0) } ?? false
     orientation =
       streams.video.flatMap { DisplayMatrix.numbers(of: $0) }.map { DisplayOrientation(matrix: $0) }
       ?? DisplayOrientation()
@@ -76,6 +79,9 @@ package final class OpenedVideo {
 
   /// Whether half of its time is over, so that no better picture should be looked for.
   package var isPastHalfTime: Bool { source.isPastHalfTime }
+
+  /// What is left of its time.
+  package var secondsLeft: Double { source.secondsLeft }
 
   /// From here on, the file seems to end after so many bytes have been read: finding one picture should not take all of
   /// what may be read of it.

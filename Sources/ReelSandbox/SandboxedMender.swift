@@ -117,7 +117,8 @@ package struct SandboxedMender: MediaMender {
     ) throws(MendError) -> [StreamDigest] {
       let options = MendRequest.DigestOptions(
         exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly,
-        shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]), seed: seed)
+        shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]),
+        metadataCounts: options.mends.isDisjoint(with: [.location, .privateTags, .credentials]), seed: seed)
       let reply = try mender.exchange(
         .digest(mender.request(size, stored, container, looks: 2 * stored + 512 << 20), options), descriptor,
         nil, outputSize: nil, stored, cancellation)

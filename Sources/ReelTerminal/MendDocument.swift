@@ -76,6 +76,7 @@ package struct MendDocument: Encodable, Sendable {
     case .unfragment: "one index for all fragments"
     case .location: "location removed"
     case .privateTags: "private tags removed"
+    case .credentials: "Content Credentials removed"
     case .duration: "duration and seek index written"
     case .data: "data tracks removed"
     case .salvage: "playable up to where it was cut off"

@@ -46,6 +46,7 @@ struct PlainProbeLine {
     put("]")
     add("bitRate", media.bitRate)
     add("container", media.container.rawValue)
+    add("contentCredentials", media.contentCredentials)
     add("contentIdentifier", media.contentIdentifier)
     add("contentType", media.container.contentType)
     add("createdAt", media.createdAt.map { ISOTime.text($0, .secondsOrMilliseconds) })

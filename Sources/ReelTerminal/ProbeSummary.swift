@@ -43,6 +43,7 @@ package enum ProbeSummary {
     sheet.add("artist", media.artist)
     sheet.add("recorded", media.createdAt.map(ISOTime.second))
     sheet.add("location", media.hasLocation == true ? "it says where it was recorded" : nil)
+    sheet.add("credentials", media.contentCredentials == true ? "it carries Content Credentials (C2PA)" : nil)
     sheet.add("live photo", media.contentIdentifier)
     if media.truncated == true {
       sheet.add("truncated", "yes: it was cut off, part of its data is missing", .failure)

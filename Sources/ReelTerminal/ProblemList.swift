@@ -70,7 +70,7 @@ extension ProblemList.Entry {
       self.init(file.path, failure)
     case .fileRefused(let file, let refusal):
       self.init(path: file.path, code: refusal.code.rawValue, message: refusal.message, refused: true)
-    case .posterFailed(let file, let failure):
+    case .fileNotMended(let file, let failure), .posterFailed(let file, let failure):
       self.init(file.path, failure, isWarning: true)
     case .metadataWarning(let warning):
       self.init(

@@ -38,6 +38,7 @@ extension FlagNames {
     case .unfragment: "--unfragment"
     case .location: "--strip-location"
     case .privateTags: "--strip-private"
+    case .credentials: "--drop-credentials"
     case .duration: "--duration"
     case .data: "--drop-data"
     case .salvage: "--salvage"

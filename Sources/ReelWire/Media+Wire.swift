@@ -18,6 +18,7 @@ extension WireWriter {
     optional(media.artist, limit: .tag)
     optional(media.createdAt) { $0.real($1.timeIntervalSince1970) }
     optional(media.hasLocation)
+    optional(media.contentCredentials)
     optional(media.encrypted)
     optional(media.contentIdentifier, limit: .tag)
     optional(media.bitRate)
@@ -93,6 +94,7 @@ extension WireReader {
       Date(timeIntervalSince1970: try reader.real(in: PlausibleRange.date, "createdAt"))
     }
     media.hasLocation = try optionalFlag("hasLocation")
+    media.contentCredentials = try optionalFlag("contentCredentials")
     media.encrypted = try optionalFlag("encrypted")
     media.contentIdentifier = try optionalText(limit: .tag, "contentIdentifier")
   }

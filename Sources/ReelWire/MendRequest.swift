@@ -25,17 +25,21 @@ package enum MendRequest: Hashable, Sendable {
     package let mediaTimeOnly: Bool
     /// Whether it counts how pictures are turned and what shape their pixels have.
     package let shapeCounts: Bool
+    /// Whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of covers.
+    package let metadataCounts: Bool
     /// The same for files to be compared, and unknown to whoever made them.
     package let seed: UInt64
 
     /// - Parameters: as the properties.
     package init(
-      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool, seed: UInt64
+      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool,
+      metadataCounts: Bool, seed: UInt64
     ) {
       self.exclusion = exclusion
       self.most = most
       self.mediaTimeOnly = mediaTimeOnly
       self.shapeCounts = shapeCounts
+      self.metadataCounts = metadataCounts
       self.seed = seed
     }
   }
@@ -70,6 +74,7 @@ package enum MendRequest: Hashable, Sendable {
         try writer.list(options.most ?? [], limit: Self.mostStreams) { $0.number($1) }
         writer.flag(options.mediaTimeOnly)
         writer.flag(options.shapeCounts)
+        writer.flag(options.metadataCounts)
         writer.number(options.seed)
       }
     }
@@ -218,6 +223,7 @@ extension WireReader {
     guard isLimited || most.isEmpty else { throw .field("most") }
     return MendRequest.DigestOptions(
       exclusion: exclusion, most: isLimited ? most : nil, mediaTimeOnly: try flag("mediaTimeOnly"),
-      shapeCounts: try flag("shapeCounts"), seed: try number(UInt64.self))
+      shapeCounts: try flag("shapeCounts"), metadataCounts: try flag("metadataCounts"),
+      seed: try number(UInt64.self))
   }
 }

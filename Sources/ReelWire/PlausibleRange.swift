@@ -27,5 +27,5 @@ enum PlausibleRange {
 /// How many of each a frame takes.
 enum WireCount {
   static let audioStreams = 1024
-  static let warnings = 48
+  static let warnings = 46
 }

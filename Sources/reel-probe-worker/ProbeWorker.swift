@@ -122,7 +122,7 @@ extension FFmpegFileReader {
         return .digests(
           try PacketDigests(
             limits: ReadingLimits(file), mediaTimeOnly: options.mediaTimeOnly,
-            shapeCounts: options.shapeCounts, seed: options.seed
+            shapeCounts: options.shapeCounts, metadataCounts: options.metadataCounts, seed: options.seed
           )
           .digests(
             descriptor: descriptor, size: file.size, container: file.container,

@@ -51,6 +51,39 @@ struct MendedPostTests {
     #expect(try bench.objects().count == 3)
   }
 
+  @Test("what carries Content Credentials is published as it came in, and that is said")
+  func credentials() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    let path = bench.clips.appendingPathComponent("a.mp4")
+    var bytes = Array(try Data(contentsOf: path))
+    RepairSession.addManifest(&bytes)
+    try Data(bytes).write(to: path)
+    let events = bench.folder.appendingPathComponent("events.jsonl")
+    let summary = try await Self.summary(bench, "--mend", "faststart", "--events", events.path)
+    #expect(summary["published"] as? Int == 1, "\(summary)")
+    let post = try #require(try await Self.posts(bench).first)
+    #expect(post["mended"] is NSNull)
+    let object = bench.media.appendingPathComponent(try #require(post["video"] as? String))
+    #expect(try Data(contentsOf: object) == Data(bytes))
+    let lines = try String(contentsOf: events, encoding: .utf8).split(separator: "\n")
+    let told = try #require(lines.first { $0.contains("\"file.notMended\"") })
+    #expect(told.contains("Content Credentials") && told.contains("\"notMendable\""), "\(told)")
+
+    let refused = try await bench.reel(
+      "mend", path.path, "-o", bench.folder.appendingPathComponent("b.mp4").path, "--faststart")
+    #expect(refused.status == 3 && refused.errors.contains("--drop-credentials"), "\(refused.errors)")
+    let mended = try await bench.reel(
+      "mend", path.path, "-o", bench.folder.appendingPathComponent("b.mp4").path, "--faststart",
+      "--drop-credentials")
+    #expect(mended.status == 0, "\(mended.errors)")
+    // Dropped where that is asked for.
+    let again = try Workbench()
+    try FileManager.default.copyItem(at: path, to: again.clips.appendingPathComponent("a.mp4"))
+    #expect(try await Self.summary(again, "--mend", "faststart,credentials")["published"] as? Int == 1)
+    #expect(try await Self.posts(again).first?["mended"] as? [String] == ["credentials", "faststart"])
+  }
+
   @Test("what a browser recorded is published with a duration; other containers are asked nothing")
   func duration() async throws {
     let bench = try Workbench()

@@ -94,6 +94,17 @@ enum RepairSession {
   }
 
   /// A box that every reader skips.
+  /// The beginning of a C2PA manifest, in the box that one stands in.
+  static func addManifest(_ bytes: inout [UInt8]) {
+    let name: [UInt8] = [
+      0xD8, 0xFE, 0xC3, 0xD6, 0x1B, 0x0E, 0x48, 0x3C, 0x92, 0x97, 0x58, 0x28, 0x87, 0x7E, 0xC4, 0x81,
+    ]
+    bytes +=
+      [0, 0, 0, 49] + Array("uuid".utf8) + name + [0, 0, 0, 0] + Array("manifest".utf8)
+      + [UInt8](repeating: 0, count: 9)
+      + [0, 0, 0, 0]
+  }
+
   static func addTail(_ bytes: inout [UInt8], _ number: UInt8) {
     bytes += [0, 0, 0, 9] + Array("free".utf8) + [number]
   }

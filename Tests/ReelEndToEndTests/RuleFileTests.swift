@@ -98,6 +98,11 @@ struct RuleFiles: Sendable {
     RuleFiles("bitrate.max", "200kbps", bad: .sample("clips/program.mpg")),
     RuleFiles("bytes.max", "30kB", bad: .sample("clips/program.mpg")),
     RuleFiles("privacy.location", bad: .sample("clips/phone-located.mov")),
+    RuleFiles(
+      "credentials.present", bad: .sample("clips/faststart.mp4") { RepairSession.addManifest(&$0) }),
+    RuleFiles(
+      "credentials.missing", good: .sample("clips/faststart.mp4") { RepairSession.addManifest(&$0) },
+      bad: .sample("clips/faststart.mp4")),
     RuleFiles("name.unsafe", bad: .sample("clips/faststart.mp4", as: "-i\n.mp4")),
     RuleFiles(
       "duplicate.exact", good: .sample("clips/faststart.mp4") { RepairSession.addTail(&$0, 1) },

@@ -116,7 +116,7 @@ import Testing
     ("", false),
   ])
   func textThatTellsAPlace(_ text: String, _ expected: Bool) {
-    #expect(HiddenPlaces.tellsAPlace(Array(text.utf8)) == expected)
+    #expect(PlaceSearch.findsInText(Array(text.utf8)[...]) == expected)
   }
 
   @Test(

@@ -101,7 +101,7 @@ struct SmallMatroska {
     return bytes(UInt64(id)) + bytes(length) + contents
   }
 
-  private static func number(_ id: UInt32, _ value: Int) -> [UInt8] {
+  static func number(_ id: UInt32, _ value: Int) -> [UInt8] {
     element(id, bytes(UInt64(value)))
   }
 
@@ -109,7 +109,7 @@ struct SmallMatroska {
     element(id, (0..<8).map { UInt8(truncatingIfNeeded: value.bitPattern >> (56 - 8 * UInt64($0))) })
   }
 
-  private static func text(_ id: UInt32, _ text: String) -> [UInt8] { element(id, Array(text.utf8)) }
+  static func text(_ id: UInt32, _ text: String) -> [UInt8] { element(id, Array(text.utf8)) }
 
   /// Big-endian, no leading zeros, at least one byte.
   private static func bytes(_ value: UInt64) -> [UInt8] {

@@ -50,7 +50,8 @@ import Testing
     // A type that is added to the code breaks this switch, which reminds of the sample that proves it.
     for event in try Samples.everySortOfEvent() {
       switch event.body {
-      case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileProbed, .posterMade,
+      case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileProbed,
+        .fileNotMended, .posterMade,
         .posterFailed,
         .fileNamed,
         .uploadProgress, .uploadRetrying,

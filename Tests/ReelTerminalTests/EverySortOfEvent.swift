@@ -44,6 +44,9 @@ extension Samples {
       .fileProbed(file, report),
       .fileProbed(notUTF8, bare),
       .fileProbed(file, cut),
+      .fileNotMended(
+        file,
+        FileFailure(code: "notMendable", message: "it carries Content Credentials, and is left as it is")),
       .posterMade(file, PosterMade(poster)),
       .posterFailed(
         file, FileFailure(code: "poster.noPicture", message: "no poster could be made: it has no video")),

@@ -22,7 +22,7 @@ import Testing
         "variableFrameRate": false, "pixelFormat": "yuv420p", "chroma": "4:2:0", "bitDepth": 8, "profile": "High",
         "bitRate": 4200000, "hdr": null, "streams": 1, "hasCover": false, "hasSamples": true},
       "audio": [{"codec": "aac", "channels": 2, "sampleRate": 48000}],
-      "title": null, "artist": null, "createdAt": "2024-05-01T10:11:12Z", "hasLocation": true, "encrypted": false,
+      "title": null, "artist": null, "createdAt": "2024-05-01T10:11:12Z", "hasLocation": true, "contentCredentials": false, "encrypted": false,
       "contentIdentifier": null, "bitRate": 4500000, "hasCover": false, "warnings": []},
      "probe": {"method": "header", "isolation": "landlock+seccomp", "ffmpeg": "59.27.100"}}
     """#

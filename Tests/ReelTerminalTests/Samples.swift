@@ -48,6 +48,7 @@ enum Samples {
     media.audio = [AudioFacts(codec: "aac", channels: 2, sampleRate: 48000)]
     media.createdAt = moment
     media.hasLocation = true
+    media.contentCredentials = false
     media.encrypted = false
     media.bitRate = 4_500_000
     media.hasCover = false

@@ -11,6 +11,7 @@ enum Facts {
     media.fastStart = true
     media.fragmented = false
     media.hasLocation = false
+    media.contentCredentials = false
     media.encrypted = false
     media.bitRate = 800_000
     media.video = video()

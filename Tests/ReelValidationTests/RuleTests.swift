@@ -45,6 +45,11 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase(rule: "mp4.notFastStart", setting: "error", bad: Facts.fixture { $0.fastStart = false }),
     RuleCase(rule: "mp4.fragmented", setting: "error", bad: Facts.fixture { $0.fragmented = true }),
     RuleCase(rule: "privacy.location", setting: "error", bad: Facts.fixture { $0.hasLocation = true }),
+    RuleCase(
+      rule: "credentials.present", setting: "error", bad: Facts.fixture { $0.contentCredentials = true }),
+    RuleCase(
+      rule: "credentials.missing", setting: "error", good: Facts.fixture { $0.contentCredentials = true },
+      bad: Facts.fixture()),
     RuleCase(rule: "name.unsafe", setting: "error", bad: Facts.fixture("clips/a\nb.mp4")),
     RuleCase(rule: "name.unsafe", setting: "error", bad: Facts.fixture("clips/-i.mp4")),
     RuleCase(rule: "duplicate.exact", setting: "error", bad: likeness(.sameAs(SourcePath("first.mp4")))),
@@ -226,6 +231,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       (Facts.fixture { $0.fastStart = false }, "mp4.notFastStart", "--faststart"),
       (Facts.fixture { $0.fragmented = true }, "mp4.fragmented", "--unfragment --faststart"),
       (Facts.fixture { $0.hasLocation = true }, "privacy.location", "--strip-location"),
+      (Facts.fixture { $0.contentCredentials = true }, "credentials.present", "--drop-credentials"),
       (Facts.fixture { $0.truncated = true }, "file.truncated", "--salvage"),
       (matroska { $0.truncated = true }, "file.truncated", "--salvage"),
       (matroska { $0.durationSource = .packets }, "duration.unstated", "--duration"),

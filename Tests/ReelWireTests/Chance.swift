@@ -43,6 +43,7 @@ struct Chance: RandomNumberGenerator {
     media.artist = maybe { $0.text(100) }
     media.createdAt = maybe { Date(timeIntervalSince1970: Double($0.number(-2_000_000_000...4_000_000_000))) }
     media.hasLocation = maybe { Bool.random(using: &$0) }
+    media.contentCredentials = maybe { Bool.random(using: &$0) }
     media.encrypted = maybe { Bool.random(using: &$0) }
     media.contentIdentifier = maybe { $0.text(40) }
     media.hasCover = maybe { Bool.random(using: &$0) }

@@ -12,10 +12,19 @@ import Testing
     .mend(file, MendOptions()),
     .mend(file, MendOptions(Set(Mend.allCases), rotation: 270, sampleAspectRatio: wide)),
     .digest(
-      file, .init(exclusion: .timedMetadata, most: nil, mediaTimeOnly: false, shapeCounts: true, seed: .max)),
+      file,
+      .init(
+        exclusion: .timedMetadata, most: nil, mediaTimeOnly: false, shapeCounts: true, metadataCounts: false,
+        seed: .max)),
     .digest(
-      file, .init(exclusion: .data, most: [0, 5, .max], mediaTimeOnly: true, shapeCounts: false, seed: 0)),
-    .digest(file, .init(exclusion: .nothing, most: [], mediaTimeOnly: true, shapeCounts: true, seed: 1)),
+      file,
+      .init(
+        exclusion: .data, most: [0, 5, .max], mediaTimeOnly: true, shapeCounts: false, metadataCounts: true,
+        seed: 0)),
+    .digest(
+      file,
+      .init(
+        exclusion: .nothing, most: [], mediaTimeOnly: true, shapeCounts: true, metadataCounts: true, seed: 1)),
   ]
 
   static let replies: [MendReply] = [

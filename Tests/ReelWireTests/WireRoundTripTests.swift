@@ -57,7 +57,7 @@ import Testing
         .truncated, String(repeating: "w", count: 512), fact: String(repeating: "f", count: 64),
         stated: .text(String(repeating: "s", count: 128)), measured: .text(String(repeating: "m", count: 128))
       ),
-      count: 48)
+      count: 46)
     let codec = String(repeating: "c", count: 64)
     media.audio = Array(repeating: AudioFacts(codec: codec, channels: 1024, sampleRate: 1), count: 1024)
     let frame = try ReadReply.facts(media, .full).encoded()

@@ -27,7 +27,7 @@ struct HiddenPlaces {
       for range in ranges.prefix(Self.looked) {
         let bytes = source.bytes(
           at: range.lowerBound, count: Int(min(4096, range.upperBound - range.lowerBound)))
-        guard !Self.tellsAPlace(bytes) else {
+        guard !PlaceSearch.findsInText(bytes[...]) else {
           throw MendError(
             .notMendable,
             "its subtitles tell where it was recorded, and what is shown is not taken out; take them out with another program"
@@ -37,23 +37,23 @@ struct HiddenPlaces {
     }
   }
 
-  /// Whether it speaks of a position, and has a number as exact as one.
-  static func tellsAPlace(_ bytes: [UInt8]) -> Bool {
-    let words = ["GPS", "atitude", "RMC,", "GGA,"].map { Array($0.utf8) }
-    guard words.contains(where: { word in bytes.indices.contains { bytes[$0...].starts(with: word) } }) else {
-      return false
-    }
-    var digits: Int?
-    for byte in bytes {
-      if byte == UInt8(ascii: ".") {
-        digits = 0
-      } else if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
-        digits = digits.map { $0 + 1 }
-        if digits == 4 { return true }
-      } else {
-        digits = nil
+  /// - Parameters:
+  ///   - ranges: of the samples of each of ``tracks``.
+  ///   - stripping: what is to be taken out.
+  /// - Throws: `notMendable` where the pictures themselves tell it.
+  func refusePictures(_ ranges: [[Range<Int64>]], _ stripping: Stripping) throws(MendError) {
+    for (track, ranges) in zip(tracks, ranges) where track.handler == "vide" {
+      guard let first = ranges.first else { continue }
+      let bytes = source.bytes(
+        at: first.lowerBound,
+        count: Int(min(Int64(CameraMessage.looked), first.upperBound - first.lowerBound)))
+      let disclosure = CameraMessage.disclosure(of: bytes[...])
+      guard !stripping.takes(disclosure) else {
+        throw MendError(
+          .notMendable,
+          "its pictures themselves say \(disclosure == .location ? "where it was recorded" : "what recorded it and how") "
+            + "(data of an AVCHD camera), which only encoding them anew takes out")
       }
     }
-    return false
   }
 }

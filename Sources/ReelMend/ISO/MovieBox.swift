@@ -23,7 +23,7 @@ struct MovieBox: Hashable {
 
   /// Boxes whose contents are boxes.
   private static let containers: Set<FourCharacterCode> = [
-    "moov", "trak", "mdia", "minf", "stbl", "edts", "udta", "dinf", "tref", "mvex", "meta", "ilst",
+    "moov", "trak", "mdia", "minf", "stbl", "edts", "udta", "dinf", "tref", "mvex", "meta", "ilst", "meco",
   ]
   /// A box in a box in a box: more are not looked into.
   private static let deepest = 12
@@ -35,10 +35,7 @@ struct MovieBox: Hashable {
       content = .bytes(Array(contents))
       return
     }
-    // ISO's `meta` begins with a version and flags, QuickTime's does not.
-    let isFull =
-      type == "meta"
-      && !(contents.count >= 8 && FourCharacterCode(contents.dropFirst(4).prefix(4)) == "hdlr")
+    let isFull = type == "meta" && MoviePlaces.isFull(metadata: contents)
     let head = contents.prefix(isFull ? 4 : 0)
     let (boxes, tail) = Self.children(of: contents.dropFirst(head.count), depth: depth + 1)
     content = .boxes(head: Array(head), boxes, tail: Array(tail))
@@ -48,18 +45,10 @@ struct MovieBox: Hashable {
   static func children(
     of contents: ArraySlice<UInt8>, depth: Int = 0
   ) -> ([MovieBox], ArraySlice<UInt8>) {
-    var (boxes, rest): ([MovieBox], ArraySlice<UInt8>) = ([], contents)
-    while rest.count >= 8 {
-      var (header, size) = (8, UInt64(rest.bigEndian32(at: 0)))
-      if size == 1, rest.count >= 16 {
-        (header, size) = (16, UInt64(rest.bigEndian32(at: 8)) << 32 | UInt64(rest.bigEndian32(at: 12)))
-      }
-      guard size >= header, size <= rest.count else { break }
-      let type = FourCharacterCode(rest.dropFirst(4).prefix(4))
-      boxes.append(MovieBox(parsing: type, rest.prefix(Int(size)).dropFirst(header), depth: depth))
-      rest = rest.dropFirst(Int(size))
-    }
-    return (boxes, rest)
+    let found = MoviePlaces.boxes(in: contents)
+    return (
+      found.map { MovieBox(parsing: $0.type, $0.contents, depth: depth) }, found.last?.rest ?? contents
+    )
   }
 
   /// Its bytes, header included.
@@ -68,6 +57,12 @@ struct MovieBox: Hashable {
     bytes.reserveCapacity(size)
     append(to: &bytes)
     return bytes
+  }
+
+  /// Its bytes, without its header.
+  var contents: ArraySlice<UInt8> {
+    if case .bytes(let bytes) = content { return bytes[...] }
+    return serialized.dropFirst(8)
   }
 
   /// How many bytes it has, header included.

@@ -8,6 +8,8 @@ struct MovieFile {
     let type: FourCharacterCode
     var parts: [MendedFile.Part]
 
+    /// Instead of a type, of bytes that are no box.
+    static let noBox = FourCharacterCode([])
     /// Whether the index stands here.
     var isMovie: Bool { type == "moov" }
   }
@@ -54,7 +56,7 @@ struct MovieFile {
     }
     // What is behind the last box and is none: it is part of the file.
     let end = boxes.last.map { min($0.end, size) } ?? 0
-    if end < size { items.append(Item(type: "free", parts: [.source(end..<size)])) }
+    if end < size { items.append(Item(type: Item.noBox, parts: [.source(end..<size)])) }
   }
 
   /// Whether it is made of movie fragments, or only its index would tell otherwise.

@@ -21,13 +21,21 @@ struct MovieMender {
   /// What the mended file is made of. ``done`` says then what was to be mended; nothing, where it is well.
   /// - Throws: `notMendable`, `corrupt`, and what stops the reading.
   mutating func mend() throws(MendError) -> MendedFile {
+    let drops = options.mends.contains(.credentials)
+    let carriesCredentials = drops ? false : try withoutCredentials() != nil
+    try refuseUnreadable()
     try salvageOrUnfragment()
     try removeTracks()
-    try blankUnused()
-    for (mend, removal) in [(Mend.location, MetadataRemoval.location), (.privateTags, .privateTags)]
-    where options.mends.contains(mend) {
-      if try remove(removal) { done.insert(mend) }
+    if drops, let file = try withoutCredentials() {
+      self.file = file
+      done.insert(.credentials)
     }
+    for (mend, stripping) in [(Mend.location, Stripping.location), (.privateTags, .everything)]
+    where options.mends.contains(mend) {
+      let rules = MetadataStripping(stripping: stripping, dropsCredentials: drops)
+      if try file.strip(rules, source) { done.insert(mend) }
+    }
+    try blankUnused()
     if let rotation = options.rotation, file.movie.setRotation(rotation) { done.insert(.rotation) }
     if let ratio = options.sampleAspectRatio?.ratio, try file.movie.setSampleAspectRatio(ratio) {
       done.insert(.sampleAspectRatio)
@@ -37,7 +45,30 @@ struct MovieMender {
     {
       done.insert(.faststart)
     }
+    guard done.isEmpty || !carriesCredentials else { throw Self.wouldVoidCredentials }
     return try file.mended(source)
+  }
+
+  /// The file without its Content Credentials; nil where it has none.
+  private func withoutCredentials() throws(MendError) -> MovieFile? {
+    var file = file
+    let isChanged = try file.strip(MetadataStripping(stripping: nil, dropsCredentials: true), source)
+    return isChanged ? file : nil
+  }
+
+  static let wouldVoidCredentials = MendError(
+    .notMendable,
+    "it carries Content Credentials (C2PA), which hold only as long as no byte of it changes: mended, it would have to lose "
+      + "them",
+    remedy: .credentials)
+
+  /// What is in an index that is compressed can't be taken out of it.
+  private func refuseUnreadable() throws(MendError) {
+    let strips: Set<Mend> = [.location, .privateTags, .credentials]
+    guard file.movie["cmov"] == nil || options.mends.isDisjoint(with: strips) else {
+      throw MendError(
+        .notMendable, "its index is compressed (cmov), and what it says can't be taken out of it")
+    }
   }
 
   // MARK: Fragments, and files that were cut off
@@ -181,81 +212,6 @@ struct MovieMender {
 
   // MARK: Metadata and tracks
 
-  private mutating func remove(_ removal: MetadataRemoval) throws(MendError) -> Bool {
-    var isChanged = file.movie.remove(removal)
-    for place in file.items.indices where !Self.media.contains(file.items[place].type) {
-      let item = file.items[place]
-      guard case .source(let range)? = item.parts.first, range.upperBound - range.lowerBound >= 8 else {
-        continue
-      }
-      if Self.unused.contains(item.type) {
-        // What was freed by other programs may be what they were to take out, and cameras hide their way there.
-        guard !isBlank(range.lowerBound + 8..<range.upperBound) else { continue }
-        file.items[place].parts = Self.free(range)
-        isChanged = true
-        continue
-      }
-      let length = min(range.upperBound - range.lowerBound, Int64(MetadataRemoval.looked) + 1)
-      let bytes = source.bytes(at: range.lowerBound, count: Int(length))
-      let box = length > MetadataRemoval.looked ? nil : MovieBox.children(of: bytes[...]).0.first
-      switch item.type {
-      case "uuid":
-        // One that is too large to be looked through is no profile and no mark of a sphere.
-        guard box.map(removal.takes) ?? true else { continue }
-        file.items[place].parts = Self.free(range)
-      case "meta":
-        guard let box, !removal.takesAll(of: box) else {
-          file.items[place].parts = Self.free(range)
-          break
-        }
-        var changed = box
-        changed.removeItems(removal)
-        // It names places in the file: it keeps its size.
-        guard changed != box, box.size - changed.size >= 8 else { continue }
-        let left = Int64(box.size - changed.size)
-        file.items[place].parts = [.bytes(changed.serialized)] + Self.free(0..<left)
-      // What no player knows: that is where cameras keep what is their own.
-      default: file.items[place].parts = Self.free(range)
-      }
-      isChanged = true
-    }
-    return isChanged
-  }
-
-  /// Boxes of a file that hold no metadata.
-  private static let media: Set<FourCharacterCode> = [
-    "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "emsg", "pdin",
-  ]
-  /// Those that stand for nothing.
-  private static let unused: Set<FourCharacterCode> = ["free", "skip", "wide"]
-
-  /// Whether there is nothing but zeros; of more than 64 MiB nobody looks.
-  private func isBlank(_ range: Range<Int64>) -> Bool {
-    guard range.upperBound - range.lowerBound <= 64 << 20 else { return false }
-    var start = range.lowerBound
-    while start < range.upperBound {
-      let bytes = source.bytes(at: start, count: Int(min(1 << 20, range.upperBound - start)))
-      guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
-      start += Int64(bytes.count)
-    }
-    return true
-  }
-
-  /// A free box as large as `range`, which has at least 8 bytes.
-  private static func free(_ range: Range<Int64>) -> [MendedFile.Part] {
-    let count = range.upperBound - range.lowerBound
-    var header: [UInt8] = []
-    if let short = UInt32(exactly: count) {
-      header.appendBigEndian(short)
-      header.appendBigEndian(FourCharacterCode("free").value)
-    } else {
-      header.appendBigEndian(UInt32(1))
-      header.appendBigEndian(FourCharacterCode("free").value)
-      header.appendBigEndian(UInt64(count))
-    }
-    return [.bytes(header), .zeros(count - Int64(header.count))]
-  }
-
   /// What players show, and what says when.
   private static let shown: Set<FourCharacterCode> = [
     "vide", "soun", "subt", "sbtl", "text", "clcp", "auxv", "pict", "subp",
@@ -319,11 +275,12 @@ struct MovieMender {
       }
     }
     try hidden.refuseText(ranges)
+    try hidden.refusePictures(ranges, mends.contains(.privateTags) ? .everything : .location)
     // Where the keys of encrypted samples are, no sample tells.
     guard !tracks.contains(where: { $0[["mdia", "minf", "stbl", "saio"]] != nil }) else { return }
     let kept = ranges.flatMap(\.self) + (try NamedPlaces(file: file, source: source).itemRanges())
     let unused = hidden.unused(kept)
-    guard unused.contains(where: { !isBlank($0) }) else { return }
+    guard unused.contains(where: { !source.isBlank($0) }) else { return }
     zero(unused)
     done.formUnion(mends)
   }

@@ -28,11 +28,18 @@ struct NamedPlaces {
   func itemRanges() throws(MendError) -> [Range<Int64>] {
     var lists = [file.movie[["meta", "iloc"]]]
     for track in file.movie.boxes where track.type == "trak" { lists.append(track[["meta", "iloc"]]) }
-    for box in file.boxes where box.type == "meta" && box.end <= source.size {
-      guard let bytes = bytes(of: box) else {
-        throw MendError(.notMendable, "its list of items is larger than Reel reads")
+    for item in file.items where item.type == "meta" {
+      switch item.parts.first {
+      case .bytes(let box)?: lists.append(MovieBox.children(of: box[...]).0.first?["iloc"])
+      case .source(let range)?:
+        guard let box = ISOBoxes(source, in: range, atMost: 1).first(where: { _ in true }),
+          let bytes = bytes(of: box)
+        else {
+          throw MendError(.notMendable, "its list of items is larger than Reel reads")
+        }
+        lists.append(MovieBox(parsing: "meta", bytes[...])["iloc"])
+      default: break
       }
-      lists.append(MovieBox(parsing: "meta", bytes[...])["iloc"])
     }
     var found: [Range<Int64>] = []
     for list in lists {

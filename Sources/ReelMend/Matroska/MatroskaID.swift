@@ -19,6 +19,10 @@ enum MatroskaID {
   static let attachments: UInt32 = 0x1941_A469
   static let tags: UInt32 = 0x1254_C367
 
+  static let attachedFile: UInt32 = 0x61A7
+  static let fileMediaType: UInt32 = 0x4660
+  static let fileData: UInt32 = 0x465C
+
   static let entry: UInt32 = 0xAE
   static let trackNumber: UInt32 = 0xD7
   static let trackType: UInt32 = 0x83

@@ -7,6 +7,8 @@ struct MatroskaLayout {
   private let source: BoundedSource
   /// By their numbers among the items; all else is copied.
   private var infos: [Int: [UInt8]] = [:]
+  /// What becomes void of what is copied.
+  var dropped: MatroskaCredentials?
 
   /// - Parameter duration: in ticks of the Segment.
   /// - Throws: `corrupt`.
@@ -79,7 +81,8 @@ struct MatroskaLayout {
   private func append(_ item: MatroskaFile.Item, _ number: Int, to mended: inout MendedFile) {
     switch item {
     case .info: mended.parts.append(.bytes(infos[number] ?? []))
-    case .other(_, let range): mended.append(range)
+    case .other(_, let range):
+      if let dropped { mended.parts += dropped.dropped(from: range) } else { mended.append(range) }
     case .cluster(let number):
       let cluster = file.clusters[number]
       var next = cluster.start

@@ -7,12 +7,15 @@ extension MediaInfo {
     artist = tags.first(of: "artist", "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
     createdAt = tags.creationTime
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
-    hasLocation = tags.nameAPlace
+  }
+
+  mutating func take(_ disclosures: Disclosures) {
+    hasLocation = disclosures.location
+    contentCredentials = disclosures.credentials
   }
 
   mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
     hasCover = streams.hasCover
-    if streams.tellsPosition || structure.iso?.tracksPlace == true { hasLocation = true }
     guard let iso = structure.iso else {
       truncated = structure.truncated
       encrypted = structure.matroska == nil ? structure.encrypted : streams.isEncrypted

@@ -30,14 +30,6 @@ struct StreamChoice {
     videos.first { Self.has($0, AV_DISPOSITION_DEFAULT) } ?? videos.first
   }
 
-  /// Whether a track records positions beside the pictures: GoPro's telemetry, or camera motion metadata.
-  var tellsPosition: Bool {
-    let formats: [FourCharacterCode] = ["gpmd", "camm"]
-    return all.contains {
-      formats.contains(FourCharacterCode(codecTag: $0.pointee.codecpar.pointee.codec_tag))
-    }
-  }
-
   /// Whether a stream carries keys for decryption, as FFmpeg's Matroska demuxer tells by a tag or side data.
   var isEncrypted: Bool {
     all.contains { stream in

@@ -36,15 +36,6 @@ struct Tags: Hashable {
     return nil
   }
 
-  /// Whether a tag names the place of recording: `location` with or without a language, Apple's ISO 6709 key,
-  /// and the GPS tags of cameras. The value is not looked at.
-  var nameAPlace: Bool {
-    values.keys.contains { key in
-      key == "location" || key.hasPrefix("location-") || key.hasSuffix("location.iso6709")
-        || key == "recording_location" || key.namesGPS
-    }
-  }
-
   /// When it was recorded: what the camera noted as the moment, else when the file says that it was made.
   var creationTime: Date? {
     for key in ["com.apple.quicktime.creationdate", "creation_time", "date_recorded", "date"] {
@@ -61,16 +52,6 @@ struct Tags: Hashable {
 }
 
 extension String {
-  /// Whether `gps` is in it. Searching for a substring takes ten times as long.
-  fileprivate var namesGPS: Bool {
-    var before: (UInt8, UInt8) = (0, 0)
-    for byte in utf8 {
-      if before == (UInt8(ascii: "g"), UInt8(ascii: "p")), byte == UInt8(ascii: "s") { return true }
-      before = (before.1, byte)
-    }
-    return false
-  }
-
   fileprivate var trimmed: String {
     let blank: (Character) -> Bool = { $0.isWhitespace || $0 == "\0" }
     guard let first = firstIndex(where: { !blank($0) }), let last = lastIndex(where: { !blank($0) }) else {

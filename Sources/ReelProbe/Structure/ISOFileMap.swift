@@ -16,8 +16,8 @@ struct ISOFileMap: Hashable {
   private(set) var editedTracks: Set<UInt32> = []
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
-  /// Whether a track of timed metadata names a place among its keys.
-  private(set) var tracksPlace = false
+  /// What its boxes give away.
+  private(set) var disclosures = Disclosures()
   /// Whether the last box ends beyond the file; nil where not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
   /// Whether `moov` ends beyond the file.
@@ -36,6 +36,8 @@ struct ISOFileMap: Hashable {
   static let mostBoxes = 65_536
   /// Boxes that are looked at within another one.
   private static let mostInnerBoxes = 1024
+  /// Fragments that are looked into: what they say beside their samples, each of them does.
+  private static let searchedFragments = 4
   /// Sample entries that are looked at in a track, as many as FFmpeg reads.
   private static let mostEntries = 1024
 
@@ -45,7 +47,10 @@ struct ISOFileMap: Hashable {
       note(box, in: file)
       (boxes, end) = (boxes + 1, box.end)
     }
-    if boxes == Self.mostBoxes, end < file.size { endsBeyondFile = nil }
+    guard end < file.size else { return }
+    if boxes == Self.mostBoxes { endsBeyondFile = nil }
+    // What follows the last box and is none.
+    disclosures.look(into: file.bytes(at: end, count: PlaceSearch.looked)[...])
   }
 
   /// Whether the index stands before the media data; nil when one of them is missing.
@@ -79,8 +84,10 @@ struct ISOFileMap: Hashable {
       file.willRead(box.start..<box.end)
       descend(into: box, of: file)
     case "mdat" where firstMediaData == nil: firstMediaData = box.start
-    case "moof": fragments += 1
-    default: break
+    case "moof":
+      fragments += 1
+      if fragments <= Self.searchedFragments { descend(into: box, of: file) }
+    default: disclosures.look(into: box, in: nil, of: file)
     }
   }
 
@@ -102,7 +109,8 @@ struct ISOFileMap: Hashable {
       case ("mdia", "hdlr"): references.takeHandler(box, of: file)
       case ("dinf", "dref"): references.takeReferences(box, of: file)
       case ("stbl", "stsd"): noteFormats(in: box, of: file)
-      default: break
+      case ("moof", "traf"): descend(into: box, of: file)
+      default: disclosures.look(into: box, in: outer.type, of: file)
       }
     }
   }
@@ -114,16 +122,11 @@ struct ISOFileMap: Hashable {
     for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: Self.mostEntries) {
       sampleFormats.append(entry.type)
       references.takeEntry(entry, of: file)
-      if entry.type == "mebx", Self.namesPlace(entry, of: file) { tracksPlace = true }
+      let contents = {
+        file.bytes(at: entry.contents, count: Int(min(4096, max(0, entry.end - entry.contents))))[...]
+      }
+      if MoviePlaces.recordsPositions(entry.type, entry: contents) { disclosures.note(.location) }
     }
-  }
-
-  /// Apple's boxed metadata (QuickTime File Format, "Timed Metadata Media") lists its keys in the sample entry.
-  private static func namesPlace(_ entry: ISOBox, of file: some ByteReading) -> Bool {
-    let length = Int(min(4096, max(0, entry.end - entry.contents)))
-    let bytes = file.bytes(at: entry.contents, count: length)
-    let name = Array("location.ISO6709".utf8)
-    return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
   }
 
   /// 8.3.2: behind the version and two times.

@@ -17,7 +17,8 @@ enum TransportPackets {
 
   private static let sync: UInt8 = 0x47
 
-  private static func firstPacket(_ head: [UInt8], _ stride: Int) -> Int? {
+  /// Where the first of four packets in step begins.
+  static func firstPacket(_ head: [UInt8], _ stride: Int) -> Int? {
     (0..<min(stride, head.count)).first { start in
       (0..<4).allSatisfy { start + $0 * stride < head.count && head[start + $0 * stride] == sync }
     }

@@ -23,6 +23,12 @@ struct MendFlags: ParsableArguments {
   @Flag(help: "Remove the location, serial numbers and all other tags that are not known to be harmless.")
   var stripPrivate = false
 
+  @Flag(
+    help:
+      "Remove Content Credentials (C2PA), which hold only for the file as it is. A file that has some is not mended otherwise."
+  )
+  var dropCredentials = false
+
   @Option(
     help: ArgumentHelp("Show it turned clockwise: 0, 90, 180 or 270.", valueName: "degrees"))
   var rotate: Int?
@@ -60,7 +66,8 @@ struct MendFlags: ParsableArguments {
   var options: MendOptions {
     let flags: [(Bool, Mend)] = [
       (faststart, .faststart), (unfragment, .unfragment), (duration, .duration), (stripLocation, .location),
-      (stripPrivate, .privateTags), (dropData, .data), (salvage, .salvage), (fixExtension, .fileExtension),
+      (stripPrivate, .privateTags), (dropCredentials, .credentials), (dropData, .data), (salvage, .salvage),
+      (fixExtension, .fileExtension),
     ]
     return MendOptions(
       Set(flags.filter(\.0).map(\.1)), rotation: rotate, sampleAspectRatio: ratio)

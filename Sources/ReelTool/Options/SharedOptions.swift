@@ -245,7 +245,9 @@ enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
 /// What is mended before it is published, as people write it: `faststart,location`, or `none`.
 struct MendList: ExpressibleByArgument, Hashable, Sendable {
   /// What can be done to any file that needs it, without a value and without leaving out what is shown.
-  static let possible: [Mend] = [.faststart, .unfragment, .duration, .location, .privateTags, .data]
+  static let possible: [Mend] = [
+    .faststart, .unfragment, .duration, .location, .privateTags, .credentials, .data,
+  ]
   static let names = possible.map(\.rawValue).joined(separator: ", ")
   /// For messages.
   static let choices = "none, or one or more of \(names), separated by commas"

@@ -97,7 +97,7 @@ extension IngestEvent.Body {
 
   fileprivate var isWarning: Bool {
     switch self {
-    case .posterFailed, .metadataWarning: true
+    case .fileNotMended, .posterFailed, .metadataWarning: true
     case .watchNotice(let notice): notice.code.isProblem
     default: false
     }

@@ -126,6 +126,8 @@ enum LockedFacts {
     facts["fragmented"] = media.fragmented.map { "\($0)" }
     facts["encrypted"] = media.encrypted.map { "\($0)" }
     facts["hasLocation"] = media.hasLocation.map { "\($0)" }
+    // As with `external`.
+    facts["contentCredentials"] = media.contentCredentials == true ? "true" : nil
     facts["bitRate"] = media.bitRate.map { "\($0)" }
     facts["hasCover"] = media.hasCover.map { "\($0)" }
     facts["title"] = media.title

@@ -129,7 +129,7 @@ package enum RuleIDs {
 
 /// What does it give away, and is its name safe?
 enum PrivacyRules {
-  static let all = [location, name]
+  static let all = [location, name, credentialsPresent, credentialsMissing]
 
   private static let location = Rule.media(
     "privacy.location", "the file does not tell where it was recorded",
@@ -144,6 +144,35 @@ enum PrivacyRules {
             ? "reel mend FILE --strip-location -o OUT.\(media.container.fileExtension)"
             : "ffmpeg -i FILE -map 0 -dn -map_metadata -1 -c copy OUT.\(media.container.fileExtension)")
         : .passed
+    }
+  }
+
+  private static let credentialsPresent = Rule.media(
+    "credentials.present", "the file carries no Content Credentials",
+    "A C2PA manifest names who made a file, with what, and sometimes where. It holds only as long as no byte of the file "
+      + "changes, so that whatever is mended or encoded anew must drop it."
+  ) { media in
+    .judging(media.contentCredentials, unknown: "whether it carries Content Credentials") { carries in
+      carries
+        ? .broken(
+          "it carries Content Credentials", expected: "no Content Credentials", found: "a C2PA manifest",
+          fix: media.isISO || media.isMatroska
+            ? "reel mend FILE --drop-credentials -o OUT.\(media.container.fileExtension)" : nil)
+        : .passed
+    }
+  }
+
+  private static let credentialsMissing = Rule.media(
+    "credentials.missing", "the file carries Content Credentials",
+    "For those who publish only what says where it comes from. Whether the C2PA manifest is true is not looked at: a "
+      + "validator of C2PA tells. A file that lost it can only be had anew from whoever made it."
+  ) { media in
+    .judging(media.contentCredentials, unknown: "whether it carries Content Credentials") { carries in
+      carries
+        ? .passed
+        : .broken(
+          "it carries no Content Credentials; get the file as it was made", expected: "a C2PA manifest",
+          found: "none", fix: nil)
     }
   }
 

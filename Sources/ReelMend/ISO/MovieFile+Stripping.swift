@@ -1,0 +1,122 @@
+import ReelCore
+import ReelProbe
+
+extension MovieFile {
+  /// How many bytes of a box beside the index are looked at.
+  private static let looked: Int64 = 1 << 20
+  private static let mostInFragment = 100_000
+
+  /// Takes out what its boxes give away; what stands beside the index keeps its size and its place.
+  /// - Returns: whether there was any.
+  /// - Throws: what stops the reading.
+  mutating func strip(_ rules: MetadataStripping, _ source: BoundedSource) throws(MendError) -> Bool {
+    var isChanged = movie.strip(rules)
+    for place in items.indices where !items[place].isMovie {
+      guard case .source(let range)? = items[place].parts.first, items[place].parts.count == 1 else {
+        continue
+      }
+      if let stripped = strip(items[place].type, range, rules, source) {
+        items[place] = stripped
+        isChanged = true
+      }
+    }
+    return isChanged
+  }
+
+  /// Nil for what stays as it is.
+  private func strip(
+    _ type: FourCharacterCode, _ range: Range<Int64>, _ rules: MetadataStripping, _ source: BoundedSource
+  ) -> Item? {
+    let free = Item(type: "free", parts: Self.free(range.upperBound - range.lowerBound))
+    if type == Item.noBox {
+      return rules.stripping == nil || source.isBlank(range) ? nil : free
+    }
+    guard let box = ISOBoxes(source, in: range, atMost: 1).first(where: { _ in true }) else { return nil }
+    // What was freed by other programs may be what they were to take out, and cameras hide their way there.
+    if MoviePlaces.isUnused(type) {
+      return rules.stripping == nil || source.isBlank(box.contents..<range.upperBound) ? nil : free
+    }
+    if type == "moof" {
+      let parts = Self.parts(of: range, freeing: given(away: box, rules, source))
+      return parts.count > 1 ? Item(type: type, parts: parts) : nil
+    }
+    let length = range.upperBound - box.contents
+    let contents = { source.bytes(at: box.contents, count: Int(min(length, Self.looked)))[...] }
+    switch rules.fate(of: type, in: nil, isWhole: length <= Self.looked, contents) {
+    case .stays: return nil
+    case .goes: return free
+    case .isPicture: return rules.stripping == nil ? nil : free
+    case .isLookedInto:
+      let before = MovieBox(parsing: type, contents())
+      var after = before
+      guard after.strip(rules) else { return nil }
+      // It may name places in the file, and others may name it: it keeps its size.
+      let left = range.upperBound - range.lowerBound - Int64(after.size)
+      guard !after.boxes.isEmpty, left == 0 || left >= 8 else { return free }
+      return Item(type: type, parts: [.bytes(after.serialized)] + (left == 0 ? [] : Self.free(left)))
+    }
+  }
+
+  /// The boxes of a fragment that give something away, in order.
+  private func given(away outer: ISOBox, _ rules: MetadataStripping, _ source: BoundedSource) -> [ISOBox] {
+    let range = outer.contents..<max(outer.contents, min(outer.end, source.size))
+    return ISOBoxes(source, in: range, atMost: Self.mostInFragment).flatMap { box -> [ISOBox] in
+      if box.type == "traf" { return given(away: box, rules, source) }
+      let end = min(box.end, range.upperBound)
+      let contents = {
+        source.bytes(at: box.contents, count: Int(max(0, min(end - box.contents, Self.looked))))[...]
+      }
+      let isWhole = end - box.contents <= Self.looked
+      switch rules.fate(of: box.type, in: outer.type, isWhole: isWhole, contents) {
+      case .stays: return []
+      case .goes: return [box]
+      // What players show of a file is said in its index.
+      case .isLookedInto, .isPicture: return rules.stripping == nil ? [] : [box]
+      }
+    }
+  }
+
+  /// A part of the source in which some boxes have become free ones.
+  private static func parts(of range: Range<Int64>, freeing boxes: [ISOBox]) -> [MendedFile.Part] {
+    var (parts, next): ([MendedFile.Part], Int64) = ([], range.lowerBound)
+    for box in boxes where box.start >= next && box.end <= range.upperBound {
+      // Its size stays, in as many bytes as it has.
+      parts += [.source(next..<box.start + 4), .bytes(Array("free".utf8))]
+      if box.contents > box.start + 8 { parts.append(.source(box.start + 8..<box.contents)) }
+      if box.end > box.contents { parts.append(.zeros(box.end - box.contents)) }
+      next = box.end
+    }
+    if next < range.upperBound { parts.append(.source(next..<range.upperBound)) }
+    return parts
+  }
+
+  /// A free box of so many bytes; zeros where there is no room for one.
+  private static func free(_ count: Int64) -> [MendedFile.Part] {
+    var header: [UInt8] = []
+    if count < 8 {
+      return [.zeros(count)]
+    } else if let short = UInt32(exactly: count) {
+      header.appendBigEndian(short)
+      header.appendBigEndian(FourCharacterCode("free").value)
+    } else {
+      header.appendBigEndian(UInt32(1))
+      header.appendBigEndian(FourCharacterCode("free").value)
+      header.appendBigEndian(UInt64(count))
+    }
+    return [.bytes(header), .zeros(count - Int64(header.count))]
+  }
+}
+
+extension BoundedSource {
+  /// Whether there is nothing but zeros; of more than 64 MiB nobody looks.
+  func isBlank(_ range: Range<Int64>) -> Bool {
+    guard range.upperBound - range.lowerBound <= 64 << 20 else { return false }
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let bytes = bytes(at: start, count: Int(min(1 << 20, range.upperBound - start)))
+      guard !bytes.isEmpty, bytes.allSatisfy({ $0 == 0 }) else { return false }
+      start += Int64(bytes.count)
+    }
+    return true
+  }
+}

@@ -1,0 +1,73 @@
+/// What was found to be given away.
+struct Disclosures: Hashable {
+  private(set) var location = false
+  private(set) var credentials = false
+
+  mutating func note(_ disclosure: Disclosure) {
+    switch disclosure {
+    case .location: location = true
+    case .credentials: credentials = true
+    default: break
+    }
+  }
+
+  mutating func note(_ others: Disclosures) {
+    location = location || others.location
+    credentials = credentials || others.credentials
+  }
+
+  /// Bytes of any structure.
+  mutating func look(into bytes: ArraySlice<UInt8>) {
+    if !location, PlaceSearch.finds(in: bytes) { location = true }
+  }
+
+  mutating func look(intoPicture bytes: ArraySlice<UInt8>) {
+    guard let metadata = PictureMetadata(bytes) else { return look(into: bytes.prefix(PlaceSearch.looked)) }
+    if metadata.namesPlace { location = true }
+    if metadata.hasCredentials { credentials = true }
+  }
+}
+
+// MARK: Boxes
+
+extension Disclosures {
+  /// How much is read of user data and metadata; covers may follow, which are streams to FFmpeg.
+  private static let mostMetadata: Int64 = 256 << 10
+  private static let mostDepth = 8
+
+  /// Looks into a box that stands in one of another type; nil for the file.
+  mutating func look(into box: ISOBox, in parent: FourCharacterCode?, of file: some ByteReading) {
+    let isList = box.type == "udta" || box.type == "meta" || box.type == "meco"
+    let most = isList ? Self.mostMetadata : Int64(PlaceSearch.looked)
+    var read: [UInt8]?
+    let contents = {
+      if read == nil {
+        read = file.bytes(at: box.contents, count: Int(max(0, min(most, box.end - box.contents))))
+      }
+      return (read ?? [])[...]
+    }
+    look(into: box.type, in: parent, 0, contents)
+  }
+
+  private mutating func look(
+    into type: FourCharacterCode, in parent: FourCharacterCode?, _ depth: Int,
+    _ contents: () -> ArraySlice<UInt8>
+  ) {
+    let disclosure = MoviePlaces.disclosure(of: type, in: parent, contents)
+    note(disclosure)
+    // A manifest may say where, too.
+    if disclosure == .credentials { look(into: contents()) }
+    guard disclosure == .parts, depth < Self.mostDepth else { return }
+    let parts =
+      type == "meta"
+      ? MoviePlaces.metadata(contents(), isCut: true) : MoviePlaces.boxes(in: contents(), isCut: true)
+    for part in parts {
+      if part.type == "keys", type == "meta" {
+        for key in MoviePlaces.boxes(in: part.contents.dropFirst(8), isCut: true) {
+          note(MetadataKey.disclosure(of: String(decoding: key.contents, as: UTF8.self)))
+        }
+      }
+      look(into: part.type, in: type, depth + 1) { part.contents }
+    }
+  }
+}

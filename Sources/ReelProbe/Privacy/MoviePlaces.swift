@@ -1,0 +1,270 @@
+/// The places of an MP4 or one of its kin where a location, a serial number or private text can stand.
+package enum MoviePlaces {
+  typealias Code = FourCharacterCode
+
+  // MARK: Boxes
+
+  /// Those that hold a file's structure, by what they stand in. What else stands there is no player's.
+  private static let structure: [Code?: Set<Code>] = [
+    nil: [
+      "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "pdin", "pnot", "PICT",
+    ],
+    "moov": [
+      "mvhd", "trak", "mvex", "iods", "pssh", "cmov", "rmra", "rmda", "clip", "ctab", "prfl", "trgr",
+    ],
+    "trak": [
+      "tkhd", "tref", "trgr", "edts", "mdia", "tapt", "clip", "matt", "load", "imap", "txas", "ttyp",
+    ],
+    "mdia": ["mdhd", "hdlr", "minf", "elng"],
+    // The boxes of a list of items, where they stay: the tables of what is shown.
+    "meta": ["hdlr", "pitm", "iinf", "iloc", "iprp", "iref", "idat", "ipro", "dinf", "grpl", "ctry", "lang"],
+  ]
+  private static let unused: Set<Code> = ["free", "skip", "wide"]
+
+  /// Whether a box of this type stands for nothing, whatever is in it.
+  package static func isUnused(_ type: FourCharacterCode) -> Bool { unused.contains(type) }
+  /// Boxes that name a place wherever they stand: QuickTime's and 3GPP's, and those of dashcams.
+  private static let places: Set<Code> = [
+    FourCharacterCode([0xA9] + Array("xyz".utf8)), FourCharacterCode([0xA9] + Array("gps".utf8)), "loci",
+    "GPS ",
+    "gps ", "gps0",
+  ]
+  /// User data of QuickTime and 3GPP, and iTunes' items, that say what a file is: names, people, words, dates, chapters,
+  /// and how it is to be played.
+  private static let harmless: Set<Code> = Set(
+    [
+      "nam", "ART", "alb", "day", "cmt", "des", "gen", "wrt", "grp", "lyr", "cpy", "dir", "prd", "inf", "key",
+      "prf", "com", "aut", "too", "trk", "dis", "st3", "dsk", "isr",
+    ].map { FourCharacterCode([0xA9] + Array($0.utf8)) } + [
+      "titl", "dscp", "cprt", "perf", "auth", "gnre", "albm", "yrrc", "kywd", "rtng", "clsf", "name", "chpl",
+      "hnti", "hinf", "tsel", "kind", "strk", "ludt", "elng", "aART", "desc", "ldes", "trkn", "disk", "tmpo",
+      "cpil", "pgap", "tvsh", "tven", "tvsn", "tves", "tvnn", "stik", "hdvd", "keyw", "catg", "sonm", "soar",
+      "soaa", "soal", "soco", "sosn", "data", "WLOC", "LOOP", "SelO", "AllF",
+    ])
+
+  /// What a box gives away.
+  /// - Parameters:
+  ///   - contents: behind its header; only asked for where they count.
+  ///   - parent: the type of what it stands in; nil for the file.
+  package static func disclosure(
+    of type: FourCharacterCode, in parent: FourCharacterCode?, _ contents: () -> ArraySlice<UInt8>
+  ) -> Disclosure {
+    if structure[parent]?.contains(type) ?? false { return .nothing }
+    if unused.contains(type) {
+      let contents = contents()
+      if contents.allSatisfy({ $0 == 0 }) { return .nothing }
+      return namesPlace(contents) ? .location : .leftover
+    }
+    if places.contains(type) { return .location }
+    switch type {
+    case "uuid": return disclosure(ofExtension: contents())
+    case "XMP_": return disclosure(ofXMP: contents())
+    case "udta", "meco": return .parts
+    case "meta": return disclosure(ofMetadata: contents())
+    case "ID32":
+      let contents = contents()
+      if ContentCredentials.areAttached(toID3: contents) { return .credentials }
+      return PlaceSearch.finds(in: contents) ? .location : .identity
+    case "emsg": return PlaceSearch.finds(in: contents()) ? .location : .identity
+    case "c2pa" where parent == nil: return .credentials
+    case "ilst" where parent == "meta": return .parts
+    // Its names are asked for one by one (``MetadataKey``).
+    case "keys" where parent == "meta": return .nothing
+    case "covr": return .picture
+    case "----" where parent == "ilst": return MetadataKey.disclosure(of: name(ofItem: contents()))
+    default: break
+    }
+    switch parent {
+    // An item of a number has its name among the keys.
+    case "ilst" where harmless.contains(type) || type.value < 1 << 24, "udta" where harmless.contains(type):
+      return PlaceSearch.findsPosition(in: contents()) ? .location : .nothing
+    case "ilst": return ofText(contents())
+    // What begins with © is text, in QuickTime.
+    case "udta" where type.value >> 24 == 0xA9: return ofText(contents())
+    case nil, "moov", "trak", "mdia", "udta", "meta", "meco": return opaque(contents())
+    default: return .nothing
+    }
+  }
+
+  private static func opaque(_ contents: ArraySlice<UInt8>) -> Disclosure {
+    namesPlace(contents) ? .location : .unreadable
+  }
+
+  private static func ofText(_ contents: ArraySlice<UInt8>) -> Disclosure {
+    PlaceSearch.finds(in: contents) ? .location : .identity
+  }
+
+  /// Whether there is a place in what is no box for a player, or in a box within it: dashcams hide them there.
+  private static func namesPlace(_ contents: ArraySlice<UInt8>) -> Bool {
+    PlaceSearch.finds(in: contents) || boxes(in: contents).contains { places.contains($0.type) }
+  }
+
+  // MARK: Boxes with an identifier
+
+  /// Those that are part of a file's structure: how the sphere of a video is laid out (Spherical Video V1), Sony's profile,
+  /// and PIFF's, of encrypted files and fragments.
+  private static let structuralExtensions: [[UInt8]] = [
+    [0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD],
+    Array("PROF".utf8) + [0x21, 0xD2, 0x4F, 0xCE, 0xBB, 0x88, 0x69, 0x5C, 0xFA, 0xC9, 0xC7, 0x40],
+    [0x6D, 0x1D, 0x9B, 0x05, 0x42, 0xD5, 0x44, 0xE6, 0x80, 0xE2, 0x14, 0x1D, 0xAF, 0xF7, 0x57, 0xB2],
+    [0xD4, 0x80, 0x7E, 0xF2, 0xCA, 0x39, 0x46, 0x95, 0x8E, 0x54, 0x26, 0xCB, 0x9E, 0x46, 0xA7, 0x9F],
+    [0xA2, 0x39, 0x4F, 0x52, 0x5A, 0x9B, 0x4F, 0x14, 0xA2, 0x44, 0x6C, 0x42, 0x7C, 0x64, 0x8D, 0xF4],
+    [0xD0, 0x8A, 0x4F, 0x18, 0x10, 0xF3, 0x4A, 0x82, 0xB6, 0xC8, 0x32, 0xD8, 0xAB, 0xA1, 0x83, 0xD3],
+    [0x89, 0x74, 0xDB, 0xCE, 0x7B, 0xE7, 0x4C, 0x51, 0x84, 0xF9, 0x71, 0x48, 0xF9, 0x88, 0x25, 0x54],
+  ]
+  /// Extensible Metadata Platform (XMP Specification, part 3).
+  private static let xmp: [UInt8] = [
+    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+  ]
+
+  private static func disclosure(ofExtension contents: ArraySlice<UInt8>) -> Disclosure {
+    if structuralExtensions.contains(where: contents.starts) { return .nothing }
+    if contents.starts(with: ContentCredentials.box) { return .credentials }
+    if contents.starts(with: xmp) { return disclosure(ofXMP: contents.dropFirst(xmp.count)) }
+    // Canon's holds boxes, one for each part of Exif.
+    let inner = boxes(in: contents.dropFirst(16))
+    return inner.contains { PlaceSearch.finds(in: $0.contents) } ? .location : opaque(contents)
+  }
+
+  private static func disclosure(ofXMP contents: ArraySlice<UInt8>) -> Disclosure {
+    if ContentCredentials.areNamed(inXMP: contents) { return .credentials }
+    let names = PlaceSearch.index(of: Array("GPS".utf8), in: contents) != nil
+    return names || PlaceSearch.finds(in: contents) ? .location : .identity
+  }
+
+  // MARK: Metadata
+
+  /// Items that are pictures, or how those are put together; all others are text or Exif.
+  private static let pictureItems: Set<Code> = [
+    "hvc1", "av01", "avc1", "vvc1", "j2k1", "unci", "grid", "iden", "iovl", "tmap",
+  ]
+
+  /// A list of tags counts by its parts. What is said in XML (Sony's cameras: model, serial number, places) is not taken
+  /// apart, nor what items there are.
+  private static func disclosure(ofMetadata contents: ArraySlice<UInt8>) -> Disclosure {
+    let parts = metadata(contents, isCut: true)
+    guard !parts.contains(where: { $0.type == "ilst" || $0.type == "keys" || $0.type == "ID32" }) else {
+      return .parts
+    }
+    for part in parts where part.type == "xml " || part.type == "bxml" { return opaque(part.contents) }
+    guard let items = parts.first(where: { $0.type == "iinf" }) else { return .parts }
+    let isShort = items.contents.first == 0
+    let types = boxes(in: items.contents.dropFirst(isShort ? 6 : 8)).map { itemType($0.contents) }
+    if types.allSatisfy({ pictureItems.contains($0) }) { return .identity }
+    return opaque(contents)
+  }
+
+  /// Of an `infe` box (ISO/IEC 14496-12, 8.11.6).
+  private static func itemType(_ entry: ArraySlice<UInt8>) -> FourCharacterCode {
+    FourCharacterCode(entry.dropFirst(entry.first == 3 ? 10 : 8))
+  }
+
+  /// The name of an iTunes item that has one of its own (`----` with `mean`, `name` and `data`).
+  private static func name(ofItem contents: ArraySlice<UInt8>) -> String {
+    let name = boxes(in: contents).first { $0.type == "name" }
+    return String(decoding: name?.contents.dropFirst(4) ?? [], as: UTF8.self)
+  }
+
+  /// The boxes of a `meta` box: ISO's begins with a version and flags, QuickTime's does not.
+  /// - Parameter isCut: as of ``boxes(in:isCut:)``.
+  package static func metadata(_ contents: ArraySlice<UInt8>, isCut: Bool = false) -> [BoxInMemory] {
+    boxes(in: contents.dropFirst(isFull(metadata: contents) ? 4 : 0), isCut: isCut)
+  }
+
+  /// Whether a version and flags stand at the beginning of a `meta` box.
+  package static func isFull(metadata contents: ArraySlice<UInt8>) -> Bool {
+    !(contents.count >= 8 && FourCharacterCode(contents.dropFirst(4)) == "hdlr")
+  }
+
+  // MARK: Tracks
+
+  /// Timed metadata with positions: GoPro's, Google's camera motion, DJI's.
+  package static let formatsOfPositions: Set<FourCharacterCode> = ["gpmd", "camm", "djmd", "dbgi"]
+  /// Timed metadata whose sample entry names what is in it: Apple's lists its keys there, ISO's a media type or an address.
+  private static let namedFormats: Set<Code> = ["mebx", "mett", "metx", "urim"]
+
+  /// Whether a track of these sample entries records positions.
+  /// - Parameter entry: behind its header.
+  package static func recordsPositions(_ format: FourCharacterCode, entry: () -> ArraySlice<UInt8>) -> Bool {
+    if formatsOfPositions.contains(format) { return true }
+    guard namedFormats.contains(format) else { return false }
+    let (entry, more) = (entry(), ["gps", "GPS", "misb", "KLV", "nmea", "parrot.videometadata"])
+    return PlaceSearch.finds(in: entry)
+      || more.contains { PlaceSearch.index(of: Array($0.utf8), in: entry) != nil }
+  }
+
+  /// Whether a sample of a track of data tells a position: Sony's real-time metadata has one for each picture.
+  package static func tellsPosition(_ format: FourCharacterCode, sample: ArraySlice<UInt8>) -> Bool {
+    if format == "rtmd" {
+      // The reference of a latitude: a tag, its length, north or south.
+      return [UInt8(ascii: "N"), UInt8(ascii: "S")].contains {
+        PlaceSearch.index(of: [0x85, 0x01, 0x00, 0x01, $0], in: sample) != nil
+          || PlaceSearch.index(of: [0x85, 0x01, 0x00, 0x02, $0], in: sample) != nil
+      }
+    }
+    return PlaceSearch.finds(in: sample) || PlaceSearch.findsInText(sample)
+  }
+
+  /// Whether the name of whatever has encoded pictures says nothing of a device: FFmpeg's own, that of a format, and those
+  /// that readers go by.
+  package static func isHarmless(coderName field: ArraySlice<UInt8>) -> Bool {
+    let name = field.dropFirst().prefix(Int(field.first ?? 0)).prefix { $0 != 0 }
+    let known = [
+      "Lavc", "AVC Coding", "HEVC Coding", "JVT/AVC Coding", "H.264", "VC Coding", "AOM Coding", "VPC Coding",
+      "Planar", "Sorenson", "Apple ProRes", "Photo - JPEG", "MPEG", "DV", "HEVC", "x264", "x265",
+    ]
+    return field.allSatisfy { $0 == 0 } || known.contains { name.starts(with: $0.utf8) }
+  }
+
+  /// Words in the names of handlers that say what a track is, and nothing of who made it.
+  private static let handlerWords: Set<String> = [
+    "video", "sound", "audio", "subtitle", "subtitles", "text", "data", "time", "code", "timecode", "media",
+    "handler",
+    "videohandler", "soundhandler", "subtitlehandler", "texthandler", "datahandler", "audiohandler", "apple",
+    "core",
+    "iso", "alias", "url", "l", "smash", "mainconcept", "mono", "stereo", "surround", "track", "closed",
+    "caption",
+    "hint", "metadata", "clean", "aperture", "file",
+  ]
+
+  /// Whether a handler's name says nothing of who made the track.
+  package static func isHarmless(handlerName name: ArraySlice<UInt8>) -> Bool {
+    // QuickTime's begins with its length.
+    let text = name.drop { $0 < 0x20 }.prefix { $0 != 0 }
+    let isLetter = { (byte: UInt8) in (0x61...0x7A).contains(byte | 0x20) && byte < 0x7B }
+    guard text.allSatisfy({ isLetter($0) || [0x20, 0x2D, 0x2E].contains($0) }) else { return false }
+    return text.split(whereSeparator: { !isLetter($0) }).allSatisfy {
+      handlerWords.contains(String(decoding: $0, as: UTF8.self).lowercased())
+    }
+  }
+}
+
+/// A box that was read.
+package struct BoxInMemory {
+  package let type: FourCharacterCode
+  package let contents: ArraySlice<UInt8>
+  /// What is behind it.
+  package let rest: ArraySlice<UInt8>
+}
+
+extension MoviePlaces {
+  /// The boxes at the beginning of `bytes`, one after the other.
+  /// - Parameter isCut: whether the last one may end beyond them.
+  package static func boxes(in bytes: ArraySlice<UInt8>, isCut: Bool = false) -> [BoxInMemory] {
+    var (found, rest): ([BoxInMemory], ArraySlice<UInt8>) = ([], bytes)
+    func number(_ offset: Int) -> UInt64 {
+      rest.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    while rest.count >= 8 {
+      var (header, size) = (8, number(0))
+      if size == 1, rest.count >= 16 { (header, size) = (16, number(8) << 32 | number(12)) }
+      guard size >= header, size <= rest.count || isCut else { break }
+      let box = rest.prefix(Int(clamping: size))
+      rest = rest.dropFirst(box.count)
+      found.append(
+        BoxInMemory(
+          type: FourCharacterCode(box.dropFirst(4)), contents: box.dropFirst(header), rest: rest))
+    }
+    return found
+  }
+}

@@ -1,0 +1,166 @@
+import ReelCore
+
+/// The places of other containers, beside the tags, covers and attachments that FFmpeg tells.
+struct OtherPlaces {
+  private(set) var found = Disclosures()
+  private let file: BoundedSource
+
+  /// Chunks, objects, tags and pages that are looked at.
+  private static let most = 512
+  private static let mostDepth = 6
+
+  init(_ file: BoundedSource, _ container: MediaContainer) {
+    self.file = file
+    switch container {
+    case .avi: lookIntoAVI()
+    case .asf: lookIntoASF()
+    case .flv: lookIntoFLV()
+    case .ogg: lookIntoOgg()
+    case .mpegTS: lookIntoTransport(stride: 188)
+    case .m2ts: lookIntoTransport(stride: 192)
+    case .matroska, .webm: lookIntoMatroska()
+    default: break
+    }
+  }
+
+  private func contents(_ start: Int64, _ end: Int64) -> ArraySlice<UInt8> {
+    file.bytes(at: start, count: Int(max(0, min(end - start, Int64(PlaceSearch.looked)))))[...]
+  }
+
+  // MARK: AVI
+
+  /// Chunks of pictures and sound, and how they are laid out.
+  private static let media: Set<FourCharacterCode> = [
+    "avih", "strh", "strf", "idx1", "indx", "dmlh", "vprp", "strn", "movi", "rec ",
+  ]
+  /// Of INFO: the country, and a place (RIFF's, and those of editors).
+  private static let places: Set<FourCharacterCode> = ["ICNT", "LOCA", "ILOC", "gps0", "gps "]
+
+  private mutating func lookIntoAVI() { lookIntoChunks(in: 0..<file.size, 0) }
+
+  private mutating func lookIntoChunks(in range: Range<Int64>, _ depth: Int) {
+    var next = range.lowerBound
+    for _ in 0..<Self.most where next + 8 <= range.upperBound && depth < Self.mostDepth {
+      let header = file.bytes(at: next, count: 12)
+      guard header.count >= 8 else { return }
+      let (type, length) = (
+        FourCharacterCode(header), header[4..<8].reversed().reduce(0) { $0 << 8 | Int64($1) }
+      )
+      let end = min(next + 8 + length, range.upperBound)
+      if type == "RIFF" || type == "LIST", header.count == 12 {
+        if !Self.media.contains(FourCharacterCode(header[8...])) {
+          lookIntoChunks(in: next + 12..<max(next + 12, end), depth + 1)
+        }
+      } else if type == ContentCredentials.chunk {
+        found.note(.credentials)
+      } else if Self.places.contains(type) {
+        found.note(.location)
+      } else if !Self.media.contains(type) {
+        found.look(into: contents(next + 8, end))
+      }
+      next += 8 + length + length % 2
+    }
+  }
+
+  // MARK: ASF
+
+  /// XMP's, as a GUID and as the bytes of a UUID.
+  private static let xmpObjects: [[UInt8]] = [
+    [0xCB, 0xCF, 0x7A, 0xBE, 0xA9, 0x97, 0xE8, 0x42, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC],
+    [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC],
+  ]
+  /// Tags, which FFmpeg tells by their names, and how the streams are laid out.
+  private mutating func lookIntoASF() {
+    lookIntoObjects(in: 0..<file.size)
+    lookIntoObjects(in: 30..<file.size)
+  }
+
+  private mutating func lookIntoObjects(in range: Range<Int64>) {
+    var next = range.lowerBound
+    for _ in 0..<Self.most where next + 24 <= range.upperBound {
+      let id = file.bytes(at: next, count: 16)
+      guard let size = file.littleEndian(at: next + 16, width: 8), size >= 24, size < UInt64(1) << 60 else {
+        return
+      }
+      if Self.xmpObjects.contains(id) {
+        let text = contents(next + 24, next + Int64(size))
+        if ContentCredentials.areNamed(inXMP: text) { found.note(.credentials) }
+        found.look(into: text)
+      }
+      next += Int64(size)
+    }
+  }
+
+  // MARK: FLV
+
+  /// Script data at the beginning, such as XMP (`onXMPData`); FFmpeg tells the names of `onMetaData`.
+  private mutating func lookIntoFLV() {
+    guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return }
+    var next = Int64(header) + 4
+    for _ in 0..<16 {
+      guard let type = file.bigEndian(at: next, width: 1), let size = file.bigEndian(at: next + 1, width: 3)
+      else {
+        return
+      }
+      if type & 0x1F == 18 { found.look(into: contents(next + 11, next + 11 + Int64(size))) }
+      next += 11 + Int64(size) + 4
+    }
+  }
+
+  // MARK: Ogg
+
+  /// C2PA's logical stream begins with its name; comments are tags to FFmpeg.
+  private mutating func lookIntoOgg() {
+    var next: Int64 = 0
+    for _ in 0..<32 {
+      let page = file.bytes(at: next, count: 27 + 255 + 8)
+      guard page.count > 27, FourCharacterCode(page) == "OggS" else { return }
+      let lengths = page[27...].prefix(Int(page[26]))
+      let packet = page.dropFirst(27 + lengths.count)
+      if packet.starts(with: [0] + Array("c2pa".utf8)) { found.note(.credentials) }
+      // The first pages of all streams come first.
+      guard page[5] & 2 != 0 else { return }
+      next += Int64(27 + lengths.count) + lengths.reduce(0) { $0 + Int64($1) }
+    }
+  }
+
+  // MARK: MPEG-TS
+
+  /// The key of MISB ST 0601's set, which unmanned aircraft send beside their pictures.
+  private static let aircraft: [UInt8] = [
+    0x06, 0x0E, 0x2B, 0x34, 0x02, 0x0B, 0x01, 0x01, 0x0E, 0x01, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00,
+  ]
+  private static let packets = 2048
+  /// Bytes of one stream that are put together.
+  private static let mostOfStream = 64 << 10
+
+  private mutating func lookIntoTransport(stride: Int) {
+    let head = file.bytes(at: 0, count: stride * Self.packets)
+    guard let start = TransportPackets.firstPacket(head, stride) else { return }
+    var streams: [Int: [UInt8]] = [:]
+    for packet in Swift.stride(from: start, to: head.count - 187, by: stride) where head[packet] == 0x47 {
+      let (flags, id) = (head[packet + 3], Int(head[packet + 1] & 0x1F) << 8 | Int(head[packet + 2]))
+      // Payload that is not scrambled.
+      guard flags & 0x10 != 0, flags & 0xC0 == 0, id != 0x1FFF else { continue }
+      let skipped = flags & 0x20 != 0 ? 5 + Int(head[packet + 4]) : 4
+      guard skipped < 188, streams[id]?.count ?? 0 < Self.mostOfStream else { continue }
+      streams[id, default: []] += head[(packet + skipped)..<(packet + 188)]
+    }
+    for stream in streams.values {
+      found.note(CameraMessage.disclosure(of: stream[...]))
+      if PlaceSearch.index(of: Self.aircraft, in: stream[...]) != nil { found.note(.location) }
+    }
+  }
+
+  // MARK: Matroska
+
+  /// The pictures that stand first.
+  private mutating func lookIntoMatroska() {
+    guard let header = EBMLElement(file, at: 0), let end = header.end,
+      let segment = EBMLElement(file, at: end),
+      let cluster = segment.children(in: file).last, cluster.id == EBMLElement.cluster
+    else { return }
+    found.note(
+      CameraMessage.disclosure(of: file.bytes(at: cluster.contents, count: CameraMessage.looked)[...]))
+  }
+}

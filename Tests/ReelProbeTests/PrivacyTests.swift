@@ -1,0 +1,207 @@
+import Foundation
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelProbe
+
+/// What files of other containers than the MP4 family give away (of that family: `PlacesTests` of ReelMend).
+@Suite("What a file gives away")
+struct PrivacyTests {
+  private static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Samples/clips")
+
+  private static func sample(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: samples.appendingPathComponent(name)))
+  }
+
+  private static func read(_ bytes: [UInt8]) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed)).media
+  }
+
+  private static let text = Array("<x exif:GPSLatitude=\"48,7.4N\" exif:GPSLongitude=\"11,34E\"/>".utf8)
+  /// Exif with a latitude.
+  private static let tiff: [UInt8] = {
+    var bytes: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8]
+    bytes += [0, 1, 0x88, 0x25, 0, 4, 0, 0, 0, 1, 0, 0, 0, 26, 0, 0, 0, 0]
+    bytes += [0, 1, 0, 2, 0, 5, 0, 0, 0, 3, 0, 0, 0, 44, 0, 0, 0, 0]
+    return bytes + [UInt8](repeating: 1, count: 24)
+  }()
+  /// The beginning of a manifest store.
+  private static let manifest: [UInt8] =
+    [0, 0, 0, 48] + Array("jumb".utf8) + [0, 0, 0, 40] + Array("jumdc2pa".utf8)
+    + [UInt8](repeating: 0, count: 28)
+
+  // MARK: Files as they are
+
+  @Test(arguments: [
+    "old.avi", "transport.ts", "camcorder.m2ts", "program.mpg", "flash.flv", "windows.wmv", "theora.ogv",
+    "studio.mxf",
+    "matroska.mkv", "vp9.webm", "faststart.mp4", "cover.mp4", "fragmented.mp4", "old-phone.3gp",
+  ]) func whatTellsNothingIsNotAccused(_ name: String) throws {
+    let media = try Self.read(try Self.sample(name))
+    #expect(media.hasLocation == false && media.contentCredentials == false)
+  }
+
+  // MARK: AVI
+
+  private static func chunk(_ type: String, _ contents: [UInt8]) -> [UInt8] {
+    let size = withUnsafeBytes(of: UInt32(contents.count).littleEndian) { Array($0) }
+    return Array(type.utf8) + size + contents + (contents.count % 2 == 0 ? [] : [0])
+  }
+
+  private static func avi(with chunk: [UInt8]) throws -> [UInt8] {
+    var bytes = try sample("old.avi")
+    bytes += chunk
+    let size = UInt32(bytes.count - 8)
+    for place in 0..<4 { bytes[4 + place] = UInt8(truncatingIfNeeded: size >> UInt32(8 * place)) }
+    return bytes
+  }
+
+  @Test(arguments: [
+    ("INFO", chunk("LIST", Array("INFO".utf8) + chunk("ICNT", Array("Germany".utf8))), true, false),
+    ("a comment", chunk("LIST", Array("INFO".utf8) + chunk("ICMT", Array("nothing".utf8))), false, false),
+    ("Exif", chunk("strd", Array("AVIF".utf8) + [0, 0, 0, 0] + Array("Exif\0\0".utf8) + tiff), true, false),
+    ("JUNK", chunk("JUNK", text), true, false), ("XMP", chunk("_PMX", text), true, false),
+    ("gps0", chunk("gps0", [1, 2, 3, 4]), true, false), ("C2PA", chunk("C2PA", manifest), false, true),
+  ]) func chunksOfAVI(_ name: String, _ chunk: [UInt8], _ isPlace: Bool, _ hasCredentials: Bool) throws {
+    let media = try Self.read(try Self.avi(with: chunk))
+    #expect(media.hasLocation == isPlace, "\(name)")
+    #expect(media.contentCredentials == hasCredentials, "\(name)")
+  }
+
+  // MARK: ASF, FLV, Ogg, MPEG-TS
+
+  @Test func xmpInASF() throws {
+    let name: [UInt8] = [
+      0xCB, 0xCF, 0x7A, 0xBE, 0xA9, 0x97, 0xE8, 0x42, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+    ]
+    let size = withUnsafeBytes(of: UInt64(24 + Self.text.count).littleEndian) { Array($0) }
+    #expect(try Self.read(try Self.sample("windows.wmv") + name + size + Self.text).hasLocation == true)
+  }
+
+  @Test func scriptDataOfFLV() throws {
+    let size = Self.text.count + 10
+    var tag: [UInt8] = [18, 0, 0, UInt8(size), 0, 0, 0, 0, 0, 0, 0]
+    tag += [2, 0, 7] + Array("onXMPDa".utf8) + Self.text
+    tag += [0, 0, 0, UInt8(size + 11)]
+    var bytes = try Self.sample("flash.flv")
+    bytes.insert(contentsOf: tag, at: 13)
+    #expect(try Self.read(bytes).hasLocation == true)
+  }
+
+  private static let aircraft: [UInt8] = [
+    0x06, 0x0E, 0x2B, 0x34, 0x02, 0x0B, 0x01, 0x01, 0x0E, 0x01, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00,
+  ]
+  private static let camera: [UInt8] =
+    [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
+    + Array("MDPM".utf8)
+
+  /// Messages may go on in the next packet, and are escaped.
+  @Test(arguments: [
+    ("unmanned aircraft", aircraft, true),
+    ("camera with a position", camera + [1, 0xB2, 48, 0, 0, 3, 1], true),
+    ("camera without", camera + [1, 0x18, 48, 0, 0, 3, 1], false),
+    ("position of zeros", camera + [1, 0xB2, 0, 0, 3, 0, 0], false),
+  ]) func messagesInTransport(_ name: String, _ message: [UInt8], _ isPlace: Bool) throws {
+    var bytes = try Self.sample("transport.ts")
+    for (number, part) in [message.prefix(11), message.dropFirst(11)].enumerated() {
+      // A stream that no table lists, stuffed.
+      let stuffing = 183 - part.count
+      let packet: [UInt8] =
+        [0x47, 0x01, 0x99, 0x30 | UInt8(number), UInt8(stuffing), 0]
+        + [UInt8](repeating: 0xFF, count: stuffing - 1) + part
+      bytes.insert(contentsOf: packet, at: 188 * (2 + number))
+    }
+    #expect(try Self.read(bytes).hasLocation == isPlace, "\(name)")
+  }
+
+  // MARK: What FFmpeg writes
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("a.mkv", ["-metadata", "RECORDING_LOCATION=Berlin"], true),
+      ("a.mkv", ["-metadata:s:v", "GPSLatitude=48"], true),
+      ("a.webm", ["-c:v", "libvpx", "-metadata", "location=+48.1234+011.5678/"], true),
+      ("a.mkv", ["-metadata", "comment=at +48.1234+011.5678/ it was"], true),
+      ("a.mkv", ["-metadata", "comment=at a nice location"], false),
+      ("a.ogv", ["-c:v", "libtheora", "-metadata:s:v", "LOCATION=Berlin"], true),
+      ("a.flv", ["-metadata", "latitude=48.1"], true), ("a.wmv", ["-metadata", "WM/GPSLatitude=48.1"], true),
+      ("a.mp4", ["-metadata", "location=+48.1234+011.5678/"], true),
+      ("a.mov", ["-movflags", "use_metadata_tags", "-metadata", "com.example.gps=1"], true),
+    ]) func tagsOfEveryContainer(_ name: String, _ arguments: [String], _ isPlace: Bool) throws
+  {
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + ["-frames:v", "5"] + arguments) else {
+      return
+    }
+    let media = try made.read(as: try #require(made.sniffed)).media
+    #expect(media.hasLocation == isPlace)
+  }
+
+  // MARK: Matroska's attachments
+
+  private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {
+    SmallMatroska.element(
+      0x1941_A469,
+      SmallMatroska.element(
+        0x61A7,
+        SmallMatroska.text(0x466E, "a") + SmallMatroska.text(0x4660, type) + SmallMatroska.number(0x46AE, 7)
+          + SmallMatroska.element(0x465C, bytes)))
+  }
+
+  @Test(
+    arguments: [
+      ("application/c2pa", manifest, false, true), ("application/octet-stream", manifest, false, true),
+      ("application/gpx+xml", text, true, false), ("text/plain", Array("nothing of it".utf8), false, false),
+    ], [true, false]) func attachments(
+      _ attached: (type: String, bytes: [UInt8], isPlace: Bool, hasCredentials: Bool), _ isBefore: Bool
+    ) throws
+  {
+    var file = SmallMatroska()
+    let attachment = Self.attachment(attached.type, attached.bytes)
+    if isBefore { file.beforeClusters = attachment } else { file.behindClusters = attachment }
+    let media = try Self.read(file.bytes)
+    #expect(media.hasLocation == attached.isPlace && media.contentCredentials == attached.hasCredentials)
+  }
+
+  // MARK: The cases
+
+  private static let cases = samples.deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("shared/cases/probe")
+
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: cases.path), "needs ../shared/cases"),
+    arguments: ["xmp-gps.mp4", "dashcam-gps-box.mp4", "loci.3gp", "apple-keys-creationdate-location.mov"])
+  func casesOfOthers(_ name: String) throws {
+    #expect(
+      try Self.read(Array(try Data(contentsOf: Self.cases.appendingPathComponent(name)))).hasLocation == true)
+  }
+
+  // MARK: Tracks and manifests of the MP4 family
+
+  @Test(arguments: [
+    ("mett", "application/arcore-gyro", false), ("mett", "application/gps", true),
+    ("urim", "urn:misb:KLV:bin:1910.1", true), ("djmd", "", true), ("rtmd", "", false),
+  ]) func tracksOfMetadata(_ format: String, _ name: String, _ isPlace: Bool) throws {
+    let movie = SmallMovie(format: format, entryExtra: SmallMovie.box("abcd", Array(name.utf8)))
+    #expect(try Self.read(movie.bytes).hasLocation == isPlace)
+  }
+
+  @Test func credentialsOfAMovie() throws {
+    let head: [UInt8] =
+      ContentCredentials.box + [0, 0, 0, 0] + Array("manifest\0".utf8) + [UInt8](repeating: 0, count: 8)
+    let box = SmallMovie.box("uuid", head + Self.manifest)
+    #expect(try Self.read(SmallMovie().bytes + box).contentCredentials == true)
+    #expect(
+      try Self.read(SmallMovie(extra: SmallMovie.box("uuid", [UInt8](repeating: 3, count: 40))).bytes)
+        .contentCredentials == false)
+    let reference = Array("<x dcterms:provenance=\"https://example.com/m.c2pa\"/>".utf8)
+    let xmp: [UInt8] = [
+      0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+    ]
+    #expect(
+      try Self.read(SmallMovie().bytes + SmallMovie.box("uuid", xmp + reference)).contentCredentials == true)
+  }
+}
