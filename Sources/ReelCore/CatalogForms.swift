@@ -5,7 +5,7 @@ import FoundationEssentials
 extension Date {
   /// Milliseconds since 1970, as the catalog keeps times. A `Double` holds few of them exactly: what lies so little below
   /// a whole one counts as that.
-  package var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000 + 1e-3).rounded(.down)) }
+  package var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000 + 1e-3).rounded(.down)) }
 
   package init(milliseconds: Int64) {
     self.init(timeIntervalSince1970: Double(milliseconds) / 1000)

@@ -33,6 +33,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case noPathStyle
     /// The project of a Firebase store.
     case project
+    /// The proxy for stores.
+    case proxy
     /// Where viewers find what was stored.
     case publicBaseURL
     /// The region of an S3 store.
@@ -41,6 +43,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case serviceAccount
     /// Where videos are stored.
     case to
+    /// Where a tus server may have bytes sent.
+    case uploadHosts
     /// How many uploads run at once.
     case uploads
     /// Where the worker is.

@@ -9,6 +9,9 @@ package enum ISOTime {
     case secondsOrMilliseconds
   }
 
+  /// Seconds since 1970, from the year 1 to the year 9999: what ISO 8601 writes, and everybody reads again.
+  package static let range = -62_135_596_800.0..<253_402_300_800.0
+
   private static let whole = Date.ISO8601FormatStyle()
   private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
@@ -91,6 +94,10 @@ package struct JSONTime: Hashable, Sendable, Codable {
     let container = try decoder.singleValueContainer()
     if let seconds = try? container.decode(Double.self) {
       date = Date(timeIntervalSinceReferenceDate: seconds)
+      guard ISOTime.range.contains(date.timeIntervalSince1970) else {
+        throw DecodingError.dataCorruptedError(
+          in: container, debugDescription: "not a time between the years 1 and 9999")
+      }
       return
     }
     guard let date = ISOTime.date(try container.decode(String.self)) else {

@@ -238,7 +238,7 @@ public struct PostID: Hashable, Sendable {
 
   /// A new id for the moment `date`.
   public init(at date: Date, random randomness: some Randomness) {
-    let milliseconds = UInt64(max(0, date.timeIntervalSince1970) * 1000)
+    let milliseconds = UInt64(max(0, Int64(clamping: date.timeIntervalSince1970 * 1000)))
     var bytes = (0..<6).map { UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * UInt64($0))) }
     bytes += randomness.bytes(10)
     bytes[6] = bytes[6] & 0x0F | 0x70

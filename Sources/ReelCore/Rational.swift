@@ -86,11 +86,38 @@ extension Rational {
   }
 }
 
-extension Int64 {
-  /// The sum, or the largest number where there is none: a sparse file may claim 2^63-1 bytes.
-  package func addingClamped(_ other: Int64) -> Int64 {
+// What comes from outside may be any number: what is made of it is the nearest that there is, and never a trap.
+
+extension FixedWidthInteger {
+  /// The sum, or the nearest number where there is none: a sparse file may claim 2^63-1 bytes.
+  package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
+  }
+
+  /// The product, or the nearest number where there is none.
+  package func multipliedClamped(by other: Self) -> Self {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
+  }
+}
+
+extension Int64 {
+  /// The nearest number, rounded towards zero; 0 for what is no number.
+  package init(clamping value: Double) {
+    if value.isNaN {
+      self = 0
+    } else {
+      // 2^63 itself is the first that is too large.
+      self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value)
+    }
+  }
+}
+
+extension Duration {
+  /// The nearest length that can be counted with in any unit (30,000 years); zero for what is no number.
+  package static func seconds(clamping seconds: Double) -> Duration {
+    .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e12), 1e12))
   }
 }
 

@@ -165,9 +165,10 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     case unavailable
     /// No permission.
     case denied
-    /// The store does not want this object, now or later.
+    /// The store does not take this object. Why, only the store knows: another one may fare no better, and this one may be
+    /// taken tomorrow.
     case rejected
-    /// Larger than the store takes.
+    /// Larger than the store takes, or than what stands before it lets through.
     case tooLarge
     /// An object is there under this key. The caller finds out whether it is ours.
     case alreadyExists
@@ -208,6 +209,9 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// another machine, which thinks this one dead, may publish what it finds there. Nil where nothing stands; it is not
   /// encoded.
   public internal(set) var standing: ObjectKey?
+  /// Whether Reel itself has found the file to be other than what the store says that it takes. A store's refusal of
+  /// one object is not that: a quota, a rule or a proxy refuses good files, too. It is not encoded.
+  package private(set) var isOfTheFile = false
 
   private enum CodingKeys: String, CodingKey {
     case code, retryAfter
@@ -220,6 +224,12 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     text = message
     self.retryAfter = retryAfter
     self.silence = silence
+  }
+
+  /// An error that is the file's own.
+  package init(ofTheFile code: Code, _ message: ErrorMessage) {
+    self.init(code, message)
+    isOfTheFile = true
   }
 
   /// An error with a message that is text and names no setting.

@@ -47,7 +47,7 @@ struct IngestContext: Sendable {
     var draft = PostDraft(
       media: report.media, provenance: report.provenance, metadata: metadata.completed(by: own),
       likeCount: counts.0, shareCount: counts.1, commentID: services.randomness.name(length: 22))
-    if options.keepsSourceName { draft.sourceName = file.lastComponent.text }
+    if options.keepsSourceName { draft.sourceName = file.fileName }
     return draft
   }
 

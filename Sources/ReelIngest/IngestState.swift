@@ -122,7 +122,7 @@ extension IngestState {
     case .uploadRetrying(let file, let progress): advance(file, to: .retrying(progress))
     case .postPublished(let file, let post):
       published += 1
-      publishedBytes += post.size ?? 0
+      publishedBytes = publishedBytes.addingClamped(post.size ?? 0)
       if index(of: file).map({ inFlight[$0].hasNoPoster }) ?? false { postersFailed += 1 }
       end(file)
     case .fileDuplicate(let file, _):

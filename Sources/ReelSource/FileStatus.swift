@@ -46,9 +46,7 @@ struct FileStatus: Hashable, Sendable {
 
   private init(_ status: stat) {
     kind = Self.kind(status.st_mode)
-    identity = FileIdentity(
-      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modifiedAt: Self.nanoseconds(status.st_mtim), changedAt: Self.nanoseconds(status.st_ctim))
+    identity = FileIdentity(status)
   }
 
   /// - Throws: `isLink`, `isDirectory` or `notRegular` unless it is a regular file.
@@ -71,17 +69,22 @@ struct FileStatus: Hashable, Sendable {
     default: .special("a device")
     }
   }
+}
+
+extension FileIdentity {
+  /// What `stat` says.
+  package init(_ status: stat) {
+    self.init(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modifiedAt: Self.nanoseconds(status.st_mtim), changedAt: Self.nanoseconds(status.st_ctim))
+  }
 
   /// Nanoseconds since 1970. A file system may keep times beyond what fits; they end at the last one that
   /// does.
   private static func nanoseconds(_ time: timespec) -> Int64 {
-    let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, carries) = product.addingReportingOverflow(Int64(time.tv_nsec))
-    return overflow || carries ? (time.tv_sec < 0 ? .min : .max) : sum
+    Int64(time.tv_sec).multipliedClamped(by: 1_000_000_000).addingClamped(Int64(time.tv_nsec))
   }
-}
 
-extension FileIdentity {
   /// Whether the file was left alone for 2 seconds before `moment`. Times are only as fine as the kernel's
   /// tick (or a network file system's second): of a file that was changed just now, a further change may
   /// leave no trace.

@@ -164,7 +164,8 @@ public struct NameFilter: Hashable, Sendable {
     self.excluding = excluding
   }
 
-  var takesAll: Bool { including.isEmpty && excluding.isEmpty }
+  /// Whether nothing is left out.
+  package var takesAll: Bool { including.isEmpty && excluding.isEmpty }
 
   /// - Parameter path: from the folder that the user named.
   func entersFolder(_ path: [UInt8]) -> Bool {

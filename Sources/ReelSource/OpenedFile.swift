@@ -48,7 +48,7 @@ public final class OpenedFile: SourceHandle {
   public func storedBytes() -> Int64? {
     var status = stat()
     guard file.holding({ fstat($0, &status) }) == 0 else { return nil }
-    return Int64(status.st_blocks) * 512
+    return Int64(status.st_blocks).multipliedClamped(by: 512)
   }
 
   /// Tells the kernel that the file will be read from its beginning to its end.

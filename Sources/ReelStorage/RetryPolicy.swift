@@ -104,7 +104,7 @@ package final class RetryBudget: Sendable {
       } catch {
         failure = error
       }
-      silence = failure.silence.map { silence + .seconds($0) } ?? .zero
+      silence = failure.silence.map { silence + .seconds(clamping: $0) } ?? .zero
       if silence >= policy.longestSilence { throw failure }
       guard let delay = policy.delay(after: attempt, failure, randomness) else { throw failure }
       try spend(after: failure)

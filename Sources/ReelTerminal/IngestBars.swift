@@ -134,7 +134,7 @@ struct FileLine {
   }
 
   private func name(_ columns: Int) -> StyledLine {
-    let name = traits.sanitized(file.file.path.lastComponent.text)
+    let name = traits.sanitized(file.file.path.fileName ?? file.file.path.text)
     let cut = DisplayWidth.cuttingMiddle(name, to: columns, mark: traits.ellipsis)
     return StyledLine(DisplayWidth.padded(cut, to: columns))
   }

@@ -97,12 +97,37 @@ package struct PostTable: Sendable {
     .text("mended") { $0.mended?.joined(separator: ",") },
   ]
 
-  /// With an apostrophe before what a spreadsheet takes for a formula (OWASP, "CSV Injection").
+  /// With an apostrophe before what a spreadsheet takes for a formula (OWASP, "CSV Injection"): at the beginning, and
+  /// where a cell begins for one that separates by semicolons or tabs, as many languages' do, or that sees no quotes
+  /// within a line.
   private static func guarded(_ text: String) -> String {
-    guard let first = text.unicodeScalars.first, "=+-@\t\r＝＋－＠".unicodeScalars.contains(first) else {
-      return text
+    let scalars = Array(text.unicodeScalars)
+    guard let first = scalars.first else { return text }
+    var guarded = String.UnicodeScalarView(formulas.contains(first) ? ["'"] : [])
+    // What the text itself begins with has its apostrophe, a tab, too.
+    var (beginsText, beginsCell) = (true, false)
+    for (index, scalar) in scalars.enumerated() {
+      if beginsCell, formulas.contains(scalar), isFormula(scalar, before: scalars.dropFirst(index + 1).first)
+      {
+        guarded.append("'")
+      }
+      // Quotes and spaces before a formula are passed over.
+      beginsText = beginsText && formulas.contains(scalar)
+      beginsCell = !beginsText && cellEnds.contains(scalar) || beginsCell && (scalar == "\"" || scalar == " ")
+      guarded.append(scalar)
     }
-    return "'" + text
+    return String(guarded)
+  }
+
+  private static let formulas = Set("=+-@\t\r＝＋－＠".unicodeScalars)
+  private static let cellEnds = Set(";\t\r\n".unicodeScalars)
+
+  /// A sign within a text may be a smile's, `;-)`, and a list's.
+  private static func isFormula(_ sign: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
+    guard "+-＋－".unicodeScalars.contains(sign) else { return !cellEnds.contains(sign) }
+    guard let next else { return false }
+    return next.properties.isAlphabetic || next.properties.numericType != nil
+      || "(=+-@\"'".unicodeScalars.contains(next)
   }
 
   /// A line of RFC 4180.
@@ -111,7 +136,8 @@ package struct PostTable: Sendable {
   }
 
   private static func quoted(_ field: String) -> String {
-    let isPlain = !field.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
+    // Semicolons and tabs, too: many a program takes them for separators.
+    let isPlain = !field.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D, 0x3B, 0x09].contains($0) }
     let isTrimmed = field.utf8.first != 0x20 && field.utf8.last != 0x20
     if isPlain, isTrimmed { return field }
     // By scalars: a quote with a combining mark behind it is a quote.

@@ -14,6 +14,8 @@ package struct RunReport: Hashable, Sendable {
   /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
   package var origin = Origin.files
+  /// Whether `--include` or `--exclude` left files out, perhaps.
+  package var isFiltered = false
   /// How often a file of a watch could not be taken in, and was left for another try.
   package var postponements = 0
 
@@ -208,6 +210,10 @@ struct RunHeadline {
 
   private var nothingFound: String {
     if report.origin == .queue { return "nothing to do: the queue is empty" }
+    if report.isFiltered, summary.ignored > 0 {
+      let found = HumanNumber.count(summary.ignored, "file", "files")
+      return "nothing to ingest: of \(found) found, none is a video that --include and --exclude let through"
+    }
     return switch summary.ignored {
     case 0: "nothing to ingest: no files were found"
     case 1: "nothing to ingest: the only file found is not a video"

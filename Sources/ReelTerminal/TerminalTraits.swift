@@ -43,7 +43,8 @@ package struct TerminalTraits: Hashable, Sendable {
   ///   and logs of today are UTF-8, and a container's environment is often bare.
   package init(isTerminal: Bool, columns: Int?, rows: Int? = nil, environment: [String: String]) {
     let kind = environment["TERM"] ?? ""
-    let named = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    // As many as a terminal can say that it has.
+    let named = environment["COLUMNS"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? Int($0) : nil }
     self.init(
       isTerminal: isTerminal,
       columns: columns ?? named ?? (isTerminal ? 80 : nil),

@@ -8,6 +8,7 @@ enum FlagNames {
   static func flag(_ setting: ErrorMessage.Setting) -> String {
     switch setting {
     case .adapterDeadline: "--adapter-deadline"
+    case .uploadHosts: "--upload-hosts"
     case .caFile: "--ca-file"
     case .credentials: "--credentials"
     case .deadline: "--deadline"
@@ -21,6 +22,7 @@ enum FlagNames {
     case .maxSize: "--max-size"
     case .noPathStyle: "--no-path-style"
     case .project: "--project"
+    case .proxy: "--proxy"
     case .publicBaseURL: "--public-base-url"
     case .region: "--region"
     case .serviceAccount: "--service-account"

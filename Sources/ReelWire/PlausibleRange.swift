@@ -1,3 +1,5 @@
+import ReelCore
+
 /// What a fact may be at all. A file that says otherwise has said nothing; a worker that does lies, or was made to.
 enum PlausibleRange {
   /// Seconds: above 0 and below a year.
@@ -20,8 +22,8 @@ enum PlausibleRange {
   static let sampleRate: ClosedRange<Int64> = 1...100_000_000
   /// What a header claims: any number that is one.
   static let claim = -Double.greatestFiniteMagnitude..<Double.infinity
-  /// Seconds since 1970, from the year 1 to the year 9999.
-  static let date = -62_135_596_800.0..<253_402_300_800.0
+  /// Seconds since 1970.
+  static let date = ISOTime.range
 }
 
 /// How many of each a frame takes.

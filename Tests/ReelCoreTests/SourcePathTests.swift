@@ -53,4 +53,19 @@ struct SourcePathTests {
   func claimedExtension(name: String, claim: String?) {
     #expect(SourcePath(name).claimedExtension == claim)
   }
+
+  @Test(
+    "a file's name for people is decoded where addresses are encoded",
+    arguments: [
+      ("clips/a%20b.mp4", "a%20b.mp4"), ("s3://bucket/a%20b.mp4", "a%20b.mp4"),
+      ("https://host/a%20b.mp4", "a b.mp4"), ("https://host/x/S%C3%BC%C3%9Fes.mp4", "Süßes.mp4"),
+      ("http://host/%E6%97%A5.mp4", "日.mp4"), ("https://host/a%2520b.mp4", "a%20b.mp4"),
+      // What would give no name stays as it is written.
+      ("https://host/a%2Fb.mp4", "a%2Fb.mp4"), ("https://host/a%0Ab.mp4", "a%0Ab.mp4"),
+      ("https://host/a%00.mp4", "a%00.mp4"), ("https://host/a%FF.mp4", "a%FF.mp4"),
+      ("https://host/100%.mp4", "100%.mp4"), ("https://host/a%7Fb", "a%7Fb"),
+      ("https://host/watch/", "watch"), ("https://host/watch//", "watch"), ("https://host/", nil),
+      ("https://host", nil), ("https://host:8080/a.mp4", "a.mp4"), ("HTTPS://host/a%20b", "a b"),
+    ] as [(String, String?)])
+  func fileName(_ path: String, _ name: String?) { #expect(SourcePath(path).fileName == name) }
 }

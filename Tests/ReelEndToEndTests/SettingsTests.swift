@@ -1,4 +1,5 @@
 import Foundation
+import ReelTestSupport
 import Testing
 
 @Suite("Settings") struct SettingsTests {
@@ -41,6 +42,28 @@ import Testing
     #expect(try await complaint(file, own) == nil)
     // The tests set this one for every run.
     if variable != "REEL_DEADLINE" { #expect(try await complaint(file)?.hasPrefix(told) == true) }
+  }
+
+  @Test("no number in the environment ends the process", .notQuick)
+  func extremes() async throws {
+    let bench = try Workbench()
+    let system = ["COLUMNS", "WATCHDOG_USEC", "WATCHDOG_PID", "AWS_REGION", "LC_ALL", "TERM"]
+    let own = [
+      "JOBS", "UPLOADS", "PRESIGN", "DEADLINE", "ADAPTER_DEADLINE", "MAX_SIZE", "MAX_READ", "NAME_LENGTH",
+      "LIMIT_RATE", "POSTER_SIZE",
+    ]
+    let seed = TestSeed.drawn()
+    var random = SplitMix64(seed: seed)
+    let texts = Extremes.texts.filter { !$0.contains("\u{0}") }.shuffled(using: &random)
+    for text in texts.prefix(TestForm.isLong ? texts.count : 8) {
+      for names in [system] + own.map({ ["REEL_" + $0] }) {
+        let environment = Dictionary(names.map { ($0, text) }) { first, _ in first }
+        let run = try await ReelBinary.run(
+          ["feed", "--library", bench.library.path], in: bench.folder, environment: environment)
+        #expect(
+          !run.wasKilled && [0, 1, 64].contains(run.status), "\(names), seed \(seed): \(run.errors)")
+      }
+    }
   }
 
   @Test("names that only look like a variable's say nothing")

@@ -1,11 +1,13 @@
+import FoundationEssentials
 import Glibc
 import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
-import ReelRemoteStorage
 import ReelTestSupport
 import Synchronization
 import Testing
+
+@testable import ReelRemoteStorage
 
 @Suite("servers that do as they like", .shortTime)
 struct OddServerTests {
@@ -93,6 +95,89 @@ struct OddServerTests {
       for _ in 0..<3 {
         let reply = try await transport.send(HTTPCall(.get, origin, "/"))
         #expect(reply.body == Array("to the end".utf8) && reply.fields[.server] == "old")
+      }
+    }
+  }
+
+  @Test(
+    "a status that is none is a garbled reply, and the transport goes on",
+    arguments: [
+      "HTTP/2 99999 OK", "HTTP/2 1000 OK", "HTTP/1.1 600 No", "HTTP/1.1 999 No", "HTTP/1.1 000 No",
+      "HTTP/1.1 099 No",
+      "HTTP/2 0 OK", "HTTP/2 -1 OK", "HTTP/2 9223372036854775807 OK", "HTTP/2 18446744073709551616 OK",
+      "HTTP/1.1 9223372036854775808 OK", "HTTP/3 99999 OK", "HTTP/1.0 777",
+    ])
+  func noStatus(_ line: String) async throws {
+    try await serve { request in
+      request.target == "/good"
+        ? .reply(200) : Self.raw("\(line)\r\ncontent-length: 2\r\n\r\nok", thenClose: true)
+    } _: { _, transport, origin in
+      for method in [HTTPRequest.Method.get, .put] {
+        await #expect(throws: HTTPFailure.self, "\(line)") {
+          _ = try await transport.send(
+            HTTPCall(method, origin, "/", body: method == .put ? .bytes([1]) : .none))
+        }
+      }
+      await #expect(throws: HTTPFailure.self, "\(line)") {
+        _ = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) { $0 += $1.count }
+      }
+      let good = try await transport.send(HTTPCall(.get, origin, "/good"))
+      #expect(good.status == .ok)
+    }
+  }
+
+  @Test("each status that is one comes through", arguments: [200, 299, 308, 418, 499, 500, 599])
+  func anyStatus(_ status: Int) async throws {
+    try await serve { _ in
+      Self.raw("HTTP/1.1 \(status) X\r\ncontent-length: 0\r\n\r\n")
+    } _: { _, transport, origin in
+      let reply = try await transport.send(HTTPCall(.get, origin, "/"))
+      #expect(reply.status.code == status)
+    }
+  }
+
+  @Test("no length, date or range that a server writes ends the process")
+  func extremes() async throws {
+    let texts = (Extremes.texts + Extremes.times).filter { !$0.contains("\u{0}") }
+    let fields = [
+      "content-length", "retry-after", "date", "last-modified", "etag", "upload-offset", "content-range",
+      "age",
+    ]
+    try await serve { request in
+      guard let number = Int(request.target.dropFirst()), texts.indices.contains(number) else {
+        return .close
+      }
+      let lines = fields.map { "\($0): \($0 == "content-range" ? "bytes 0-1/" : "")\(texts[number])\r\n" }
+      return Self.raw("HTTP/1.1 206 X\r\n\(lines.joined())\r\nok", thenClose: true)
+    } _: { _, transport, origin in
+      for number in texts.indices {
+        // One that promises more than comes is a failure, and may be.
+        let reply = try? await transport.send(HTTPCall(.get, origin, "/\(number)"))
+        _ = reply?.retryAfter(now: .now)
+        _ = reply?.date
+        _ = reply?.contentLength
+      }
+    }
+    for text in texts {
+      let fields: HTTPFields = [.retryAfter: text, .contentLength: text, .date: text]
+      let reply = HTTPReply(status: .serviceUnavailable, fields: fields)
+      if let seconds = reply.retryAfter(now: .now) { #expect(seconds.isFinite && seconds >= 0, "\(text)") }
+      if let length = reply.contentLength { #expect(length >= 0, "\(text)") }
+      _ = reply.failure(store: "x", task: "y", now: .now)
+      for range in [
+        "bytes \(text)-\(text)/\(text)", "bytes 0-\(text)/*", "bytes */\(text)", "bytes 0-0/\(text)",
+      ] {
+        for status in [200, 206, 416] {
+          for asked in [0..<1, 0..<Int64.max, Int64.max - 1..<Int64.max] as [Range<Int64>] {
+            let answer = RangeAnswer(range: asked, pin: FilePin(), server: "x")
+            _ = Result {
+              try answer.read(
+                HTTPReply(
+                  status: .init(code: status), fields: [.contentRange: range, .contentLength: text], body: [1]
+                ))
+            }
+          }
+        }
       }
     }
   }

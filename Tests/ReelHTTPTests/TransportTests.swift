@@ -3,11 +3,12 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelHTTPFakes
-import ReelRemoteStorage
 import ReelStorage
 import ReelTestSupport
 import Synchronization
 import Testing
+
+@testable import ReelRemoteStorage
 
 extension TestSource {
   fileprivate func sha256(of range: Range<Int64>) -> [UInt8] {
@@ -300,6 +301,47 @@ struct TransportTests {
       (call.patience, call.replyLimit) = (.milliseconds(200), 1000)
       guard case .timedOut = await failure(transport, call) else { Issue.record("not timed out"); return }
     }
+  }
+
+  @Test("a body earns its time by what has come of it, not by what it claims")
+  func trickling() {
+    let timeouts = HTTPTimeouts()
+    var call = HTTPCall(.get, HTTPOrigin(isSecure: true, host: "host.example"), "/")
+    call.replyLimit = 0
+    for patience in [120, 1 << 20, 1 << 40] as [Int64] {
+      call.patience = .seconds(patience)
+      #expect(timeouts.limit(for: call, at: nil) == .seconds(patience))
+      #expect(timeouts.limit(for: call, at: nil, received: 0) == .seconds(120))
+      #expect(timeouts.limit(for: call, at: nil, received: 1 << 20) == .seconds(min(patience, 184)))
+      #expect(timeouts.limit(for: call, at: nil, received: .max) <= .seconds(patience))
+    }
+    call.patience = .seconds(5)
+    #expect(timeouts.limit(for: call, at: nil, received: .max) == .seconds(5))
+    // What is sent takes its time, too.
+    (call.patience, call.body) = (.seconds(1 << 40), .bytes([UInt8](repeating: 0, count: 1 << 20)))
+    #expect(timeouts.limit(for: call, at: nil, received: 0) == .seconds(120 + 1024))
+  }
+
+  @Test("a server that trickles is given up, whatever length it has claimed", .notQuick)
+  func trickled() async throws {
+    let isDone = Mutex(false)
+    let listener = try WireListener { wire in
+      var reader = WireReader(wire)
+      guard reader.request() != nil else { return }
+      let head = "HTTP/1.1 200 OK\r\ncontent-length: \(Int64.max)\r\n\r\n"
+      guard (try? wire.write(Array(head.utf8))) != nil else { return }
+      while !isDone.withLock({ $0 }), (try? wire.write([1])) != nil { usleep(10_000) }
+    }
+    let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: listener.port)
+    let transport = try CurlTransport.patient()
+    var call = HTTPCall(.get, origin, "/")
+    (call.patience, call.replyLimit) = (.milliseconds(300), 0)
+    let failure = await #expect(throws: HTTPFailure.self) {
+      _ = try await transport.fetch(call, into: 0) { $0 += $1.count }
+    }
+    isDone.withLock { $0 = true }
+    guard case .timedOut = failure else { Issue.record("\(failure as Any)"); return }
+    listener.stop()
   }
 
   @Test("a cancelled task ends at once, and closes its connection")

@@ -38,6 +38,28 @@ struct IngestStateTests {
     #expect(state.scanComplete && state.found == 1)
   }
 
+  @Test("no number in an event ends who reads it")
+  func extremes() throws {
+    let file = Self.file(1)
+    var post = try JSONDecoder().decode(
+      Post.self,
+      from: Data(
+        #"{"id":"017f22e2-79b0-7cc3-98c4-dc0c0c07398f","video":"a.mp4","videoURL":"x","videoFileExtension":"mp4"}"#
+          .utf8))
+    for size in Extremes.integers {
+      post.size = size
+      let progress = TransferProgress(sent: size, total: size)
+      let state = Self.fold([
+        .runStarted(RunStarted(destination: Destination("file:///m"), dryRun: false)),
+        .runScanned(RunScanned(found: Int(size), ignored: Int(size), bytes: size, complete: true)),
+        .fileStarted(file, size: size), .uploadProgress(file, progress), .postPublished(file, post),
+        .fileStarted(file, size: size), .postPublished(file, post), .fileStarted(file, size: size),
+        .postPublished(file, post),
+      ])
+      #expect(state.published == 3)
+    }
+  }
+
   @Test("every terminal event counts as one file, whatever came before")
   func random() {
     let seed = TestSeed.drawn()

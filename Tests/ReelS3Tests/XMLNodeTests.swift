@@ -1,3 +1,4 @@
+import ReelTestSupport
 import Testing
 
 @testable import ReelRemoteStorage
@@ -23,6 +24,38 @@ import Testing
       String(repeating: "<a>", count: 40) + String(repeating: "</a>", count: 40),
     ])
   func refuses(_ text: String) { #expect(node(text) == nil) }
+
+  @Test(
+    "nothing behind a DOCTYPE is looked at, and nothing that is nested too deep",
+    arguments: [
+      ("<!DOCTYPE a [<!ENTITY e \"x\">]><a>&e;</a>", .doctype),
+      // What follows is none of XML: who looked at it would say so.
+      ("<!DOCTYPE a><a></b>\u{1}<<<", .doctype), ("<!DOCTYPE a [ <!ENTITY \u{1} ]>", .doctype),
+      (String(repeating: "<a>", count: 40) + "</b><<<", .tooDeep), ("<a></b>", .malformed), ("", .malformed),
+    ] as [(String, XMLNode.Refusal)])
+  func stops(_ text: String, _ refusal: XMLNode.Refusal) {
+    #expect(XMLNode.parse(Array(text.utf8)) == .failure(refusal))
+  }
+
+  @Test("no number that a store writes ends the process, or becomes a length below 0")
+  func extremes() {
+    for text in Extremes.texts + Extremes.times {
+      let text = xmlEscaped(text)
+      let part =
+        "<Part><PartNumber>\(text)</PartNumber><ETag>e</ETag><Size>\(text)</Size></Part>"
+        + "<Part><PartNumber>1</PartNumber><ETag>e</ETag><Size>\(text)</Size></Part>"
+      let parts = S3Documents.parts(
+        Array(
+          "<ListPartsResult><NextPartNumberMarker>\(text)</NextPartNumberMarker>\(part)</ListPartsResult>"
+            .utf8))
+      for part in parts?.parts ?? [] { #expect(part.size >= 0 && part.number >= 0, "\(text)") }
+      let list = "<ListBucketResult><Contents><Key>a</Key><Size>\(text)</Size></Contents></ListBucketResult>"
+      for object in S3Documents.objects(Array(list.utf8))?.objects ?? [] {
+        #expect(object.size >= 0, "\(text)")
+      }
+      _ = S3Documents.page(Array(list.utf8))
+    }
+  }
 
   @Test func bytesThatAreNoText() {
     #expect(XMLNode(parsing: [0x3C, 0x61, 0x3E, 0xFF, 0xFE, 0x3C, 0x2F, 0x61, 0x3E]) == nil)

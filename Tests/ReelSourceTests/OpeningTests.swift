@@ -37,6 +37,24 @@ struct OpeningTests {
     #expect(try file.open().size == Int64(Sample.mp4.count))
   }
 
+  @Test("times beyond what nanoseconds hold are the last that do")
+  func extremeTimes() throws {
+    for seconds in Extremes.integers {
+      for nanoseconds in [0, 999_999_999] {
+        var status = stat()
+        (status.st_mtim, status.st_ctim) = (
+          timespec(tv_sec: Int(seconds), tv_nsec: nanoseconds),
+          timespec(tv_sec: Int(seconds), tv_nsec: nanoseconds)
+        )
+        status.st_size = Int(seconds)
+        let whole = Int128(seconds) * 1_000_000_000 + Int128(nanoseconds)
+        let expected = min(max(whole, Int128(Int64.min)), Int128(Int64.max))
+        // What the seconds alone take beyond the end stays within a second of it.
+        #expect(abs(Int128(FileIdentity(status).modifiedAt) - expected) < 1_000_000_000)
+      }
+    }
+  }
+
   @Test("refuses another file under the same name")
   func replaced() throws {
     try folder.age("clip.mp4")

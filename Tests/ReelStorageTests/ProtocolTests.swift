@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelCore
+import ReelTestSupport
 import Testing
 
 @testable import ReelStorage
@@ -21,6 +22,35 @@ import Testing
     let words = error?.words.description ?? ""
     #expect(!words.isEmpty && words.utf8.count < 400)
     #expect(!words.unicodeScalars.contains { $0.properties.generalCategory == .control })
+  }
+
+  @Test("no number that an adapter writes ends the process")
+  func extremes() throws {
+    for text in Extremes.jsonNumbers + Extremes.texts.map({ "\"\($0)\"" }) {
+      for line in [
+        "{\"type\":\"progress\",\"sent\":\(text)}",
+        "{\"type\":\"result\",\"size\":\(text),\"protocol\":\(text)}",
+        "{\"type\":\"error\",\"code\":\"unavailable\",\"retryAfter\":\(text)}",
+      ] {
+        guard let read = try? AdapterLine(parsing: Array(line.utf8)) else { continue }
+        for size in Extremes.integers {
+          var dialogue = AdapterDialogue(.upload, size: size)
+          _ = try? dialogue.take(.progress(sent: 1))
+          _ = try? dialogue.take(read)
+          _ = try? dialogue.take(.staged)
+          _ = try? dialogue.take(read)
+        }
+        if case .error(let code, let message, let retryAfter) = read {
+          let error = UploadError(code, message, retryAfter: retryAfter)
+          _ = RetryPolicy(attempts: .max).delay(after: 1, error, SystemRandomness())
+        }
+      }
+    }
+    for seconds in Extremes.doubles {
+      let error = UploadError(.unavailable, "x", retryAfter: seconds, silence: seconds)
+      let policy = RetryPolicy(longestAsked: .seconds(Int64.max))
+      if seconds <= 1e18 { _ = policy.delay(after: 1, error, SystemRandomness()) }
+    }
   }
 
   @Test func linesAreUnderstood() throws {

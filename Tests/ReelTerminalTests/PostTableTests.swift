@@ -42,6 +42,35 @@ import Testing
     #expect(try caption(text, raw: true) == text)
   }
 
+  @Test(arguments: [
+    ";", "\t", ";\t", "=", "a;=1+1;b", "x\t=2", "x\n@SUM(A1)", "x;\"=1\"", "x; =1", ";-1", ";+cmd", "a\r=b",
+    ";=1", "\n=1", "\t;=1",
+  ])
+  func noCellBeginsWithAFormula(text: String) throws {
+    let table = PostTable(.csv)
+    let csv = table.header + (try table.text([try post(text, author: text)]))
+    // Who separates by something else, and sees quotes at most at the beginning of a cell.
+    for separators in [";", "\t", ";\t", ",", ",;\t"] {
+      for cell in csv.split(whereSeparator: { separators.contains($0) || $0.isNewline }) {
+        let begin = cell.drop { $0 == "\"" || $0 == " " }.first
+        let isNumber = Double(cell) != nil
+        #expect(isNumber || !(begin.map { "=+-@".contains($0) } ?? false), "\(text): \(cell)")
+      }
+    }
+    // One field for who reads RFC 4180, in quotes wherever another separator is in it.
+    #expect(try caption(text).replacing("'", with: "") == text)
+    if text.contains(where: { ";\t".contains($0) }) {
+      #expect(
+        try PostTable(.csv, raw: true).text([try post(text)]).contains(
+          "\"\(text.replacing("\"", with: "\"\""))\""))
+    }
+  }
+
+  @Test(arguments: ["nice ;-)", "a - b", "one; two", "1;2", "mail@host;x@host", "- not a list;- nor this"])
+  func textsStay(text: String) throws {
+    #expect(try caption(text).trimmingPrefix("'") == text)
+  }
+
   @Test func numbersAreNumbers() throws {
     var post = try post("x")
     post.likeCount = -3

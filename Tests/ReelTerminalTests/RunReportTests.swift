@@ -157,6 +157,17 @@ import Testing
     #expect(text(summary) == [line])
   }
 
+  @Test func nothingThatThePatternsLetThrough() {
+    var summary = summary()
+    summary.ignored = 7
+    var report = RunReport(
+      summary: summary, destination: nil, dryRun: false, unfinished: nil, troubles: ProblemList())
+    report.isFiltered = true
+    #expect(
+      report.text(TerminalTraits(), listing: 20).contains(
+        "of 7 files found, none is a video that --include and --exclude let through"))
+  }
+
   @Test func allFailed() {
     var summary = summary()
     (summary.failed, summary.duplicates) = (2, 1)

@@ -43,10 +43,11 @@ struct TusResumeTests {
         (.init(nth: nth, do: "reset", after: 0), true), (.init(nth: nth, do: "reset", after: 1), true),
         (.init(nth: nth, do: "reset", after: 700_000), nth < 6), (.init(nth: nth, do: "swallow"), true),
       ]
-      for status in [409, 423, 429, 460, 500, 502, 503, 504] {
+      // 413 is for one request: smaller ones are sent.
+      for status in [409, 413, 423, 429, 460, 500, 502, 503, 504] {
         all.append((.init(nth: nth, do: "status", status: status), true))
       }
-      for status in [400, 401, 403, 413, 415, 507, 301] {
+      for status in [400, 401, 403, 415, 507, 301] {
         all.append((.init(nth: nth, do: "status", status: status), false))
       }
     }
@@ -55,7 +56,7 @@ struct TusResumeTests {
       all.append((.init(method: method, do: "swallow"), true))
       all += statuses.map { (.init(method: method, do: "status", status: $0), true) }
     }
-    all.append((.init(method: "POST", do: "status", status: 413), false))
+    all.append((.init(method: "POST", do: "status", status: 403), false))
     return all
   }()
 

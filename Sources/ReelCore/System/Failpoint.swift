@@ -97,7 +97,7 @@ package enum Failpoint: Sendable, CaseIterable {
         switch parts.first {
         case "crash": self = .crash
         case "stop": self = .stop
-        case "delay": self = .delay(milliseconds: UInt32(number ?? 100))
+        case "delay": self = .delay(milliseconds: UInt32(clamping: number ?? 100))
         case "error": self = .error(number ?? EIO)
         default: return nil
         }
@@ -138,7 +138,7 @@ package enum Failpoint: Sendable, CaseIterable {
       case .delay(let milliseconds):
         let end = ContinuousClock.now + .milliseconds(milliseconds)
         // To its end: this thread may be the one that a signal is given to.
-        while ContinuousClock.now < end { usleep(min(milliseconds * 1000, 10_000)) }
+        while ContinuousClock.now < end { usleep(min(milliseconds, 10) * 1000) }
       case .error(let code): throw SystemError(code: code, call: place)
       }
     }

@@ -73,7 +73,7 @@ struct PublishingSteps: Sendable {
     try Failpoint.takeOverWritten.reachInDatabase()
     return Intent(
       id: unfinished.id, key: unfinished.key, publication: publication,
-      attempt: Int(clamping: Int64(unfinished.attempt).addingClamped(1)),
+      attempt: unfinished.attempt.addingClamped(1),
       poster: poster)
   }
 

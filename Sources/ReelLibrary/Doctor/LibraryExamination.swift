@@ -175,7 +175,7 @@ struct StoreScan {
   }
 
   private func age(of object: ExaminedObject) -> Duration {
-    .seconds(max(0, now.timeIntervalSince(object.changedAt)))
+    .seconds(clamping: max(0, now.timeIntervalSince(object.changedAt)))
   }
 
   /// Whether what is stored is not proved to be something else.

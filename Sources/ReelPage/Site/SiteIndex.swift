@@ -36,8 +36,17 @@ package struct SiteIndex: Codable, Hashable, Sendable {
     _newest = ExplicitNull(wrappedValue: nil)
   }
 
+  /// More than any site has; with these every number of a page and of a post can be counted with.
+  static let (mostPosts, mostInPage) = (1 << 31, 1 << 16)
+
+  /// Whether the numbers can be: the file may come from anywhere.
+  var isPlausible: Bool {
+    v == Self.version && (1...Self.mostInPage).contains(size) && (0...Self.mostPosts).contains(count)
+      && pages == page(of: count) && (0..<1 << 53).contains(revision)
+  }
+
   /// The page that a post is on.
-  func page(of pageNumber: Int) -> Int { (pageNumber + size - 1) / size }
+  func page(of pageNumber: Int) -> Int { pageNumber > 0 ? (pageNumber - 1) / size + 1 : 0 }
 
   /// How many posts a page has.
   func posts(on page: Int) -> Int { max(0, min(size, count - (page - 1) * size)) }

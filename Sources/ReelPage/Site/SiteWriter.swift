@@ -54,6 +54,12 @@ package struct SiteWriter: Sendable {
       try await catalog.newestPosts(before: nil, limit: 1).posts.first
     }
     index.count = newest?.pageNumber ?? 0
+    guard (0...SiteIndex.mostPosts).contains(index.count) else {
+      throw SiteError(
+        .catalog,
+        "the newest post in the catalog has the page number \(index.count), which can't be: `reel doctor` says what else is damaged"
+      )
+    }
     index.newest = newest?.id
     index.pages = index.page(of: index.count)
     if index.media != .inPlace { try folder.makeFolder(MediaPlaces.name) }
@@ -87,9 +93,9 @@ package struct SiteWriter: Sendable {
   func readIndex() throws(SiteError) -> SiteIndex? {
     guard let bytes = try folder.read("feed/index.json") else { return nil }
     // Of another version, or damaged: all is written anew.
-    guard let index = try? JSONDecoder().decode(SiteIndex.self, from: Data(bytes)),
-      index.v == SiteIndex.version, index.size > 0, index.count >= 0, index.pages >= 0
-    else { return nil }
+    guard let index = try? JSONDecoder().decode(SiteIndex.self, from: Data(bytes)), index.isPlausible else {
+      return nil
+    }
     return index
   }
 

@@ -205,11 +205,3 @@ package struct PostgresRow {
     return value
   }
 }
-
-extension Int {
-  /// The sum, or the last number that there is: rows may hold any.
-  func addingClamped(_ other: Int) -> Int {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
-  }
-}

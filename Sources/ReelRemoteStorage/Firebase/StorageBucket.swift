@@ -80,7 +80,7 @@ struct StorageObject: Decodable, Hashable, Sendable {
   private let size: String
 
   /// Bytes.
-  var length: Int64? { Int64(size) }
+  var length: Int64? { Int64(digits: size) }
 
   /// The SHA-256 that was written down with the object, if the object's bytes still have the checksum that belongs to
   /// it: the store refused any others when the upload ended.

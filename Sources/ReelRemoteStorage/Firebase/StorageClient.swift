@@ -101,7 +101,7 @@ struct StorageClient: Sendable {
   private func acknowledged(_ reply: HTTPReply, _ key: ObjectKey) throws(UploadError) -> Int64 {
     guard let range = reply.fields[.range] else { return 0 }
     let ends = range.drop { $0 != "=" }.dropFirst().split(separator: "-", maxSplits: 1)
-    guard ends.count == 2, ends[0] == "0", let last = Int64(ends[1]), last >= 0, last < .max else {
+    guard ends.count == 2, ends[0] == "0", let last = Int64(digits: ends[1]), last < .max else {
       throw UploadError(
         .interrupted,
         "the store \(google.store) does not tell how far the upload of \(key) has come: try again")
@@ -132,6 +132,7 @@ struct StorageClient: Sendable {
     guard let object = try await object(key) else { return nil }
     var call = google.call(.get, bucket.target(of: key) + "?alt=media")
     call.patience += .seconds((object.length ?? 0) / (16 << 10))
+    call.fetchLimit = object.length.flatMap(Int.init(exactly:)) ?? .max
     let (reply, hash) = try await google.fetch(call, into: SHA256()) { $0.update(bufferPointer: $1) }
     if reply.status.code == 404 { return nil }
     guard reply.isSuccess else { throw refusal(reply, "give \(key) back", key) }

@@ -228,6 +228,6 @@ private final class CurlThread {
 extension CurlLimits {
   /// How late an end may be noticed.
   fileprivate var step: Duration {
-    max(.milliseconds(10), min(.seconds(1), min(idle, min(whole, answer ?? idle)) / 20))
+    max(.milliseconds(10), min(.seconds(1), min(idle, min(whole(0), answer ?? idle)) / 20))
   }
 }

@@ -19,8 +19,8 @@ struct CurlRequest: Sendable {
 /// How long a transfer may take.
 struct CurlLimits: Sendable {
   let connect: Duration
-  /// In all.
-  let whole: Duration
+  /// In all, once so many bytes of the reply have come.
+  let whole: @Sendable (Int) -> Duration
   /// With no byte in either direction, unless we ourselves have none to send.
   let idle: Duration
   /// From the request to the beginning of its reply; nil leaves that to `idle`.
@@ -29,6 +29,10 @@ struct CurlLimits: Sendable {
 
 /// A reply as it came.
 struct CurlReply: Sendable {
+  /// What a reply's status may be.
+  static let statuses = 100...599
+
+  /// One of ``statuses``.
   let status: Int
   /// Status line and fields.
   let head: [UInt8]
@@ -157,14 +161,20 @@ final class CurlTransfer: @unchecked Sendable {
     }
     // libcurl takes a head that is cut off for a whole one.
     guard isHeadWhole else { return .failure(.broken("it was closed from there")) }
-    return .success(CurlReply(status: curl.long(easy, CURLINFO_RESPONSE_CODE), head: head, body: body))
+    let status = curl.long(easy, CURLINFO_RESPONSE_CODE)
+    // libcurl takes any three digits, in HTTP/2's status line any number (RFC 9110, 15: 100 to 599).
+    guard CurlReply.statuses.contains(status) else {
+      return .failure(.garbled("it answers with status \(status)"))
+    }
+    return .success(CurlReply(status: status, head: head, body: body))
   }
 
   /// Why it is given up now; nil when it goes on.
   func expiry(at now: ContinuousClock.Instant) -> HTTPFailure? {
     guard let curl, let easy else { return nil }
     let limits = request.limits
-    if start.duration(to: now) >= limits.whole { return .timedOut("it took longer than \(limits.whole)") }
+    let whole = limits.whole(head.count + body.count + folded)
+    if start.duration(to: now) >= whole { return .timedOut("it took longer than \(whole)") }
     // A connection has a limit of its own.
     guard let begin else { return nil }
     let sent = curl.offset(easy, CURLINFO_SIZE_UPLOAD_T)

@@ -56,7 +56,7 @@ public final class CurlTransport: HTTPTransport {
     _ call: HTTPCall, fold: (@Sendable (UnsafeRawBufferPointer) -> Void)?
   ) async throws(HTTPFailure) -> CurlReply {
     try rules.check(call.origin)
-    let request = try self.request(call)
+    let request = try self.request(call, isFetched: fold != nil)
     let place = await places.take()
     defer { places.giveBack(place) }
     if Task.isCancelled { throw .cancelled }
@@ -90,7 +90,7 @@ public final class CurlTransport: HTTPTransport {
     return try await loop.run(transfer).get()
   }
 
-  private func request(_ call: HTTPCall) throws(HTTPFailure) -> CurlRequest {
+  private func request(_ call: HTTPCall, isFetched: Bool) throws(HTTPFailure) -> CurlRequest {
     CurlRequest(
       method: call.method.rawValue, url: call.url, host: call.origin.host,
       // Over a proxy, what is not encrypted is asked for by its whole address.
@@ -101,7 +101,10 @@ public final class CurlTransport: HTTPTransport {
       bodyLength: call.hasBody ? call.body.length : nil,
       isDirect: !rules.usesProxy || call.origin.isLoopback || call.origin.isLinkLocal,
       limits: CurlLimits(
-        connect: rules.timeouts.connect, whole: rules.timeouts.limit(for: call, at: limiter?.bytesPerSecond),
+        connect: rules.timeouts.connect,
+        whole: { [timeouts = rules.timeouts, rate = limiter?.bytesPerSecond] received in
+          timeouts.limit(for: call, at: rate, received: isFetched ? received : nil)
+        },
         idle: rules.timeouts.idle + call.thinking, answer: rules.timeouts.answerLimit(for: call)))
   }
 }

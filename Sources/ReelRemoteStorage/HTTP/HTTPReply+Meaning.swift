@@ -3,7 +3,19 @@ import Glibc
 import HTTPTypes
 import ReelCore
 
+extension Int64 {
+  /// A number as protocols write lengths and offsets: digits alone (RFC 9110, 8.6). Nil for anything else, and for one
+  /// above 2^63-1.
+  init?(digits text: some StringProtocol) {
+    guard text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+    self.init(text)
+  }
+}
+
 extension HTTPReply {
+  /// Bytes of what the reply is about, where it says so.
+  var contentLength: Int64? { fields[.contentLength].flatMap { Int64(digits: $0) } }
+
   /// The store's clock when it answered (RFC 9110, 6.6.1), or nil.
   public var date: Date? { fields[.date].flatMap(HTTPDate.parse) }
 
@@ -26,6 +38,7 @@ extension HTTPReply {
   public func failure(
     store: some CustomStringConvertible, task: String, reason: String? = nil, now: Date
   ) -> UploadError {
+    if let refusal = refusalByProxy(store: store) { return refusal }
     let code = Self.code(of: status)
     let said = reason.map { "\(status.code): \(Self.oneLine($0))" } ?? "\(status.code)"
     return UploadError(
@@ -33,10 +46,28 @@ extension HTTPReply {
       retryAfter: code.isWorthARetry ? retryAfter(now: now) : nil)
   }
 
+  /// What stands between us and the store says 407 or 511 (RFC 9110, 15.5.8; RFC 6585, 6), never the store.
+  private func refusalByProxy(store: some CustomStringConvertible) -> UploadError? {
+    switch status.code {
+    case 407:
+      UploadError(
+        .storeUnusable,
+        "the proxy on the way to the store \(store) wants a user and a password (407): write them into its address "
+          + "(\(setting: .proxy))")
+    case 511:
+      UploadError(
+        .storeUnusable,
+        "the network on the way to the store \(store) wants somebody to log in first (511): do that, then try again"
+      )
+    default: nil
+    }
+  }
+
   /// The code for a status (RFC 9110, 15; 507 is RFC 4918, 11.5).
   public static func code(of status: HTTPResponse.Status) -> UploadError.Code {
     switch status.code {
-    case 401, 403, 407, 511: .denied
+    case 401, 403: .denied
+    case 407, 511: .storeUnusable
     case 412: .alreadyExists
     case 413: .tooLarge
     case 507: .storeFull
@@ -51,7 +82,8 @@ extension HTTPReply {
     switch code {
     case .denied: "check the credentials, and what they are allowed to do"
     case .alreadyExists: "something is there under that name already"
-    case .tooLarge: "the file is larger than the store takes"
+    case .tooLarge:
+      "the store, or what stands before it, takes no request of this size: raise its limit (nginx: client_max_body_size)"
     case .storeFull: "free some space there, then try again"
     case .unavailable:
       status.code == 409
@@ -98,8 +130,6 @@ public enum HTTPDate {
   }
 
   private static func number(_ text: Substring, _ range: ClosedRange<Int>) -> Int? {
-    guard text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text), range.contains(number)
-    else { return nil }
-    return number
+    Int64(digits: text).flatMap(Int.init(exactly:)).flatMap { range.contains($0) ? $0 : nil }
   }
 }

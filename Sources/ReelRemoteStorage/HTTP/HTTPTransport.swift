@@ -43,11 +43,16 @@ public struct HTTPTimeouts: Hashable, Sendable {
   }
 
   /// What `call` may take in all.
-  /// - Parameter rate: bytes a second that all calls together are held to, which is not a fault of the other side's.
-  func limit(for call: HTTPCall, at rate: Int64?) -> Duration {
+  /// - Parameters:
+  ///   - rate: bytes a second that all calls together are held to, which is not a fault of the other side's.
+  ///   - received: bytes that have come of a body that is fetched; nil for a reply that is kept whole. A body earns its
+  ///     time by what has come of it, whatever length it claims: a server that trickles is given up after minutes.
+  func limit(for call: HTTPCall, at rate: Int64?, received: Int? = nil) -> Duration {
     let sending = rate.map { min(slowest, max(1, $0 / Self.callsAtOnce)) } ?? slowest
-    return call.patience + call.thinking + .seconds(call.body.length / sending)
-      + .seconds(min(call.replyLimit, 1 << 20) / Self.slowestReply)
+    let thinking = call.thinking + .seconds(call.body.length / sending)
+    let whole = call.patience + thinking + .seconds(min(call.replyLimit, 1 << 20) / Self.slowestReply)
+    guard let received else { return whole }
+    return min(whole, Self.grace + thinking + .seconds(received / Self.slowestReply))
   }
 
   /// Until the reply to `call` has to begin; nil for one with a body, which goes out as slowly as it must.
@@ -56,8 +61,10 @@ public struct HTTPTimeouts: Hashable, Sendable {
     return nil
   }
 
-  /// Bytes a second of a reply that is kept whole.
+  /// Bytes a second of a reply, on average,
   private static let slowestReply = 16 << 10
+  /// and what passes before that counts.
+  private static let grace = Duration.seconds(120)
 
   /// More than share a rate in earnest: with all of them a call has this part of it.
   private static let callsAtOnce: Int64 = 256
@@ -139,7 +146,7 @@ public struct HTTPCall: Sendable {
   /// Bytes of a reply's body that are kept; a longer one is ``HTTPFailure/replyTooLarge(limit:)``.
   public var replyLimit: Int
   /// How long the whole exchange may take, beside the time that its bytes need at
-  /// ``HTTPTimeouts/slowest``.
+  /// ``HTTPTimeouts/slowest``. A body that is fetched has to come at 16 KiB a second on average, too.
   public var patience: Duration
   /// How much longer than others the reply may take to begin: a store may read an object before it says what it is.
   package var thinking = Duration.zero

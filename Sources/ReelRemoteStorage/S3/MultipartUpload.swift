@@ -216,8 +216,10 @@ struct MultipartUpload: Sendable {
     request.fields = [.contentType: "application/xml"]
     if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.body = .bytes(S3Documents.completion(parts))
+    request.bodyWithoutChecksums = S3Documents.completion(parts, withChecksums: false)
     // Amazon says that it can take minutes.
     request.patience = .seconds(900)
+    request.answer = .lateWord
     if case .failure(let failure) = try await client.outcome(of: request) {
       if failure.isMissingUpload { throw lost }
       if failure.isBrokenUpload {

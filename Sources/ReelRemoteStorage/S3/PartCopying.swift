@@ -29,6 +29,7 @@ final class PartCopying: Sendable {
       .put, key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
       task: "copy part \(part.number) of \(key)", permission: "s3:PutObject")
     request.fields = fields
+    request.answer = .lateWord
     request.fields[.copySourceRange] = "bytes=\(part.range.lowerBound)-\(part.range.upperBound - 1)"
     guard case .reply(let reply) = try await client.outcome(of: request),
       let copied = S3Documents.copiedPart(reply.body, number: part.number, size: Int64(part.range.count)),

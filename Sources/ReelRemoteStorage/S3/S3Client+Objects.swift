@@ -16,7 +16,7 @@ struct S3Head: Sendable, Hashable {
   let checksumType: String?
 
   init(_ reply: HTTPReply) {
-    size = reply.fields[.contentLength].flatMap { Int64($0) }
+    size = reply.contentLength
     etag = reply.fields[.eTag]?.trimmingQuotes()
     sha256 = reply.fields[.checksumSHA256]
     checksumType = reply.fields[.checksumType]
@@ -68,6 +68,8 @@ extension S3Client {
     _ key: ObjectKey, size: Int64, into file: (any StagedFile)? = nil
   ) async throws(UploadError) -> ContentDigest? {
     var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
+    request.answer = .object
+    request.fetchLimit = Int(clamping: size)
     request.patience += .seconds(size / (16 << 10))
     let (outcome, read) = try await fetch(request, into: ReadObject(file, size)) { read, piece in
       read.add(piece)

@@ -19,10 +19,39 @@ struct S3Request: Sendable {
   /// The action that the store must allow, such as `s3:PutObject`.
   let permission: String
   var patience = Duration.seconds(120)
+  /// What a success brings.
+  var answer = Answer.word
   /// As ``HTTPCall``'s.
   var thinking = Duration.zero
   /// As ``HTTPCall``'s.
   var replyLimit = 1 << 20
+  /// As ``HTTPCall``'s.
+  var fetchLimit = Int.max
+
+  /// What the body of a reply with a status of success is.
+  enum Answer: Sendable {
+    /// What the store says of what it has done.
+    case word
+    /// The same, but it may be an error all the same: these operations answer 200 before they know how they end (AWS,
+    /// CompleteMultipartUpload, UploadPartCopy).
+    case lateWord
+    /// Bytes of an object: anybody's, and never taken for what the store says.
+    case object
+  }
+
+  /// What it sends instead of ``body`` where checksums are left out.
+  var bodyWithoutChecksums: [UInt8]?
+
+  /// The extras that it asks for.
+  var extras: Set<S3Extra> { Set(S3Extra.allCases.filter { $0.fields.contains { fields[$0] != nil } }) }
+
+  /// The same without these.
+  func without(_ extras: Set<S3Extra>) -> S3Request {
+    var bare = self
+    for field in extras.flatMap(\.fields) { bare.fields[field] = nil }
+    if extras.contains(.checksum), let bodyWithoutChecksums { bare.body = .bytes(bodyWithoutChecksums) }
+    return bare
+  }
 
   init(
     _ method: HTTPRequest.Method, _ key: ObjectKey?, query: [(String, String)] = [], task: String,
@@ -37,6 +66,22 @@ struct S3Request: Sendable {
   ) {
     (self.method, self.name, self.query) = (method, name, query)
     (self.task, self.permission) = (task, permission)
+  }
+}
+
+/// What a request asks of a store beside the operation itself, and what some stores don't know.
+enum S3Extra: CaseIterable, Sendable {
+  /// `x-amz-checksum-…`: a digest that the store holds the bytes against, and keeps. The signed digest
+  /// (`x-amz-content-sha256`) is no extra.
+  case checksum
+  /// `If-None-Match: *`.
+  case condition
+
+  var fields: [HTTPField.Name] {
+    switch self {
+    case .checksum: [.checksumSHA256, .checksumAlgorithm, .checksumType, .checksumMode]
+    case .condition: [.ifNoneMatch]
+    }
   }
 }
 
@@ -55,17 +100,26 @@ final class S3Client: Sendable {
     var skew = 0.0
     /// The access key that was signed with last.
     var keyID = ""
+    /// What requests go without.
+    var leftOut: Set<S3Extra>
+    /// Whether it was tried what the store takes without an extra, and it takes no more: the refusal was for something
+    /// else.
+    var hasTried = false
   }
 
   init(
-    _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource, clock: any WallClock
+    _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource, clock: any WallClock,
+    leavingOut: Set<S3Extra> = []
   ) {
     self.store = store
     self.clock = clock
     self.transport = transport
     source = credentials
-    learned = Mutex(Learned(region: store.region))
+    learned = Mutex(Learned(region: store.region, leftOut: leavingOut))
   }
+
+  /// Whether the store is asked to create only what is absent.
+  var sendsConditions: Bool { learned.withLock { !$0.leftOut.contains(.condition) } }
 
   /// Where requests go now.
   var addressing: S3Addressing { S3Addressing(store: store, region: learned.withLock { $0.region }) }
@@ -128,6 +182,49 @@ final class S3Client: Sendable {
   private func asking<Value: Sendable>(
     _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
+    let leftOut = learned.withLock { $0.leftOut }
+    if let taken = try await taken(request, leftOut) { return (.failure(taken), nothing) }
+    let first = try await answer(to: request.without(leftOut), nothing: nothing, exchange)
+    guard case .failure(let failure) = first.outcome else { return first }
+    // Amazon knows them all, and what one store does not know has been found out by its first refusal.
+    guard store.endpoint != nil, failure.mayBeForAnExtra, !learned.withLock({ $0.hasTried }) else {
+      return first
+    }
+    let extras = request.extras.subtracting(leftOut)
+    for fewer in failure.suspects(among: extras) {
+      if let taken = try await taken(request, fewer) { return (.failure(taken), nothing) }
+      let next = try await answer(to: request.without(leftOut.union(fewer)), nothing: nothing, exchange)
+      if case .failure(let other) = next.outcome, other.mayBeForAnExtra { continue }
+      learned.withLock { $0.leftOut.formUnion(fewer) }
+      return next
+    }
+    if !extras.isEmpty { learned.withLock { $0.hasTried = true } }
+    return first
+  }
+
+  /// What a store says that knows the condition which `request` goes without, where its name is taken.
+  private func taken(
+    _ request: S3Request, _ leftOut: Set<S3Extra>
+  ) async throws(UploadError) -> S3Failure? {
+    guard leftOut.contains(.condition), request.extras.contains(.condition), let name = request.name else {
+      return nil
+    }
+    let question = S3Request(
+      .head, name: name, task: "look for \(name)", permission: "s3:GetObject and s3:ListBucket")
+    switch try await outcome(of: question) {
+    case .reply:
+      let body = Array("<Error><Code>PreconditionFailed</Code></Error>".utf8)
+      return S3Failure(HTTPReply(status: .preconditionFailed, body: body), to: .word)
+    case .failure(let failure):
+      if failure.isMissing { return nil }
+      throw error(failure, question)
+    }
+  }
+
+  /// What the store says to `request` as it is, once it has told its region and its time.
+  private func answer<Value: Sendable>(
+    to request: S3Request, nothing: Value, _ exchange: Exchange<Value>
+  ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
     var isLast = false
     while true {
       let known = learned.withLock { $0 }
@@ -138,7 +235,9 @@ final class S3Client: Sendable {
       } catch {
         throw UploadError(error, store: store.destination)
       }
-      guard let failure = S3Failure(answer.reply) else { return (.reply(answer.reply), answer.value) }
+      guard let failure = S3Failure(answer.reply, to: request.answer) else {
+        return (.reply(answer.reply), answer.value)
+      }
       if isLast { return (.failure(failure), nothing) }
       guard await learn(from: failure, knowing: known) else { return (.failure(failure), nothing) }
       isLast = true
@@ -160,8 +259,9 @@ final class S3Client: Sendable {
         learned.withLock { $0.skew = skew }
         return true
       }
-      if failure.isSkewed { return false }
     }
+    // Where the clocks agree it was the request that was old: it waited for its turn, or the machine stood still.
+    if failure.isSkewed { return true }
     if failure.isExpired {
       await source.forget()
       return true
@@ -186,6 +286,7 @@ final class S3Client: Sendable {
     call.patience = request.patience
     call.thinking = request.thinking
     call.replyLimit = request.replyLimit
+    call.fetchLimit = request.fetchLimit
     let payload = Self.payload(of: request)
     call.fields[.contentSHA256] = payload
     call.fields[.amzDate] = SignatureV4.stamp(now)

@@ -162,6 +162,19 @@ public struct LocalCredentials: Sendable {
     return try await section(profile, in: configPath, isConfig: true)?["endpoint_url"]
   }
 
+  /// Whether checksums are sent that no operation demands (AWS SDKs, "Data integrity protections"): as
+  /// `AWS_REQUEST_CHECKSUM_CALCULATION` or the profile's `request_checksum_calculation` says, `when_supported` or
+  /// `when_required`; nil when nobody says.
+  public func sendsChecksums() async throws(UploadError) -> Bool? {
+    let named: String?
+    if let value = value("AWS_REQUEST_CHECKSUM_CALCULATION") {
+      named = value
+    } else {
+      named = try await section(profile, in: configPath, isConfig: true)?["request_checksum_calculation"]
+    }
+    return named.map { $0.lowercased() != "when_required" }
+  }
+
   private func fromEnvironment() throws(UploadError) -> S3Credentials? {
     let (id, secret) = (value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"))
     switch (id, secret) {

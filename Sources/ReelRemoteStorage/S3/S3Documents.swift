@@ -41,8 +41,8 @@ enum S3Documents {
   static func parts(_ body: [UInt8]) -> (parts: [StoredPart], next: String?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
     let parts = list.all("Part").compactMap { part -> StoredPart? in
-      guard let number = part["PartNumber"].flatMap({ Int($0) }),
-        let size = part["Size"].flatMap({ Int64($0) }),
+      guard let number = part["PartNumber"].flatMap({ Int64(digits: $0) }).flatMap(Int.init(exactly:)),
+        let size = part["Size"].flatMap({ Int64(digits: $0) }),
         let etag = part["ETag"]
       else { return nil }
       return StoredPart(number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"])
@@ -54,17 +54,21 @@ enum S3Documents {
   static func objects(_ body: [UInt8]) -> (objects: [ListedObject], isWhole: Bool, next: String?)? {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
     let objects = list.all("Contents").compactMap { object -> ListedObject? in
-      guard let name = object["Key"], let size = object["Size"].flatMap({ Int64($0) }) else { return nil }
+      guard let name = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
+        return nil
+      }
       return ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? "")
     }
     return (objects, list["IsTruncated"] != "true", list["NextContinuationToken"])
   }
 
   /// What CompleteMultipartUpload sends.
-  static func completion(_ parts: [SentPart]) -> [UInt8] {
+  static func completion(_ parts: [SentPart], withChecksums: Bool = true) -> [UInt8] {
     let listed = parts.map { part in
-      "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(xmlEscaped(part.etag))</ETag>"
-        + "<ChecksumSHA256>\(Base64.text(part.sha256))</ChecksumSHA256></Part>"
+      let checksum =
+        withChecksums ? "<ChecksumSHA256>\(Base64.text(part.sha256))</ChecksumSHA256>" : ""
+      return
+        "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(xmlEscaped(part.etag))</ETag>\(checksum)</Part>"
     }
     return Array(
       ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><CompleteMultipartUpload "
@@ -90,9 +94,22 @@ struct XMLNode: Sendable, Hashable {
   /// Reads a whole document with expat. Nil when it is none, is nested deeper than a reply ever is, or declares
   /// entities of its own: no store does, and nothing is to be expanded or fetched for it.
   init?(parsing bytes: [UInt8]) {
-    let builder = TreeBuilder()
-    guard builder.parse(bytes), let root = builder.root else { return nil }
+    guard case .success(let root) = Self.parse(bytes) else { return nil }
     self = root
+  }
+
+  /// Why a document is none that is read.
+  enum Refusal: Error, Hashable {
+    case malformed
+    /// What stands behind it was not looked at.
+    case doctype, tooDeep
+  }
+
+  static func parse(_ bytes: [UInt8]) -> Result<XMLNode, Refusal> {
+    let builder = TreeBuilder()
+    let isWhole = builder.parse(bytes)
+    if let refusal = builder.refusal { return .failure(refusal) }
+    return isWhole ? builder.root.map { .success($0) } ?? .failure(.malformed) : .failure(.malformed)
   }
 
   fileprivate init(name: String) { self.name = name }
@@ -101,13 +118,18 @@ struct XMLNode: Sendable, Hashable {
 /// Builds the tree from expat's calls. It lives for one parse, on one thread.
 private final class TreeBuilder {
   private(set) var root: XMLNode?
+  private(set) var refusal: XMLNode.Refusal?
   private var open: [XMLNode] = []
-  private var isRefused = false
+  private var parser: XML_Parser?
   private static let deepest = 32
 
   func parse(_ bytes: [UInt8]) -> Bool {
     guard let parser = XML_ParserCreate("UTF-8") else { return false }
-    defer { XML_ParserFree(parser) }
+    self.parser = parser
+    defer {
+      self.parser = nil
+      XML_ParserFree(parser)
+    }
     XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
     XML_SetElementHandler(
       parser,
@@ -118,11 +140,17 @@ private final class TreeBuilder {
       TreeBuilder.of(me)?.add(
         String(decoding: UnsafeRawBufferPointer(start: text, count: Int(count)), as: UTF8.self))
     }
-    XML_SetStartDoctypeDeclHandler(parser) { me, _, _, _, _ in TreeBuilder.of(me)?.isRefused = true }
+    XML_SetStartDoctypeDeclHandler(parser) { me, _, _, _, _ in TreeBuilder.of(me)?.refuse(.doctype) }
     let status = bytes.withUnsafeBytes { buffer in
       XML_Parse(parser, buffer.bindMemory(to: CChar.self).baseAddress, Int32(clamping: buffer.count), 1)
     }
-    return status == XML_STATUS_OK && !isRefused
+    return status == XML_STATUS_OK
+  }
+
+  /// Nothing more is read, nor expanded.
+  private func refuse(_ why: XMLNode.Refusal) {
+    refusal = refusal ?? why
+    if let parser { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
   }
 
   private static func of(_ me: UnsafeMutableRawPointer?) -> TreeBuilder? {
@@ -130,13 +158,12 @@ private final class TreeBuilder {
   }
 
   private func start(_ qualified: String) {
-    if open.count >= Self.deepest { isRefused = true }
-    guard !isRefused else { return }
+    if open.count >= Self.deepest { return refuse(.tooDeep) }
     open.append(XMLNode(name: qualified.split(separator: ":").last.map(String.init) ?? qualified))
   }
 
   private func end() {
-    guard !isRefused, let node = open.popLast() else { return }
+    guard refusal == nil, let node = open.popLast() else { return }
     if open.isEmpty {
       root = node
     } else {
@@ -145,7 +172,7 @@ private final class TreeBuilder {
   }
 
   private func add(_ text: String) {
-    guard !isRefused, !open.isEmpty else { return }
+    guard refusal == nil, !open.isEmpty else { return }
     open[open.count - 1].text += text
   }
 }

@@ -11,11 +11,9 @@ struct S3Failure: Sendable {
   /// The region that the bucket is in, where the store tells.
   let region: String?
 
-  /// Nil when `reply` is a success. A success whose body is an error is none: CompleteMultipartUpload and CopyObject
-  /// answer 200 before they know how it ends.
-  init?(_ reply: HTTPReply) {
-    // Bytes of an object, whatever they look like.
-    if reply.status.code == 206 { return nil }
+  /// Nil when `reply` is a success. A success whose body is an error is none, where the operation may end so.
+  init?(_ reply: HTTPReply, to answer: S3Request.Answer) {
+    if reply.isSuccess, answer != .lateWord { return nil }
     let document = reply.body.isEmpty ? nil : XMLNode(parsing: reply.body)
     let error = document?.name == "Error" ? document : nil
     guard !reply.isSuccess || error != nil else { return nil }
@@ -48,6 +46,24 @@ struct S3Failure: Sendable {
 
   /// The credentials were good once.
   var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" }
+
+  /// It may be for a field that the store does not know (AWS, "Error responses": NotImplemented, "A header you provided
+  /// implies functionality that is not implemented"; others say that an argument or the request is not valid).
+  var mayBeForAnExtra: Bool {
+    reply.status.code == 501
+      || reply.status.code == 400
+        && ["InvalidArgument", "InvalidRequest", "NotImplemented", "UnsupportedOperation", "BadRequest", nil]
+          .contains(code)
+  }
+
+  /// What to leave out, one after the other, of what was asked for: what the words name, else each and all.
+  func suspects(among extras: Set<S3Extra>) -> [Set<S3Extra>] {
+    let text = String(decoding: reply.body, as: UTF8.self).lowercased()
+    let named = extras.filter { extra in extra.fields.contains { text.contains($0.canonicalName) } }
+    if !named.isEmpty { return [named] }
+    let single = S3Extra.allCases.filter(extras.contains).map { Set([$0]) }
+    return single.count > 1 ? single + [extras] : single
+  }
 
   var isMissing: Bool { reply.status == .notFound && code != "NoSuchBucket" }
   var isMissingUpload: Bool { code == "NoSuchUpload" }
@@ -82,7 +98,10 @@ struct S3ErrorMessages: Sendable {
   func error(_ failure: S3Failure, _ task: String, permission: String, keyID: String, now: Date)
     -> UploadError
   {
-    let whole = "\(failure.reply.status.code) \(failure.code ?? failure.reply.status.reasonPhrase)"
+    let named = "\(failure.reply.status.code) \(failure.code ?? failure.reply.status.reasonPhrase)"
+    // The store's own words say what no code does: which key, which rule, which quota.
+    let words = failure.words.map { HTTPReply.oneLine($0) }.flatMap { $0.isEmpty ? nil : $0 }
+    let whole = words.map { "\(named): \($0)" } ?? named
     func made(_ code: UploadError.Code, _ sentence: ErrorMessage) -> UploadError {
       UploadError(
         code, sentence, retryAfter: code.isWorthARetry ? failure.reply.retryAfter(now: now) : nil)
@@ -96,10 +115,17 @@ struct S3ErrorMessages: Sendable {
       return made(
         .storeUnusable, "\(host) says that \(store.bucket) is not a bucket name: correct it")
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden":
+      let isOfKey = words.map { $0.lowercased().contains("kms") } ?? false
       return made(
         .denied,
-        "the access key \(keyID) may not \(task) in \(store.destination) (\(whole)): give it the permission "
-          + "\(permission), or use another key")
+        "the access key \(keyID) may not \(task) in \(store.destination) (\(named)): give it "
+          + (isOfKey ? "what the store names for the bucket's encryption key" : "the permission \(permission)")
+          + ", or use another key" + (words.map { "; the store says: \($0)" } ?? ""))
+    case "InvalidObjectState":
+      return made(
+        .rejected,
+        "\(store.destination) keeps it in an archive and did not \(task) (\(whole)): restore it there first (such as with "
+          + "aws s3api restore-object), then try again")
     case "InvalidAccessKeyId":
       return made(
         .storeUnusable,
@@ -114,15 +140,13 @@ struct S3ErrorMessages: Sendable {
         .storeUnusable,
         "the session token of the access key \(keyID) is not valid or has expired, says \(host): get new credentials"
       )
-    case "RequestTimeTooSkewed", "RequestExpired":
-      return made(
-        .storeUnusable,
-        "\(skew(failure, now)), so \(host) takes no signature of ours: set this machine's clock")
+    case "RequestTimeTooSkewed", "RequestExpired": return skewed(failure, now, whole)
     case "EntityTooLarge":
-      return made(.tooLarge, "the file is larger than \(store.destination) takes (\(whole))")
+      return made(.tooLarge, "it is larger than \(store.destination) takes (\(whole))")
     case "PreconditionFailed":
       return made(.alreadyExists, "\(store.destination) has something under that name already")
-    case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "StorageFull":
+    case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "StorageFull",
+      "XMinioAdminBucketQuotaExceeded", "InsufficientCapacity":
       return made(.storeFull, "\(store.destination) is full (\(whole)): free some space there")
     case "SlowDown", "ServiceUnavailable", "InternalError", "RequestLimitExceeded", "Throttling", "Busy",
       "ConditionalRequestConflict", "OperationAborted":
@@ -145,15 +169,29 @@ struct S3ErrorMessages: Sendable {
         "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with \(setting: .region)"
       )
     }
-    let words = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
+    let said = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
     return failure.reply.failure(
-      store: store.destination, task: task, reason: words.isEmpty ? nil : words, now: now)
+      store: store.destination, task: task, reason: said.isEmpty ? nil : said, now: now)
   }
 
-  private func skew(_ failure: S3Failure, _ now: Date) -> String {
-    guard let date = failure.reply.date else { return "this machine's clock is wrong" }
+  /// A store allows a quarter of an hour (AWS, "RequestTimeTooSkewed"); with less between the clocks it is not for them.
+  private func skewed(_ failure: S3Failure, _ now: Date, _ whole: String) -> UploadError {
+    guard let date = failure.reply.date else {
+      return UploadError(
+        .storeUnusable,
+        "\(host) takes no signature of this time (\(whole)), and does not say what time it has: compare this machine's "
+          + "clock with the store's")
+    }
     let seconds = Int(date.timeIntervalSince(now))
-    return
-      "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead of") the store's"
+    guard abs(seconds) >= 300 else {
+      return UploadError(
+        .unavailable,
+        "\(host) says that a request was signed too long ago (\(whole)), though its clock and this machine's agree: it may "
+          + "have waited too long on its way; try again")
+    }
+    return UploadError(
+      .storeUnusable,
+      "this machine's clock is \(abs(seconds)) seconds \(seconds > 0 ? "behind" : "ahead of") the store's, so \(host) takes "
+        + "no signature of ours (\(whole)): set this machine's clock")
   }
 }

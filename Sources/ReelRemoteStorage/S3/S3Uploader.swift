@@ -10,6 +10,8 @@ import Synchronization
 public struct S3Uploader: Uploader {
   let client: S3Client
   private let options: S3Options
+  /// Whether requests are as small as they may be: what stands before the store took no larger ones.
+  private let isNarrow = NarrowWay()
 
   /// - Parameters:
   ///   - transport: sends the requests.
@@ -19,7 +21,10 @@ public struct S3Uploader: Uploader {
     _ store: S3Store, options: S3Options = S3Options(), transport: any HTTPTransport,
     credentials: any CredentialSource, clock: any WallClock = SystemWallClock()
   ) {
-    client = S3Client(store, transport: transport, credentials: credentials, clock: clock)
+    client = S3Client(
+      store, transport: transport, credentials: credentials, clock: clock,
+      leavingOut: Set(
+        (options.sendsChecksums ? [] : [.checksum]) + (options.sendsConditions ? [] : [S3Extra.condition])))
     self.options = options
   }
 
@@ -137,7 +142,22 @@ extension S3Uploader {
   private func store(
     _ source: UploadSource, _ key: ObjectKey, replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
-    if source.size <= options.singleLimit {
+    do throws(UploadError) {
+      try await send(source, key, replaces, meter)
+    } catch {
+      // It may be what stands before the store (nginx, a gateway) that takes no request of this size.
+      guard error.code == .tooLarge, source.size > PartPlan.smallestPart, isNarrow.enter() else {
+        throw error
+      }
+      try await send(source, key, replaces, meter)
+    }
+  }
+
+  private func send(
+    _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
+  ) async throws(UploadError) {
+    let most = isNarrow.isEntered ? min(PartPlan.smallestPart, options.singleLimit) : options.singleLimit
+    if source.size <= most {
       try await put(source, key, replaces, meter)
     } else {
       try await putParts(source, key, replaces, meter)
@@ -176,7 +196,9 @@ extension S3Uploader {
       throw UploadError(.alreadyExists, "\(destination) has an object named \(key) already")
     }
     try await MultipartUpload(
-      client: client, source: source, key: key, plan: PartPlan(size: source.size, wanted: options.partSize),
+      client: client, source: source, key: key,
+      plan: PartPlan(
+        size: source.size, wanted: isNarrow.isEntered ? PartPlan.smallestPart : options.partSize),
       width: options.partsAtOnce, replaces: replaces, meter: meter,
       copying: PartCopying(source.origin, to: client.store)
     ).run()
@@ -201,16 +223,23 @@ public struct S3Options: Hashable, Sendable {
   public var partSize: Int64
   /// Parts of one object on their way at once.
   public var partsAtOnce: Int
+  /// Whether `x-amz-checksum-sha256` is sent; the store holds what arrives against the signed digest all the same. Where
+  /// a store other than Amazon's refuses it, it is left out whatever is said here.
+  public var sendsChecksums: Bool
+  /// Whether `If-None-Match: *` is sent. Without it, the store is asked before whether the name is taken; where a store
+  /// other than Amazon's refuses it, it is left out whatever is said here.
+  public var sendsConditions: Bool
 
   /// One request up to 16 MiB; beyond, parts of 8 MiB, four at once.
   public init(
     viewing: S3Viewing = .address, singleLimit: Int64 = 16 << 20, partSize: Int64 = 8 << 20,
-    partsAtOnce: Int = 4
+    partsAtOnce: Int = 4, sendsChecksums: Bool = true, sendsConditions: Bool = true
   ) {
     self.viewing = viewing
     self.singleLimit = max(0, singleLimit)
     self.partSize = max(PartPlan.smallestPart, partSize)
     self.partsAtOnce = max(1, partsAtOnce)
+    (self.sendsChecksums, self.sendsConditions) = (sendsChecksums, sendsConditions)
   }
 }
 
@@ -274,4 +303,14 @@ final class UploadMeter: Sendable {
     state.reported = state.sum
     reporting(TransferProgress(sent: state.sum, total: total))
   }
+}
+
+/// That a way takes no large requests, once that was found out.
+private final class NarrowWay: Sendable {
+  private let entered = Atomic(false)
+
+  var isEntered: Bool { entered.load(ordering: .relaxed) }
+
+  /// Whether it was not known before.
+  func enter() -> Bool { !entered.exchange(true, ordering: .relaxed) }
 }

@@ -36,6 +36,9 @@ struct RangeAnswer: Sendable {
   let pin: FilePin
   /// Who answers, for sentences: without anything secret.
   let server: String
+  /// Whether the bytes are what they are, whatever the reply says of their encoding: an object's `Content-Encoding` is
+  /// whatever somebody wrote down with it (`base64`, `utf-8`, `none`), and a bucket encodes nothing on its way.
+  var isOfBucket = false
 
   /// Bytes: 4096 TiB, more than any store takes.
   static let largest: Int64 = 1 << 52
@@ -50,7 +53,12 @@ struct RangeAnswer: Sendable {
     case 416: return try unsatisfiable(reply)
     case 300...399: throw redirect(reply)
     case 404, 410: throw SourceError(.notFound, "\(server) has nothing under this address; check it")
-    case 401, 403, 407:
+    case 407, 511:
+      throw SourceError(
+        .denied,
+        "the proxy on the way to \(server) does not let it be read (status \(reply.status.code)); check its address and its "
+          + "user and password (\(setting: .proxy))")
+    case 401, 403:
       throw SourceError(
         .denied,
         "\(server) does not let it be read (status \(reply.status.code)); check that the address is whole, and its "
@@ -90,7 +98,7 @@ struct RangeAnswer: Sendable {
 
   /// A server that knows no ranges sends all of the file, which serves as well as long as it is small.
   private func whole(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
-    let length = reply.fields[.contentLength].flatMap { Int64($0) }
+    let length = reply.contentLength
     guard range.lowerBound == 0, reply.body.count <= range.count else { throw noRanges }
     guard length == nil || length == Int64(reply.body.count) else {
       throw unexpected("sends fewer bytes than it says")
@@ -121,6 +129,7 @@ struct RangeAnswer: Sendable {
   }
 
   private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {
+    if isOfBucket { return }
     let encoding = reply.fields[.contentEncoding]?.lowercased() ?? "identity"
     guard ["identity", "", "aws-chunked"].contains(encoding) else {
       throw unexpected("sends it compressed, though it was asked not to")
@@ -172,7 +181,7 @@ struct ContentRange: Hashable, Sendable {
     if halves[1] == "*" {
       size = nil
     } else {
-      guard let number = Self.number(halves[1]) else { return nil }
+      guard let number = Int64(digits: halves[1]) else { return nil }
       size = number
     }
     if halves[0] == "*" {
@@ -181,14 +190,11 @@ struct ContentRange: Hashable, Sendable {
       return
     }
     let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+    guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
+      first <= last,
       last < size ?? .max
     else { return nil }
     range = first..<last + 1
-  }
-
-  private static func number(_ text: Substring) -> Int64? {
-    text.utf8.allSatisfy(\.isASCIIDigit) ? Int64(text) : nil
   }
 }
 

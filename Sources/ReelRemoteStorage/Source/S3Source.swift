@@ -137,7 +137,8 @@ private struct S3Ranges: RangeFetcher {
     request.fields = .asking(for: range, of: pin)
     request.replyLimit = RangeAnswer.replyLimit(for: range)
     request.patience = .seconds(60 + range.count / (16 << 10))
-    let answer = RangeAnswer(range: range, pin: pin, server: server)
+    request.answer = .object
+    let answer = RangeAnswer(range: range, pin: pin, server: server, isOfBucket: true)
     switch try await client.outcome(of: request) {
     case .reply(let reply):
       return Result { () throws(SourceError) in try answer.read(reply) }

@@ -130,7 +130,7 @@ package struct WebSource: RemoteSource {
     let registration = cancellation.onSet { call.cancel() }
     defer { cancellation.clear(registration) }
     guard let reply = call.wait().flatMap(\.self), reply.isSuccess,
-      let size = reply.fields[.contentLength].flatMap({ Int64($0) }), size >= 0
+      let size = reply.contentLength, size <= RangeAnswer.largest
     else { return nil }
     return FilePin(size: size, state: RemoteState(reply.fields))
   }

@@ -10,6 +10,8 @@ struct TusClient: Sendable {
   let endpoint: TusURL
   /// Sent to the origin of the server alone; nil for a server that asks for none.
   let credential: HTTPCredential?
+  /// Hosts beside the server's own that may be given the bytes, as ``HTTPOrigin/authority`` names them.
+  let uploadHosts: Set<String>
 
   /// How an upload stands on its server.
   enum UploadStatus: Hashable, Sendable {
@@ -59,7 +61,16 @@ struct TusClient: Sendable {
       let url = TusURL(location: location, from: server.endpoint),
       url.origin.isSecure || !server.endpoint.origin.isSecure
     else { throw failure.badLocation() }
+    try check(url)
     return url
+  }
+
+  /// Whether `url` may be given bytes: what a server names may be anybody, on a network that only this machine reaches.
+  /// - Throws: `storeUnusable`.
+  func check(_ url: TusURL) throws(UploadError) {
+    guard url.origin == endpoint.origin || uploadHosts.contains(url.origin.authority) else {
+      throw failure.otherHost(url.origin)
+    }
   }
 
   /// HEAD: how far the upload has come.
@@ -80,6 +91,7 @@ struct TusClient: Sendable {
   }
 
   /// PATCH: more bytes at `offset`. Gives where the server stands then.
+  /// - Throws: `tooLarge` when they are too many for one request.
   func append(
     _ bytes: [UInt8], at offset: Int64, to url: TusURL, checksum: TusChecksum?, _ key: ObjectKey
   ) async throws(UploadError) -> Int64 {
@@ -112,6 +124,7 @@ struct TusClient: Sendable {
   ) async throws(UploadError) -> (size: Int64, digest: ContentDigest?)? {
     var call = call(.get, url)
     call.patience = length.map { .seconds(120 + $0 / (16 << 10)) } ?? .seconds(3600)
+    call.fetchLimit = Int(clamping: length ?? .max)
     do throws(HTTPFailure) {
       let (reply, read) = try await transport.fetch(call, into: (hash: SHA256(), size: Int64(0))) {
         read, piece in
@@ -139,7 +152,7 @@ struct TusClient: Sendable {
     let reply = try await send(HTTPCall(.head, url.origin, url.target))
     if [404, 410].contains(reply.status.code) { return nil }
     guard reply.isSuccess else { throw failure(reply, "find \(key)") }
-    return Self.number(reply.fields[.contentLength])
+    return reply.contentLength
   }
 
   func givesNothingBack(_ key: ObjectKey) -> UploadError {
@@ -174,9 +187,10 @@ struct TusClient: Sendable {
   }
 
   /// "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a credential
-  /// 403 may as well mean the credential.
+  /// 403 may as well mean the credential, and one that bears no mark of tus is a firewall's.
   private func isGone(_ reply: HTTPReply) -> Bool {
-    [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
+    [404, 410].contains(reply.status.code)
+      || reply.status.code == 403 && credential == nil && reply.fields[.tusResumable] != nil
   }
 
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
@@ -188,7 +202,7 @@ struct TusClient: Sendable {
   }
 
   private static func number(_ text: String?) -> Int64? {
-    text.flatMap { Int64($0.trimmed) }.flatMap { $0 >= 0 ? $0 : nil }
+    text.flatMap { Int64(digits: $0.trimmed) }
   }
 
   private static func base64(_ text: String) -> String { Base64.text(text.utf8) }

@@ -28,7 +28,7 @@ struct TusServer: Hashable, Sendable {
     }
     checksum =
       extensions.contains("checksum") ? TusChecksum.allCases.first { offered.contains($0.rawValue) } : nil
-    largest = reply.fields[.tusMaxSize].flatMap { Int64($0.trimmed) }.flatMap { $0 > 0 ? $0 : nil }
+    largest = reply.fields[.tusMaxSize].flatMap { Int64(digits: $0.trimmed) }.flatMap { $0 > 0 ? $0 : nil }
     self.endpoint = endpoint
   }
 
@@ -156,12 +156,27 @@ struct TusFailure: Sendable {
         + "for the address that it is reached by (behind a proxy it has to know it)")
   }
 
+  func noLength(_ key: ObjectKey, _ offset: Int64) -> UploadError {
+    UploadError(
+      .interrupted,
+      "the tus server \(store) says that it has \(offset) bytes of \(key), and not how long it is, so nobody can tell whether "
+        + "it is whole: try again, and check the server if it happens again")
+  }
+
+  func otherHost(_ origin: HTTPOrigin) -> UploadError {
+    UploadError(
+      .storeUnusable,
+      "the tus server \(store) wants the bytes sent to another host, \(origin), and nothing was: if that is right, "
+        + "name \(origin.authority) with \(setting: .uploadHosts)")
+  }
+
   func taken(_ key: ObjectKey) -> UploadError {
     UploadError(
       .alreadyExists, "the store \(store) has an object named \(key) already, or somebody stores it now")
   }
 
   func tooLarge(_ size: Int64, _ largest: Int64) -> UploadError {
-    UploadError(.tooLarge, "the store \(store) takes at most \(largest) bytes, and the file has \(size)")
+    UploadError(
+      ofTheFile: .tooLarge, "the store \(store) takes at most \(largest) bytes, and the file has \(size)")
   }
 }

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelCrypto
 import ReelStorage
+import Synchronization
 
 /// One upload, begun or gone on with, in parts of which each is written down before it goes out.
 struct TusUpload: Sendable {
@@ -11,6 +12,8 @@ struct TusUpload: Sendable {
   let failure: TusFailure
   let ledger: CheckpointLedger
   let partSize: Int
+  /// Bytes that one request may send.
+  let requestSize: TusRequestSize
   let reporting: @Sendable (TransferProgress) -> Void
 
   private struct State {
@@ -59,7 +62,10 @@ struct TusUpload: Sendable {
       let state = State(checkpoint: kept, place: place, offset: offset)
       // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
       guard kept.digest == source.digest else { throw failure.taken(key) }
-      if length == source.size, isWithinItsPart(state) { return Earlier(state: state) }
+      if length ?? source.size == source.size, isWithinItsPart(state) {
+        try client.check(place.url)
+        return Earlier(state: state)
+      }
       await giveUp(state)
       return Earlier()
     case .gone: return Earlier(gone: kept)
@@ -128,12 +134,19 @@ struct TusUpload: Sendable {
     with part: [UInt8], through: Int64, _ hash: SHA256, insteadOf gone: UploadCheckpoint?
   ) async throws(UploadError) -> State {
     // A creation never makes a whole object: if its answer were lost, nobody would know where that is.
-    let first = server.takesFirstPart && through < source.size ? part : []
-    let begun = try await begin(replacing: gone, first: first, hash: hash)
+    let first =
+      server.takesFirstPart && through < source.size && part.count <= requestSize.most ? part : []
+    let begun: State
+    do throws(UploadError) {
+      begun = try await begin(replacing: gone, first: first, hash: hash)
+    } catch {
+      guard error.code == .tooLarge, requestSize.shrink(below: first.count) else { throw error }
+      return try await beginning(with: part, through: through, hash, insteadOf: gone)
+    }
     if !first.isEmpty {
-      guard case .partial(let offset, _) = try await client.standing(of: begun.place.url, key) else {
-        throw failure.interrupted("the upload that was begun is not there")
-      }
+      guard case .partial(let offset, _) = try await client.standing(of: begun.place.url, key),
+        offset <= first.count
+      else { throw failure.interrupted("the upload that was begun is not there") }
       return try await append(
         Array(part.dropFirst(Int(clamping: offset))), through: through, hash,
         State(checkpoint: begun.checkpoint, place: begun.place, offset: offset))
@@ -171,11 +184,25 @@ struct TusUpload: Sendable {
       guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
       (state.checkpoint, state.place) = (checkpoint, place)
     }
-    if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
-    state.offset = try await client.append(
-      bytes, at: through - Int64(bytes.count), to: place.url, checksum: server.checksum, key)
-    guard state.offset == through else {
-      throw failure.interrupted("the server stands at \(state.offset) bytes instead of \(through)")
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
+      // One that goes out whole is not copied.
+      let piece =
+        rest.count == bytes.count && rest.count <= requestSize.most
+        ? bytes : Array(rest.prefix(requestSize.most))
+      let (start, end) = (through - Int64(rest.count), through - Int64(rest.count - piece.count))
+      do throws(UploadError) {
+        state.offset = try await client.append(
+          piece, at: start, to: place.url, checksum: server.checksum, key)
+      } catch {
+        guard error.code == .tooLarge, requestSize.shrink(below: piece.count) else { throw error }
+        continue
+      }
+      guard state.offset == end else {
+        throw failure.interrupted("the server stands at \(state.offset) bytes instead of \(end)")
+      }
+      rest = rest.dropFirst(piece.count)
     }
     return state
   }
@@ -192,5 +219,27 @@ struct TusUpload: Sendable {
       throw failure.badLocation()
     }
     return checkpoint
+  }
+}
+
+/// How many bytes one request sends: fewer once a server, or what stands before it (nginx, whose limit is 1 MiB unless
+/// somebody raises it), has said that they were too many. What an upload is resumed by does not depend on it.
+final class TusRequestSize: Sendable {
+  private let current: Mutex<Int>
+  /// Who takes no more than this takes nothing.
+  private static let least = 64 << 10
+
+  init(_ most: Int) { current = Mutex(most) }
+
+  var most: Int { current.withLock { $0 } }
+
+  /// Makes it less than `count`; false where that is as little as there is. Others may have done so meanwhile.
+  func shrink(below count: Int) -> Bool {
+    current.withLock { most in
+      if most < count { return true }
+      guard count > Self.least else { return false }
+      most = max(Self.least, count / 2)
+      return true
+    }
   }
 }

@@ -18,6 +18,7 @@ public final class TusUploader: Uploader {
   private let checkpoints: any UploadCheckpoints
   private let addresses: TusAddresses
   private let partSize: Int
+  private let requestSize: TusRequestSize
   private let known = Mutex<TusServer?>(nil)
 
   /// Asks nothing yet.
@@ -26,21 +27,25 @@ public final class TusUploader: Uploader {
   ///   - endpoint: where uploads are created.
   ///   - token: sent as `Authorization: Bearer` to the endpoint's origin; nil for a server that asks for none.
   ///   - checkpoints: which object is where.
+  ///   - uploadHosts: hosts to which the server may have the bytes sent, beside the endpoint's own: `host`, or
+  ///     `host:port` where that is not the scheme's.
   ///   - partSize: bytes that a crash costs at most, and that one request sends.
   public init(
     _ endpoint: TusEndpoint, transport: any HTTPTransport, token: Secret? = nil,
     checkpoints: any UploadCheckpoints, addresses: TusAddresses = TusAddresses(publicBaseURL: nil),
-    partSize: Int = 4 << 20, now: @escaping @Sendable () -> Date = { Date() }
+    uploadHosts: Set<String> = [], partSize: Int = 4 << 20, now: @escaping @Sendable () -> Date = { Date() }
   ) {
     destination = endpoint.destination
     failure = TusFailure(store: endpoint.destination, now: now)
     let origin = endpoint.url.origin
     client = TusClient(
       transport: transport, failure: failure, endpoint: endpoint.url,
-      credential: token.map { HTTPCredential(.authorization, Secret("Bearer " + $0.revealed), for: origin) })
+      credential: token.map { HTTPCredential(.authorization, Secret("Bearer " + $0.revealed), for: origin) },
+      uploadHosts: Set(uploadHosts.map { $0.lowercased() }))
     self.checkpoints = checkpoints
     self.addresses = addresses
     self.partSize = max(1, partSize)
+    requestSize = TusRequestSize(self.partSize)
   }
 
   /// Resumable. A name is given away once, by the checkpoints; nothing that stands is ever written to.
@@ -69,7 +74,7 @@ public final class TusUploader: Uploader {
     let upload = TusUpload(
       source: source, key: key, server: server, client: client, failure: failure,
       ledger: CheckpointLedger(checkpoints, of: key, in: destination), partSize: partSize,
-      reporting: reporting)
+      requestSize: requestSize, reporting: reporting)
     let url = try await upload.run()
     return StoredObject(
       key: key, url: addresses.url(of: key, at: url), size: source.size,
@@ -84,7 +89,10 @@ public final class TusUploader: Uploader {
     let size: Int64
     switch try await client.standing(of: url, key) {
     case .whole(let length): size = length
-    case .partial: return nil
+    case .partial(let offset, let length):
+      // Who does not say how long it is has not said that it is not whole.
+      guard length != nil else { throw failure.noLength(key, offset) }
+      return nil
     case .gone:
       guard let elsewhere = addresses.other(than: url, key),
         let found = try await client.size(elsewhere, key)
@@ -118,7 +126,9 @@ public final class TusUploader: Uploader {
     let elsewhere = addresses.other(than: url, key)
     let length: Int64
     switch try await client.standing(of: url, key) {
-    case .partial: return nil
+    case .partial(let offset, let length):
+      guard length != nil else { throw failure.noLength(key, offset) }
+      return nil
     case .gone:
       guard let elsewhere else { return nil }
       return try await client.read(elsewhere, key, length: nil)?.digest

@@ -190,7 +190,7 @@ enum DebugSteps {
   private static func seconds(_ name: String) -> Duration? {
     #if DEBUG
       let text = ProcessInfo.processInfo.environment[name]
-      return text.flatMap { Double($0) }.map { .seconds($0) }
+      return text.flatMap { Double($0) }.map { .seconds(clamping: $0) }
     #else
       return nil
     #endif

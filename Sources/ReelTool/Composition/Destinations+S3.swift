@@ -6,6 +6,8 @@ extension Destinations {
   /// A bucket, and what reaches it.
   struct BucketAccess: Sendable {
     let store: S3Store
+    /// Whether checksums are sent that no operation demands.
+    let sendsChecksums: Bool
     let transport: CurlTransport
     let credentials: any CredentialSource
   }
@@ -15,7 +17,10 @@ extension Destinations {
 
   func uploader(_ bucket: BucketAccess, _ store: S3Store? = nil) -> any Uploader {
     S3Uploader(
-      store ?? bucket.store, options: S3Options(viewing: viewing), transport: bucket.transport,
+      store ?? bucket.store,
+      options: S3Options(
+        viewing: viewing, sendsChecksums: bucket.sendsChecksums,
+        sendsConditions: settings.store.conditionalPuts ?? true), transport: bucket.transport,
       credentials: bucket.credentials)
   }
 
@@ -25,12 +30,13 @@ extension Destinations {
     let local = LocalCredentials(environment: environment, profile: settings.store.profile)
     let store = try await store(address, local)
     try await lookFirst(local)
+    let sendsChecksums = try await sendsChecksums(local)
     let rules = try httpRules(certificates: environment["AWS_CA_BUNDLE"])
     let limiter = try self.limiter()
     do throws(HTTPFailure) {
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(
-        store: store, transport: try CurlTransport(rules, limiter: limiter),
+        store: store, sendsChecksums: sendsChecksums, transport: try CurlTransport(rules, limiter: limiter),
         credentials: try credentials(local, environment))
     } catch {
       throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).told)
@@ -42,6 +48,15 @@ extension Destinations {
       let endpoint = try await endpoint(of: address, local)
       let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
       return try made(address, endpoint: try endpoint.map(parsed), region: region)
+    } catch {
+      throw CommandFailure(.couldNotRun, error.told)
+    }
+  }
+
+  private func sendsChecksums(_ local: LocalCredentials) async throws -> Bool {
+    if let named = settings.store.requestChecksums { return named == .whenSupported }
+    do throws(UploadError) {
+      return try await local.sendsChecksums() ?? true
     } catch {
       throw CommandFailure(.couldNotRun, error.told)
     }
@@ -147,7 +162,8 @@ extension Destinations {
       return TusUploader(
         endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
         checkpoints: checkpoints,
-        addresses: TusAddresses(publicBaseURL: settings.publicBaseURL))
+        addresses: TusAddresses(publicBaseURL: settings.publicBaseURL),
+        uploadHosts: Set(Self.words(of: settings.store.uploadHosts)))
     } catch {
       throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).told)
     }

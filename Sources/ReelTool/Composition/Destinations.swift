@@ -158,10 +158,14 @@ struct Destinations: Sendable {
 
   /// What an adapter gets of the environment.
   func adapterEnvironment() throws -> AdapterEnvironment {
-    let names = (settings.store.adapterEnv ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(
-      String.init)
+    let names = Self.words(of: settings.store.adapterEnv)
     let passed = try ProcessEnvironment.current().texts { AdapterEnvironment.passes($0, allowing: names) }
     return AdapterEnvironment(of: passed, allowing: names)
+  }
+
+  /// Those of a setting that is a list.
+  static func words(of text: String?) -> [String] {
+    (text ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
   }
 
   private func mode() throws -> FolderModes {
@@ -184,11 +188,16 @@ struct Destinations: Sendable {
       uploader = RateLimitedUploader(base: uploader, limiter: limiter)
     }
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
+    if opened.folder == nil { uploader = RefusalCheckingUploader(base: uploader, canary: Self.canary) }
     if let uploads = settings.uploads ?? opened.uploadsAtOnce {
       uploader = ConcurrentUploader(base: uploader, uploads: uploads)
     }
     return uploader
   }
+
+  /// What a store is tried with that has refused something.
+  private static let canary = UploadSource(
+    Array("A test of Reel's, which removes it at once.\n".utf8), contentType: MediaContainer.mp4.contentType)
 
   /// What writes a run's posts down beside their objects, retried; nil for a store that keeps none.
   func decoratedRecorder(_ opened: Opened) throws -> (any PostRecorder)? {

@@ -137,11 +137,9 @@ extension FileFailure {
     case .probe(let code): return code.isInstallation ? .elsewhere : .none
     case .poster(let code): return code.isInstallation ? .elsewhere : .none
     case .upload(let code):
-      switch code {
-      case .rejected, .tooLarge: return .none
-      case .storeUnusable: return .elsewhere
-      default: return .later
-      }
+      if code.endsTheRun { return .elsewhere }
+      // Only what Reel itself found is the file's fault, never that a store refuses it.
+      return (cause as? UploadError)?.isOfTheFile == true ? .none : .later
     case .catalog(let code): return code == .leaseLost ? .later : .elsewhere
     case .cancelled: return .elsewhere
     case .other: return .none

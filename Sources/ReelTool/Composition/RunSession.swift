@@ -44,7 +44,8 @@ struct RunSession: Sendable {
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(
       .files(inputs, walk), options, wantsResult: false, listsFiles: page != nil)
-    let report = report(of: end)
+    var report = report(of: end)
+    report.isFiltered = !walk.filter.takesAll
     if let page {
       let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
       let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)

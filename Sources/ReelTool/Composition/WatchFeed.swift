@@ -343,7 +343,9 @@ final class WatchFeed: FileFeed {
   }
 
   private func reject(_ taken: Taken, _ code: String, _ message: String) async {
-    await dispose(of: taken, disposals.reject, because: "\(taken.file.path): \(message) [\(code)]\n")
+    await dispose(
+      of: taken, disposals.reject,
+      because: SanitizedText.terminal("\(taken.file.path): \(message) [\(code)]") + "\n")
   }
 
   private func dispose(

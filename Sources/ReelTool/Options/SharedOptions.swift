@@ -347,6 +347,8 @@ extension StoreSettings {
     presign = options.presign
     adapterEnv = options.adapterEnv
     adapterDeadline = options.adapterDeadline
+    uploadHosts = options.uploadHosts
+    (requestChecksums, conditionalPuts) = (options.bucket.requestChecksums, options.bucket.conditionalPuts)
   }
 
   /// The same, of what reaches a bucket.

@@ -23,6 +23,12 @@ struct StoreOptions: ParsableArguments {
     ))
   var adapterDeadline: Double?
 
+  @Option(
+    help: ArgumentHelp(
+      "Hosts that a tus server may have the bytes sent to, besides its own.", valueName: "host,host"),
+    transform: RawArguments.text)
+  var uploadHosts: String?
+
   @OptionGroup var bucket: BucketOptions
 
   @Option(
@@ -81,6 +87,17 @@ struct BucketOptions: ParsableArguments {
   var profile: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Which checksums are sent to S3 besides the signed one: when_supported or when_required, as AWS's own tools call "
+        + "it. Else $AWS_REQUEST_CHECKSUM_CALCULATION, the profile's.", valueName: "when"))
+  var requestChecksums: RequestChecksums?
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Ask S3 to create only what is absent (If-None-Match). Default: where the store knows that.")
+  var conditionalPuts: Bool?
+
+  @Option(
     help:
       "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local)."
   )
@@ -114,3 +131,9 @@ struct BucketOptions: ParsableArguments {
 }
 
 extension CredentialPlace: ExpressibleByArgument {}
+
+/// Which checksums are sent that no operation demands (AWS SDKs, "Data integrity protections").
+enum RequestChecksums: String, CaseIterable, Sendable, ExpressibleByArgument {
+  case whenSupported = "when_supported"
+  case whenRequired = "when_required"
+}

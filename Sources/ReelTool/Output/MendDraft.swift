@@ -83,10 +83,7 @@ final class MendDraft: SourceHandle {
       throw SourceError(
         .unreadable, "the mended file could not be looked at: \(SystemError.last("fstat").reason)")
     }
-    let nanoseconds = { (time: timespec) in Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
-    return FileIdentity(
-      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modifiedAt: nanoseconds(status.st_mtim), changedAt: nanoseconds(status.st_ctim))
+    return FileIdentity(status)
   }
 
   /// The file as it is now, to be read.

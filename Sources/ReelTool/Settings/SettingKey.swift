@@ -4,7 +4,7 @@ enum SettingKey: String, CaseIterable {
   case worker, deadline, isolation
   case progress, logLevel, limitRate, maxSize, uploads, posters, posterSize, mend, maxRead
   case endpoint, region, pathStyle, profile, credentials, serviceAccount, project, caFile, proxy, insecureHTTP
-  case presign, adapterEnv, adapterDeadline
+  case presign, adapterEnv, adapterDeadline, uploadHosts, requestChecksums, conditionalPuts
 
   var variable: String {
     var name = "REEL_"

@@ -84,6 +84,12 @@ struct StoreSettings: Sendable {
   var adapterEnv: String?
   /// Seconds that such an adapter may be silent.
   var adapterDeadline: Double?
+  /// Hosts that a tus server may have the bytes sent to, separated by commas.
+  var uploadHosts: String?
+  /// Which checksums are sent to S3.
+  var requestChecksums: RequestChecksums?
+  /// Whether S3 is asked to create only what is absent.
+  var conditionalPuts: Bool?
 }
 
 extension Settings {
@@ -115,7 +121,10 @@ extension StoreSettings {
       serviceAccount: serviceAccount ?? other.serviceAccount, project: project ?? other.project,
       caFile: caFile ?? other.caFile, proxy: proxy ?? other.proxy,
       insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
-      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline)
+      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline,
+      uploadHosts: uploadHosts ?? other.uploadHosts,
+      requestChecksums: requestChecksums ?? other.requestChecksums,
+      conditionalPuts: conditionalPuts ?? other.conditionalPuts)
   }
 }
 

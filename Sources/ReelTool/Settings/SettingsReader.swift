@@ -54,7 +54,9 @@ struct SettingsReader {
       caFile: text(.caFile), proxy: text(.proxy),
       insecureHTTP: try yesOrNo(.insecureHTTP),
       presign: try number(.presign, within: 1...604_800), adapterEnv: text(.adapterEnv),
-      adapterDeadline: try seconds(.adapterDeadline))
+      adapterDeadline: try seconds(.adapterDeadline), uploadHosts: text(.uploadHosts),
+      requestChecksums: try choice(.requestChecksums),
+      conditionalPuts: try yesOrNo(.conditionalPuts))
   }
 
   private func publicBaseURL() throws -> String? {

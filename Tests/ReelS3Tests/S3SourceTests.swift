@@ -1,0 +1,161 @@
+import HTTPTypes
+import ReelCore
+import ReelHTTPFakes
+import ReelStorage
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+/// Objects that are read where they are: their bytes are anybody's.
+@Suite(.shortTime) struct S3SourceTests {
+  /// Counts what makes credentials be forgotten.
+  private final class Keys: CredentialSource {
+    private let count = Mutex(0)
+    var forgotten: Int { count.withLock { $0 } }
+    func credentials() async throws(UploadError) -> S3Credentials { SignatureV4Tests.s3Key }
+    func forget() async { count.withLock { $0 += 1 } }
+  }
+
+  private static func error(_ code: String) -> [UInt8] {
+    Array(
+      """
+      <?xml version="1.0"?><Error><Code>\(code)</Code><Message>m</Message><Region>evil-region-1</Region></Error>
+      """.utf8)
+  }
+
+  @Test(
+    "an object that looks like a store's error is an object, whatever status the range is answered with",
+    arguments: [200, 206], [false, true])
+  func errorsAsBytes(_ status: Int, _ tellsRange: Bool) async throws {
+    for code in [
+      "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException",
+      "ExpiredToken",
+      "TokenRefreshRequired", "RequestTimeTooSkewed", "AccessDenied", "NoSuchKey", "SlowDown",
+    ] {
+      if status == 206, !tellsRange { continue }
+      let bytes = Self.error(code)
+      let transport = ScriptedTransport { _ in
+        var fields: HTTPFields = [.eTag: "\"e\"", .date: "Sun, 06 Nov 1994 08:49:37 GMT"]
+        if tellsRange { fields[.contentRange] = "bytes 0-\(bytes.count - 1)/\(bytes.count)" }
+        return HTTPReply(status: .init(code: status), fields: fields, body: bytes)
+      }
+      let keys = Keys()
+      let source = S3Source(
+        try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: keys,
+        clock: StoppedClock())
+      let head = try await source.head(for: .probing)
+      #expect(head == bytes, "\(code)")
+      // Asked once, and nothing was learned of it.
+      #expect(transport.calls.count == 1 && keys.forgotten == 0)
+      // Asked for a byte, it gives more, which is a failure of its own.
+      _ = try? await source.head(for: .copying)
+      for sent in transport.calls {
+        let signature = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
+        #expect(signature.contains("/us-east-1/s3/") && !signature.contains("evil"), "\(code)")
+      }
+    }
+  }
+
+  @Test("what is read back of an object is never the store's word either")
+  func readBack() async throws {
+    let bytes = Self.error("ExpiredToken")
+    let transport = ScriptedTransport { _ in
+      HTTPReply(status: .ok, fields: [.eTag: "\"e\""], body: bytes)
+    }
+    let keys = Keys()
+    let client = S3Client(
+      try #require(FakeS3.store), transport: transport, credentials: keys, clock: StoppedClock())
+    let digest = try await client.readBack(try #require(ObjectKey("a.mp4")), size: Int64(bytes.count))
+    #expect(digest != nil && keys.forgotten == 0 && transport.calls.count == 1)
+  }
+
+  @Test("a store's word is one where it ends late, and where it refuses")
+  func lateErrors() {
+    let reply = HTTPReply(status: .ok, body: Self.error("InternalError"))
+    #expect(S3Failure(reply, to: .lateWord)?.code == "InternalError")
+    #expect(S3Failure(reply, to: .word) == nil && S3Failure(reply, to: .object) == nil)
+    let refusal = HTTPReply(status: .forbidden, body: Self.error("AccessDenied"))
+    for answer in [S3Request.Answer.word, .lateWord, .object] {
+      #expect(S3Failure(refusal, to: answer)?.code == "AccessDenied")
+    }
+  }
+
+  @Test("a length that a store claims buys it no time, and ends nothing", arguments: Extremes.texts)
+  func claims(_ text: String) async throws {
+    let limit = Duration.seconds(600)
+    func check(_ transport: ScriptedTransport) {
+      for sent in transport.calls {
+        #expect(
+          HTTPTimeouts().limit(for: sent.call, at: nil, received: 0) <= limit, "\(sent.call.method) \(text)")
+      }
+    }
+    let transport = ScriptedTransport { sent in
+      var fields: HTTPFields = [.eTag: "\"e\"", .contentLength: text, .lastModified: text]
+      if sent.call.fields[.range] != nil { fields[.contentRange] = "bytes 0-0/\(text)" }
+      return HTTPReply(
+        status: .init(code: sent.call.fields[.range] == nil ? 200 : 206), fields: fields, body: [1])
+    }
+    let store = try #require(FakeS3.store)
+    let source = S3Source(
+      store, name: "clip.mp4", transport: transport, credentials: Keys(), clock: StoppedClock(),
+      policy: RetryPolicy(attempts: 1))
+    for use in [RemoteUse.probing, .copying, .finding] {
+      await source.readEverywhere(for: use)
+    }
+    let uploader = try uploader(transport)
+    let key = try #require(ObjectKey("a.mp4"))
+    if let found = try? await uploader.find(key) { #expect(found.size >= 0) }
+    _ = try? await uploader.readBack(key)
+    check(transport)
+  }
+
+  @Test("whatever is listed of parts and objects, nothing traps")
+  func lists() async throws {
+    let source = TestSource(size: 5 << 20 + 1).upload
+    for text in Extremes.texts {
+      let text = xmlEscaped(text)
+      let fake = FakeS3 { sent in
+        guard sent.call.method == .get else { return nil }
+        let target = sent.call.target
+        if target.contains("uploads=") {
+          let name = "a/b/abc.mp4"
+          return HTTPReply(
+            status: .ok,
+            body: Array(
+              "<ListMultipartUploadsResult><Upload><Key>\(name)</Key><UploadId>1</UploadId></Upload></ListMultipartUploadsResult>"
+                .utf8))
+        }
+        guard target.contains("uploadId") else { return nil }
+        let part = "<Part><PartNumber>\(text)</PartNumber><Size>\(text)</Size><ETag>e</ETag></Part>"
+        return HTTPReply(status: .ok, body: Array("<ListPartsResult>\(part)\(part)</ListPartsResult>".utf8))
+      }
+      _ = try? await uploader(fake.transport()).upload(
+        source, to: try #require(ObjectKey("abc.mp4"))
+      ) { _ in }
+    }
+  }
+}
+
+/// Sources block: on threads of their own, of which the tests have few others.
+private let threads = BlockingQueue(label: "s3-source-tests", width: 4)
+
+extension S3Source {
+  /// The first bytes.
+  func head(for use: RemoteUse) async throws -> [UInt8] {
+    try await threads.run { () throws -> [UInt8] in
+      try open(nil, for: use, cancellation: CancellationFlag()).handle.head(1000)
+    }
+  }
+
+  /// Asks for bytes at every offset that may be odd.
+  func readEverywhere(for use: RemoteUse) async {
+    await threads.run {
+      let file = try? open(nil, for: use, cancellation: CancellationFlag())
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 8)
+      defer { buffer.deallocate() }
+      for offset in Extremes.integers { _ = try? file?.handle.read(into: buffer, at: offset) }
+    }
+  }
+}

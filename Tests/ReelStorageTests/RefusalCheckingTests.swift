@@ -1,0 +1,105 @@
+import ReelCore
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelStorage
+
+/// Whether a store refuses one object or all of them is found out by an object that nothing is wrong with.
+@Suite struct RefusalCheckingTests {
+  /// Refuses what is larger than `most` bytes, with `error`.
+  private final class Picky: UploaderDecorator {
+    let base: any Uploader = MemoryUploader()
+    let most: Int64
+    let error: UploadError
+    let removes: Bool
+    private let log = Mutex<(uploads: [Int64], removals: Int)>(([], 0))
+    var uploads: [Int64] { log.withLock { $0.uploads } }
+    var removals: Int { log.withLock { $0.removals } }
+
+    init(most: Int64, _ error: UploadError, removes: Bool = true) {
+      (self.most, self.error, self.removes) = (most, error, removes)
+    }
+
+    func upload(
+      _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+    ) async throws(UploadError) -> StoredObject {
+      log.withLock { $0.uploads.append(source.size) }
+      if source.size > most { throw error }
+      return try await base.upload(source, to: key, reporting: reporting)
+    }
+
+    func remove(_ key: ObjectKey) async throws(UploadError) {
+      guard removes else { throw UploadError(.rejected, "removes nothing") }
+      log.withLock { $0.removals += 1 }
+      try await base.remove(key)
+    }
+  }
+
+  private func source(_ size: Int) throws -> UploadSource { try .filled(size) }
+
+  private func failure(_ uploader: RefusalCheckingUploader, _ size: Int = 1000) async throws -> UploadError? {
+    let key = ObjectKey(random: SystemRandomness(), container: .mp4)
+    let source = try source(size)
+    return await #expect(throws: UploadError.self) {
+      _ = try await uploader.upload(source, to: key) { _ in }
+    }
+  }
+
+  @Test(
+    "a store that refuses everything ends the run, in its own words",
+    arguments: [UploadError.Code.rejected, .tooLarge, .denied])
+  func all(_ code: UploadError.Code) async throws {
+    let picky = Picky(most: -1, UploadError(code, "no, says the store"))
+    let uploader = RefusalCheckingUploader(base: picky, canary: try source(9))
+    let error = try await failure(uploader)
+    #expect(error?.code == .storeUnusable && error?.message.contains("no, says the store") == true)
+    #expect(picky.uploads == [1000, 9])
+  }
+
+  @Test("one that takes the canary has refused that file alone, and keeps nothing")
+  func one() async throws {
+    let picky = Picky(most: 100, UploadError(.rejected, "no"))
+    let time = Mutex(ContinuousClock.now)
+    let uploader = RefusalCheckingUploader(base: picky, canary: try source(9), now: { time.withLock { $0 } })
+    for _ in 0..<5 { #expect(try await failure(uploader)?.code == .rejected) }
+    // The answer counts for a while.
+    #expect(picky.uploads.filter { $0 == 9 }.count == 1 && picky.removals == 1)
+    time.withLock { $0 += .seconds(61) }
+    #expect(try await failure(uploader)?.code == .rejected)
+    #expect(picky.uploads.filter { $0 == 9 }.count == 2 && picky.removals == 2)
+    _ = try await uploader.upload(try source(50), to: ObjectKey(random: SystemRandomness(), container: .mp4))
+    { _ in }
+  }
+
+  @Test("where nothing can be removed, it is sent once")
+  func leaving() async throws {
+    let picky = Picky(most: 100, UploadError(.rejected, "no"), removes: false)
+    let time = Mutex(ContinuousClock.now)
+    let uploader = RefusalCheckingUploader(base: picky, canary: try source(9), now: { time.withLock { $0 } })
+    for _ in 0..<3 {
+      #expect(try await failure(uploader)?.code == .rejected)
+      time.withLock { $0 += .seconds(3600) }
+    }
+    #expect(picky.uploads.filter { $0 == 9 }.count == 1)
+  }
+
+  @Test("what passes, and what is the file's own, is not asked about")
+  func others() async throws {
+    for error in [
+      UploadError(.interrupted, "x"), UploadError(.unavailable, "x"), UploadError(.sourceChanged, "x"),
+      UploadError(.storeFull, "x"), UploadError(.storeUnusable, "x"), UploadError(ofTheFile: .tooLarge, "x"),
+    ] {
+      let picky = Picky(most: -1, error)
+      let told = try await failure(RefusalCheckingUploader(base: picky, canary: try source(9)))
+      #expect(told == error && picky.uploads == [1000])
+    }
+  }
+
+  @Test("whose fault it is survives being told in other words")
+  func worded() {
+    let error = UploadError(ofTheFile: .tooLarge, "x").worded { "\($0)!" }
+    #expect(error.isOfTheFile && error.message == "x!")
+    #expect(!UploadError(.tooLarge, "x").worded { "\($0)!" }.isOfTheFile)
+  }
+}

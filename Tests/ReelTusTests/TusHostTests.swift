@@ -1,0 +1,297 @@
+import HTTPTypes
+import ReelCore
+import ReelCrypto
+import ReelHTTPFakes
+import ReelStorage
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+/// Where a server may have the bytes sent, and what its numbers may do.
+@Suite(.shortTime) struct TusHostTests {
+  private let key: ObjectKey
+  private let source = TestSource(size: 9).upload
+
+  init() throws { key = try #require(ObjectKey("k.mp4")) }
+
+  /// A server that takes whatever comes, and says that uploads are at `location`.
+  private func server(_ location: String) -> ScriptedTransport {
+    ScriptedTransport { sent in
+      var fields: HTTPFields = [.tusResumable: "1.0.0"]
+      switch sent.call.method {
+      case .options:
+        fields[.tusVersion] = "1.0.0"
+        fields[.tusExtension] = "creation,termination"
+      case .post:
+        fields[.location] = location
+        return HTTPReply(status: .created, fields: fields)
+      case .patch: fields[.uploadOffset] = "\(sent.body.count)"
+      default: (fields[.uploadOffset], fields[.uploadLength]) = ("0", "9")
+      }
+      return HTTPReply(status: .noContent, fields: fields)
+    }
+  }
+
+  private func uploader(
+    _ transport: ScriptedTransport, endpoint: String = "tus+https://host.example/files/",
+    hosts: Set<String> = [], checkpoints: any UploadCheckpoints = MemoryCheckpoints()
+  ) throws -> TusUploader {
+    TusUploader(
+      try #require(TusEndpoint(endpoint)), transport: transport, token: Secret("t0ken"),
+      checkpoints: checkpoints,
+      uploadHosts: hosts)
+  }
+
+  @Test(
+    "nothing is sent to another host than the user named, and the sentence says which",
+    arguments: [
+      ("https://evil.example/files/1", "https://evil.example"), ("//evil.example/1", "https://evil.example"),
+      ("https://host.example:8443/files/1", "https://host.example:8443"),
+      ("https://127.0.0.1:9200/index/_doc", "https://127.0.0.1:9200"),
+      ("https://169.254.169.254/latest", "https://169.254.169.254"), ("https://[::1]/x", "https://[::1]"),
+      ("https://host.example.evil.example/1", "https://host.example.evil.example"),
+      ("https://localhost/1", "https://localhost"),
+    ])
+  func otherHosts(_ location: String, _ origin: String) async throws {
+    let transport = server(location)
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source, to: key) { _ in }
+    }
+    #expect(error?.code == .storeUnusable && error?.message.contains("another host, \(origin)") == true)
+    #expect(error?.message.contains("`uploadHosts`") == true)
+    #expect(transport.calls.allSatisfy { $0.call.origin.description == "https://host.example" })
+    #expect(transport.calls.allSatisfy { $0.body.isEmpty })
+  }
+
+  @Test("a host that the user names gets the bytes, and never the token")
+  func namedHost() async throws {
+    for (location, host) in [
+      ("https://upload.example/1?sig=x", "Upload.example"),
+      ("https://upload.example:8443/1", "upload.example:8443"),
+    ] {
+      let transport = server(location)
+      _ = try await uploader(transport, hosts: [host]).upload(source, to: key) { _ in }
+      let patch = try #require(transport.calls.first { $0.call.method == .patch })
+      #expect(patch.call.origin.host == "upload.example" && patch.body.count == 9)
+      for sent in transport.calls {
+        #expect(sent.call.credentials.isEmpty == (sent.call.origin.host == "upload.example"))
+      }
+      // Another port is another server.
+      await #expect(throws: UploadError.self) {
+        _ = try await uploader(server("https://upload.example:1/1"), hosts: [host]).upload(source, to: key) {
+          _ in
+        }
+      }
+      // Never without encryption where the user named a server with it.
+      await #expect(throws: UploadError.self) {
+        _ = try await uploader(server("http://upload.example/1"), hosts: [host]).upload(source, to: key) {
+          _ in
+        }
+      }
+    }
+  }
+
+  @Test("the server's own host needs no name, however its location is written")
+  func ownHost() async throws {
+    for location in [
+      "/files/1", "1", "https://host.example/files/1", "https://HOST.example:443/x/1", "//host.example/1",
+    ] {
+      let transport = server(location)
+      _ = try await uploader(transport).upload(source, to: key) { _ in }
+      #expect(transport.calls.contains { $0.call.method == .patch && $0.body.count == 9 }, "\(location)")
+    }
+  }
+
+  @Test("an upload that was begun at another host is not gone on with there")
+  func resumed() async throws {
+    let checkpoints = MemoryCheckpoints()
+    let empty = try #require(ContentDigest(sha256: SHA256.hash(data: [UInt8]())))
+    let place = try #require(TusUploadState("tus1 0 \(empty.hex) https://evil.example/1"))
+    let checkpoint = try #require(UploadCheckpoint(place.text, of: source.digest))
+    let destination = try #require(TusEndpoint("tus+https://host.example/files/")).destination
+    #expect(try await checkpoints.exchange(nil, for: checkpoint, of: key, in: destination))
+    let transport = server("/files/2")
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport, checkpoints: checkpoints).upload(source, to: key) { _ in }
+    }
+    #expect(error?.code == .storeUnusable && transport.calls.allSatisfy { $0.body.isEmpty })
+    _ = try await uploader(transport, hosts: ["evil.example"], checkpoints: checkpoints)
+      .upload(source, to: key) { _ in }
+  }
+
+  @Test("no offset or length ends the process, or makes an upload look whole that is not")
+  func extremes() async throws {
+    for text in Extremes.texts where !text.contains("\u{0}") {
+      for kind in ["offset", "length", "max", "patch", "first"] {
+        let transport = ScriptedTransport { sent in
+          var fields: HTTPFields = [.tusResumable: "1.0.0"]
+          switch sent.call.method {
+          case .options:
+            fields[.tusVersion] = "1.0.0"
+            fields[.tusExtension] = "creation,termination,creation-with-upload"
+            if kind == "max" { fields[.tusMaxSize] = text }
+          case .post:
+            fields[.location] = "/files/1"
+            return HTTPReply(status: .created, fields: fields)
+          case .patch: fields[.uploadOffset] = kind == "patch" ? text : "9"
+          default:
+            fields[.uploadOffset] = ["offset", "first"].contains(kind) ? text : "4"
+            fields[.uploadLength] = kind == "length" ? text : kind == "offset" ? nil : "9"
+          }
+          return HTTPReply(status: .noContent, fields: fields)
+        }
+        let checkpoints = MemoryCheckpoints()
+        let store = TusUploader(
+          try #require(TusEndpoint("tus+https://host.example/files/")), transport: transport,
+          checkpoints: checkpoints, partSize: 4)
+        let object = try? await store.upload(source, to: key) { _ in }
+        if object != nil {
+          let sent = transport.calls.reduce(0) { $0 + $1.body.count }
+          #expect(sent >= 9, "\(kind) \(text): \(sent) bytes were sent")
+        }
+        _ = try? await store.upload(source, to: key) { _ in }
+        if let found = try? await store.find(key) { #expect(found.size >= 0) }
+        _ = try? await store.readBack(key)
+        for sent in transport.calls {
+          #expect(
+            HTTPTimeouts().limit(for: sent.call, at: nil, received: 0) <= .seconds(3600), "\(kind) \(text)")
+        }
+      }
+    }
+  }
+
+  /// A server behind a proxy that lets no request through with more than `most` bytes.
+  private func narrow(_ most: Int, _ extensions: String = "creation,termination") -> (
+    ScriptedTransport, Mutex<[UInt8]>
+  ) {
+    let stored = Mutex<[UInt8]>([])
+    let transport = ScriptedTransport { sent in
+      if sent.body.count > most {
+        return HTTPReply(status: .contentTooLarge, body: Array("<html>nginx".utf8))
+      }
+      var fields: HTTPFields = [.tusResumable: "1.0.0"]
+      switch sent.call.method {
+      case .options: (fields[.tusVersion], fields[.tusExtension]) = ("1.0.0", extensions)
+      case .post:
+        stored.withLock { $0 = sent.body }
+        fields[.location] = "/files/1"
+        fields[.uploadOffset] = "\(sent.body.count)"
+        return HTTPReply(status: .created, fields: fields)
+      case .patch:
+        fields[.uploadOffset] = stored.withLock { stored in
+          if sent.call.fields[.uploadOffset] == "\(stored.count)" { stored += sent.body }
+          return "\(stored.count)"
+        }
+      default:
+        fields[.uploadOffset] = stored.withLock { "\($0.count)" }
+        fields[.uploadLength] = sent.call.method == .head ? "5000000" : nil
+      }
+      return HTTPReply(status: .noContent, fields: fields)
+    }
+    return (transport, stored)
+  }
+
+  @Test(
+    "where what stands before a server takes no large parts, smaller ones are sent",
+    arguments: [1 << 20, 100_000, 65_536],
+    ["creation,termination", "creation,termination,creation-with-upload"])
+  func smallerParts(_ most: Int, _ extensions: String) async throws {
+    let (transport, stored) = narrow(most, extensions)
+    let large = TestSource(size: 5_000_000)
+    let store = try uploader(transport)
+    _ = try await store.upload(large.upload, to: key) { _ in }
+    #expect(stored.withLock { $0 } == large.bytes)
+    let refused = transport.calls.filter { $0.body.count > most }.count
+    #expect((1...8).contains(refused))
+    // It is not found out again.
+    _ = try await store.upload(large.upload, to: try #require(ObjectKey("l.mp4"))) { _ in }
+    #expect(transport.calls.filter { $0.body.count > most }.count == refused)
+  }
+
+  @Test("a part that was sent in pieces is gone on with where it broke")
+  func brokenPieces() async throws {
+    let (base, stored) = narrow(1 << 20)
+    let broken = Mutex(false)
+    let transport = ScriptedTransport { sent in
+      if sent.call.fields[.uploadOffset] == "2097152",
+        broken.withLock({
+          let was = $0; $0 = true; return !was
+        })
+      {
+        throw .broken("a test")
+      }
+      var call = sent.call
+      call.body = .bytes(sent.body)
+      return try await base.send(call)
+    }
+    let checkpoints = MemoryCheckpoints()
+    let large = TestSource(size: 5_000_000)
+    await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport, checkpoints: checkpoints).upload(large.upload, to: key) { _ in }
+    }
+    let sent = transport.calls.count
+    _ = try await uploader(transport, checkpoints: checkpoints).upload(large.upload, to: key) { _ in }
+    #expect(stored.withLock { $0 } == large.bytes)
+    let again = transport.calls.dropFirst(sent).filter { $0.call.method == .patch }
+    #expect(again.compactMap { $0.call.fields[.uploadOffset].flatMap { Int($0) } }.min() == 2_097_152)
+  }
+
+  @Test("one that takes not even 64 KiB says whose limit it is")
+  func tooNarrow() async throws {
+    let (transport, _) = narrow(1000)
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(TestSource(size: 5_000_000).upload, to: key) { _ in }
+    }
+    #expect(error?.code == .tooLarge && error?.isOfTheFile == false)
+    #expect(error?.message.contains("stands before it") == true, "\(error?.message ?? "")")
+  }
+
+  @Test("what a server itself has said to be too large is the file's own")
+  func announced() async throws {
+    let transport = ScriptedTransport { _ in
+      HTTPReply(
+        status: .noContent,
+        fields: [.tusResumable: "1.0.0", .tusVersion: "1.0.0", .tusExtension: "creation", .tusMaxSize: "8"])
+    }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(source, to: key) { _ in }
+    }
+    #expect(error?.code == .tooLarge && error?.isOfTheFile == true)
+  }
+
+  @Test(
+    "an answer that does not say that an object is gone does not say so",
+    arguments: [(200, true, "4", nil), (403, false, nil, nil), (204, true, "9", nil)]
+      as [(Int, Bool, String?, String?)])
+  func unclear(_ status: Int, _ isTus: Bool, _ offset: String?, _ length: String?) async throws {
+    let checkpoints = MemoryCheckpoints()
+    _ = try await TusUploader(
+      try #require(TusEndpoint("tus+https://host.example/files/")), transport: server("/files/1"),
+      checkpoints: checkpoints
+    ).upload(source, to: key) { _ in }
+    let transport = ScriptedTransport { sent in
+      var fields: HTTPFields = [.tusResumable: "1.0.0", .tusVersion: "1.0.0", .tusExtension: "creation"]
+      if sent.call.method == .options { return HTTPReply(status: .noContent, fields: fields) }
+      if !isTus { fields = [:] }
+      (fields[.uploadOffset], fields[.uploadLength]) = (offset, length)
+      return HTTPReply(status: .init(code: status), fields: fields)
+    }
+    let store = TusUploader(
+      try #require(TusEndpoint("tus+https://host.example/files/")), transport: transport,
+      checkpoints: checkpoints)
+    await #expect(throws: UploadError.self) { _ = try await store.find(key) }
+    await #expect(throws: UploadError.self) { _ = try await store.readBack(key) }
+  }
+
+  @Test("403 from the server itself says that there is none, to who has no token")
+  func forbidden() async throws {
+    let checkpoints = MemoryCheckpoints()
+    let endpoint = try #require(TusEndpoint("tus+https://host.example/files/"))
+    _ = try await TusUploader(endpoint, transport: server("/files/1"), checkpoints: checkpoints)
+      .upload(source, to: key) { _ in }
+    let transport = ScriptedTransport { _ in HTTPReply(status: .forbidden, fields: [.tusResumable: "1.0.0"]) }
+    #expect(try await TusUploader(endpoint, transport: transport, checkpoints: checkpoints).find(key) == nil)
+  }
+}
