@@ -20,6 +20,13 @@ int reel_sync_file_system(int descriptor) {
   return syncfs(descriptor);
 }
 
+int reel_reserve_room(int file, off_t size) {
+  int result;
+  do result = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size);
+  while (result < 0 && errno == EINTR);
+  return result;
+}
+
 int reel_start_writing(int file, off_t offset, off_t count) {
   return sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
 }

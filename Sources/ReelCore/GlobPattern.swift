@@ -9,7 +9,8 @@ import Glibc
 /// - A component `.` stands for nothing: `./cache` is `cache` in the folder that the user named.
 ///
 /// In a component `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character that takes
-/// several bytes needs as many question marks. Case matters, and names need not be UTF-8.
+/// several bytes needs as many question marks. Case matters, and names need not be UTF-8. Names that print alike are equal:
+/// macOS writes accents apart from their letters (NFD).
 public struct GlobPattern: Hashable, Sendable {
   private enum Component: Hashable, Sendable {
     case any
@@ -51,7 +52,9 @@ public struct GlobPattern: Hashable, Sendable {
       let rest = components.drop { $0 == .any }
       return rest.isEmpty || names.indices.contains { matches(rest, names[$0...]) }
     case .matching(let pattern):
-      guard let name = names.first, fnmatch(pattern, Self.terminated(name), 0) == 0 else { return false }
+      guard let name = names.first,
+        fnmatch(pattern, Self.terminated(name), 0) == 0 || AlikePattern.matches(pattern.dropLast(), name)
+      else { return false }
       return matches(components.dropFirst(), names.dropFirst())
     }
   }
@@ -106,5 +109,66 @@ public struct GlobPattern: Hashable, Sendable {
 
   private static func terminated(_ bytes: ArraySlice<UInt8>) -> [CChar] {
     bytes.map { CChar(bitPattern: $0) } + [0]
+  }
+}
+
+/// Matches a component that prints like its pattern, and is written otherwise: character by character.
+private enum AlikePattern {
+  static func matches(_ pattern: some Sequence<CChar>, _ name: ArraySlice<UInt8>) -> Bool {
+    let bytes = pattern.map { UInt8(bitPattern: $0) }
+    // Only there can two be alike that differ.
+    guard bytes.contains(where: { $0 >= 0x80 }), name.contains(where: { $0 >= 0x80 }),
+      let pattern = String(validating: bytes, as: UTF8.self),
+      let name = String(validating: name, as: UTF8.self)
+    else { return false }
+    return matches(Array(pattern)[...], Array(name)[...])
+  }
+
+  private static func matches(_ pattern: ArraySlice<Character>, _ name: ArraySlice<Character>) -> Bool {
+    guard let first = pattern.first else { return name.isEmpty }
+    let rest = pattern.dropFirst()
+    switch first {
+    case "*":
+      let after = rest.drop { $0 == "*" }
+      return (name.startIndex...name.endIndex).contains { matches(after, name[$0...]) }
+    case "?":
+      // A byte, as everywhere.
+      guard let one = name.first, one.isASCII else { return false }
+      return matches(rest, name.dropFirst())
+    case "[":
+      guard let one = name.first, let (isIn, after) = bracket(rest, one) else { return false }
+      return isIn && matches(after, name.dropFirst())
+    case "\\":
+      guard let meant = rest.first, meant == name.first else { return false }
+      return matches(rest.dropFirst(), name.dropFirst())
+    default: return first == name.first && matches(rest, name.dropFirst())
+    }
+  }
+
+  /// Whether `one` is among the characters and ranges up to the `]`, and what follows that. Nil for a class such as
+  /// `[:alpha:]`, which fnmatch(3) knows.
+  private static func bracket(
+    _ pattern: ArraySlice<Character>, _ one: Character
+  ) -> (Bool, ArraySlice<Character>)? {
+    var rest = pattern
+    let isNegated = rest.first == "!" || rest.first == "^"
+    if isNegated { rest.removeFirst() }
+    var (isIn, isFirst) = (false, true)
+    while var low = rest.popFirst() {
+      if low == "]", !isFirst { return (isIn != isNegated, rest) }
+      isFirst = false
+      if low == "[", let kind = rest.first, ":.=".contains(kind) { return nil }
+      if low == "\\" {
+        guard let meant = rest.popFirst() else { return nil }
+        low = meant
+      }
+      guard rest.first == "-", let high = rest.dropFirst().first, high != "]" else {
+        if low == one { isIn = true }
+        continue
+      }
+      rest.removeFirst(2)
+      if low <= one, one <= high { isIn = true }
+    }
+    return nil
   }
 }

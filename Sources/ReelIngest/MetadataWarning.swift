@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelCore
 import ReelSource
 
-/// Something in a caption list or a sidecar that has no effect, most likely by mistake.
+/// Something about a file's name, or what is said of it in a caption list or a sidecar, that is most likely a mistake.
 public struct MetadataWarning: Hashable, Sendable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
@@ -12,8 +12,10 @@ public struct MetadataWarning: Hashable, Sendable {
     case sidecarWithoutVideo
     /// A sidecar has keys that mean nothing.
     case sidecarUnknownKey
+    /// The name of a file says that it may not be done: there is something behind a video's extension, or before it.
+    case nameMayBeUnfinished
   }
-  /// The file that the row names; the sidecar; the video that the sidecar is beside.
+  /// The file that the row names; the sidecar; the video that the sidecar is beside; the file of that name.
   public let path: SourcePath
   /// What it is, for programs.
   public let code: Code
@@ -39,12 +41,21 @@ extension MetadataWarning {
 
   /// Nil for any other item.
   init?(_ item: WalkItem) {
-    guard case .orphanSidecar(let path) = item else { return nil }
-    self.init(
-      path: path, code: .sidecarWithoutVideo,
-      message:
-        "it looks like a sidecar, and there is no video beside it whose name is the same but for the extension"
-    )
+    switch item {
+    case .orphanSidecar(let path):
+      self.init(
+        path: path, code: .sidecarWithoutVideo,
+        message:
+          "it looks like a sidecar, and there is no video beside it whose name is the same but for the extension"
+      )
+    case .candidate(let file) where file.mayBeUnfinished:
+      self.init(
+        path: file.path, code: .nameMayBeUnfinished,
+        message:
+          "it is ingested, though its name is like those of files that are still being written; leave it out if it is one"
+      )
+    default: return nil
+    }
   }
 
   /// Nil where every key means something.

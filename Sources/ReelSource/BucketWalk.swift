@@ -15,6 +15,8 @@ struct BucketWalk: Sendable {
   private var sidecars: [Set<[UInt8]>] = []
   /// By the bytes of their names: a store keeps two that look alike apart.
   private var files: [[UInt8]: RemoteFile] = [:]
+  /// The names of those, by what names have in common that print alike.
+  private var alike: [String: Set<[UInt8]>] = [:]
 
   init(_ source: any RemoteSource) { self.source = source }
 
@@ -51,13 +53,27 @@ struct BucketWalk: Sendable {
       throw SourceError(
         .unreadable, "its list has no end, for the store gives the same page again; tell those who run it")
     }
-    let found = page.files.filter { $0.name.hasSuffix(".json") }
+    let found = page.files.filter { Sidecar.isName(Array($0.name.utf8)) }
     if sidecars.count == 3 {
-      for name in sidecars.removeFirst() { files[name] = nil }
+      for name in sidecars.removeFirst() { note(nil, name) }
     }
     sidecars.append(Set(found.map { Array($0.name.utf8) }))
-    for file in found { files[Array(file.name.utf8)] = file }
+    for file in found { note(file, Array(file.name.utf8)) }
     return page
+  }
+
+  private mutating func note(_ file: RemoteFile?, _ name: [UInt8]) {
+    files[name] = file
+    guard let key = AlikeName.key(name) else { return }
+    if file == nil { alike[key]?.remove(name) } else { alike[key, default: []].insert(name) }
+    if alike[key]?.isEmpty == true { alike[key] = nil }
+  }
+
+  /// The sidecar of that name, or the only one that prints like it.
+  private func sidecar(_ name: [UInt8]) -> RemoteFile? {
+    if let file = files[name] { return file }
+    guard let key = AlikeName.key(name), let names = alike[key], names.count == 1 else { return nil }
+    return names.first.flatMap { files[$0] }
   }
 
   /// Nil for a sidecar, which is none of the files.
@@ -65,13 +81,21 @@ struct BucketWalk: Sendable {
     _ file: RemoteFile, _ options: WalkOptions, _ cancellation: CancellationFlag
   ) -> WalkItem? {
     let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
-    guard entersFolders(of: relative, options), !options.skips(file.path) else { return .ignored(file.path) }
+    let folders = relative.lastIndex(of: UInt8(ascii: "/")).map { relative[..<$0] } ?? []
+    guard options.entersFolders(on: Array(folders)), !options.skips(file.path) else {
+      return .ignored(file.path)
+    }
     let claim = ExtensionHint(of: file.path.lastComponent.bytes)
-    guard claim != .ignored, claim != .unfinished, options.filter.takesFile(Array(relative)) else {
+    guard claim != .ignored, claim != .unfinished, claim != .doubtful || !options.skipsDoubtfulNames,
+      options.filter.takesFile(Array(relative))
+    else {
       return .ignored(file.path)
     }
     let claimed = file.path.lastComponent.claimedExtension
-    if claim == .media || claimed.map(options.otherExtensions.contains) ?? false {
+    let isMedia = claimed.map(MediaContainer.claimableExtensions.contains) ?? false
+    if claim == .media || claim == .doubtful && isMedia
+      || claimed.map(options.otherExtensions.contains) ?? false
+    {
       return .candidate(found(file, options.remoteUse, cancellation))
     }
     // To look at its bytes is a request: of what bears another trade's extension nobody expects a video.
@@ -107,24 +131,13 @@ struct BucketWalk: Sendable {
   ) -> FoundFile {
     let bytes = Array(file.name.utf8)
     let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    let sidecar = files[bytes[..<start] + Sidecar.name(for: Array(bytes[start...]))]
+    let sidecar = sidecar(bytes[..<start] + Sidecar.name(for: Array(bytes[start...])))
     return FoundFile(
       path: file.path, identity: file.identity, wasNamed: false,
       origin: .remote(
         RemoteOrigin(
           source: source, file: file, use: use, sidecar: sidecar.map { .listed($0) } ?? .none, nil,
           cancellation)))
-  }
-
-  private func entersFolders(of path: ArraySlice<UInt8>, _ options: WalkOptions) -> Bool {
-    var end = path.startIndex
-    while let slash = path[end...].firstIndex(of: UInt8(ascii: "/")) {
-      let folder = Array(path[..<slash])
-      let name = Array(path[end..<slash])
-      guard ExtensionHint(of: name) != .ignored, options.filter.entersFolder(folder) else { return false }
-      end = slash + 1
-    }
-    return true
   }
 }
 

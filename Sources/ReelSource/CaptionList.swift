@@ -59,21 +59,30 @@ public struct CaptionList: Sendable {
 
   package var count: Int { rows.count }
 
-  /// Those of the rows `indices` that are about a file that is not there. Blocks: it looks at each file.
+  /// Those of the rows `indices` that are about no file: none is there, or several that print alike. Blocks: it looks at each
+  /// file.
   package func missing(among indices: Range<Int>) -> [Entry] {
     indices.clamped(to: 0..<rows.count).compactMap { index in
       guard let entry = rows.entry(index) else { return nil }
       // To look there is a request for each.
       if entry.path.isAddress { return nil }
-      return AbsolutePath(entry.path.bytes, from: folder).namesNothing ? entry : nil
+      let path = AbsolutePath(entry.path.bytes, from: folder)
+      guard path.namesNothing else { return nil }
+      return rowsAlike(path).count == 1 && path.hasOneAlike ? nil : entry
     }
   }
 
-  /// The row about `path`, which is as the walk gave it: from the working directory, or absolute.
+  /// The row about `path`, which is as the walk gave it: from the working directory, or absolute. Else the only one whose path
+  /// prints like that, but for the letter case of its extension.
   public func entry(for path: SourcePath) -> Entry? {
     let wanted = AbsolutePath(path.bytes, from: workingDirectory)
-    return table.first(HashTable.hash(wanted)) { rows.path($0, from: folder) == wanted }
-      .flatMap { rows.entry($0) }
+    let alike = rowsAlike(wanted)
+    if let exact = alike.first(where: { rows.path($0, from: folder) == wanted }) { return rows.entry(exact) }
+    return alike.count == 1 ? rows.entry(alike[0]) : nil
+  }
+
+  private func rowsAlike(_ path: AbsolutePath) -> [Int] {
+    table.all(HashTable.hash(path)) { rows.path($0, from: folder)?.isAlike(path) ?? false }
   }
 }
 
@@ -81,12 +90,45 @@ extension AbsolutePath {
   /// False also where that can't be told. Blocks.
   fileprivate var namesNothing: Bool {
     do throws(SourceError) {
-      let bytes = components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 }
       _ = try PathLookup.find(bytes, from: nil, links: .follow)
       return false
     } catch {
       return error.code == .notFound
     }
+  }
+
+  private var bytes: [UInt8] { components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 } }
+
+  /// Whether one other name in its folder prints like its own.
+  fileprivate var hasOneAlike: Bool {
+    guard let name = components.last, let key = AlikeName.key(name),
+      let folder = try? PathLookup.find(parent.bytes + Array("/".utf8), from: nil, links: .follow)
+        .openDirectory(),
+      let names = try? NameList(of: folder)
+    else { return false }
+    return (0..<names.count).count { AlikeName.key(names[$0]) == key } == 1
+  }
+
+  /// The same for those that print alike. Most paths are ASCII, and a list may have a million: their bytes will do.
+  fileprivate var alikeHash: Int {
+    guard components.allSatisfy({ $0.allSatisfy { $0 < 0x80 } }) else {
+      return alikeKey?.hashValue ?? hashValue
+    }
+    guard let name = components.last, let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return hashValue }
+    var hasher = Hasher()
+    hasher.combine(components.dropLast())
+    hasher.combine(name[..<dot])
+    hasher.combine(name[dot...].map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
+    return hasher.finalize()
+  }
+
+  /// Equal for those that print alike.
+  fileprivate var alikeKey: String? { AlikeName.key(bytes) }
+
+  fileprivate func isAlike(_ other: AbsolutePath) -> Bool {
+    if self == other { return true }
+    guard let key = alikeKey else { return false }
+    return key == other.alikeKey
   }
 }
 
@@ -105,7 +147,10 @@ private struct HashTable: Sendable {
     places = [UInt32](repeating: 0, count: size)
   }
 
-  static func hash(_ path: AbsolutePath) -> UInt32 { UInt32(truncatingIfNeeded: path.hashValue) }
+  /// The same for those that print alike.
+  static func hash(_ path: AbsolutePath) -> UInt32 {
+    UInt32(truncatingIfNeeded: path.alikeHash)
+  }
 
   /// Takes `number` in; or gives the one that is equal to it.
   mutating func insert(_ number: Int, isEqual: (Int) -> Bool) -> Int? {
@@ -114,6 +159,16 @@ private struct HashTable: Sendable {
     while places[place] != 0 { place = (place + 1) & (places.count - 1) }
     places[place] = UInt32(number) + 1
     return nil
+  }
+
+  /// All numbers of that hash for which `isMeant`.
+  func all(_ hash: UInt32, where isMeant: (Int) -> Bool) -> [Int] {
+    var all: [Int] = []
+    _ = first(hash) {
+      if isMeant($0) { all.append($0) }
+      return false
+    }
+    return all
   }
 
   /// The number of that hash for which `isMeant`.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
+import Synchronization
 
 /// What `stat` says of a file.
 struct FileStatus: Hashable, Sendable {
@@ -119,6 +120,8 @@ public struct DirectoryIdentity: Hashable, Sendable {
 final class DirectoryHandle: Sendable {
   let descriptor: Descriptor
   let identity: DirectoryIdentity
+  /// Names of what may be sidecars, by what those that print alike have in common; nil before somebody asked.
+  private let sidecars = Mutex<[String: [[UInt8]]]?>(nil)
 
   init(descriptor: Descriptor, identity: DirectoryIdentity) {
     self.descriptor = descriptor
@@ -128,6 +131,21 @@ final class DirectoryHandle: Sendable {
   /// What `name` is, the link itself where it is one.
   func status(of name: [UInt8]) throws(SourceError) -> FileStatus {
     try FileStatus(of: try PathBytes(name), in: descriptor)
+  }
+
+  /// The names of files that print like `name`, which is a sidecar's, as of the first call. Blocks.
+  func sidecars(alike name: [UInt8]) -> [[UInt8]] {
+    guard let key = AlikeName.key(name) else { return [] }
+    return sidecars.withLock { known in
+      if let known { return known[key] ?? [] }
+      let names = (try? NameList(of: self)).map { names in (0..<names.count).map { names[$0] } } ?? []
+      let all = Dictionary(
+        grouping: names.filter(Sidecar.isName).compactMap { name in AlikeName.key(name).map { ($0, name) } },
+        by: \.0
+      ).mapValues { $0.map(\.1) }
+      known = all
+      return all[key] ?? []
+    }
   }
 
   /// Finds `name`, the link itself where it is one.

@@ -82,11 +82,16 @@ struct FolderWalk: Sendable {
     if far > 0 { frames[far].directory = nil }
   }
 
-  /// Whether the folder that the walk is in holds a file whose sidecar would have this name, whatever it is.
+  /// Whether the folder that the walk is in holds a file whose sidecar would have this name, or one that prints like it,
+  /// whatever it is.
   func hasVideo(forSidecar name: [UInt8]) -> Bool {
-    frames.last?.names(beginningWith: Array(name.dropLast(".json".utf8.count))).contains {
-      $0 != name && Sidecar.name(for: $0) == name
-    } ?? false
+    guard let frame = frames.last, let key = AlikeName.key(name) else { return false }
+    let stem = Array(name.dropLast(".json".utf8.count))
+    // What is written otherwise begins with other bytes.
+    let beginning = stem.allSatisfy { $0 < 0x80 } ? stem : []
+    return frame.names(beginningWith: beginning).contains { other in
+      !Sidecar.isName(other) && AlikeName.key(Sidecar.name(for: other)) == key
+    }
   }
 
   private mutating func leave(_ directory: DirectoryHandle) {

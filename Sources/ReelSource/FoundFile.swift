@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 
 /// A file that may be a video, found and not yet opened. It holds the directory that it was found in.
@@ -24,10 +25,25 @@ public struct FoundFile: Sendable {
   /// Whether it lies elsewhere.
   package var isRemote: Bool { directory == nil }
 
+  /// Whether the user of this process owns it, and has only not the right to read it. Blocks.
+  package var lacksOnlyItsMode: Bool {
+    guard case .local(let directory, let place) = origin, let located = try? place.find(in: directory) else {
+      return false
+    }
+    var status = stat()
+    guard located.descriptor.holding({ fstat($0, &status) }) == 0 else { return false }
+    return status.st_uid == geteuid() && status.st_mode & S_IRUSR == 0
+  }
+
   /// Whether other machines may write to it, as far as its file system tells. Blocks.
   package var isOnSharedSystem: Bool {
     guard let directory else { return true }
     return !directory.descriptor.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
+  }
+
+  /// Whether the name of a file in a folder says that it may not be done.
+  package var mayBeUnfinished: Bool {
+    !wasNamed && ExtensionHint(of: path.lastComponent.bytes) == .doubtful
   }
 
   /// What is known of the state of a file that lies elsewhere.
@@ -105,46 +121,6 @@ extension FilePlace {
   var mayBeLink: Bool {
     if case .name = self { false } else { true }
   }
-}
-
-/// What a name in a folder says before anybody looks at the file.
-enum ExtensionHint: Hashable, Sendable {
-  /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
-  case ignored
-  /// A download that is not done, or a lock; but a folder of that name is a folder.
-  case unfinished
-  /// It has an extension of one of the containers that Reel takes in.
-  case media
-  /// It has one that files of another trade bear as well, such as `.ts`: the bytes decide which it is.
-  case shared
-  /// Nothing: the bytes decide.
-  case nothing
-
-  init(of name: [UInt8]) {
-    if Self.isIgnored(name) {
-      self = .ignored
-    } else if let claimed = SourcePath(bytes: name).claimedExtension {
-      self = Self.unfinishedExtensions.contains(claimed) ? .unfinished : Self.claim(claimed)
-    } else {
-      self = .nothing
-    }
-  }
-
-  private static func claim(_ claimed: String) -> ExtensionHint {
-    if AmbiguousExtension.extensions.contains(claimed) { return .shared }
-    return MediaContainer.claimableExtensions.contains(claimed) ? .media : .nothing
-  }
-
-  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
-  /// files that macOS puts into ZIP archives.
-  private static func isIgnored(_ name: [UInt8]) -> Bool {
-    name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
-  }
-
-  /// Extensions of what browsers and download managers are not done with, and of lock files.
-  private static let unfinishedExtensions: Set<String> = [
-    "part", "partial", "crdownload", "download", "filepart", "aria2", "opdownload", "tmp", "lock", "lck",
-  ]
 }
 
 /// `--include` and `--exclude`: which names in folders are looked at. A file that the user named is not

@@ -9,12 +9,16 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   public let digest: ContentDigest
   private let original: SourceFile
   private let file: any StagedFile
+  /// What it has of the disk, as long as it is held.
+  private let room: CopyRoom.Place?
   /// Bytes of the copy, where it was mended and may have others than the original.
   private let mendedSize: Int64?
 
   private init(
-    digest: ContentDigest, original: SourceFile, file: any StagedFile, mendedSize: Int64? = nil
+    digest: ContentDigest, original: SourceFile, file: any StagedFile, room: CopyRoom.Place? = nil,
+    mendedSize: Int64? = nil
   ) {
+    self.room = room
     self.digest = digest
     self.original = original
     self.file = file
@@ -98,10 +102,10 @@ extension PrivateCopy {
       throw .staging(error)
     }
     (original.handle as? OpenedFile)?.willBeReadInOrder()
-    guard let digest = try CopyPass(original: original, file: file).run(isCancelled) else {
+    guard let (digest, room) = try CopyPass(original: original, file: file).run(isCancelled) else {
       return nil
     }
-    let copy = PrivateCopy(digest: digest, original: original, file: file)
+    let copy = PrivateCopy(digest: digest, original: original, file: file, room: room)
     do throws(SourceError) {
       try copy.checkUnchanged()
     } catch {
@@ -136,12 +140,21 @@ extension PrivateCopy {
     let original: SourceFile
     let file: any StagedFile
 
-    func run(_ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+    func run(_ isCancelled: () -> Bool) throws(Failure) -> (ContentDigest, CopyRoom.Place?)? {
       let isClone = original.handle.descriptor.map { reel_clone_file(file.descriptor, $0) == 0 } ?? false
+      let room = isClone ? nil : try room(isCancelled)
       if isClone { try seal() }
       guard let digest = try hash(isClone: isClone, isCancelled) else { return nil }
       if !isClone { try seal() }
-      return digest
+      return (digest, room)
+    }
+
+    private func room(_ isCancelled: () -> Bool) throws(Failure) -> CopyRoom.Place? {
+      do throws(SystemError) {
+        return try CopyRoom.shared.take(original.size, for: file.descriptor, isCancelled: isCancelled)
+      } catch {
+        throw .staging(file.failure(error.code, "make a private copy"))
+      }
     }
 
     private func hash(isClone: Bool, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {

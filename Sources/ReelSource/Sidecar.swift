@@ -30,8 +30,7 @@ public enum Sidecar {
 
   /// As ``metadata(beside:trustAuthor:)``, and what of it means nothing.
   package static func contents(beside file: FoundFile, trustAuthor: Bool) throws(SourceError) -> Contents? {
-    let name = name(for: file.path.lastComponent.bytes)
-    guard name != file.path.lastComponent.bytes, let bytes = try read(name, of: file) else { return nil }
+    guard let bytes = try read(beside: file) else { return nil }
     var contents = try contents(in: bytes)
     if !trustAuthor { (contents.metadata.authorID, contents.metadata.authorName) = (nil, nil) }
     return contents
@@ -50,27 +49,63 @@ public enum Sidecar {
     return !found.isEmpty && Set(found).isSubset(of: keys)
   }
 
+  /// The name in `directory` of what lies beside `video`: ``name(for:)``, or else the only one that prints like that, but for
+  /// the letter case of its extension. Nil where there is none. Blocks.
+  /// - Throws: `sidecarInvalid` when several are alike.
+  static func find(for video: [UInt8], in directory: DirectoryHandle) throws(SourceError) -> [UInt8]? {
+    let exact = name(for: video)
+    guard exact != video else { return nil }
+    if (try? directory.status(of: exact)) != nil { return exact }
+    let alike: [[UInt8]]
+    if exact.allSatisfy({ $0 < 0x80 }) {
+      let stem = exact.dropLast(4)
+      alike = ["JSON", "Json"].map { stem + Array($0.utf8) }.filter { (try? directory.status(of: $0)) != nil }
+    } else {
+      alike = directory.sidecars(alike: exact)
+    }
+    let others = alike.filter { $0 != video }
+    guard others.count <= 1 else {
+      let names = others.map { SourcePath(bytes: $0).text }.sorted().joined(separator: ", ")
+      throw SourceError(
+        .sidecarInvalid, "several files beside it may be its sidecar (\(names)); keep the one that is meant")
+    }
+    return others.first
+  }
+
+  /// As ``find(for:in:)``; nil also where several are alike. Blocks.
+  static func name(beside video: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
+    (try? find(for: video, in: directory)) ?? nil
+  }
+
+  /// Whether `name` may be that of a sidecar, in any letter case.
+  static func isName(_ name: [UInt8]) -> Bool {
+    name.count > 5 && name.suffix(5).map { $0 | 0x20 }.elementsEqual(".json".utf8)
+  }
+
+  /// The one that is looked for first.
   static func name(for video: [UInt8]) -> [UInt8] {
     let dot = video.lastIndex(of: UInt8(ascii: ".")) ?? 0
     return (dot > 0 ? Array(video[..<dot]) : video) + Array(".json".utf8)
   }
 
-  private static func read(_ name: [UInt8], of file: FoundFile) throws(SourceError) -> [UInt8]? {
+  private static func read(beside file: FoundFile) throws(SourceError) -> [UInt8]? {
     do throws(SourceError) {
       let bytes: [UInt8]
       switch file.origin {
-      case .local(let directory, _): bytes = try directory.find(name).openRegular().head(largest + 1)
+      case .local(let directory, _):
+        guard let name = try find(for: file.path.lastComponent.bytes, in: directory) else { return nil }
+        bytes = try directory.find(name).openRegular().head(largest + 1)
       case .remote(let origin):
         guard let found = try origin.sidecar() else { return nil }
         bytes = found
       }
-      guard bytes.count <= largest else { throw SourceError(.sidecarInvalid, "it is larger than 64 KB") }
+      guard bytes.count <= largest else { throw invalid("is larger than 64 KB") }
       return bytes
     } catch {
       // A name that grew too long by `.json` names no file.
       guard error.code != .notFound, error.code != .invalidName else { return nil }
       // No fault of the sidecar's.
-      if error.code == .tooManyOpenFiles || error.code == .unreadable { throw error }
+      if [.tooManyOpenFiles, .unreadable, .sidecarInvalid].contains(error.code) { throw error }
       throw invalid("can't be read: \(error.message)")
     }
   }

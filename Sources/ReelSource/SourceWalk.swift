@@ -54,6 +54,12 @@ public struct WalkOptions: Sendable {
   public var entersFolders = true
   /// Extensions, lower case, by which a name in a folder makes its file a candidate, beyond those of the containers.
   public var otherExtensions: Set<String> = []
+  /// Whether folders are entered that hold what was thrown away, or what a system keeps for itself: `$RECYCLE.BIN`,
+  /// `#recycle`, `@eaDir`, `lost+found` and the like, unless the user named them.
+  public var includesTrash = false
+  /// Whether a file is passed by whose name says that it may not be done: there is something behind a video's extension, as
+  /// in `clip.mp4.x7Q2`, or before it, as in `clip.temp.mp4`.
+  package var skipsDoubtfulNames = false
   /// Whether a Git LFS pointer is a candidate whatever its name.
   public var takesPointers = false
   /// Addresses below which nothing is taken in: the destination's.
@@ -74,6 +80,24 @@ public struct WalkOptions: Sendable {
 }
 
 extension WalkOptions {
+  /// Whether a walk comes to the folder at `path`, seen from the one that the user named, and enters it.
+  func entersFolders(on path: [UInt8]) -> Bool {
+    let slash = UInt8(ascii: "/")
+    var end = path.startIndex
+    while end < path.endIndex {
+      let next = path[end...].firstIndex(of: slash) ?? path.endIndex
+      guard entersFolder(Array(path[end..<next]), at: Array(path[..<next])) else { return false }
+      end = min(next + 1, path.endIndex)
+    }
+    return true
+  }
+
+  /// - Parameter path: that of the folder `name`, seen from the one that the user named.
+  func entersFolder(_ name: [UInt8], at path: [UInt8]) -> Bool {
+    ExtensionHint(of: name) != .ignored && filter.entersFolder(path)
+      && (includesTrash || !TrashFolder.isOne(name))
+  }
+
   /// Whether `path` is, or lies below, an address that is not taken in.
   func skips(_ path: SourcePath) -> Bool {
     skippedAddresses.contains { address in
@@ -301,14 +325,16 @@ extension WalkState {
     case .special(let kind): throw .notRegular(kind)
     case .regular: break
     }
-    guard claim != .unfinished else { return .ignored(entry.path) }
+    guard claim != .unfinished, claim != .doubtful || !options.skipsDoubtfulNames else {
+      return .ignored(entry.path)
+    }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
     guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false,
       origin: .local(entry.directory, place))
     if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
-    if claim == .media || claimsOtherwise(entry) { return .candidate(file) }
+    if claim == .media || claimsOtherwise(entry) || isDoubtfulMedia(claim, entry) { return .candidate(file) }
     if try isCandidateByBytes(file) { return .candidate(file) }
     return isOrphanSidecar(file, entry) ? .orphanSidecar(entry.path) : .ignored(entry.path)
   }
@@ -320,6 +346,13 @@ extension WalkState {
       let bytes = try? file.open().handle.head(Sidecar.largest)
     else { return false }
     return Sidecar.isOne(bytes)
+  }
+
+  /// Its extension is a video's all the same: that it is none is then a failure.
+  private func isDoubtfulMedia(_ claim: ExtensionHint, _ entry: FolderWalk.Entry) -> Bool {
+    claim == .doubtful
+      && SourcePath(bytes: entry.name).claimedExtension.map(MediaContainer.claimableExtensions.contains)
+        ?? false
   }
 
   private func claimsOtherwise(_ entry: FolderWalk.Entry) -> Bool {
@@ -345,7 +378,7 @@ extension WalkState {
   }
 
   private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {
-    guard options.filter.entersFolder(entry.relativePath) else { return .ignored(entry.path) }
+    guard options.entersFolder(entry.name, at: entry.relativePath) else { return .ignored(entry.path) }
     do throws(SourceError) {
       let located = try place.find(in: entry.directory)
       guard located.status.kind == .directory else { throw .changed }

@@ -10,6 +10,10 @@ package struct FixtureFacts: Hashable, Sendable {
   package var size: Int64?
   /// Nil when nothing asked for it.
   package var digest: ContentDigest?
+  /// Which file it is, whatever it is called; nil for one that lies elsewhere.
+  package var identity: FileIdentity?
+  /// Whether its owner, who runs this, has only to be given the right to read it.
+  package var lacksOnlyItsMode = false
   package var reading: FixtureReading
   package var sidecar: SidecarStatus
   package var likeness: Likeness
@@ -62,6 +66,8 @@ package enum Likeness: Hashable, Sendable {
   case unique
   /// The first in order of the files with the same bytes.
   case sameAs(SourcePath)
+  /// It is that very file, under another name: a link.
+  case isFile(SourcePath)
   /// The bytes could not be read.
   case unknown
 }

@@ -47,6 +47,101 @@ struct ValidateTests {
     #expect(found == expected.mapValues { [$0] })
   }
 
+  @Test(
+    "what is printed to be pasted loses no bytes, whatever lies there, in whatever order", arguments: 0..<4)
+  func pasted(round: Int) async throws {
+    let bench = try Workbench()
+    let (clips, files) = (bench.clips, FileManager.default)
+    let name = { (name: String) in clips.appendingPathComponent(name).path }
+    let one = try Data(contentsOf: Workbench.sample("clips/faststart.mp4"))
+    // Misnamed, with an honest one of the same bytes behind it; names that a new one could meet; links of both kinds.
+    for misnamed in ["a.mov", "taken.mov", "~x.mov", "trailing.mp4 ", "editor.mp4~", "-i.mov", "it's.mov"] {
+      try (one + Data(misnamed.utf8)).write(to: clips.appendingPathComponent(misnamed))
+    }
+    for other in ["taken.mp4", "trailing.mp4", "editor.mp4", "~x.mp4"] {
+      try (one + Data("other \(other)".utf8)).write(to: clips.appendingPathComponent(other))
+    }
+    for (first, second) in [
+      ("double.mov", "double.mp4"), ("same.mp4", "same.mp4.duplicate"), ("same.mp4", "twin.mp4"),
+    ] {
+      try (one + Data(first.utf8)).write(to: clips.appendingPathComponent(first))
+      try (one + Data(first.utf8)).write(to: clips.appendingPathComponent(second))
+    }
+    try files.createSymbolicLink(atPath: name("0 link.mp4"), withDestinationPath: "target.mp4")
+    try (one + Data("target".utf8)).write(to: clips.appendingPathComponent("target.mp4"))
+    try #require(link(name("target.mp4"), name("hard.mp4")) == 0)
+    try files.createDirectory(atPath: name("denied"), withIntermediateDirectories: true)
+    try one.write(to: clips.appendingPathComponent("denied/d.mp4"))
+    let contents = {
+      Set(
+        (try files.subpathsOfDirectory(atPath: clips.path)).compactMap { path in
+          var status = stat()
+          guard stat(name(path), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return Data?.none }
+          return files.contents(atPath: name(path))
+        })
+    }
+    let before = try contents()
+    try bench.write("rules: {duplicate.exact: error}", to: "../policy.yaml")
+    let run = try await reel(
+      bench, "validate", "clips", "--follow-links", "--report", "json", "--policy", "policy.yaml")
+    let found = try run.object()["files"] as? [[String: Any]] ?? []
+    var fixes = found.flatMap {
+      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }
+    }
+    #expect(fixes.count > 6, "\(run.output)")
+    fixes = fixes.filter { !$0.hasPrefix("ffmpeg ") && !$0.hasPrefix("reel ") }
+    var draws = SplitMix64(seed: UInt64(round))
+    if round > 0 { fixes.shuffle(using: &draws) }
+    #expect(
+      !fixes.contains { $0.contains("target.mp4") || $0.contains("hard.mp4") || $0.contains("0 link") },
+      "\(fixes)")
+    #expect(
+      !fixes.contains { $0.contains("double.mp4") && $0.contains("duplicate") },
+      "the honest name stays: \(fixes)")
+    for shell in 0..<2 {
+      let script = fixes.joined(separator: "\n") + "\n"
+      let outcome = try await ReelBinary.start(
+        ["-c", script], in: bench.folder, program: URL(filePath: shell == 0 ? "/bin/bash" : "/bin/sh")
+      ).outcome()
+      #expect(try contents() == before, "\(fixes)\n\(outcome.errors)")
+    }
+  }
+
+  @Test("to give back the right to read is told to who owns the file, and lacks only that")
+  func permissions() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "own.mp4")
+    try bench.add("clips/faststart.mp4", as: "other.mp4")
+    try #require(
+      chmod(bench.clips.path + "/own.mp4", 0o200) == 0 && chmod(bench.clips.path + "/other.mp4", 0o600) == 0)
+    guard geteuid() == 0, access("/usr/bin/setpriv", X_OK) == 0 else { return }
+    try #require(chown(bench.clips.path + "/own.mp4", 65534, 65534) == 0)
+    let run = try await ReelBinary.start(
+      ["validate", "clips", "--report", "json"], in: bench.folder, environment: ["HOME": bench.folder.path],
+      launcher: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    ).outcome()
+    let found = try run.object()["files"] as? [[String: Any]] ?? []
+    let fixes = found.flatMap {
+      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }
+    }
+    #expect(fixes == ["chmod u+r clips/own.mp4"], "\(run)")
+  }
+
+  @Test("a file that is nearly all holes is told, and not read to its end")
+  func holes() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "sparse.mp4")
+    // ext4 has 16 TiB, tmpfs and XFS nearly 8 EiB.
+    let path = bench.clips.path + "/sparse.mp4"
+    guard [Int64.max, 1 << 43, 1 << 40].contains(where: { truncate(path, off_t($0)) == 0 }) else { return }
+    try bench.write("rules: {duplicate.exact: error}", to: "../policy.yaml")
+    for arguments in [["lock", "clips", "--to", "reel.lock"], ["show", "clips/sparse.mp4"]] {
+      let run = try await ReelBinary.run(
+        arguments + (arguments[0] == "show" ? ["--library", bench.library.path] : []), in: bench.folder)
+      #expect("\(run.output)\(run.errors)".contains("are holes"), "\(arguments): \(run)")
+    }
+  }
+
   @Test("the samples are what their lock says")
   func lockOfSamples() async throws {
     let bench = try Workbench()

@@ -400,6 +400,58 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 12) == ["back"])
   }
 
+  @Test("of the kernel's table, what is mounted below a folder is read, whatever its name")
+  func mountTable() {
+    let table = """
+      36 35 98:0 / /srv/drop rw,noatime shared:1 - ext4 /dev/a rw
+      37 35 98:1 / /srv/drop/my\\040disk\\134 rw master:2 - ext4 /dev/b rw
+      38 35 98:2 / /srv/drop2/x rw - ext4 /dev/c rw
+      39 37 98:3 / /srv/drop/my\\040disk\\134 rw - xfs /dev/d rw
+      40 35 0:42 /sub /srv/drop/a/b rw - nfs server:/x rw
+      short line
+      """
+    let mounts = MountTable.mounts(in: Array(table.utf8), below: Array("/srv/drop".utf8))
+    #expect(Set(mounts.keys.map { String(decoding: $0, as: UTF8.self) }) == ["my disk\\", "a/b"])
+    #expect(mounts[Array("my disk\\".utf8)]?.starts(with: "39 ".utf8) == true)
+    #expect(MountTable.mounts(in: Array(table.utf8), below: Array("/".utf8)).count == 4)
+  }
+
+  private static let canMount: Bool = {
+    let place = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "reel-test-\(UUID().uuidString)"
+    ).path
+    guard geteuid() == 0, mkdir(place, 0o700) == 0 else { return false }
+    defer { rmdir(place) }
+    guard mount("tmpfs", place, "tmpfs", 0, nil) == 0 else { return false }
+    return umount2(place, Int32(MNT_DETACH)) == 0
+  }()
+
+  @Test(
+    "a disk that is mounted below is noticed, and again when it comes back; what is on it is watched",
+    .enabled(if: canMount, "SKIPPED: nothing can be mounted"))
+  func mountedBelow() throws {
+    try folder.folder("drop/a b/disk")
+    var watch = watch()
+    #expect(look(&watch, at: 0) == [])
+    let place = folder.path + "/drop/a b/disk"
+    defer { umount2(place, Int32(MNT_DETACH)) }
+    for round in 0..<2 {
+      let start = Double(round * 100)
+      try #require(mount("tmpfs", place, "tmpfs", 0, nil) == 0)
+      _ = try write("a b/disk/\(round).mp4")
+      try folder.folder("drop/a b/disk/deep")
+      #expect(look(&watch, at: start + 10) == [])
+      #expect(look(&watch, at: start + 13) == ["\(round).mp4"])
+      _ = try write("a b/disk/deep/\(round)-later.mp4")
+      #expect(look(&watch, at: start + 14) == ["\(round)-later.mp4"])
+      try #require(umount2(place, Int32(MNT_DETACH)) == 0)
+      #expect(look(&watch, at: start + 30) == [])
+      // What lies beneath is a folder as any other.
+      _ = try write("a b/disk/beneath-\(round).mp4")
+      #expect(look(&watch, at: start + 31) == ["beneath-\(round).mp4"])
+    }
+  }
+
   /// What the system would say.
   private final class Mounts: Sendable {
     let isMounted = Atomic(true)

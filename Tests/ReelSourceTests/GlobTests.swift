@@ -24,6 +24,11 @@ struct GlobTests {
       ("*", ".x", true),
       ("[]a].mov", "].mov", true), ("[!]a].mov", "b.mov", true), ("[a-]", "-", true),
       ("[[:digit:]]x", "7x", true),
+      ("caf\u{E9}*.mov", "cafe\u{301} 1.mov", true), ("cafe\u{301}.mov", "caf\u{E9}.mov", true),
+      ("caf\u{E9}/*", "cafe\u{301}/a", true), ("[\u{E8}-\u{EA}].mov", "e\u{301}.mov", true),
+      ("[!\u{E9}].mov", "e\u{301}.mov", false), ("caf\u{E9}.mov", "caf\u{E8}.mov", false),
+      ("caf?.mov", "cafe\u{301}.mov", false), ("*\u{E9}\\*x", "e\u{301}*x", true),
+      ("\u{E9}", "e", false),
       (#"[\]]"#, "]", true), ("[[:alpha:]_-]", "-", true), ("a]", "a]", true), ("[a\\-z]", "-", true),
     ])
   func table(_ pattern: String, _ path: String, _ expected: Bool) throws {

@@ -164,6 +164,32 @@ struct CaptionListTests {
     #expect(more.missing(among: 0..<2).map(\.path.text) == ["far/gone.mp4"])
   }
 
+  @Test("find a file whose path prints alike, if it is the only one; what is exact comes first")
+  func alike() throws {
+    let list = try list(
+      "path,caption\ncaf\u{E9}/a.mp4,1\nb.mp4,2\nb.MP4,3\nc.Mp4,4\nd.mp4,5\nd.MP4,6\n")
+    for (path, caption) in [
+      ("lists/cafe\u{301}/a.mp4", "1"), ("lists/cafe\u{301}/a.MP4", "1"), ("lists/b.mp4", "2"),
+      ("lists/b.MP4", "3"),
+      ("lists/c.mp4", "4"),
+    ] {
+      #expect(list.entry(for: SourcePath(path))?.metadata.caption == caption, "\(path)")
+    }
+    for path in ["lists/B.mp4", "lists/d.Mp4", "lists/cafe/a.mp4", "lists/c"] {
+      #expect(list.entry(for: SourcePath(path)) == nil, "\(path)")
+    }
+  }
+
+  @Test("tell rows that are about no one file, though some print alike")
+  func missingAlike() throws {
+    let folder = try TemporaryFolder()
+    for name in ["cafe\u{301}.mp4", "two.Mp4", "one.MP4", "one.Mp4"] { try folder.write(name) }
+    let rows = ["caf\u{E9}.mp4", "two.mp4", "two.MP4", "one.mp4", "cafe.mp4"]
+    let list = try CaptionList(
+      at: try folder.write("list.csv", Array(("path\n" + rows.joined(separator: "\n")).utf8)))
+    #expect(list.missing(among: 0..<9).map(\.line) == [3, 4, 5, 6])
+  }
+
   @Test("are read from files")
   func reading() throws {
     let folder = try TemporaryFolder()

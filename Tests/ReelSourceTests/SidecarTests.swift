@@ -40,6 +40,41 @@ struct SidecarTests {
     #expect(try Sidecar.contents(beside: clip, trustAuthor: false)?.unknownKeys == ["caption2", "likes"])
   }
 
+  @Test(
+    "whose names print like their video's are found: capitals of the extension, accents apart from their letters",
+    arguments: [
+      ("CLIP.MP4", "CLIP.JSON"), ("clip2.mp4", "clip2.Json"), ("cafe\u{301}.mp4", "caf\u{E9}.json"),
+      ("caf\u{E9}.mp4", "cafe\u{301}.JSON"), ("\u{AC00}.mov", "\u{1100}\u{1161}.json"),
+    ])
+  func alike(_ video: String, _ sidecar: String) throws {
+    try folder.folder("a")
+    try folder.write("a/" + video)
+    try folder.write("a/" + sidecar, Array(#"{"caption":"Sea"}"#.utf8))
+    let walked = Walked(["a"], in: folder)
+    #expect(walked.orphans == [])
+    let file = try #require(walked.files.first)
+    #expect(try Sidecar.metadata(beside: file, trustAuthor: false) == PostMetadata(caption: "Sea"))
+    // It goes with its video.
+    try folder.folder("done")
+    try FileDisposal(.move(folder.source("done"))).apply(to: file)
+    #expect(Walked(["a"], in: folder).order.isEmpty && Walked(["done"], in: folder).candidates.count == 1)
+    #expect(try folder.source("done").appending(sidecar.utf8).exists)
+  }
+
+  @Test("whose name is exactly the video's come first; several that print alike are told, not chosen from")
+  func severalAlike() throws {
+    for (name, caption) in [
+      ("clip.json", "exact"), ("clip.JSON", "capital"), ("other.JSON", "1"), ("other.Json", "2"),
+    ] {
+      try folder.write(name, Array(#"{"caption":"\#(caption)"}"#.utf8))
+    }
+    try folder.write("other.mp4")
+    #expect(try words() == PostMetadata(caption: "exact"))
+    let other = try FoundFile.named(folder.source("other.mp4"), followLinks: false)
+    let error = #expect(throws: SourceError.self) { try Sidecar.metadata(beside: other, trustAuthor: false) }
+    #expect(error?.code == .sidecarInvalid && error?.message.contains("other.JSON, other.Json") == true)
+  }
+
   @Test("that lie beside no video are told, and nothing else is")
   func orphans() throws {
     let ours = Array(#"{"caption":"Sea","author":null}"#.utf8)
@@ -132,4 +167,8 @@ struct SidecarTests {
     #expect(
       try Sidecar.metadata(beside: try FoundFile.named(long, followLinks: false), trustAuthor: true) == nil)
   }
+}
+
+extension SourcePath {
+  fileprivate var exists: Bool { (try? FoundFile.named(self, followLinks: false)) != nil }
 }

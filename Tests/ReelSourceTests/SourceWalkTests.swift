@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import ReelCore
-import ReelSource
 import ReelTestSupport
 import Testing
+
+@testable import ReelSource
 
 @Suite("What a walk takes, and in which order", .shortTime)
 struct SourceWalkTests {
@@ -43,6 +44,59 @@ struct SourceWalkTests {
         "a.mp4.part", "a.mp4.crdownload", "a.lock", "empty",
       ])
     #expect(walked.failed.isEmpty)
+  }
+
+  @Test(
+    "what was thrown away, and what a system keeps for itself, is not entered unless that is asked for",
+    arguments: [
+      "#recycle", "@Recycle", "@eaDir", "$RECYCLE.BIN", "RECYCLER", "System Volume Information", "lost+found",
+      "_UNPACK_Some.Show", "_unpack", "_FAILED_x", "FOUND.000", "#snapshot", "Network Trash Folder",
+      ".Trash-1000",
+    ])
+  func trash(_ name: String) throws {
+    try folder.write("a/\(name)/x/clip.mp4")
+    try folder.write("a/\(name).mp4")
+    let walked = Walked(["a"], in: folder)
+    #expect(walked.candidates == (name.hasPrefix(".") ? [] : ["a/\(name).mp4"]))
+    #expect(walked.ignored.contains("a/" + name))
+    var options = WalkOptions()
+    options.includesTrash = true
+    #expect(Walked(["a"], in: folder, options).candidates.count == (name.hasPrefix(".") ? 0 : 2))
+    // Named itself, it is a folder like any other.
+    #expect(Walked(["a/" + name], in: folder).candidates == ["a/\(name)/x/clip.mp4"])
+  }
+
+  @Test(
+    "names of what is not done are known",
+    arguments: [
+      "a.mp4.!qB", "a.mp4.ut", "a.mp4.!ut", "a.mp4.bc!", "a.mp4.tacitpart", "a.mp4.uploading",
+      "a.mp4.incomplete",
+      "a.mp4.fdmdownload", "a.mp4.part", "a.mp4.ytdl", "a.mp4.aria2", "a.mp4.temp", "GL010001.LRV",
+      "DJI_0001.LRF",
+    ])
+  func unfinished(_ name: String) throws {
+    try folder.write(name)
+    #expect(Walked(all: folder).ignored == [name])
+  }
+
+  @Test(
+    "what has something behind a video's extension, or before it, is no video where files are awaited; elsewhere it is told",
+    arguments: [
+      "a.mp4.6eF3bA1c", "a.mp4_exiftool_tmp", "a.mp4~", "a.MP4.xyz", "a.f137.mp4", "a.temp.mp4",
+      "a.fhls-720.mp4",
+      "a.mkv.f1",
+    ])
+  func doubtful(_ name: String) throws {
+    try folder.write(name)
+    try folder.write("clip.v2.mp4")
+    try folder.write("Movie.1080p.f.mp4")
+    let walked = Walked(all: folder)
+    #expect(Set(walked.candidates) == [name, "clip.v2.mp4", "Movie.1080p.f.mp4"])
+    #expect(walked.files.filter(\.mayBeUnfinished).map(\.path.lastComponent.text) == [name])
+    var options = WalkOptions()
+    options.skipsDoubtfulNames = true
+    #expect(Set(Walked(all: folder, options).candidates) == ["clip.v2.mp4", "Movie.1080p.f.mp4"])
+    #expect(try !FoundFile.named(folder.source(name), followLinks: false).mayBeUnfinished)
   }
 
   @Test(

@@ -22,6 +22,10 @@ int reel_rename_without_replacing(int old_folder, const char *old_name, int new_
 /// kernel or a file system can't.
 int64_t reel_copy_range(int source, int64_t from, int target, int64_t to, int64_t count);
 
+/// fallocate(2) with FALLOC_FL_KEEP_SIZE: room on the disk for the first `size` bytes of a file, whose size it does not
+/// change. 0, or -1 with errno: ENOSPC where there is no room, EOPNOTSUPP where the file system can't say.
+int reel_reserve_room(int file, off_t size);
+
 /// SEEK_DATA and SEEK_HOLE of lseek(2).
 extern const int reel_seek_data;
 extern const int reel_seek_hole;

@@ -60,6 +60,8 @@ package enum LocalFileSystem {
     0x2FC1_2FC1,  // ZFS
     0x0102_1994,  // tmpfs
     0x8584_58F6,  // ramfs
+    // What cards and sticks have: FAT, exFAT, NTFS (the kernel's own), HFS+, UDF, ISO 9660.
+    0x4D44, 0x2011_BAB0, 0x7366_746E, 0x482B, 0x1501_3346, 0x9660,
     // overlayfs: two of one upper layer are nobody's to rely on (overlayfs.rst, "Sharing and copying layers").
     0x794C_7630,
   ]

@@ -219,7 +219,8 @@ extension Finding {
     if destination.name.hasPrefix("firebase://") {
       let store = destination.name.dropFirst("firebase://".count)
       let place = store.contains("/") ? store + "-unknown" : store + "/unknown"
-      return "gcloud storage mv \(quoted("gs://\(store)/\(name)")) \(quoted("gs://\(place)/\(name)"))"
+      return
+        "gcloud storage mv --no-clobber \(quoted("gs://\(store)/\(name)")) \(quoted("gs://\(place)/\(name)"))"
     }
     return nil
   }

@@ -61,7 +61,10 @@ package struct FileDisposal: Sendable {
   ) throws(SourceError) -> SourcePath? {
     guard kind != .keep, let directory = file.directory else { return nil }
     let name = file.path.lastComponent.bytes
-    guard try directory.status(of: name).identity == file.identity else { throw .changed }
+    let status = try directory.status(of: name)
+    // To move it would break it, and to remove it would leave what it leads to.
+    if status.kind == .link { throw SourceError(.isLink, "it is a symbolic link, which stays") }
+    guard status.identity == file.identity else { throw .changed }
     try checkWriters(of: name, in: directory)
     let isReplaced = seen.map { $0.isKnown && $0 != SidecarState(beside: file) } ?? false
     let sidecar = isReplaced ? nil : sidecar(of: name, in: directory)
@@ -122,17 +125,24 @@ package struct FileDisposal: Sendable {
     var isKnown: Bool { identity != nil }
 
     package init(beside file: FoundFile) {
-      identity = try? file.directory?.status(of: Sidecar.name(for: file.path.lastComponent.bytes)).identity
+      identity = file.directory.flatMap { directory in
+        Sidecar.name(beside: file.path.lastComponent.bytes, in: directory).flatMap {
+          try? directory.status(of: $0).identity
+        }
+      }
     }
   }
 
   private func sidecar(of name: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
-    let sidecar = Sidecar.name(for: name)
-    guard sidecar != name, (try? directory.status(of: sidecar))?.kind == .regular,
-      let names = try? NameList(of: directory)
+    guard let sidecar = Sidecar.name(beside: name, in: directory),
+      (try? directory.status(of: sidecar))?.kind == .regular, let names = try? NameList(of: directory)
     else { return nil }
+    let key = AlikeName.key(sidecar)
     let others = (0..<names.count).lazy.map { names[$0] }.filter { $0 != name && $0 != sidecar }
-    return others.contains { Sidecar.name(for: $0) == sidecar } ? nil : sidecar
+    return others.contains { other in
+      let wanted = Sidecar.name(for: other)
+      return wanted == sidecar || key != nil && AlikeName.key(wanted) == key && !Sidecar.isName(other)
+    } ? nil : sidecar
   }
 
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {

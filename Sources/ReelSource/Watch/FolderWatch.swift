@@ -76,6 +76,10 @@ package struct FolderWatch: Sendable {
   /// Whether something was mounted there: what lies beneath it is not what is to be watched.
   private var wasMounted = false
   private var polls: Bool
+  /// Nil before the folder is watched.
+  private var mountTable: MountTable?
+  /// What is mounted below the folder, as far as that was looked into.
+  private var mounts: [[UInt8]: [UInt8]] = [:]
   /// What is to be looked at, and whether its writer has closed it.
   private var noticed: [SourcePath: Bool] = [:]
   private var needsListing = false
@@ -312,6 +316,7 @@ package struct FolderWatch: Sendable {
     guard now >= nextCheck else { return [] }
     nextCheck = now + Self.checks
     let current = present()
+    noticeMounts(in: current)
     guard current != identity || !hasChecked || isLost else { return [] }
     let isBack = hasChecked
     (identity, notifications, walk, noticed, hasChecked, isLost) = (current, nil, nil, [:], true, false)
@@ -327,12 +332,34 @@ package struct FolderWatch: Sendable {
     if !polls {
       do {
         notifications = try FolderNotifications()
+        // Before everything is listed.
+        mountTable = MountTable()
+        mounts = mountedBelow()
       } catch {
         polls = true
         found.append(.notice(.polled(because: "the kernel tells of no more folders (\(error))")))
       }
     }
     return found
+  }
+
+  /// What was mounted below the folder, or is no more, is looked through: the kernel tells nothing of that otherwise.
+  private mutating func noticeMounts(in current: DirectoryIdentity?) {
+    guard notifications != nil, current == identity, let mountTable, mountTable.hasChanged() else { return }
+    let found = mountedBelow()
+    let changed = Set(found.keys).union(mounts.keys).filter { found[$0] != mounts[$0] }
+    mounts = found
+    for place in changed where options.entersFolders(on: place) {
+      let path = path.appending(place)
+      noticed[path] = noticed[path] ?? false
+      // What was known of the files that are not there any more goes.
+      list(within: Self.tidying, at: nextCheck)
+    }
+  }
+
+  private func mountedBelow() -> [[UInt8]: [UInt8]] {
+    guard let mountTable, let folder = try? FileDisposal.Folder(path).directory else { return [:] }
+    return mountTable.mounts(below: folder)
   }
 
   /// The folder that is to be watched; nil while there is none, and where something was mounted and is no more.

@@ -18,6 +18,7 @@ struct IngestCommand: AsyncParsableCommand {
   @OptionGroup var once: OnceOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
+  @OptionGroup var walking: WalkingOptions
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
 
@@ -95,6 +96,7 @@ struct IngestCommand: AsyncParsableCommand {
     var walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
+    walk.includesTrash = walking.includeTrash
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()

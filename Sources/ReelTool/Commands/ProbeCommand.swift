@@ -12,6 +12,7 @@ struct ProbeCommand: AsyncParsableCommand {
     abstract: "Show what each file really is: container, display size, duration, complete or cut off.")
 
   @OptionGroup var reading: ReadingOptions
+  @OptionGroup var walking: WalkingOptions
   @OptionGroup var addresses: AddressOptions
   @OptionGroup var library: LibraryOptions
 
@@ -44,9 +45,11 @@ struct ProbeCommand: AsyncParsableCommand {
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
     let prober = AppContext.prober(settings, workers: workers)
+    var walk = WalkOptions(followLinks: reading.followLinks)
+    walk.includesTrash = walking.includeTrash
     let run = ProbeRun(
       inputs: try await Sources.inputs(paths, settings),
-      walkOptions: WalkOptions(followLinks: reading.followLinks), prober: prober, width: workers)
+      walkOptions: walk, prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
     let (problem, wasInterrupted) = await Interruption().cancelling(Task { await probe(run, printer) })
     await prober.close()

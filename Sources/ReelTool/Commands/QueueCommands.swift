@@ -38,6 +38,8 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
   var followLinks = false
 
+  @OptionGroup var walking: WalkingOptions
+
   @Option(help: ArgumentHelp("Enqueue only files that match; can be repeated.", valueName: "glob"))
   var include: [String] = []
 
@@ -71,6 +73,7 @@ struct EnqueueCommand: AsyncParsableCommand {
     let pool = try QueuePlace.pool(settings)
     let inputs = try await Sources.inputs(named, settings)
     var options = WalkOptions(followLinks: followLinks, filter: filter)
+    options.includesTrash = walking.includeTrash
     options.remoteUse = .finding
     let walk = SourceWalk(inputs: inputs, options: options)
     let (priority, retry, dryRun) = (priority, retry, dryRun)

@@ -55,6 +55,7 @@ struct WatchCommand: AsyncParsableCommand {
   @OptionGroup var intake: IntakeOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var reading: ReadingOptions
+  @OptionGroup var walking: WalkingOptions
   @OptionGroup var output: RunOutputOptions
   @OptionGroup var library: LibraryOptions
   @OptionGroup var lanes: JobsOptions
@@ -111,6 +112,8 @@ struct WatchCommand: AsyncParsableCommand {
       skippedDirectories: [disposals.after, disposals.reject].compactMap(\.folder).compactMap {
         places.identity(of: $0)
       })
+    walk.includesTrash = walking.includeTrash
+    walk.skipsDoubtfulNames = true
     // Before there is a library.
     let belowDisposal =
       "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"

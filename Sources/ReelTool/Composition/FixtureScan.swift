@@ -20,7 +20,8 @@ struct FixtureScan: Sendable {
 
   /// - Parameter width: files read at once, at least 1.
   init(
-    inputs: [SourceInput], followLinks: Bool, filter: NameFilter, prober: any MediaProber, hashing: Hashing,
+    inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: NameFilter,
+    prober: any MediaProber, hashing: Hashing,
     width: Int
   ) {
     self.inputs = inputs
@@ -29,6 +30,7 @@ struct FixtureScan: Sendable {
     self.width = max(1, width)
     var options = WalkOptions(followLinks: followLinks, filter: filter)
     options.otherExtensions = VideoNames.extensions.union([Self.sidecarExtension])
+    options.includesTrash = includesTrash
     options.takesPointers = true
     options.remoteUse = .probing
     self.options = options
@@ -164,9 +166,10 @@ struct FixtureScan: Sendable {
     return files.filter { $0.reading != .orphanSidecar || !stems.contains(Self.stem($0.path)) }
   }
 
-  private static func stem(_ path: SourcePath) -> [UInt8] {
-    guard let claimed = path.claimedExtension else { return path.bytes }
-    return path.bytes.dropLast(claimed.utf8.count + 1)
+  /// Equal for paths that print alike but for their extensions.
+  private static func stem(_ path: SourcePath) -> String {
+    let length = path.claimedExtension.map { $0.utf8.count + 1 } ?? 0
+    return String(decoding: path.bytes.dropLast(length), as: UTF8.self)
   }
 
   // MARK: Likeness
@@ -176,17 +179,23 @@ struct FixtureScan: Sendable {
     let groups = Dictionary(grouping: files.indices.filter { (files[$0].size ?? 0) > 0 }) { files[$0].size }
     var files = files
     for index in files.indices where files[index].size != nil { files[index].likeness = .unique }
-    var firsts: [ContentDigest: SourcePath] = [:]
-    for index in groups.values.filter({ $0.count > 1 }).joined().sorted(by: {
-      files[$0].path < files[$1].path
-    }) {
+    var firsts: [ContentDigest: FixtureFacts] = [:]
+    // The one that stays has an honest name, if any has.
+    let alike = groups.values.filter { $0.count > 1 }.joined().map {
+      (files[$0].isMisnamed, files[$0].path, $0)
+    }
+    .sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $1.0 }
+    for (_, _, index) in alike {
       if files[index].digest == nil { files[index].digest = await digest(ofFileAt: files[index].path) }
       guard let digest = files[index].digest else {
         files[index].likeness = .unknown
         continue
       }
-      if let first = firsts[digest] { files[index].likeness = .sameAs(first) }
-      firsts[digest] = firsts[digest] ?? files[index].path
+      if let first = firsts[digest] {
+        files[index].likeness =
+          files[index].isFile(of: first) ? .isFile(first.path) : .sameAs(first.path)
+      }
+      firsts[digest] = firsts[digest] ?? files[index]
     }
     return files
   }
@@ -198,6 +207,20 @@ struct FixtureScan: Sendable {
       guard let source = try? FoundFile.named(path, followLinks: followLinks).open() else { return nil }
       return try? SourceDigest.sha256(of: source)
     }
+  }
+}
+
+extension FixtureFacts {
+  /// Whether its name claims another container than it is.
+  fileprivate var isMisnamed: Bool {
+    guard let media, let claimed = path.claimedExtension else { return false }
+    return media.container.contradicts(claimedExtension: claimed)
+  }
+
+  /// Whether both names are those of one file.
+  fileprivate func isFile(of other: FixtureFacts) -> Bool {
+    guard let identity, let same = other.identity else { return false }
+    return identity.device == same.device && identity.inode == same.inode
   }
 }
 

@@ -113,6 +113,8 @@ struct FileRestoreSource: RestoreSource {
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure] {
     var options = WalkOptions()
+    // What was thrown away may be all that there is.
+    options.includesTrash = true
     // Posters.
     options.otherExtensions = ["jpg"]
     let walk = SourceWalk(inputs: inputs, options: options)

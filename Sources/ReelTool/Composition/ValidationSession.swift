@@ -7,6 +7,7 @@ import ReelValidation
 struct ValidationSession: Sendable {
   let inputs: [SourceInput]
   let followLinks: Bool
+  let includesTrash: Bool
   let filter: FixtureFilter
   let policy: Policy
   let prober: SandboxedProber
@@ -41,7 +42,8 @@ struct ValidationSession: Sendable {
     let hashing: FixtureScan.Hashing =
       locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none
     let scan = FixtureScan(
-      inputs: inputs, followLinks: followLinks, filter: filter.names, prober: prober, hashing: hashing,
+      inputs: inputs, followLinks: followLinks, includesTrash: includesTrash, filter: filter.names,
+      prober: prober, hashing: hashing,
       width: width)
     let interruption = Interruption()
     let reading = Task { () -> Result<[FixtureFacts], ProbeError> in

@@ -382,6 +382,9 @@ final class WatchFeed: FileFeed {
     case .failure(let error):
       switch error.code {
       case .sourceChanged: changed(taken)
+      case .isLink:
+        tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+        forget(file)
       case .notFound where access(file.path.text, F_OK) != 0:
         change(watch) { $0.left(file.path) }
         forget(file)

@@ -77,6 +77,15 @@ struct ReadingOptions: ParsableArguments {
 
 extension IsolationRequest: ExpressibleByArgument {}
 
+/// Which of the folders below those that are named are entered.
+struct WalkingOptions: ParsableArguments {
+  @Flag(
+    help:
+      "Enter folders of what was thrown away or is a system's own, too ($RECYCLE.BIN, @eaDir, lost+found, …)."
+  )
+  var includeTrash = false
+}
+
 /// How files at addresses are looked into.
 struct AddressOptions: ParsableArguments {
   @Option(

@@ -28,6 +28,7 @@ struct ValidationOptions: ParsableArguments {
       valueName: "file"), completion: .file(), transform: RawArguments.place)
   var config: String?
 
+  @OptionGroup var walking: WalkingOptions
   @OptionGroup var terminal: TerminalOptions
 
   /// Everything for reading and judging `paths`.
@@ -42,7 +43,7 @@ struct ValidationOptions: ParsableArguments {
     let workers = settings.jobs ?? AppContext.processors
     return ValidationSession(
       inputs: try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
-      filter: filter, policy: policy,
+      includesTrash: walking.includeTrash, filter: filter, policy: policy,
       prober: AppContext.prober(settings, workers: workers), width: workers * 2,
       illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))
   }

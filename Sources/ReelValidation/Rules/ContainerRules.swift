@@ -75,7 +75,7 @@ enum ContainerRules {
     let real = media.container.fileExtension
     return .broken(
       "its name says .\(claimed), but it is \(real)", expected: ".\(real)", found: ".\(claimed)",
-      fix: "mv -- FILE NAME.\(real)")
+      fix: "mv -n -- FILE NAME.\(real)")
   }
 
   // MARK: Parts

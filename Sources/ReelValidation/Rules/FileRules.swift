@@ -11,7 +11,7 @@ enum FileRules {
   ) { facts in
     switch facts.reading {
     case .unreachable(let error):
-      violation(error.message, fix: error.code == .denied ? "chmod u+r FILE" : nil)
+      violation(error.message, fix: facts.lacksOnlyItsMode ? "chmod u+r FILE" : nil)
     case .unreadable(let error) where error.code == .unreadable: violation(error.message, fix: nil)
     default: .passed
     }
@@ -91,7 +91,12 @@ enum NeighbourRules {
       .broken(
         "it has the same bytes as \(first.text)", expected: "bytes of its own",
         found: "those of \(first.text)",
-        fix: "rm -- FILE")
+        fix: "mv -n -- FILE FILE.duplicate")
+    case .isFile(let first):
+      // To move either would change both.
+      .broken(
+        "it is \(first.text) under another name", expected: "bytes of its own",
+        found: "those of \(first.text)")
     }
   }
 

@@ -1,0 +1,109 @@
+import ReelCore
+
+/// What a name in a folder says before anybody looks at the file.
+enum ExtensionHint: Hashable, Sendable {
+  /// Neither a video of its own nor a folder to enter: hidden, AppleDouble, what an archiver left.
+  case ignored
+  /// A download that is not done, a lock, or a camera's small copy of a video; but a folder of that name is a folder.
+  case unfinished
+  /// It has an extension of one of the containers that Reel takes in.
+  case media
+  /// It has one that files of another trade bear as well, such as `.ts`: the bytes decide which it is.
+  case shared
+  /// There is something behind such an extension, or before it, as programs put it there for as long as they write.
+  case doubtful
+  /// Nothing: the bytes decide.
+  case nothing
+
+  init(of name: [UInt8]) {
+    if Self.isIgnored(name) {
+      self = .ignored
+    } else if let claimed = SourcePath(bytes: name).claimedExtension {
+      let isNone = UnfinishedName.extensions.contains(claimed) || Self.proxies.contains(claimed)
+      self = isNone ? .unfinished : Self.claim(claimed, of: name)
+    } else {
+      self = .nothing
+    }
+  }
+
+  /// GoPro's and DJI's copies of each video in a low resolution, for their apps.
+  private static let proxies: Set<String> = ["lrv", "lrf"]
+
+  private static func claim(_ claimed: String, of name: [UInt8]) -> ExtensionHint {
+    if AmbiguousExtension.extensions.contains(claimed) { return .shared }
+    let stem = SourcePath(bytes: name.dropLast(claimed.utf8.count + 1))
+    if MediaContainer.claimableExtensions.contains(claimed) {
+      return UnfinishedName.isPart(stem) ? .doubtful : .media
+    }
+    let isBehind =
+      stem.claimedExtension.map(MediaContainer.claimableExtensions.contains) ?? false
+      || UnfinishedName.isSuffixed(claimed)
+    return isBehind ? .doubtful : .nothing
+  }
+
+  /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
+  /// files that macOS puts into ZIP archives.
+  private static func isIgnored(_ name: [UInt8]) -> Bool {
+    name.first == UInt8(ascii: ".") || name.starts(with: "~$".utf8) || name.elementsEqual("__MACOSX".utf8)
+  }
+}
+
+/// How programs name what they are not done with.
+enum UnfinishedName {
+  /// Extensions of browsers, download managers, torrent clients and tools for uploads; of temporary and of lock files.
+  static let extensions: Set<String> = [
+    // Browsers: Firefox, Chrome and its relatives, Safari, Opera.
+    "part", "crdownload", "crswap", "download", "opdownload",
+    // Download managers: aria2, wget, Free Download Manager, FlashGet, DownThemAll, Thunder, yt-dlp.
+    "aria2", "aria2__temp", "fdmdownload", "jc!", "dtapart", "xltd", "dap", "idapart", "ytdl",
+    // Torrents: qBittorrent, µTorrent, BitComet, BitTorrent, Tixati, Vuze, Resilio.
+    "!qb", "ut", "!ut", "ut!", "bc!", "!bt", "!tix", "az!", "!sync", "bts",
+    // Transfers: rclone, WinSCP, tacit, FreeFileSync, GoodSync.
+    "partial", "filepart", "tacitpart", "ffs_tmp", "_gstmp", "upload", "uploading", "downloading",
+    "incomplete",
+    "unfinished", "unconfirmed", "inprogress", "in-progress", "transferring", "copying", "writing",
+    "recording",
+    "tmp", "temp", "lock", "lck", "swp",
+  ]
+
+  /// Whether `claimed`, which has no dot in it, is a container's extension with something behind it: `mp4_exiftool_tmp`,
+  /// `mp4~`, `mp4 (1)`.
+  static func isSuffixed(_ claimed: String) -> Bool {
+    let known = claimed.utf8.prefix { $0.isASCIIAlphanumeric }
+    return known.count < claimed.utf8.count
+      && MediaContainer.claimableExtensions.contains(String(decoding: known, as: UTF8.self))
+  }
+
+  /// Whether a name without its extension is one of yt-dlp's parts, which it puts together and then removes: `clip.temp`,
+  /// `clip.f137`, `clip.fhls-720`.
+  static func isPart(_ stem: SourcePath) -> Bool {
+    guard let mark = stem.claimedExtension else { return false }
+    if mark == "temp" { return true }
+    guard mark.first == "f" else { return false }
+    let format = mark.dropFirst()
+    let digits = format.prefix { $0.isASCII && $0.isNumber }
+    if !digits.isEmpty { return digits.count == format.count || format.dropFirst(digits.count).first == "-" }
+    return ["hls-", "dash-", "http-"].contains { format.hasPrefix($0) }
+  }
+}
+
+/// Folders that hold what was thrown away, or what a system keeps for itself.
+enum TrashFolder {
+  /// In lower case: Windows and SMB don't tell letters by their case.
+  private static let names: Set<String> = [
+    // Synology, QNAP, Windows, macOS on a server, Linux.
+    "#recycle", "@recycle", "@recently-snapshot", "#snapshot", "@eadir", "@tmp", "@sharebin", "@transcode",
+    "$recycle.bin", "recycler", "recycled", "system volume information", "msocache",
+    "network trash folder", "temporary items", "thevolumesettingsfolder", "lost+found",
+  ]
+
+  /// Whether a folder of this name is one; SABnzbd and NZBGet put together in `_UNPACK_NAME` what they unpack, and chkdsk puts
+  /// what it finds into `FOUND.000`.
+  static func isOne(_ name: [UInt8]) -> Bool {
+    let lower = String(decoding: name, as: UTF8.self).lowercased()
+    if names.contains(lower) { return true }
+    if lower == "_unpack" || lower.hasPrefix("_unpack_") || lower.hasPrefix("_failed_") { return true }
+    return lower.hasPrefix("found.") && lower.utf8.count == 9
+      && lower.utf8.suffix(3).allSatisfy { (0x30...0x39).contains($0) }
+  }
+}
