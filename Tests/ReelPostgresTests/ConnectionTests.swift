@@ -97,29 +97,29 @@ import Testing
 @Suite(.besidePostgres) struct PoolTests {
   @Test func aTransactionIsCommittedOrLeavesNothing() async throws {
     let pool = try await TestDatabase().pool()
-    try pool.transaction { try $0.run("CREATE TABLE t (id bigint PRIMARY KEY)") }
+    try pool.transaction { try $0.run("CREATE TABLE public.t (id bigint PRIMARY KEY)") }
     struct Stop: Error {}
     #expect(throws: Stop.self) {
       try pool.transaction { tx in
-        try tx.run("INSERT INTO t VALUES (1)")
+        try tx.run("INSERT INTO public.t VALUES (1)")
         throw Stop()
       }
     }
     #expect(throws: PostgresError.self) {
       try pool.transaction { tx in
-        try tx.run("INSERT INTO t VALUES (2)")
-        try tx.run("INSERT INTO t VALUES (2)")
+        try tx.run("INSERT INTO public.t VALUES (2)")
+        try tx.run("INSERT INTO public.t VALUES (2)")
       }
     }
-    try pool.transaction { try $0.run("INSERT INTO t VALUES (3)") }
-    #expect(try pool.read { try $0.rows("SELECT id FROM t") { try $0[0] as Int } } == [3])
+    try pool.transaction { try $0.run("INSERT INTO public.t VALUES (3)") }
+    #expect(try pool.read { try $0.rows("SELECT id FROM public.t") { try $0[0] as Int } } == [3])
   }
 
   @Test func twoThatLockEachOtherOutBothGetThrough() async throws {
     let pool = try await TestDatabase().pool()
     try pool.transaction { tx in
-      try tx.run("CREATE TABLE t (id bigint PRIMARY KEY, n bigint)")
-      try tx.run("INSERT INTO t VALUES (1, 0), (2, 0)")
+      try tx.run("CREATE TABLE public.t (id bigint PRIMARY KEY, n bigint)")
+      try tx.run("INSERT INTO public.t VALUES (1, 0), (2, 0)")
     }
     await withThrowingTaskGroup { group in
       for order in [[1, 2], [2, 1]] {
@@ -131,7 +131,7 @@ import Testing
                   for _ in 0..<20 {
                     try pool.transaction { tx in
                       for id in order {
-                        try tx.run("UPDATE t SET n = n + 1 WHERE id = $1", [.int(Int64(id))])
+                        try tx.run("UPDATE public.t SET n = n + 1 WHERE id = $1", [.int(Int64(id))])
                         usleep(1000)
                       }
                     }
@@ -142,7 +142,7 @@ import Testing
         }
       }
     }
-    #expect(try pool.read { try $0.rows("SELECT n FROM t") { try $0[0] as Int } } == [40, 40])
+    #expect(try pool.read { try $0.rows("SELECT n FROM public.t") { try $0[0] as Int } } == [40, 40])
   }
 
   @Test func noMoreConnectionsAreMadeThanWereAskedFor() async throws {

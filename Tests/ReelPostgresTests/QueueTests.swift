@@ -410,7 +410,8 @@ import Testing
       try WorkQueue(try database.pool(port: bouncer.port)), onPooler: { told.withLock { $0 += 1 } })
     for _ in 0..<3 { #expect(!pooled.wait(atMost: .milliseconds(5), until: { false })) }
     #expect(told.withLock { $0 } == 1)
-    await bouncer.stop()
+    // It ends with the process.
+    withExtendedLifetime(bouncer) {}
   }
 
   @Test func whoWaitsIsWokenByWhatIsEnqueued() async throws {
