@@ -34,6 +34,7 @@ let package = Package(
     .target(name: "CCommit"),
     .target(name: "CCurl"),
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
+    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "CFFmpeg",
       linkerSettings: [
@@ -42,7 +43,6 @@ let package = Package(
       ]),
     .target(name: "CPostgres"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CProcess"),

@@ -277,13 +277,17 @@ struct WALResetCampaign {
       told.formUnion(text.split(separator: "\n").map(String.init))
       if process.terminationStatus != 0 { run.failures.append("\(process.terminationStatus): \(said)") }
     }
-    let look = try Connection(temporary.library.catalogPath, .readWrite, checkpoints: .bySQLite(pages: 0))
-    run.damage = try look.values("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }
-    let ids = try look.rows("SELECT hex(id) FROM post NOT INDEXED") { row in try row[0] as String }
-    let known = Set(ids)
     run.told = told.count
-    run.lost = told.count { !known.contains($0.replacing("-", with: "").uppercased()) }
-    try look.close()
+    do {
+      let look = try Connection(
+        temporary.library.catalogPath, .readWrite, checkpoints: .bySQLite(pages: 0))
+      run.damage = try look.values("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }
+      let ids = try look.values("SELECT hex(id) FROM post NOT INDEXED", as: String.self)
+      let known = Set(ids)
+      run.lost = told.count { !known.contains($0.replacing("-", with: "").uppercased()) }
+    } catch let error as SQLiteError where error.code == .corrupt {
+      run.damage.append(error.message)
+    }
     return run
   }
 

@@ -161,6 +161,9 @@ enum CatalogDatabase {
       guard try CatalogFile.hasContent(path) else { return nil }
       do {
         return try look(into: place, .readWrite, busyTimeout: busyTimeout)
+      } catch let error as SQLiteError where CatalogError.from(error, at: path).code == .diskFull {
+        try CatalogFile.makeIndexOfLog(of: path)
+        return try look(into: place, .withoutRoom, busyTimeout: busyTimeout)
       } catch let error as SQLiteError where error.code == .cannotOpen {
         // SQLite cannot make its shared memory file: a file system that is mounted read-only. Without a
         // write-ahead log to look into, the database file is all there is.

@@ -49,7 +49,8 @@ extension CatalogError {
     case .corrupt, .notADatabase, .mismatch: .corrupt
     case .full: .diskFull
     // So a full disk shows where SQLite makes or grows a file beside the database.
-    case .inputOutput, .cannotOpen: diskIsFull(at: path) ? .diskFull : .unusable
+    case .inputOutput, .cannotOpen:
+      [ENOSPC, EDQUOT].contains(error.systemCode) || diskIsFull(at: path) ? .diskFull : .unusable
     case .interrupted: .cancelled
     default: .unusable
     }

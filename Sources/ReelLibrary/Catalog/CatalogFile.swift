@@ -23,6 +23,18 @@ enum CatalogFile {
     try check(facts, of: path)
   }
 
+  /// Makes the file of the index of the log unless it is there; empty, for which a full disk has room as a rule. Who may not
+  /// write to it can't make it.
+  static func makeIndexOfLog(of path: String) throws(CatalogError) {
+    // One that is there is not opened, for the reason that ``make(_:)`` has.
+    let file = open(path + "-shm", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 {
+      close(file)
+    } else if errno != EEXIST {
+      throw failure(errno, path)
+    }
+  }
+
   /// Whether there is a file at `path` that is not empty.
   /// - Throws: `unusable` when it is not a file, `notOurs` when others may write to it.
   static func hasContent(_ path: String) throws(CatalogError) -> Bool {

@@ -10,6 +10,9 @@ package final class Connection {
     /// A file that nobody changes, on a disk that may not be written to: SQLite locks nothing, and looks at nothing
     /// beside it.
     case immutable
+    /// A file on a full disk: what its processes share is not written to, only read. If nobody has it open, SQLite reads the
+    /// log by an index of its own.
+    case withoutRoom
   }
 
   private var opened: OpaquePointer?
@@ -33,8 +36,10 @@ package final class Connection {
       case .create: (path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
       case .immutable:
         ("file:" + Self.escaped(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+      case .withoutRoom:
+        ("file:" + Self.escaped(path) + "?readonly_shm=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
       }
-    let result = sqlite3_open_v2(name, &opened, mode | SQLITE_OPEN_NOMUTEX, nil)
+    let result = sqlite3_open_v2(name, &opened, mode | SQLITE_OPEN_NOMUTEX, reel_sqlite_vfs())
     guard result == SQLITE_OK else {
       let error = SQLiteError(result, of: opened)
       // There is a connection, even when it could not be opened.

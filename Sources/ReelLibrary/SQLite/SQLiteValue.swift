@@ -130,6 +130,8 @@ package struct SQLiteError: Error, Equatable {
   package let code: Code
   /// `code`, and more precisely what it was.
   package let extendedCode: Int32
+  /// The `errno` of the call on a file that failed, if one did; what SQLite remembers of it may be another call's.
+  let systemCode: Int32
   /// SQLite's own words for it.
   package let message: String
   /// The statement that failed; nil for what was not a statement.
@@ -144,9 +146,10 @@ package struct SQLiteError: Error, Equatable {
   /// Whether a row of the same key is there already.
   package var isUniqueViolation: Bool { extendedCode == reel_sqlite_constraint_unique }
 
-  private init(extendedCode: Int32, _ message: String, sql: String?) {
+  private init(extendedCode: Int32, systemCode: Int32 = 0, _ message: String, sql: String?) {
     code = Code(rawValue: extendedCode & 0xFF)
     self.extendedCode = extendedCode
+    self.systemCode = systemCode
     self.message = message
     self.sql = sql
   }
@@ -156,6 +159,7 @@ package struct SQLiteError: Error, Equatable {
     let isTold = database != nil && sqlite3_extended_errcode(database) & 0xFF == result & 0xFF
     self.init(
       extendedCode: isTold ? sqlite3_extended_errcode(database) : result,
+      systemCode: isTold ? sqlite3_system_errno(database) : 0,
       String(cString: isTold ? sqlite3_errmsg(database) : sqlite3_errstr(result)), sql: sql)
   }
 }

@@ -21,4 +21,9 @@ static inline int reel_sqlite_switch(sqlite3 *database, int option, int on) {
   return sqlite3_db_config(database, option, on, (int *)0);
 }
 
+/// The name of a VFS that is the system's, and makes sure of the memory that processes share before SQLite writes to it: where
+/// the disk has no room for a page of it, the call fails (SQLITE_FULL) instead of the process. NULL where there is none; then
+/// the system's own does.
+const char *reel_sqlite_vfs(void);
+
 #endif
