@@ -149,7 +149,7 @@ let package = Package(
     tests("ReelCryptoTests", ["ReelCrypto"]),
     tests("ReelSourceTests", ["CReel", "ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
-    tests("ReelProbeTests", ["ReelCore", "ReelProbe"]),
+    tests("ReelProbeTests", ["CFFmpeg", "ReelCore", "ReelProbe"]),
     tests("ReelMendTests", ["ReelCore", "ReelProbe", "ReelMend"]),
     tests("ReelPictureTests", ["CFFmpeg", "ReelCore", "ReelProbe", "ReelPicture"]),
     tests(

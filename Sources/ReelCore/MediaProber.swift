@@ -100,16 +100,21 @@ public struct ProbeReport: Hashable, Sendable, Codable {
   public var provenance: ProbeProvenance
   /// Why no shorter way was taken: for developers, and kept nowhere.
   public var reason: String?
+  /// What tells each fact, where the file was read thoroughly; empty otherwise. Kept nowhere.
+  public var evidence: [FactEvidence] = []
 
   private enum CodingKeys: CodingKey {
     case media, provenance
   }
 
   /// Facts and how they were read.
-  public init(media: MediaInfo, provenance: ProbeProvenance, reason: String? = nil) {
+  public init(
+    media: MediaInfo, provenance: ProbeProvenance, reason: String? = nil, evidence: [FactEvidence] = []
+  ) {
     self.media = media
     self.provenance = provenance
     self.reason = reason
+    self.evidence = evidence
   }
 }
 
@@ -138,6 +143,8 @@ public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
   case packets
   /// FFmpeg's full `avformat_find_stream_info`.
   case full
+  /// Every packet, and a decoder for the first picture and the first frame of each sound.
+  case thorough
 }
 
 /// How far the reading process was confined.

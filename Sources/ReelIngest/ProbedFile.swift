@@ -30,7 +30,7 @@ extension ProbedFile {
 }
 
 extension ProbedFile: Codable {
-  private enum CodingKeys: String, CodingKey { case ok, media, probe, error, read }
+  private enum CodingKeys: String, CodingKey { case ok, media, probe, error, read, evidence }
   private enum ErrorKeys: String, CodingKey { case code, message }
   private enum MediaKeys: String, CodingKey {
     case contentType, extensionMismatch
@@ -53,6 +53,10 @@ extension ProbedFile: Codable {
       try more.encode(report.media.container.contentType, forKey: .contentType)
       try more.encode(extensionMismatch, forKey: .extensionMismatch)
       try container.encode(report.provenance, forKey: .probe)
+      if !report.evidence.isEmpty {
+        let sources = report.evidence.map { ($0.fact, $0.source) }
+        try container.encode(Dictionary(sources) { first, _ in first }, forKey: .evidence)
+      }
     case .failure(let failure):
       try container.encode(false, forKey: .ok)
       var error = container.nestedContainer(keyedBy: ErrorKeys.self, forKey: .error)
@@ -70,7 +74,9 @@ extension ProbedFile: Codable {
       result = .success(
         ProbeReport(
           media: try container.decode(MediaInfo.self, forKey: .media),
-          provenance: try container.decode(ProbeProvenance.self, forKey: .probe)))
+          provenance: try container.decode(ProbeProvenance.self, forKey: .probe),
+          evidence: try container.decodeIfPresent([String: FactEvidence.Source].self, forKey: .evidence)?
+            .sorted { $0.key < $1.key }.map { FactEvidence(fact: $0.key, source: $0.value) } ?? []))
     } else {
       result = .failure(try container.decode(FileFailure.self, forKey: .error))
     }

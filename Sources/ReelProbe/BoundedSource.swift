@@ -93,6 +93,11 @@ package final class BoundedSource: ByteReading {
     return Array(ahead[start..<min(ahead.count, start + count)])
   }
 
+  package var isFar: Bool {
+    if case .asking = file { return true }
+    return false
+  }
+
   package func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
 
   /// Structures are read in small steps that lie close together.

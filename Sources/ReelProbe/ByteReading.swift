@@ -6,11 +6,17 @@ package protocol ByteReading {
   /// Up to `count` bytes at `offset`; fewer at the end, none beyond it or when reading has failed.
   func bytes(at offset: Int64, count: Int) -> [UInt8]
 
+  /// Whether bytes are fetched from far away, so that only few of them should be read.
+  var isFar: Bool { get }
+
   /// Says that all of `range` will most likely be read, so that what lies far away is fetched at once.
   func willRead(_ range: Range<Int64>)
 }
 
 extension ByteReading {
+  /// Whether that is so: not for a file that is here.
+  package var isFar: Bool { false }
+
   /// Means nothing where every byte is as near as the others.
   func willRead(_ range: Range<Int64>) {}
 

@@ -6,13 +6,16 @@ import ReelCore
 /// The bytes are a stranger's: call it in a confined worker. It opens nothing, starts no thread, and writes
 /// nothing anywhere.
 package struct FFmpegReader {
+  /// Those that take no longer than they must.
+  package static let quickWays: Set<ProbeMethod> = [.header, .packets, .full]
+
   private let limits: ReadingLimits
   private let ways: Set<ProbeMethod>
 
   /// - Parameters:
   ///   - limits: how much one file may cost.
-  ///   - ways: the ways that may be taken; the full one always may, where no other can.
-  package init(limits: ReadingLimits = .default, ways: Set<ProbeMethod> = Set(ProbeMethod.allCases)) {
+  ///   - ways: the ways that may be taken; the full one always may, where no other can. With the thorough one, only that is.
+  package init(limits: ReadingLimits = .default, ways: Set<ProbeMethod> = quickWays) {
     self.limits = limits
     self.ways = ways
   }
@@ -41,7 +44,9 @@ package struct FFmpegReader {
     let structure = FileStructure(source, sniffed: container)
     let failure = ReadFailure(container: structure.container, limits: limits)
     if let cut = failure.indexIsCut(structure) { throw cut }
-    let reading = FileReading(source: source, structure: structure, failure: failure, limits: limits)
+    let clock = structure.iso == nil ? ContentClock.read(source, structure) : nil
+    let reading = FileReading(
+      source: source, structure: structure, clock: clock, failure: failure, limits: limits)
     return try reading.read(by: ways)
   }
 }

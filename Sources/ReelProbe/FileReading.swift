@@ -5,11 +5,14 @@ import ReelCore
 struct FileReading {
   let source: BoundedSource
   let structure: FileStructure
+  /// When its packets are shown, where that is read without FFmpeg.
+  let clock: ContentClock?
   let failure: ReadFailure
   let limits: ReadingLimits
 
   /// Reads the file by the shortest of `ways` that provably tells the truth.
   func read(by ways: Set<ProbeMethod>) throws(ProbeError) -> Reading {
+    if ways.contains(.thorough) { return try readThoroughly(try open(decoding: .all)) }
     var reason: String?
     if ways != [.full] {
       switch try readBriefly(try open(decoding: .undecoded), by: ways) {
@@ -46,7 +49,7 @@ struct FileReading {
     let streams = StreamChoice(input.streams)
     var reason: String?
     if ways.contains(.header) {
-      let reading = HeaderReading(structure: structure, size: source.size)
+      let reading = HeaderReading(structure: structure, clock: clock, size: source.size)
       reason = reading.doubt(header, streams)
       if reason == nil {
         if let doubt = reading.doubtOfBitstream(input, streams) { return .unknown(doubt) }
@@ -65,7 +68,8 @@ struct FileReading {
   private func readPackets(
     _ input: borrowing OpenedInput, _ header: HeaderFacts, because reason: String?
   ) throws(ProbeError) -> Brief {
-    let reading = PacketReading(structure: structure, header: header, probedBytes: max(32, limits.probeBytes))
+    let reading = PacketReading(
+      structure: structure, clock: clock, header: header, probedBytes: max(32, limits.probeBytes))
     if let doubt = reading.doubt(StreamChoice(input.streams)) { return .unknown(doubt) }
     reading.standIn(for: StreamChoice(input.streams))
     let streams = try analyzed(input)
@@ -76,7 +80,9 @@ struct FileReading {
       let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
       return .known(Reading(media: media, method: .full, reason: reason))
     }
-    if let doubt = reading.doubtOfBitstream(stream, &scan, in: input.context) { return .unknown(doubt) }
+    if let doubt = reading.doubtOfBitstream(stream, among: streams, &scan, in: input.context) {
+      return .unknown(doubt)
+    }
     let media = try facts(header, streams, of: input.context, isParsed: true, &scan)
     return .known(Reading(media: media, method: .packets, reason: reason))
   }
@@ -90,6 +96,19 @@ struct FileReading {
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
     return Reading(media: media, method: .full, reason: reason)
+  }
+
+  /// Reads all packets.
+  private func readThoroughly(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
+    let header = HeaderFacts(input.context)
+    let streams = try analyzed(input)
+    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    scan.runToTheEnd()
+    var media = try facts(header, streams, of: input.context, isParsed: false, &scan)
+    var thorough = ThoroughReading(structure, streams, input.context, scan)
+    let speed = structure.iso == nil ? evidence(header, streams).speed : 1
+    thorough.take(scan, into: &media, size: source.size, speed: speed)
+    return Reading(media: media, method: .thorough, evidence: thorough.evidence)
   }
 
   /// The streams, after FFmpeg has looked at their packets.
@@ -110,23 +129,71 @@ struct FileReading {
     isParsed: Bool, _ scan: inout PacketScan
   ) throws(ProbeError) -> MediaInfo {
     if !isParsed, let stream = streams.video { believeFrames(of: stream, &scan) }
+    let evidence = structure.iso == nil ? evidence(header, streams) : nil
     var media = MediaInfo(container: structure.container, size: source.size)
     media.audio = streams.audios.map { AudioFacts($0) }
     let crops = PictureCrops(structure)
     media.video = streams.video.map {
       VideoFacts($0, of: context, among: streams, crops: crops, stepsAreIndexed: structure.stepsAreIndexed)
     }
-    media.take(Tags(context.pointee.metadata))
+    media.take(tags(context, streams))
+    if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     media.take(structure, streams)
     media.take(FileDisclosures(structure, streams, of: context, in: source).found)
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, of: context, isParsed: isParsed, &scan, into: &media)
+    takePackets(search, evidence, of: context, isParsed: isParsed, &scan, into: &media)
+    if let evidence { takeContent(evidence, &scan, into: &media) }
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed, streams: streams, crops: crops,
       media: media)
-    media.warnings = warnings.found
+    media.warnings = warnings.found + (evidence?.warnings(media) ?? [])
     return media
+  }
+
+  /// The first frame of a sound stands near the beginning.
+  private static let mostBytesToSound: Int64 = 2 << 20
+
+  /// Ogg has its tags in the streams; AVI's are read without FFmpeg, which takes them for UTF-8.
+  private func tags(_ context: UnsafeMutablePointer<AVFormatContext>, _ streams: StreamChoice) -> Tags {
+    let own = Tags(context.pointee.metadata)
+    if let avi = structure.avi { return Tags(avi).joined(with: own) }
+    guard structure.container == .ogg else { return own }
+    return ([streams.video].compactMap { $0 } + streams.audios).reduce(own) {
+      $0.joined(with: Tags($1.pointee.metadata))
+    }
+  }
+
+  private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence {
+    ContentEvidence(
+      structure: structure, header: header, streams: streams, size: source.size,
+      clock: clock)
+  }
+
+  /// What the content itself says counts, whatever the headers do.
+  private func takeContent(_ evidence: ContentEvidence, _ scan: inout PacketScan, into media: inout MediaInfo)
+  {
+    if media.video != nil {
+      if structure.container != .avi, evidence.clock == nil || structure.container == .mpegPS {
+        scan.run(untilSeenOfKept: FramePace.sample)
+      }
+      if var video = media.video {
+        evidence.apply(to: &video, scan)
+        media.video = video
+      }
+    }
+    for (place, stream) in evidence.streams.audios.enumerated() {
+      if evidence.isScrambled(stream) {
+        media.audio[place] = AudioFacts(codec: media.audio[place].codec)
+        continue
+      }
+      if evidence.needsFrame(of: stream) {
+        scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+      }
+      guard let told = evidence.sound(of: stream, scan, source) else { continue }
+      if let channels = told.channels { media.audio[place].channels = channels }
+      if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
+    }
   }
 
   /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.
@@ -144,13 +211,14 @@ struct FileReading {
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
-    _ search: DurationSearch, of context: UnsafeMutablePointer<AVFormatContext>, isParsed: Bool,
+    _ search: DurationSearch, _ evidence: ContentEvidence?, of context: UnsafeMutablePointer<AVFormatContext>,
+    isParsed: Bool,
     _ scan: inout PacketScan, into media: inout MediaInfo
   ) {
     if let stream = search.streams.video {
       media.video?.hasSamples = isParsed ? true : hasSamples(stream, &scan)
     }
-    let found = search.withoutPackets(context) ?? search.byPackets(&scan)
+    let found = evidence?.duration(context) ?? search.withoutPackets(context) ?? search.byPackets(&scan)
     media.duration = found?.seconds
     media.durationSource = found?.source
     if media.truncated == true { media.presentDuration = present(search, &scan) }

@@ -4,6 +4,8 @@ import ReelCore
 /// Decides whether the header alone tells the truth, and checks it against the first packet's own header.
 struct HeaderReading {
   let structure: FileStructure
+  /// When packets are shown, where that is read without FFmpeg.
+  let clock: ContentClock?
   let size: Int64
 
   /// Why not everything that the facts need stands in the header, as far as can be seen without a packet; nil when
@@ -23,12 +25,18 @@ struct HeaderReading {
       return "codec \(VideoFacts.codecName(codec) ?? "unknown")"
     }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
-    if stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
+    if !hasPace(stream, streams),
+      stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
     {
       return "no frame rate"
     }
+    if structure.iso == nil,
+      streams.audios.contains(where: { $0.pointee.codecpar.map(DecodedSound.isOpen) == true })
+    {
+      return "sound that may be doubled"
+    }
     if !streams.audios.allSatisfy(isTold) { return "sound not told" }
-    return knowsDuration(header, streams) ? nil : "no duration"
+    return clock?.sum() != nil || knowsDuration(header, streams) ? nil : "no duration"
   }
 
   /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
@@ -58,6 +66,11 @@ struct HeaderReading {
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
   private func knowsSteps(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     structure.container.isISO || stream.pointee.r_frame_rate.num > 0
+  }
+
+  /// Whether the times of the pictures say how fast they follow one another.
+  private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
+    ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) } != nil
   }
 
   private func isTold(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {

@@ -7,6 +7,8 @@ import ReelCore
 /// of the pictures, which a decoder would have said, are read from the bitstream's own headers.
 struct PacketReading {
   let structure: FileStructure
+  /// When packets are shown, where that is read without FFmpeg.
+  let clock: ContentClock?
   let header: HeaderFacts
   /// Bytes of packets that FFmpeg looks at, at most.
   let probedBytes: Int64
@@ -20,9 +22,16 @@ struct PacketReading {
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
     // FFmpeg guesses times that are not written by what the decoder says of the order of the pictures: Matroska has no
     // times of decoding, and in a program stream only the first frame of several in a packet has any.
-    guard isReordered(stream) else { return nil }
+    guard isReordered(stream), !hasPace(stream, streams) else { return nil }
     if structure.container.isMatroska, stream.pointee.r_frame_rate.num <= 0 { return "no frame rate" }
     return structure.container == .mpegPS ? "frames without times" : nil
+  }
+
+  /// Whether the times of the pictures say how fast they follow one another: then FFmpeg is not asked.
+  private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
+    structure.stepsAreIndexed
+      || structure.container != .mpegPS
+        && ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) } != nil
   }
 
   /// FFmpeg reads on until it knows a size. It must not wait for a decoder that is not there.
@@ -41,13 +50,13 @@ struct PacketReading {
   /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
   /// stands against it, when it says otherwise or nothing.
   func doubtOfBitstream(
-    _ stream: StreamChoice.Stream, _ scan: inout PacketScan,
+    _ stream: StreamChoice.Stream, among streams: StreamChoice, _ scan: inout PacketScan,
     in context: UnsafeMutablePointer<AVFormatContext>
   ) -> String? {
     if structure.container.isMPEG, context.pointee.duration_estimation_method != AVFMT_DURATION_FROM_PTS {
       return "no times"
     }
-    if !structure.stepsAreIndexed, isReordered(stream), !hasOwnRate(stream) {
+    if !hasPace(stream, streams), isReordered(stream), !hasOwnRate(stream) {
       return "no ordinary step between frames"
     }
     scan.run(untilSeen: stream.pointee.index)
@@ -64,7 +73,7 @@ struct PacketReading {
     {
       return "another size"
     }
-    if isReordered(stream), !structure.stepsAreIndexed, !header.rated.contains(stream.pointee.index) {
+    if isReordered(stream), !hasPace(stream, streams), header.rates[stream.pointee.index] == nil {
       // Where it saw too few frames it took the rate of the bitstream, which counts fields: a decoder would halve it.
       if let rate = bitstream.frameRate, isTwice(rate, stream) { return "no ordinary step between frames" }
       // FFmpeg counts fields when a decoder has told it to.

@@ -8,11 +8,16 @@ package struct Reading: Hashable, Sendable {
   package var method: ProbeMethod
   /// Why no shorter way was taken; nil when it was read by its header.
   package var reason: String?
+  /// What tells each fact, where every packet was read.
+  package var evidence: [FactEvidence] = []
 
   /// - Parameters: as the properties.
-  package init(media: MediaInfo, method: ProbeMethod, reason: String? = nil) {
+  package init(
+    media: MediaInfo, method: ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = []
+  ) {
     self.media = media
     self.method = method
     self.reason = reason
+    self.evidence = evidence
   }
 }

@@ -31,6 +31,12 @@ package struct ReadingLimits: Hashable, Sendable {
     self.scannedBytes = scannedBytes
   }
 
+  /// Lets all packets be read, as long as time and bytes last.
+  package mutating func scanEverything() {
+    scannedPackets = .max
+    scannedBytes = .max
+  }
+
   /// What a worker uses: less time than the deadline of its parent.
   package static let `default` = ReadingLimits()
 }

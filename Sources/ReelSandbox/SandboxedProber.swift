@@ -33,10 +33,11 @@ public final class SandboxedProber: MediaProber {
   ///   - idleTime: workers that nobody has needed for that long end.
   ///   - makesPosters: whether posters will be made of many files: each takes a fresh worker.
   ///   - mends: whether a ``SandboxedMender`` has its workers from this.
+  ///   - isThorough: whether every packet of a file is read.
   package init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
     deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
-    idleTime: Duration = .seconds(2), makesPosters: Bool = false, mends: Bool
+    idleTime: Duration = .seconds(2), makesPosters: Bool = false, mends: Bool, isThorough: Bool = false
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
@@ -44,7 +45,7 @@ public final class SandboxedProber: MediaProber {
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker),
       // A single worker that is kept has nobody to share what it has loaded with.
       forks: isolation == .strict || isolation == .auto && (workers > 1 || makesPosters || mends),
-      mends: mends)
+      mends: mends, isThorough: isThorough)
     self.settings = settings
     let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
     self.starter = starter

@@ -43,6 +43,8 @@ struct WorkerSettings: Sendable {
   var forks = false
   /// Whether some of those that it forks write files.
   var mends = false
+  /// Whether every packet of a file is read.
+  var isThorough = false
 
   /// What a process is told that is started, not forked.
   var start: WorkerStart {
@@ -57,7 +59,8 @@ struct WorkerSettings: Sendable {
   func request(size: Int64, container: MediaContainer) -> ReadRequest {
     ReadRequest(
       size: size, container: container, byteBudget: max(1, limits.bytes),
-      milliseconds: Int(clamping: max(1, min(86_400_000, (deadline * 0.9).wholeMilliseconds))))
+      milliseconds: Int(clamping: max(1, min(86_400_000, (deadline * 0.9).wholeMilliseconds))),
+      isThorough: isThorough)
   }
 
   /// What a fork server is asked for.

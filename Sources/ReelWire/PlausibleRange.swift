@@ -29,5 +29,7 @@ enum PlausibleRange {
 /// How many of each a frame takes.
 enum WireCount {
   static let audioStreams = 1024
-  static let warnings = 46
+  static let warnings = 48
+  /// Three facts of each stream of sound, and those of the file.
+  static let evidence = 3 * audioStreams + 64
 }

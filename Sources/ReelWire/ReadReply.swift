@@ -2,8 +2,8 @@ import ReelCore
 
 /// A worker's answer to a ``ReadRequest``.
 package enum ReadReply: Hashable, Sendable {
-  /// What the file says, how it was read, and why no shorter way was taken.
-  case facts(MediaInfo, ProbeMethod, reason: String? = nil)
+  /// What the file says, how it was read, why no shorter way was taken, and what tells each fact.
+  case facts(MediaInfo, ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = [])
   /// Why it could not be read.
   case failure(ProbeError)
 
@@ -12,11 +12,15 @@ package enum ReadReply: Hashable, Sendable {
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.reply) { writer throws(WireError) in
       switch self {
-      case .facts(let media, let method, let reason):
+      case .facts(let media, let method, let reason, let evidence):
         writer.flag(true)
         writer.code(method)
         writer.optional(reason, limit: .sentence)
         try writer.media(media)
+        try writer.list(evidence, limit: WireCount.evidence) { writer, evidence in
+          writer.text(evidence.fact, limit: .name)
+          writer.code(evidence.source)
+        }
       case .failure(let error):
         writer.flag(false)
         writer.failure(error)
@@ -30,7 +34,13 @@ package enum ReadReply: Hashable, Sendable {
       if try reader.flag("facts") {
         let method = try reader.code(ProbeMethod.self, "method")
         let reason = try reader.optionalText(limit: .sentence, "reason")
-        return .facts(try reader.media(), method, reason: reason)
+        let media = try reader.media()
+        let evidence = try reader.list(limit: WireCount.evidence, "evidence") { reader throws(WireError) in
+          FactEvidence(
+            fact: try reader.text(limit: .name, "evidence"),
+            source: try reader.code(FactEvidence.Source.self, "evidence"))
+        }
+        return .facts(media, method, reason: reason, evidence: evidence)
       }
       return .failure(try reader.failure())
     }

@@ -10,13 +10,18 @@ package struct ReadRequest: Hashable, Sendable {
   package let byteBudget: Int64
   /// How long the reading may take, in milliseconds.
   package let milliseconds: Int
+  /// Whether every packet is to be read.
+  package let isThorough: Bool
 
   /// - Parameters: as the properties; milliseconds from 1 to a day.
-  package init(size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int) {
+  package init(
+    size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int, isThorough: Bool = false
+  ) {
     self.size = size
     self.container = container
     self.byteBudget = byteBudget
     self.milliseconds = milliseconds
+    self.isThorough = isThorough
   }
 
   /// The frame.
@@ -36,6 +41,7 @@ extension WireWriter {
     code(request.container)
     number(request.byteBudget)
     number(Int64(request.milliseconds))
+    flag(request.isThorough)
   }
 }
 
@@ -45,6 +51,7 @@ extension WireReader {
       size: try number(in: 0...Int64.max, "size"),
       container: try code(MediaContainer.self, "container"),
       byteBudget: try number(in: 1...Int64.max, "byteBudget"),
-      milliseconds: Int(try number(in: 1...86_400_000, "milliseconds")))
+      milliseconds: Int(try number(in: 1...86_400_000, "milliseconds")),
+      isThorough: try flag("isThorough"))
   }
 }

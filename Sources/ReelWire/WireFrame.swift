@@ -5,10 +5,10 @@
 /// ``WireError`` for whatever is not as it should be, and traps on nothing.
 package enum WireFrame {
   /// The most bytes of a frame, envelope included.
-  package static let largest = 128 << 10
+  package static let largest = 256 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 9
+  static let version: UInt8 = 11
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)

@@ -31,9 +31,11 @@ struct FFmpegFileReader: FileReader {
 
   private func read(_ file: FileBytes, _ request: ReadRequest) -> ReadReply {
     do throws(ProbeError) {
-      let reading = try FFmpegReader(limits: ReadingLimits(request))
+      var limits = ReadingLimits(request)
+      if request.isThorough { limits.scanEverything() }
+      let reading = try FFmpegReader(limits: limits, ways: request.isThorough ? [.thorough] : FFmpegReader.quickWays)
         .read(file, size: request.size, container: request.container)
-      return .facts(reading.media, reading.method, reason: reading.reason)
+      return .facts(reading.media, reading.method, reason: reading.reason, evidence: reading.evidence)
     } catch {
       return .failure(error)
     }

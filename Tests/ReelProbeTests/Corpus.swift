@@ -6,12 +6,12 @@ struct Corpus: Sendable {
   let folder: String
   let files: [CorpusFile]
 
+  /// The folder of this package.
+  static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+
   /// From `REEL_CORPUS`, else `../shared/corpus` beside the package; nil where neither is there.
   static let beside: Corpus? = {
-    let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let candidates = [
-      ProcessInfo.processInfo.environment["REEL_CORPUS"], "/\(package)/../shared/corpus",
-    ]
+    let candidates = [ProcessInfo.processInfo.environment["REEL_CORPUS"], package + "/../shared/corpus"]
     return candidates.compactMap { $0 }.compactMap(Corpus.init).first
   }()
 

@@ -55,7 +55,7 @@ final class OpenFile {
     as container: MediaContainer, limits: ReadingLimits = .patient, alwaysFull: Bool = false,
     by ways: Set<ProbeMethod>? = nil
   ) throws(ProbeError) -> Reading {
-    try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : Set(ProbeMethod.allCases))).read(
+    try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : FFmpegReader.quickWays)).read(
       .descriptor(descriptor), size: size, container: container)
   }
 }

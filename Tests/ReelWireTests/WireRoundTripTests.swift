@@ -9,7 +9,10 @@ import Testing
   func facts(seed: UInt64) throws {
     var chance = Chance(seed: seed)
     let reply = ReadReply.facts(
-      chance.media(), chance.pick(ProbeMethod.allCases), reason: chance.pick([nil, "no size"]))
+      chance.media(), chance.pick(ProbeMethod.allCases), reason: chance.pick([nil, "no size"]),
+      evidence: chance.pick([
+        [], FactEvidence.Source.allCases.map { FactEvidence(fact: "duration", source: $0) },
+      ]))
     #expect(try ReadReply(decoding: reply.encoded()) == reply)
   }
 
@@ -60,9 +63,13 @@ import Testing
       count: 46)
     let codec = String(repeating: "c", count: 64)
     media.audio = Array(repeating: AudioFacts(codec: codec, channels: 1024, sampleRate: 1), count: 1024)
-    let frame = try ReadReply.facts(media, .full).encoded()
+    let evidence = (0..<(3 * 1024 + 64)).map {
+      FactEvidence(fact: "audio.1023.sampleRate\($0 % 10)", source: .packets)
+    }
+    let reply = ReadReply.facts(media, .full, evidence: evidence)
+    let frame = try reply.encoded()
     #expect(frame.count <= WireFrame.largest)
-    #expect(try ReadReply(decoding: frame) == .facts(media, .full))
+    #expect(try ReadReply(decoding: frame) == reply)
   }
 
   @Test func tooManyStreamsFitInNone() {

@@ -15,6 +15,8 @@ struct H264SequenceParameters: Hashable {
   /// Whether every picture is a frame, shown once, as far as the set tells; false where it allows fields, or says that
   /// messages tell how often a picture is shown.
   let hasPlainFrames: Bool
+  /// Whether no picture is a field.
+  let framesOnly: Bool
   /// Frames a second, as `time_scale` and `num_units_in_tick` have it; nil when they are not there.
   let frameRate: Rational?
   let usability: VideoUsability
@@ -30,6 +32,7 @@ struct H264SequenceParameters: Hashable {
     chromaFormat = chroma
     self.profile = profile
     (width, height) = (size.width, size.height)
+    framesOnly = size.framesOnly
     if hasUsability {
       guard let usability = VideoUsability(&reader) else { return nil }
       self.usability = usability

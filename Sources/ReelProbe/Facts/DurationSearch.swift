@@ -34,7 +34,7 @@ struct DurationSearch {
 
   /// Seconds by the file's header; nil when it does not tell.
   var claimed: Double? {
-    structure.iso.map { $0.movieHeader?.seconds } ?? header.duration
+    structure.iso.map { $0.movieHeader?.seconds } ?? structure.metadataDuration ?? header.duration
   }
 
   /// Whether the header's duration is many times what the longest stream of any kind says.
@@ -55,7 +55,7 @@ struct DurationSearch {
   /// was read.
   func byPackets(_ scan: inout PacketScan) -> FoundDuration? {
     scan.runToTheEnd()
-    let span = scan.span(of: streams.videos + streams.audios)
+    let span = scan.sum(of: streams.videos + streams.audios)?.seconds
     switch scan.end {
     case .file: return found(span, .packets)
     case .limit, nil:

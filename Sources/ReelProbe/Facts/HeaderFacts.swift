@@ -1,4 +1,5 @@
 import CFFmpeg
+import ReelCore
 
 /// What the header alone said, before any packet was read: kept to hold the rest against it.
 struct HeaderFacts: Hashable {
@@ -12,24 +13,33 @@ struct HeaderFacts: Hashable {
   let duration: Double?
   /// By the index of the stream; only sizes above 0.
   let sizes: [Int32: Size]
-  /// The streams whose average frame rate it states.
-  let rated: Set<Int32>
+  /// The average frame rates that it states, by the index of the stream.
+  let rates: [Int32: Rational]
+  /// The sound that it states.
+  let sounds: [Int32: SoundHeader]
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>) {
     let duration = context.pointee.duration
     self.duration = duration == reel_no_time ? nil : Double(duration) / Double(reel_time_base)
     var sizes: [Int32: Size] = [:]
-    var rated: Set<Int32> = []
+    var rates: [Int32: Rational] = [:]
+    var sounds: [Int32: SoundHeader] = [:]
     for index in 0..<Int(context.pointee.nb_streams) {
       guard let stream = context.pointee.streams[index], let parameters = stream.pointee.codecpar else {
         continue
       }
-      if stream.pointee.avg_frame_rate.num > 0 { rated.insert(Int32(index)) }
+      let rate = stream.pointee.avg_frame_rate
+      rates[Int32(index)] = Rational(Int(rate.num), Int(rate.den))
+      if parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO {
+        sounds[Int32(index)] = SoundHeader(
+          channels: Int(reel_channels(parameters)), sampleRate: Int(parameters.pointee.sample_rate))
+      }
       guard parameters.pointee.width > 0, parameters.pointee.height > 0
       else { continue }
       sizes[Int32(index)] = Size(width: parameters.pointee.width, height: parameters.pointee.height)
     }
     self.sizes = sizes
-    self.rated = rated
+    self.rates = rates
+    self.sounds = sounds
   }
 }

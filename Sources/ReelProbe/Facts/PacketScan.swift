@@ -12,15 +12,26 @@ struct PacketScan: ~Copyable {
   private(set) var end: End?
   /// The streams that have shown a packet with bytes in it.
   private(set) var seen: Set<Int32> = []
-  /// The first packet with bytes in it of the stream that it was asked to keep one of.
-  private(set) var first: UnsafeMutablePointer<AVPacket>?
+  /// The first packets with bytes in them, of the stream that it was asked to keep one of, and of those of sound.
+  private(set) var firsts: [Int32: UnsafeMutablePointer<AVPacket>] = [:]
+  /// That of the former.
+  var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
+  /// When the frames of that stream are shown; when they are decoded, where one does not say.
+  var frames: [Int64] { shown.count == decoded.count || shown.count * 2 > decoded.count ? shown : decoded }
+  private var shown: [Int64] = []
+  private var decoded: [Int64] = []
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
   /// Whether one of the first few of them has no time of decoding, or of showing.
   private(set) var lacksTimes = false
   /// About as many frames as FFmpeg looks at to find their rate.
   static let fewFrames = 32
+  /// Frames whose times are kept.
+  private static let mostFrames = 100_000
   private let kept: Int32?
+  private let sounds: Set<Int32>
+  private let jumps: (back: Double, ahead: Double)
+  private let hasDurations: Bool
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var packet: UnsafeMutablePointer<AVPacket>?
@@ -35,6 +46,14 @@ struct PacketScan: ~Copyable {
   ) {
     self.context = context
     self.kept = kept
+    let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
+    sounds = Set(
+      streams.filter { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }.map(\.pointee.index))
+    // A live stream that goes on after ten seconds was away; elsewhere a pause is written into the times.
+    let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
+    hasDurations = demuxer.hasPrefix("mov")
+    let isLive = ["mpegts", "mpeg", "flv"].contains(demuxer)
+    jumps = (0.3, isLive ? 10 : 6 * 3600)
     self.limits = limits
     packet = av_packet_alloc()
   }
@@ -42,13 +61,17 @@ struct PacketScan: ~Copyable {
   deinit {
     var freed = packet
     av_packet_free(&freed)
-    var freedFirst = first
-    av_packet_free(&freedFirst)
+    for case var first: UnsafeMutablePointer<AVPacket>? in firsts.values { av_packet_free(&first) }
   }
 
   /// Reads until a packet of `stream` has been seen, or the end.
   mutating func run(untilSeen stream: Int32) {
     while end == nil, !seen.contains(stream) { step() }
+  }
+
+  /// Reads until a packet of `stream` has been seen, or so many bytes of packets have been read in all, or the end.
+  mutating func run(untilSeen stream: Int32, orRead limit: Int64) {
+    while end == nil, bytes < limit, !seen.contains(stream) { step() }
   }
 
   /// Reads until so many packets of the stream of which one is kept have been seen, or the end.
@@ -79,14 +102,18 @@ struct PacketScan: ~Copyable {
     while end == nil { step() }
   }
 
-  /// Seconds from the earliest to the latest moment of `streams`; nil when no packet of theirs had a time.
-  func span(of streams: [UnsafeMutablePointer<AVStream>]) -> Double? {
-    let spans = streams.compactMap { stream in
-      extents[stream.pointee.index]?.seconds(in: stream.pointee.time_base)
+  /// How long `streams` last together; nil when no packet of theirs had a time.
+  func sum(of streams: [UnsafeMutablePointer<AVStream>]) -> StretchSum? {
+    let own = streams.compactMap { stream in
+      extents[stream.pointee.index].map {
+        (packets: $0.packets, stretches: $0.seconds(in: stream.pointee.time_base))
+      }
     }
-    guard let first = spans.map(\.first).min(), let end = spans.map(\.end).max() else { return nil }
-    return end - first
+    return StretchSum(own.sorted { $0.packets > $1.packets }.map(\.stretches))
   }
+
+  /// Whether so many packets were read that a header can be wrong about them: the last of a few may be shown for long.
+  var isTelling: Bool { packets >= 10 }
 
   /// How much of the file of `size` bytes lies before the end of the last packet, above 0 and at most 1. FFmpeg
   /// itself has read further.
@@ -101,9 +128,16 @@ struct PacketScan: ~Copyable {
       packetsOfKept += 1
       let lacksTime = packet.pointee.pts == reel_no_time || packet.pointee.dts == reel_no_time
       if lacksTime, packetsOfKept <= Self.fewFrames { lacksTimes = true }
+      if packetsOfKept <= Self.mostFrames, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
+        if packet.pointee.pts != reel_no_time { shown.append(packet.pointee.pts) }
+        if packet.pointee.dts != reel_no_time { decoded.append(packet.pointee.dts) }
+      }
     }
-    guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept else { return }
-    first = av_packet_clone(packet)
+    guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || sounds.contains(stream)
+    else {
+      return
+    }
+    firsts[stream] = av_packet_clone(packet)
   }
 
   private mutating func step(_ look: (UnsafeMutablePointer<AVPacket>) -> Void = { _ in }) {
@@ -122,7 +156,15 @@ struct PacketScan: ~Copyable {
     note(packet)
     look(packet)
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
-    guard time != reel_no_time else { return }
-    extents[packet.pointee.stream_index, default: PacketExtent()].add(time, lasting: packet.pointee.duration)
+    let index = packet.pointee.stream_index
+    // What an edit list hides is not shown.
+    guard time != reel_no_time, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0,
+      let stream = context.pointee.streams[Int(index)]
+    else { return }
+    let jump = PacketExtent.Jump(back: jumps.back, ahead: jumps.ahead, in: stream.pointee.time_base)
+    extents[index, default: PacketExtent(jump: jump)].add(
+      time, decoded: packet.pointee.dts == reel_no_time ? nil : packet.pointee.dts,
+      // FFmpeg guesses how long a picture lasts where only an index would tell.
+      lasting: index == kept && !hasDurations ? 0 : packet.pointee.duration)
   }
 }

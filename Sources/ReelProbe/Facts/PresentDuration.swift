@@ -33,7 +33,7 @@ struct PresentDuration {
   /// them.
   func byPackets(_ scan: inout PacketScan) -> Double? {
     scan.run(untilRead: Self.mostBytes)
-    guard let span = scan.span(of: streams.videos + streams.audios) else { return nil }
+    guard let span = scan.sum(of: streams.videos + streams.audios)?.seconds else { return nil }
     if scan.end == .file { return span }
     return scan.share(of: size).map { span / $0 }
   }

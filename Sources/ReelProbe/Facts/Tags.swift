@@ -27,6 +27,17 @@ struct Tags: Hashable {
     self.values = values
   }
 
+  /// The texts of an AVI's `INFO` list, which FFmpeg takes for UTF-8.
+  init(_ avi: AVIHeaders) {
+    let names: [FourCharacterCode: String] = ["INAM": "title", "IART": "artist", "ICRD": "date"]
+    var values: [String: String] = [:]
+    for (name, key) in names { values[key] = avi.texts[name].flatMap { LegacyText.decode($0) } }
+    self.values = values
+  }
+
+  /// These, and those of `others` that are not among them.
+  func joined(with others: Tags) -> Tags { Tags(values.merging(others.values) { own, _ in own }) }
+
   /// The first of `keys` (lower case) that has a value, blanks around it removed.
   func first(of keys: String...) -> String? {
     for key in keys {
@@ -44,10 +55,11 @@ struct Tags: Hashable {
     return nil
   }
 
-  /// Bytes that are no UTF-8 become replacement characters.
+  /// Bytes of no coding that is known become replacement characters.
   private static func text(_ pointer: UnsafePointer<CChar>) -> String {
     let bytes = UnsafeRawBufferPointer(start: pointer, count: strnlen(pointer, longestValue))
-    return String(decoding: bytes, as: UTF8.self)
+    return String(validating: bytes, as: UTF8.self) ?? LegacyText.decode(bytes)
+      ?? String(decoding: bytes, as: UTF8.self)
   }
 }
 

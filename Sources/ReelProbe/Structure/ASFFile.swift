@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The header of an ASF file (Advanced Systems Format specification 1.20, 3).
 enum ASFFile {
   /// Whether the file is shorter than its file properties object says; nil when it says nothing, as in a
@@ -13,6 +15,55 @@ enum ASFFile {
   /// Whether its content is encrypted (3.14, 3.15).
   static func isEncrypted(_ file: some ByteReading) -> Bool {
     object(contentEncryption, of: file) != nil || object(extendedContentEncryption, of: file) != nil
+  }
+
+  /// Where its data object begins, and how many bytes each of its packets has (3.2, 5); nil when they vary.
+  static func packets(_ file: some ByteReading) -> (data: Int64, size: Int64)? {
+    guard let header = file.littleEndian(at: 16, width: 8), header >= 30, header < UInt64(file.size),
+      file.bytes(at: Int64(header), count: 4) == [0x36, 0x26, 0xB2, 0x75],
+      let properties = object(fileProperties, of: file),
+      let least = file.littleEndian(at: properties + 92, width: 4),
+      let most = file.littleEndian(at: properties + 96, width: 4), least == most
+    else { return nil }
+    return (Int64(header), Int64(least))
+  }
+
+  /// The sizes that the header gives the pictures of the first video stream, which it states twice (3.3, 9.2); nil without
+  /// such a stream.
+  static func sizes(_ file: some ByteReading) -> (stated: AVIHeaders.Size, format: AVIHeaders.Size)? {
+    var next: Int64 = 30
+    for _ in 0..<256 {
+      guard let size = file.littleEndian(at: next + 16, width: 8), size >= 24, size < 1 << 32 else {
+        return nil
+      }
+      if file.bytes(at: next, count: 4) == [0x91, 0x07, 0xDC, 0xB7],
+        file.bytes(at: next + 24, count: 4) == [0xC0, 0xEF, 0x19, 0xBC],
+        let stated = self.size(file, at: next + 78), let format = self.size(file, at: next + 93)
+      {
+        return (stated, format)
+      }
+      next += Int64(size)
+    }
+    return nil
+  }
+
+  private static func size(_ file: some ByteReading, at offset: Int64) -> AVIHeaders.Size? {
+    guard let width = file.littleEndian(at: offset, width: 4),
+      let height = file.littleEndian(at: offset + 4, width: 4)
+    else { return nil }
+    return AVIHeaders.Size(
+      width: Int(Int32(truncatingIfNeeded: width)), height: Int(Int32(truncatingIfNeeded: height).magnitude))
+  }
+
+  /// When it was made (3.2); nil where it does not say, or the year is none that anything was made in.
+  static func creationDate(_ file: some ByteReading) -> Date? {
+    guard let properties = object(fileProperties, of: file),
+      let ticks = file.littleEndian(at: properties + 48, width: 8), ticks > 0
+    else { return nil }
+    // In tenths of microseconds, since 1601.
+    let seconds = Double(ticks) / 1e7 - 11_644_473_600
+    // From 1971 to 2200: a clock that was never set is at the beginning of an epoch.
+    return (31_536_000..<7_258_118_400).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
   }
 
   private static let fileProperties: [UInt8] = [

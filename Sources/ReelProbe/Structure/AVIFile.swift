@@ -7,8 +7,8 @@ enum AVIFile {
       guard let length = riffLength(file, at: next) else { return next == 0 ? nil : false }
       if length == 0 || length == UInt32.max { return nil }
       let end = next + 8 + Int64(length)
-      if end > file.size { return true }
       // The last chunk's byte of padding is often left out.
+      if end > file.size { return !(end == file.size + 1 && lacksOnlyPadding(file, in: next + 12)) }
       next = end + Int64(length % 2)
       if next >= file.size { return false }
     }
@@ -17,6 +17,29 @@ enum AVIFile {
 
   /// A chunk of OpenDML holds a gigabyte.
   private static let mostChunks = 4096
+
+  /// Whether the last of the chunks from `start` on ends with the file, and only its byte of padding is not there.
+  private static func lacksOnlyPadding(_ file: some ByteReading, in start: Int64) -> Bool {
+    var next = start
+    for _ in 0..<mostInnerChunks {
+      let head = file.bytes(at: next, count: 8)
+      guard head.count == 8 else { return false }
+      let size = head[4..<8].reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+      let end = next + 8 + size
+      if end == file.size { return size % 2 == 1 }
+      // What is in a list has its padding within it.
+      if end == file.size + 1, FourCharacterCode(head) == "LIST" {
+        next += 12
+      } else if end < file.size {
+        next = end + size % 2
+      } else {
+        return false
+      }
+    }
+    return false
+  }
+
+  private static let mostInnerChunks = 65_536
 
   private static func riffLength(_ file: some ByteReading, at offset: Int64) -> UInt32? {
     let header = file.bytes(at: offset, count: 8)

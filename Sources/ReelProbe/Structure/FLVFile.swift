@@ -5,6 +5,18 @@ enum FLVFile {
     endsWithAWholeTag(file) ? false : walk(file)
   }
 
+  /// A number of `onMetaData`, which stands in the first tag; nil when it is not there.
+  static func metadata(_ name: String, of file: some ByteReading) -> Double? {
+    let head = file.bytes(at: 0, count: 1024)
+    let key = [0, UInt8(truncatingIfNeeded: name.utf8.count)] + Array(name.utf8) + [0]
+    guard let place = head.indices.first(where: { head[$0] == 0 && head[$0...].starts(with: key) }),
+      place + key.count + 8 <= head.count
+    else { return nil }
+    let bits = head[(place + key.count)..<(place + key.count + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let number = Double(bitPattern: bits)
+    return number.isFinite && number > 0 ? number : nil
+  }
+
   private static let tagHeader: Int64 = 11
   /// Tags that are walked over when the end is not as it should be.
   private static let mostTags = 20_000

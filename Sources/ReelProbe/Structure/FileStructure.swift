@@ -9,6 +9,14 @@ struct FileStructure {
   let iso: ISOFileMap?
   /// For Matroska.
   let matroska: MatroskaFileMap?
+  /// For AVI.
+  let avi: AVIHeaders?
+  /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds.
+  let metadataDuration: Double?
+  /// The two sizes that an ASF's header gives its pictures, where they differ.
+  let unlikeSizes: [AVIHeaders.Size]
+  /// The scrambled streams of a transport stream, by their identifiers.
+  let scrambled: Set<Int>
 
   /// Whether the file ends before its own account says; nil when that can't be proved either way. For ISO base
   /// media files the index must be asked.
@@ -22,8 +30,17 @@ struct FileStructure {
   init(_ file: some ByteReading, sniffed container: MediaContainer) {
     iso = container.isISO ? ISOFileMap(file) : nil
     matroska = container.isMatroska ? MatroskaFileMap(file) : nil
+    avi = container == .avi ? AVIHeaders(file) : nil
+    let sizes = container == .asf ? ASFFile.sizes(file) : nil
+    unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
+    metadataDuration = container == .flv ? FLVFile.metadata("duration", of: file) : nil
+    let scrambled =
+      [.mpegTS, .m2ts].contains(container)
+      ? TransportPackets.scrambled(file, isM2TS: container == .m2ts) : nil
+    self.scrambled = scrambled ?? []
     truncated = Self.isTruncated(file, container) ?? matroska?.truncated
-    encrypted = Self.isEncrypted(file, container) ?? iso?.encrypted
+    encrypted =
+      container == .asf ? ASFFile.isEncrypted(file) : scrambled.map { !$0.isEmpty } ?? iso?.encrypted
     self.container = Self.refine(container, iso: iso, matroska: matroska)
   }
 
@@ -34,15 +51,6 @@ struct FileStructure {
     case .ogg: OggFile.isTruncated(file)
     case .asf: ASFFile.isTruncated(file)
     case .mxf: MXFFile.isTruncated(file)
-    default: nil
-    }
-  }
-
-  private static func isEncrypted(_ file: some ByteReading, _ container: MediaContainer) -> Bool? {
-    switch container {
-    case .asf: ASFFile.isEncrypted(file)
-    case .mpegTS: TransportPackets.areScrambled(file, isM2TS: false)
-    case .m2ts: TransportPackets.areScrambled(file, isM2TS: true)
     default: nil
     }
   }

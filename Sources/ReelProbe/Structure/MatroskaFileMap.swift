@@ -6,6 +6,8 @@ struct MatroskaFileMap: Hashable {
   private(set) var truncated: Bool?
   /// Its video tracks, in their order; none when they stand behind the first cluster.
   private(set) var videoTracks: [MatroskaVideoTrack] = []
+  /// Its tracks of pictures and of sound by number and type (1, 2), in their order.
+  private(set) var tracks: [MatroskaVideoTrack.Number] = []
   /// The files that a player would go on with.
   private(set) var links = MatroskaLinks()
 
@@ -24,6 +26,7 @@ struct MatroskaFileMap: Hashable {
     docType = Self.docType(in: header, until: headerEnd, of: file)
     guard let segment = EBMLElement(file, at: headerEnd), segment.id == ID.segment else { return }
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
+    tracks = MatroskaVideoTrack.numbers(in: segment, of: file)
     links = MatroskaLinks(in: segment, of: file)
     if let end = segment.end {
       truncated = end > file.size

@@ -19,6 +19,7 @@ struct MatroskaVideoTrack: Hashable {
   private enum ID {
     static let tracks: UInt32 = 0x1654_AE6B
     static let entry: UInt32 = 0xAE
+    static let number: UInt32 = 0xD7
     static let type: UInt32 = 0x83
     static let codec: UInt32 = 0x86
     static let video: UInt32 = 0xE0
@@ -30,10 +31,32 @@ struct MatroskaVideoTrack: Hashable {
 
   /// The video tracks of a segment, in the order of the file; none when they stand behind the first cluster.
   static func all(in segment: EBMLElement, of file: some ByteReading) -> [MatroskaVideoTrack] {
+    entries(in: segment, of: file).compactMap { track($0, in: file) }
+  }
+
+  /// What blocks call a track, and what it holds.
+  struct Number: Hashable {
+    let number: Int
+    let type: Int
+  }
+
+  /// Of the tracks of which FFmpeg makes streams.
+  static func numbers(in segment: EBMLElement, of file: some ByteReading) -> [Number] {
+    entries(in: segment, of: file).compactMap { entry in
+      let parts = entry.children(in: file)
+      guard parts.contains(where: { $0.id == ID.codec }),
+        let number = parts.first(where: { $0.id == ID.number }).flatMap({ Self.number($0, in: file) }),
+        let type = parts.first(where: { $0.id == ID.type }).flatMap({ Self.number($0, in: file) })
+      else { return nil }
+      return Number(number: number, type: type)
+    }
+  }
+
+  private static func entries(in segment: EBMLElement, of file: some ByteReading) -> [EBMLElement] {
     for element in segment.children(in: file) {
       if element.id == EBMLElement.cluster { return [] }
       guard element.id == ID.tracks else { continue }
-      return element.children(in: file).filter { $0.id == ID.entry }.compactMap { track($0, in: file) }
+      return element.children(in: file).filter { $0.id == ID.entry }
     }
     return []
   }

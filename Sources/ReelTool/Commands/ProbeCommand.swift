@@ -22,6 +22,12 @@ struct ProbeCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object per line, in the order of the arguments.")
   var jsonl = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "Read every packet, and say what tells each fact. Slow; --deadline is 600 seconds then, unless you set it."
+    ))
+  var thorough = false
+
   #if DEBUG
     @Flag(
       help: ArgumentHelp(
@@ -40,11 +46,14 @@ struct ProbeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
+    var settings = try SettingsReader.read(
       flags: Settings(library, reading: reading, addresses: addresses), file: library.config)
+    if thorough { settings.deadline = settings.deadline ?? AppContext.thoroughDeadline }
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)
-    let prober = AppContext.prober(settings, workers: workers)
+    let prober =
+      thorough
+      ? AppContext.thoroughProber(settings, workers: workers) : AppContext.prober(settings, workers: workers)
     var walk = WalkOptions(followLinks: reading.followLinks)
     walk.includesTrash = walking.includeTrash
     let run = ProbeRun(

@@ -160,6 +160,19 @@ struct AppContext: Sendable {
       deadline: settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline,
       makesPosters: makesPosters, mends: mends)
   }
+
+  /// One that reads every packet of a file, for as long as that may take (`--thorough`).
+  static func thoroughProber(_ settings: Settings, workers: Int) -> SandboxedProber {
+    let deadline = settings.deadline ?? thoroughDeadline
+    return SandboxedProber(
+      worker: settings.worker.map { .path($0) } ?? .installed, isolation: settings.isolation ?? .auto,
+      workers: max(1, workers), deadline: .seconds(deadline),
+      limits: ProbeLimits(bytes: .max, processorSeconds: Int(deadline.rounded(.up)) + 10), mends: false,
+      isThorough: true)
+  }
+
+  /// Seconds for one file, unless something else is asked for.
+  static let thoroughDeadline = 600.0
 }
 
 /// In a debug build, the steps of a file are failpoints, too (`Failpoint`), by the names of `IntakeStep`. They only

@@ -55,14 +55,24 @@ struct LieVerdict {
     return abs(told - truth) <= max(least, truth * share)
   }
 
-  /// What a warning is about.
+  /// Whether a warning is about the fact: it names it, or what it is a part of.
   private func isWarned(of fact: String) -> Bool {
-    answer.warnings.contains { warning in
+    let sizes: Set<String> = ["width", "height", "storedWidth", "storedHeight"]
+    let rates: Set<String> = ["frameRate", "variableFrameRate"]
+    let sound: Set<String> = ["audio", "channels", "sampleRate"]
+    return answer.warnings.contains { warning in
       switch warning.code {
-      case .durationMismatch: ["duration", "frameRate", "variableFrameRate"].contains(fact)
-      case .sizeMismatch: ["width", "height", "storedWidth", "storedHeight"].contains(fact)
-      case .truncated: ["duration", "frameRate", "variableFrameRate"].contains(fact)
-      default: true
+      case .durationMismatch, .truncated, .clockJumps, .samplesHidden, .indexMismatch:
+        fact == "duration" || rates.contains(fact)
+      case .claimUnchecked: warning.fact.map { $0.hasSuffix(fact) } ?? true
+      case .frameRateMismatch: rates.contains(fact)
+      case .sizeMismatch, .croppingMismatch, .pixelShapeMismatch: sizes.contains(fact)
+      case .soundMismatch: sound.contains(fact)
+      case .transferMismatch: fact == "hdr"
+      case .dateMismatch: fact == "createdAt"
+      case .rotationUnknown: fact == "rotation" || sizes.contains(fact)
+      case .codecUnknown: fact == "codec" || fact == "video"
+      default: false
       }
     }
   }
@@ -73,6 +83,12 @@ struct LieVerdict {
       .matrix: ["rotation", "width", "height"], .shape: ["width", "height"], .date: ["createdAt"],
       .colour: ["hdr"], .edit: ["duration"],
     ]
+    // WMA's packets do not say what they hold.
+    if answer.audio.contains(where: { $0.codec?.hasPrefix("wma") == true }),
+      !subjects.isDisjoint(with: [.channels, .sampleRate]), ["channels", "sampleRate"].contains(fact)
+    {
+      return true
+    }
     return subjects.contains { claims[$0, default: []].contains(fact) }
   }
 }

@@ -1,0 +1,94 @@
+import CFFmpeg
+
+/// The packets of an ASF file (Advanced Systems Format 1.20, 5), by the numbers of their streams. They are of one size,
+/// so that the last ones are found at once.
+struct ASFClock<Bytes: ByteReading> {
+  private let file: Bytes
+  private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: 6 * 3600)
+
+  /// Packets that are looked at from either end.
+  private static var mostPackets: Int64 { 128 }
+
+  /// - Parameters:
+  ///   - data: where the data object begins.
+  ///   - packetSize: bytes of each packet.
+  ///
+  /// Nil where no times are found. They count from before the beginning, by the preroll.
+  static func read(_ file: Bytes, data: Int64, packetSize: Int64) -> ContentClock? {
+    var reader = ASFClock(file: file)
+    let first = data + 50
+    let claimed = file.littleEndian(at: data + 16, width: 8) ?? 0
+    let end = claimed > 50 && claimed < 1 << 62 ? min(file.size, data + Int64(claimed)) : file.size
+    let packets = (end - first) / max(1, packetSize)
+    guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
+    let mostPackets = file.isFar ? Self.mostPackets / 8 : Self.mostPackets
+    for place in 0..<min(packets, mostPackets) { reader.take(first + place * packetSize, packetSize) }
+    reader.clock.isWhole = packets <= mostPackets
+    reader.clock.isAtEnd = true
+    for place in max(mostPackets, packets - mostPackets)..<max(mostPackets, packets) {
+      reader.take(first + place * packetSize, packetSize)
+    }
+    return reader.clock.extents.isEmpty ? nil : reader.clock
+  }
+
+  private init(file: Bytes) { self.file = file }
+
+  private mutating func take(_ start: Int64, _ size: Int64) {
+    let bytes = file.bytes(at: start, count: Int(size))
+    var reader = LittleEndianReader(bytes)
+    guard let first = reader.number(1) else { return }
+    var flags = first
+    if first & 0x80 != 0 {
+      guard first & 0x60 == 0, reader.skip(Int(first & 0x0f)), let next = reader.number(1) else { return }
+      flags = next
+    }
+    guard let properties = reader.number(1), reader.number(ofKind: flags >> 5) != nil,
+      reader.number(ofKind: flags >> 1) != nil, reader.number(ofKind: flags >> 3) != nil, reader.skip(6)
+    else { return }
+    var (payloads, lengthKind) = (1, 0)
+    if flags & 1 != 0 {
+      guard let count = reader.number(1) else { return }
+      (payloads, lengthKind) = (count & 0x3f, count >> 6)
+    }
+    for _ in 0..<payloads {
+      guard let stream = reader.number(1), reader.number(ofKind: properties >> 4) != nil,
+        let offset = reader.number(ofKind: properties >> 2),
+        let replicated = reader.number(ofKind: properties)
+      else { return }
+      if replicated == 1 {
+        clock.add(stream & 0x7f, at: Int64(offset))
+        guard reader.skip(1) else { return }
+      } else if replicated >= 8 {
+        guard reader.skip(4), let time = reader.number(4), reader.skip(replicated - 8) else { return }
+        if offset == 0 { clock.add(stream & 0x7f, at: Int64(time)) }
+      } else if !reader.skip(replicated) {
+        return
+      }
+      guard flags & 1 != 0 else { return }
+      guard let length = reader.number(ofKind: lengthKind), reader.skip(length) else { return }
+    }
+  }
+}
+
+/// Numbers of up to four bytes, the lowest first.
+struct LittleEndianReader {
+  private let bytes: [UInt8]
+  private var position = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func number(_ width: Int) -> Int? {
+    guard position + width <= bytes.count else { return nil }
+    defer { position += width }
+    return bytes[position..<(position + width)].reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// By two bits: none, which is 0, or one, two or four bytes.
+  mutating func number(ofKind kind: Int) -> Int? { number([0, 1, 2, 4][kind & 3]) }
+
+  mutating func skip(_ count: Int) -> Bool {
+    guard count >= 0, count <= bytes.count - position else { return false }
+    position += count
+    return true
+  }
+}

@@ -1,0 +1,267 @@
+import CFFmpeg
+
+/// The times in one of MPEG's multiplexes, which has no header: of a small file all, of a large one those in windows that
+/// lie evenly over it, and closer together where the clock seems to jump.
+struct MPEGClock<Bytes: ByteReading> {
+  private let file: Bytes
+  private let multiplex: Multiplex
+  private var clock: ContentClock
+  /// Bytes that pass in a second, where the clock went on.
+  private var rate = 0.0
+
+  /// The two multiplexes, which hold the same packets of elementary streams (ISO/IEC 13818-1, 2.4.3.6).
+  private enum Multiplex {
+    /// - Parameters:
+    ///   - stride: bytes from one packet to the next.
+    ///   - scrambled: whether the times of packets can't be read, so that the clock of the program counts.
+    case transport(stride: Int, scrambled: Bool)
+    case program
+  }
+
+  /// One time in a window of the file.
+  private struct Moment {
+    let key: Int
+    let time: Int64
+    let decoded: Int64
+  }
+
+  /// Bytes of a file that is read whole, and of a window of a larger one.
+  private static var small: Int64 { 4 << 20 }
+  private static var window: Int64 { 192 << 10 }
+  private static var windows: Int64 { 24 }
+  /// Windows that are looked at in all.
+  private static var mostWindows: Int { 400 }
+  private static var wrap: Int64 { 1 << 33 }
+
+  /// - Parameters:
+  ///   - stride: 188 or 192 for a transport stream; nil for a program stream.
+  ///   - scrambled: whether the payload of its packets is.
+  ///
+  /// Nil where it has no times.
+  static func read(_ file: Bytes, stride: Int?, scrambled: Bool = false) -> ContentClock? {
+    let multiplex = stride.map { Multiplex.transport(stride: $0, scrambled: scrambled) } ?? .program
+    var reader = MPEGClock(file: file, multiplex: multiplex)
+    return reader.read()
+  }
+
+  private init(file: Bytes, multiplex: Multiplex) {
+    self.file = file
+    self.multiplex = multiplex
+    clock = ContentClock(base: AVRational(num: 1, den: 90_000), ahead: 10)
+    clock.mayEndAnywhere = true
+  }
+
+  private mutating func read() -> ContentClock? {
+    if file.size <= (file.isFar ? Self.small / 8 : Self.small) {
+      take(moments(in: 0..<file.size))
+      clock.isWhole = true
+    } else {
+      readWindows()
+    }
+    return clock.extents.isEmpty ? nil : clock
+  }
+
+  private mutating func take(_ moments: [Moment]) {
+    for moment in moments {
+      let decoded = unwrapped(moment.decoded, moment.key)
+      clock.add(
+        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded)
+      before[moment.key] = decoded
+    }
+  }
+
+  /// The last time of each stream, counted on beyond 33 bits.
+  private var before: [Int: Int64] = [:]
+
+  private var beginning: Int64?
+
+  private mutating func unwrapped(_ time: Int64, _ key: Int) -> Int64 {
+    // Streams beside one another are less than half a round apart.
+    guard let last = before[key] ?? beginning else {
+      beginning = time
+      return time
+    }
+    return last &+ Self.difference(time, last)
+  }
+
+  /// From one time to another, the shorter way round.
+  private static func difference(_ later: Int64, _ earlier: Int64) -> Int64 {
+    let step = (later &- earlier) & (wrap - 1)
+    return step >= wrap / 2 ? step - wrap : step
+  }
+
+  // MARK: Windows
+
+  private mutating func readWindows() {
+    let windows = file.isFar ? 4 : Self.windows
+    let starts = (0..<windows).map { $0 * (file.size - Self.window) / (windows - 1) }
+    var found: [(start: Int64, moments: [Moment])] = starts.map { ($0, moments(in: window(at: $0))) }
+    guard let key = commonKey(found.map(\.moments)) else { return }
+    learnRate(found, key)
+    // Where the clock jumps between two windows, one is put in the middle, until they touch.
+    var place = 0
+    var looked = found.count
+    while place + 1 < found.count {
+      let (left, right) = (found[place], found[place + 1])
+      if right.start - left.start > Self.window, looked < (file.isFar ? 16 : Self.mostWindows),
+        isJump(
+          left.moments.last { $0.key == key }, right.moments.first { $0.key == key }, right.start - left.start
+        )
+      {
+        let middle = (left.start + right.start) / 2
+        found.insert((middle, moments(in: window(at: middle))), at: place + 1)
+        looked += 1
+      } else {
+        place += 1
+      }
+    }
+    for window in found {
+      // What lies between two windows was left out, and only that is.
+      takeFar(window.moments.filter { $0.key == key })
+    }
+  }
+
+  private func window(at start: Int64) -> Range<Int64> { start..<min(file.size, start + Self.window) }
+
+  private func commonKey(_ windows: [[Moment]]) -> Int? {
+    let counts = windows.reduce(into: [Int: Int]()) { counts, window in
+      for key in Set(window.map(\.key)) { counts[key, default: 0] += 1 }
+    }
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+
+  private mutating func learnRate(_ windows: [(start: Int64, moments: [Moment])], _ key: Int) {
+    let rates = windows.compactMap { window -> Double? in
+      let own = window.moments.filter { $0.key == key }
+      guard let first = own.first, let last = own.last else { return nil }
+      let seconds = Double(Self.difference(last.decoded, first.decoded)) / 90_000
+      return seconds > 0 ? Double(Self.window) / seconds : nil
+    }
+    rate = rates.sorted().dropFirst(rates.count / 2).first ?? 0
+  }
+
+  private func isJump(_ last: Moment?, _ next: Moment?, _ bytes: Int64) -> Bool {
+    guard let last, let next else { return false }
+    let seconds = Double(Self.difference(next.decoded, last.decoded)) / 90_000
+    guard seconds >= -0.3, rate > 0 else { return true }
+    let expected = Double(bytes) / rate
+    return seconds > 10 + 8 * expected || seconds < expected / 8 - 10
+  }
+
+  private mutating func takeFar(_ moments: [Moment]) {
+    for (place, moment) in moments.enumerated() {
+      let decoded = unwrapped(moment.decoded, moment.key)
+      clock.add(
+        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded,
+        isFar: place == 0 && !isJump(lastFar, moment, 0))
+      before[moment.key] = decoded
+      lastFar = moment
+    }
+  }
+
+  private var lastFar: Moment?
+
+  // MARK: Packets
+
+  private func moments(in range: Range<Int64>) -> [Moment] {
+    let bytes = file.bytes(at: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
+    return bytes.withUnsafeBufferPointer { buffer in
+      switch multiplex {
+      case .transport(let stride, let scrambled): Self.transport(buffer, stride, scrambled)
+      case .program: Self.program(buffer)
+      }
+    }
+  }
+
+  private static func transport(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int, _ scrambled: Bool
+  ) -> [Moment] {
+    let lead = stride - 188
+    guard
+      let first = (0..<min(stride, bytes.count)).first(where: { start in
+        (0..<4).allSatisfy {
+          start + lead + $0 * stride >= bytes.count || bytes[start + lead + $0 * stride] == 0x47
+        }
+      })
+    else { return [] }
+    var moments: [Moment] = []
+    var at = first + lead
+    while at + 188 <= bytes.count {
+      defer { at += stride }
+      guard bytes[at] == 0x47 else { continue }
+      let control = bytes[at + 3]
+      let key = Int(bytes[at + 1] & 0x1f) << 8 | Int(bytes[at + 2])
+      let adaptation = control & 0x20 != 0 ? Int(bytes[at + 4]) + 1 : 0
+      if scrambled {
+        if adaptation >= 7, bytes[at + 5] & 0x10 != 0 {
+          // The program's clock in 33 bits of 90 kHz.
+          let clock = (0..<4).reduce(Int64(0)) { $0 << 8 | Int64(bytes[at + 6 + $1]) }
+          let time = clock << 1 | Int64(bytes[at + 10] >> 7)
+          moments.append(Moment(key: key, time: time, decoded: time))
+        }
+        continue
+      }
+      guard bytes[at + 1] & 0x40 != 0, control & 0x10 != 0, control & 0xc0 == 0, adaptation <= 183 - 14 else {
+        continue
+      }
+      if let moment = moment(bytes, at + 4 + adaptation, key) { moments.append(moment) }
+    }
+    return moments
+  }
+
+  private static func program(_ bytes: UnsafeBufferPointer<UInt8>) -> [Moment] {
+    var moments: [Moment] = []
+    var at = 0
+    while at + 16 <= bytes.count {
+      guard bytes[at] == 0, bytes[at + 1] == 0, bytes[at + 2] == 1, bytes[at + 3] >= 0xb9 else {
+        at += 1
+        continue
+      }
+      let id = bytes[at + 3]
+      if id == 0xba {
+        at += bytes[at + 4] >> 6 == 1 ? 14 + Int(bytes[at + 13] & 7) : 12
+        continue
+      }
+      let length = Int(bytes[at + 4]) << 8 | Int(bytes[at + 5])
+      // Private stream 1 holds the sound of DVDs.
+      if (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd, let moment = moment(bytes, at, Int(id)) {
+        moments.append(moment)
+      }
+      at += id == 0xb9 ? 4 : 6 + length
+    }
+    return moments
+  }
+
+  /// From the header of a packet of an elementary stream; of MPEG-1 (ISO/IEC 11172-1, 2.4.3.3) as well.
+  private static func moment(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ key: Int) -> Moment? {
+    guard start + 19 <= bytes.count, bytes[start] == 0, bytes[start + 1] == 0, bytes[start + 2] == 1 else {
+      return nil
+    }
+    let id = bytes[start + 3]
+    guard (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd else { return nil }
+    var at = start + 6
+    if bytes[at] >> 6 == 2 {
+      let flags = bytes[at + 1] >> 6
+      guard flags >= 2, bytes[at + 2] >= 5, let time = time(bytes, at + 3) else { return nil }
+      let decoded = flags == 3 && bytes[at + 2] >= 10 ? Self.time(bytes, at + 8) : nil
+      return Moment(key: key, time: time, decoded: decoded ?? time)
+    }
+    for _ in 0..<16 where at + 12 <= bytes.count && bytes[at] == 0xff { at += 1 }
+    if bytes[at] >> 6 == 1 { at += 2 }
+    guard at + 10 <= bytes.count, bytes[at] >> 4 == 2 || bytes[at] >> 4 == 3, let time = time(bytes, at)
+    else {
+      return nil
+    }
+    let decoded = bytes[at] >> 4 == 3 ? Self.time(bytes, at + 5) : nil
+    return Moment(key: key, time: time, decoded: decoded ?? time)
+  }
+
+  /// 33 bits with a marker behind the third, the eighteenth and the last.
+  private static func time(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int) -> Int64? {
+    guard at + 5 <= bytes.count, bytes[at] & 1 == 1, bytes[at + 2] & 1 == 1, bytes[at + 4] & 1 == 1 else {
+      return nil
+    }
+    return Int64(bytes[at] >> 1 & 7) << 30 | Int64(bytes[at + 1]) << 22 | Int64(bytes[at + 2] >> 1) << 15
+      | Int64(bytes[at + 3]) << 7 | Int64(bytes[at + 4] >> 1)
+  }
+}

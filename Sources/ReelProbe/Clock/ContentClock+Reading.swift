@@ -1,0 +1,45 @@
+import CFFmpeg
+import ReelCore
+
+extension ContentClock {
+  /// The times in a file of this structure; nil where it has an index of all of them, where they are left to FFmpeg, and
+  /// where its end is not found.
+  static func read(_ file: some ByteReading, _ structure: FileStructure) -> ContentClock? {
+    switch structure.container {
+    case .matroska, .webm: MatroskaClock.read(file)
+    case .flv: FLVClock.read(file, claimed: structure.metadataDuration)
+    case .mpegTS: MPEGClock.read(file, stride: 188, scrambled: structure.encrypted == true)
+    case .m2ts: MPEGClock.read(file, stride: 192, scrambled: structure.encrypted == true)
+    case .mpegPS: MPEGClock.read(file, stride: nil)
+    case .asf: ASFFile.packets(file).flatMap { ASFClock.read(file, data: $0.data, packetSize: $0.size) }
+    default: nil
+    }
+  }
+
+  /// By which one of FFmpeg's streams is called here; nil when it is not known.
+  static func key(
+    of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure
+  ) -> Key? {
+    let isVideo = streams.videos.contains(stream) || streams.covers.contains(stream)
+    switch structure.container {
+    case .matroska, .webm: return track(of: stream, isVideo: isVideo, streams, structure)
+    case .flv: return isVideo ? 9 : 8
+    case .mpegTS, .m2ts: return Int(stream.pointee.id) & 0x1fff
+    case .mpegPS:
+      let id = Int(stream.pointee.id)
+      return id & 0x100 != 0 ? id & 0xff : 0xbd
+    case .asf: return Int(stream.pointee.id)
+    default: return nil
+    }
+  }
+
+  /// FFmpeg makes its streams in the order of the tracks.
+  private static func track(
+    of stream: StreamChoice.Stream, isVideo: Bool, _ streams: StreamChoice, _ structure: FileStructure
+  ) -> Key? {
+    let tracks = (structure.matroska?.tracks ?? []).filter { $0.type == (isVideo ? 1 : 2) }
+    let own = isVideo ? streams.videos : streams.audios
+    guard tracks.count == own.count, let place = own.firstIndex(of: stream) else { return nil }
+    return tracks[place].number
+  }
+}

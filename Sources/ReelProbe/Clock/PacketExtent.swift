@@ -1,0 +1,143 @@
+import CFFmpeg
+
+/// The stretches of time that a stream's packets cover, in the stream's time base.
+///
+/// A clock may start again (the cells of a DVD, a stream that was reconnected, files that were joined) or jump ahead; what
+/// is shown is then the sum of the stretches.
+struct PacketExtent: Hashable {
+  /// Packets whose times go on without a jump.
+  struct Stretch: Hashable {
+    fileprivate(set) var packets = 0
+    fileprivate(set) var first = Int64.max
+    fileprivate(set) var last = Int64.min
+    fileprivate(set) var end = Int64.min
+  }
+
+  /// What is no step from one packet to the next any more, in ticks.
+  struct Jump: Hashable {
+    /// Back by more than this.
+    let back: Int64
+    /// Ahead by more than this.
+    let ahead: Int64
+
+    /// - Parameters: in seconds.
+    init(back: Double, ahead: Double, in base: AVRational) {
+      let rate = base.num > 0 && base.den > 0 ? Double(base.den) / Double(base.num) : 1
+      self.back = Int64(min(1e15, max(1, back * rate)))
+      self.ahead = Int64(min(1e15, max(1, ahead * rate)))
+    }
+  }
+
+  private(set) var stretches: [Stretch] = []
+  /// Packets in all.
+  private(set) var packets = 0
+  /// The time of decoding of the last packet.
+  private var before = Int64.min
+  private let jump: Jump?
+
+  /// Stretches that are told apart; in a file with more its clock means nothing.
+  private static let mostStretches = 10_000
+
+  /// - Parameter jump: nil where every time is believed.
+  init(jump: Jump? = nil) {
+    self.jump = jump
+  }
+
+  /// - Parameters:
+  ///   - time: when it is shown.
+  ///   - decoded: when it is decoded, which goes up from packet to packet; nil when that is not known.
+  ///   - isFar: whether packets between it and the one before were left out, so that only a step back is a jump.
+  mutating func add(
+    _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false
+  ) {
+    packets += 1
+    let clock = decoded ?? time
+    if stretches.isEmpty || isJump(to: clock, isFar) && stretches.count < Self.mostStretches {
+      stretches.append(Stretch())
+    }
+    before = clock
+    let last = stretches.count - 1
+    stretches[last].packets += 1
+    stretches[last].first = min(stretches[last].first, time)
+    stretches[last].last = max(stretches[last].last, time)
+    let (sum, overflow) = time.addingReportingOverflow(max(0, duration))
+    if !overflow { stretches[last].end = max(stretches[last].end, sum) }
+  }
+
+  private func isJump(to clock: Int64, _ isFar: Bool) -> Bool {
+    guard let jump else { return false }
+    let (step, overflow) = clock.subtractingReportingOverflow(before)
+    return overflow || step < -jump.back || step > jump.ahead && !isFar
+  }
+
+  /// The stretches in seconds, in their order, without those of which no length can be told: of several packets that are
+  /// all of one moment the times were never written. The last packet lasts as long as the others do on average when
+  /// it does not say how long.
+  func seconds(in base: AVRational) -> [ClosedRange<Double>] {
+    guard base.num > 0, base.den > 0 else { return [] }
+    let tick = Double(base.num) / Double(base.den)
+    let steps = stretches.reduce(into: (ticks: 0.0, count: 0)) { sum, stretch in
+      sum.ticks += Double(stretch.last) - Double(stretch.first)
+      sum.count += stretch.packets - 1
+    }
+    let ordinary = steps.count > 0 ? steps.ticks / Double(steps.count) : 0
+    return stretches.compactMap { stretch in
+      guard stretch.packets == 1 || stretch.last > stretch.first else { return nil }
+      let end = stretch.end > stretch.last ? Double(stretch.end) : Double(stretch.last) + ordinary
+      return (Double(stretch.first) * tick)...(end * tick)
+    }
+  }
+}
+
+/// How long streams last together, by the stretches that each of them covers.
+struct StretchSum: Hashable {
+  /// Above 0.
+  let seconds: Double
+  /// How often the clock starts again or jumps ahead.
+  let jumps: Int
+
+  /// - Parameter streams: stretches in seconds, in the order of the file, of each stream, those with the shortest packets
+  ///   first. Nil when there are none.
+  ///
+  /// A pause of one stream while another goes on is no jump.
+  init?(_ streams: [[ClosedRange<Double>]]) {
+    let joined = streams.enumerated().map { place, own in
+      Self.withoutPauses(own, others: streams.enumerated().filter { $0.offset != place }.flatMap(\.element))
+    }
+    .filter { !$0.isEmpty }
+    guard let first = joined.map({ $0[0].lowerBound }).min() else { return nil }
+    jumps = (joined.map(\.count).max() ?? 1) - 1
+    // The one before others that notices every jump: where several frames share a packet, as those of sound do, the end
+    // of a stretch is less certain.
+    let sums = joined.map {
+      (jumps: $0.count - 1, seconds: $0.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) })
+    }
+    let jumps = jumps
+    let longest =
+      jumps == 0 ? sums.map(\.seconds).max() ?? 0 : sums.first { $0.jumps == jumps }?.seconds ?? 0
+    // Streams that begin at different times last from the first beginning to the last end.
+    let end = joined.compactMap { $0.last?.upperBound }.max() ?? first
+    // Streams that have nothing to do with one another, as those of two programs, do not add up.
+    let all = end - first
+    seconds = jumps == 0 && all <= 2 * longest + 60 ? all : longest
+  }
+
+  private static func withoutPauses(
+    _ own: [ClosedRange<Double>], others: [ClosedRange<Double>]
+  ) -> [ClosedRange<Double>] {
+    own.reduce(into: []) { joined, stretch in
+      guard let before = joined.last, stretch.lowerBound >= before.upperBound,
+        others.contains(where: {
+          $0.lowerBound <= before.upperBound + tolerance && $0.upperBound >= stretch.lowerBound - tolerance
+        })
+      else {
+        joined.append(stretch)
+        return
+      }
+      joined[joined.count - 1] = before.lowerBound...max(before.upperBound, stretch.upperBound)
+    }
+  }
+
+  /// Seconds that streams beside one another may be apart.
+  private static let tolerance = 1.0
+}

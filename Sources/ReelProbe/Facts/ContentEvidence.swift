@@ -1,0 +1,365 @@
+import CFFmpeg
+import ReelCore
+
+/// What the content of a file that is no MP4 says of its length, its pace and its sound, where its headers only claim it.
+struct ContentEvidence {
+  let structure: FileStructure
+  let header: HeaderFacts
+  let streams: StreamChoice
+  let size: Int64
+  /// When its packets are shown; nil where that is not known.
+  let clock: ContentClock?
+  /// How long its pictures and its sound last together by their times; nil where these don't tell.
+  let sum: StretchSum?
+  /// When the last of their packets ends.
+  let end: Double?
+  /// How much faster the container's clock runs than that of the sound, of which each packet lasts as long as its codec
+  /// says; 1 where they agree, or nothing tells.
+  let speed: Double
+
+  init(
+    structure: FileStructure, header: HeaderFacts, streams: StreamChoice, size: Int64, clock: ContentClock?
+  ) {
+    self.structure = structure
+    self.header = header
+    self.streams = streams
+    self.size = size
+    self.clock = clock
+    let keys = (streams.videos + streams.audios).map {
+      ContentClock.key(of: $0, among: streams, in: structure)
+    }
+    // Subtitles may stay for as long as they like. The scrambled streams' times are those of the program.
+    let isKnown = structure.scrambled.isEmpty && !keys.isEmpty && !keys.contains(nil)
+    let own = isKnown ? Set(keys.compactMap { $0 }) : nil
+    sum = clock?.sum(of: own)
+    end = clock?.end(of: own)
+    speed = structure.container.isMatroska ? Self.speed(clock, streams, structure) : 1
+  }
+
+  private static func speed(
+    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure
+  ) -> Double {
+    for stream in streams.audios {
+      guard let clock, let key = ContentClock.key(of: stream, among: streams, in: structure),
+        clock.firsts[key] != nil, let seconds = SoundFrame.seconds(stream), let pace = clock.pace(of: key),
+        pace.steps >= 8
+      else { continue }
+      let found = 1 / (pace.ordinary * seconds)
+      return abs(found - 1) > 0.1 ? found : 1
+    }
+    return 1
+  }
+
+  // MARK: Duration
+
+  /// Seconds that the header claims.
+  var claimed: Double? { structure.metadataDuration ?? header.duration }
+
+  /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
+  func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
+    if structure.container == .avi { return counted }
+    guard let clock, let sum, structure.truncated != true else { return nil }
+    let seconds = sum.seconds / speed
+    if structure.container.isMPEG {
+      let found = context.pointee.duration
+      let estimated = Double(found) / Double(reel_time_base)
+      // FFmpeg's own knows how long the last packets last, and nothing of what lies between.
+      if sum.jumps == 0, found != reel_no_time,
+        context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_PTS,
+        abs(estimated - seconds) <= max(0.5, seconds * 0.01)
+      {
+        return nil
+      }
+      return FoundDuration(seconds, clock.isWhole ? .packets : .estimated, size: size)
+    }
+    if let claimed, sum.jumps == 0, speed == 1,
+      [seconds, end ?? seconds].contains(where: { abs($0 - claimed) <= max(0.1, claimed * 0.01) })
+    {
+      return FoundDuration(claimed, .container, size: size)
+    }
+    let packets = clock.extents.values.reduce(0) { $0 + $1.packets }
+    if let claimed, claimed > seconds, packets < Self.telling,
+      let found = FoundDuration(claimed, .container, size: size)
+    {
+      return found
+    }
+    return FoundDuration(seconds, .packets, size: size)
+  }
+
+  /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
+  private var counted: FoundDuration? {
+    guard let avi = structure.avi, let stream = streams.video ?? streams.audios.first else { return nil }
+    // Of a file that was cut off the header knows how long it was.
+    guard structure.truncated != true else {
+      return FoundDuration(avi.streams.compactMap(\.seconds).max(), .stream, size: size)
+    }
+    let entries = reel_index_summary(stream).entries
+    guard streams.video != nil, entries > 0, let rate = header.rates[stream.pointee.index] else { return nil }
+    let seconds = Double(entries) / rate.value
+    let stated =
+      avi.streams.indices.contains(Int(stream.pointee.index)) ? avi.streams[Int(stream.pointee.index)] : nil
+    if let own = stated?.seconds, abs(own - seconds) <= max(0.1, own * 0.01) { return nil }
+    return FoundDuration(seconds, .packets, size: size)
+  }
+
+  private static func sizes(_ one: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
+    let texts = [one, other].map { "\($0.width)x\($0.height)" }
+    return MediaWarning(
+      .sizeMismatch, "its headers give two sizes: \(texts[0]) and \(texts[1])", fact: "video",
+      stated: .text(texts[0]), measured: .text(texts[1]))
+  }
+
+  /// What an AVI's headers say of the same thing twice, and not alike.
+  private var contradictions: [MediaWarning] {
+    if structure.unlikeSizes.count == 2 {
+      return [Self.sizes(structure.unlikeSizes[0], structure.unlikeSizes[1])]
+    }
+    guard let avi = structure.avi else { return [] }
+    var found: [MediaWarning] = []
+    let pictures = avi.streams.first { $0.type == "vids" }
+    if let pictures, pictures.scale > 0, pictures.rate > 0, avi.microseconds > 0 {
+      let (own, main) = (Double(pictures.rate) / Double(pictures.scale), 1e6 / Double(avi.microseconds))
+      if abs(own - main) > 0.02 * own {
+        found.append(
+          MediaWarning(
+            .frameRateMismatch, "its headers give two frame rates, and nothing else tells which is right",
+            fact: "video.frameRate", stated: .number(main), measured: nil))
+      }
+    }
+    let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
+    if let least = lengths.min(), let most = lengths.max(), most - least > max(0.5, 0.1 * least) {
+      found.append(
+        MediaWarning(
+          .durationMismatch, "the headers of its pictures and its sound give different durations",
+          fact: "duration",
+          stated: .number(most), measured: .number(least)))
+    }
+    if let size = avi.size, let own = pictures?.size, size != own { found.append(Self.sizes(size, own)) }
+    for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
+    where stream.sound?.contradictsItself == true {
+      found.append(
+        MediaWarning(
+          .soundMismatch, "the numbers that its header gives for its sound contradict one another",
+          fact: "audio.\(place)"))
+    }
+    return found
+  }
+
+  /// How often the clock starts anew.
+  var jumps: Int { sum?.jumps ?? 0 }
+
+  // MARK: Pace
+
+  /// What the times of the pictures say of their rate, and whether all of them were looked at.
+  func pace(_ scan: borrowing PacketScan) -> (pace: FramePace, isMeasured: Bool)? {
+    guard let stream = streams.video else { return nil }
+    // In a program stream only the first of several pictures in a packet has a time.
+    if structure.container != .mpegPS, let clock, clock.isWhole || scan.end != .file,
+      let key = key(of: stream),
+      let pace = clock.pace(of: key)
+    {
+      if clock.isWhole, clock.heads[key]?.count == clock.extents[key]?.packets { return (pace, true) }
+      if pace.isVariable { return (pace, true) }
+      let end = clock.paceAtEnd(of: key)
+      return (
+        pace, end.map { abs($0.ordinary - pace.ordinary) <= 0.02 * pace.ordinary && !$0.isVariable } ?? false
+      )
+    }
+    return FramePace(
+      scan.frames, in: stream.pointee.time_base, isCut: scan.end != .file || structure.container.isMPEG
+    )
+    .map { ($0, scan.end == .file) }
+  }
+
+  /// The rates that something other than the times states for the pictures: the header, the bitstream.
+  func statedRates(_ stream: StreamChoice.Stream) -> [Rational] {
+    let stated = header.rates[stream.pointee.index]
+    return [bitstreamRate(stream), stated].compactMap { $0 }.filter { $0.value < Self.fastest }
+  }
+
+  /// What the bitstream's own parameters say; for H.264 only.
+  private func bitstreamRate(_ stream: StreamChoice.Stream) -> Rational? {
+    sequence(stream)?.frameRate
+  }
+
+  private func sequence(_ stream: StreamChoice.Stream) -> H264SequenceParameters? {
+    guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_H264 else {
+      return nil
+    }
+    let record = BitstreamHeader.extradata(of: parameters)
+    if let configuration = AVCConfiguration(record) {
+      return configuration.sequenceParameterSets.first.flatMap { H264SequenceParameters(unit: $0) }
+    }
+    return StartCodeUnits(record).first { $0[$0.startIndex] & 0x1f == 7 }.flatMap {
+      H264SequenceParameters(unit: $0)
+    }
+  }
+
+  /// Packets that it takes to say that a header is wrong about them: the last of a few may be shown for long.
+  private static let telling = 10
+
+  /// Nothing is shown so fast; such a rate is that of a clock.
+  static let fastest = 960.0
+
+  func apply(to video: inout VideoFacts, _ scan: borrowing PacketScan) {
+    guard let stream = streams.video else { return }
+    if structure.scrambled.contains(Int(stream.pointee.id) & 0x1fff) {
+      forget(&video)
+      return
+    }
+    if let rate = video.frameRate, rate.value > Self.fastest {
+      video.frameRate = nil
+      video.variableFrameRate = nil
+    }
+    guard let found = pace(scan) else { return }
+    // So few that nothing follows from their being uneven.
+    if found.pace.isVariable, found.pace.steps < Self.telling {
+      video.variableFrameRate = nil
+      return
+    }
+    var pace = found.pace
+    // Fields that have times of their own.
+    if let sequence = sequence(stream), !sequence.framesOnly, let rate = sequence.frameRate,
+      abs(pace.ordinary - 2 * rate.value) < 0.02 * pace.ordinary
+    {
+      pace = pace.halved
+    }
+    if speed != 1 { pace = pace.multiplied(by: speed) }
+    if let rate = pace.rate(among: statedRates(stream)), rate.value <= Self.fastest { video.frameRate = rate }
+    video.variableFrameRate = found.isMeasured ? pace.isVariable : nil
+  }
+
+  /// Of scrambled pictures nothing is known but their codec.
+  private func forget(_ video: inout VideoFacts) {
+    var known = VideoFacts()
+    known.codec = video.codec
+    known.streams = video.streams
+    known.hasCover = video.hasCover
+    known.hasSamples = video.hasSamples
+    video = known
+  }
+
+  /// Whether the payload of a stream is scrambled.
+  func isScrambled(_ stream: StreamChoice.Stream) -> Bool {
+    structure.scrambled.contains(Int(stream.pointee.id) & 0x1fff)
+  }
+
+  // MARK: Sound
+
+  /// Whether it takes a packet of the stream to tell what it sounds like.
+  func needsFrame(of stream: StreamChoice.Stream) -> Bool {
+    guard let parameters = stream.pointee.codecpar else { return false }
+    return DecodedSound.isOpen(parameters)
+      || SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
+        && SoundHeader.framed.contains(parameters.pointee.codec_id.rawValue)
+        && !(structure.container.isMatroska && clock != nil)
+  }
+
+  /// What the codec's own header says of a stream's sound.
+  func sound(
+    of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
+  ) -> SoundHeader? {
+    guard let parameters = stream.pointee.codecpar else { return nil }
+    let codec = parameters.pointee.codec_id
+    // The frames of a multiplex do not tell what band replication adds; a decoder has.
+    if structure.container.isMPEG, codec == AV_CODEC_ID_AAC { return nil }
+    if DecodedSound.isOpen(parameters), let packet = scan.firsts[stream.pointee.index],
+      let decoded = DecodedSound.header(parameters, packet)
+    {
+      return decoded
+    }
+    if let told = SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters)) { return told }
+    if let packet = scan.firsts[stream.pointee.index] {
+      return SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
+    }
+    guard let key = key(of: stream), let bytes = clock?.firsts[key], structure.container.isMatroska else {
+      return nil
+    }
+    let count = Int(min(64, bytes.upperBound - bytes.lowerBound))
+    return SoundHeader(codec, frame: source.bytes(at: bytes.lowerBound, count: count))
+  }
+
+  // MARK: Warnings
+
+  /// What the headers claim otherwise, or was not looked at.
+  func warnings(_ media: MediaInfo) -> [MediaWarning] {
+    [jumpsFound, durationUnchecked(media), rate(media), clockDoubted(media)].compactMap { $0 }
+      + contradictions + soundsOfTags
+  }
+
+  /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.
+  private var soundsOfTags: [MediaWarning] {
+    guard structure.container == .flv, streams.audios.count > 1 else { return [] }
+    return [
+      MediaWarning(
+        .soundMismatch, "its tags say different things of its sound, of which there is one", fact: "audio")
+    ]
+  }
+
+  private var jumpsFound: MediaWarning? {
+    guard jumps > 0 else { return nil }
+    return MediaWarning(
+      .clockJumps,
+      jumps == 1
+        ? "its clock starts anew once; both stretches are added up"
+        : "its clock starts anew \(jumps) times; the stretches are added up", fact: "duration",
+      measured: .number(Double(jumps)))
+  }
+
+  private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
+    let isHeld = structure.container.isMatroska || structure.container == .flv || structure.container == .asf
+    guard isHeld, sum == nil, structure.truncated != true, media.durationSource == .container,
+      let seconds = media.duration
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked, "its last packets were not found, so that its duration is only claimed",
+      fact: "duration",
+      stated: .number(seconds))
+  }
+
+  private func rate(_ media: MediaInfo) -> MediaWarning? {
+    guard let stream = streams.video, let stated = header.rates[stream.pointee.index],
+      let found = media.video?.frameRate, abs(stated.value - found.value) > 0.02 * found.value,
+      media.video?.variableFrameRate != true || stated.value > Self.fastest
+    else { return nil }
+    return MediaWarning(
+      .frameRateMismatch,
+      "its header gives another frame rate than its pictures have, which counts", fact: "video.frameRate",
+      stated: .text(FrameRate(stated).description), measured: .text(found.description))
+  }
+
+  /// The times of all packets are multiples of one number in the header; what is stated beside it in nanoseconds tells
+  /// that it is wrong, or is wrong itself.
+  private func clockDoubted(_ media: MediaInfo) -> MediaWarning? {
+    guard structure.container.isMatroska, speed == 1, media.video?.variableFrameRate != true,
+      let stream = streams.video, let stated = header.rates[stream.pointee.index],
+      let key = key(of: stream), let pace = clock?.pace(of: key), pace.steps >= Self.telling,
+      abs(stated.value - pace.ordinary) > 0.1 * pace.ordinary, let seconds = media.duration
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its times and the frame rate that it states differ, so that its duration is uncertain",
+      fact: "duration", stated: .number(seconds), measured: .number(seconds * pace.ordinary / stated.value))
+  }
+
+  func key(of stream: StreamChoice.Stream) -> ContentClock.Key? {
+    ContentClock.key(of: stream, among: streams, in: structure)
+  }
+}
+
+/// How long one packet of sound lasts by its codec.
+enum SoundFrame {
+  /// Nil for codecs whose packets differ in length.
+  static func seconds(_ stream: StreamChoice.Stream) -> Double? {
+    guard let parameters = stream.pointee.codecpar else { return nil }
+    let record = BitstreamHeader.extradata(of: parameters)
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_AAC:
+      guard let configuration = AudioSpecificConfig(record) else { return nil }
+      let isDoubled = configuration.hasBandReplication == true
+      // Of 1024 samples at the rate of the core.
+      return 1024 / (Double(configuration.sampleRate) / (isDoubled ? 2 : 1))
+    default: return nil
+    }
+  }
+}

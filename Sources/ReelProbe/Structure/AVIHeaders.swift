@@ -1,0 +1,165 @@
+import ReelCore
+
+/// What the headers of an AVI file say (AVIMAINHEADER, AVISTREAMHEADER, BITMAPINFOHEADER, WAVEFORMATEX).
+struct AVIHeaders: Hashable {
+  struct Stream: Hashable {
+    /// `vids`, `auds`, …
+    let type: FourCharacterCode
+    let scale: UInt32
+    let rate: UInt32
+    /// In ticks of scale / rate seconds.
+    let length: UInt32
+    /// For sound.
+    fileprivate(set) var sound: Sound?
+    /// In pixels, for pictures.
+    fileprivate(set) var size: Size?
+
+    /// Seconds by its own header; nil when it says none.
+    var seconds: Double? {
+      guard scale > 0, rate > 0, length > 0 else { return nil }
+      return Double(length) * Double(scale) / Double(rate)
+    }
+  }
+
+  struct Sound: Hashable {
+    let format: Int
+    let channels: Int
+    let sampleRate: Int
+    let bytesPerSecond: Int
+    let blockAlign: Int
+    let bits: Int
+
+    /// Whether the numbers of uncompressed sound contradict one another.
+    var contradictsItself: Bool {
+      guard format == 1, bits > 0 else { return false }
+      let block = channels * ((bits + 7) / 8)
+      return block != blockAlign || block * sampleRate != bytesPerSecond
+    }
+  }
+
+  struct Size: Hashable {
+    let width: Int
+    let height: Int
+  }
+
+  /// Of a frame; 0 when it does not say.
+  private(set) var microseconds: UInt32 = 0
+  private(set) var size: Size?
+  private(set) var streams: [Stream] = []
+  /// The texts of its `INFO` list, as their bytes.
+  private(set) var texts: [FourCharacterCode: [UInt8]] = [:]
+
+  private static let mostChunks = 256
+
+  /// Nil without the main header.
+  init?(_ file: some ByteReading) {
+    var headers: Range<Int64>?
+    var found: [FourCharacterCode: [UInt8]] = [:]
+    // What stands behind the pictures is far away.
+    let isFar = file.isFar
+    Self.chunks(file, in: 12..<max(12, file.size)) { id, range in
+      guard id == "LIST" else { return true }
+      switch Self.type(file, range) {
+      case "hdrl": headers = range
+      case "INFO" where range.count >= 4:
+        Self.readTexts(file, (range.lowerBound + 4)..<range.upperBound, into: &found)
+      case "movi": return !isFar
+      default: break
+      }
+      return true
+    }
+    guard let headers, headers.count >= 4 else { return nil }
+    texts = found
+    readHeaders(file, (headers.lowerBound + 4)..<headers.upperBound)
+  }
+
+  private static func readTexts(
+    _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: [UInt8]]
+  ) {
+    chunks(file, in: range) { id, chunk in
+      if found[id] == nil {
+        let count = Int(min(Int64(Tags.longestValue), chunk.upperBound - chunk.lowerBound))
+        found[id] = file.bytes(at: chunk.lowerBound, count: count)
+      }
+      return true
+    }
+  }
+
+  private mutating func readHeaders(_ file: some ByteReading, _ range: Range<Int64>) {
+    var found: [Stream] = []
+    var main = (microseconds: UInt32(0), size: Size?.none)
+    Self.chunks(file, in: range) { id, chunk in
+      if id == "avih" {
+        let bytes = file.bytes(at: chunk.lowerBound, count: 40)
+        main = (Self.number(bytes, 0, 4), Self.size(bytes, 32, 36))
+      } else if id == "LIST", Self.type(file, chunk) == "strl" {
+        if let stream = Self.stream(file, (chunk.lowerBound + 4)..<chunk.upperBound) { found.append(stream) }
+      }
+      return true
+    }
+    (microseconds, size, streams) = (main.microseconds, main.size, found)
+  }
+
+  private static func stream(_ file: some ByteReading, _ range: Range<Int64>) -> Stream? {
+    var stream: Stream?
+    chunks(file, in: range) { id, chunk in
+      let bytes = file.bytes(at: chunk.lowerBound, count: Int(min(48, chunk.upperBound - chunk.lowerBound)))
+      if id == "strh", bytes.count >= 36 {
+        stream = Stream(
+          type: FourCharacterCode(bytes), scale: number(bytes, 20, 4), rate: number(bytes, 24, 4),
+          length: number(bytes, 32, 4))
+      } else if id == "strf", stream?.type == "auds", bytes.count >= 14 {
+        func int(_ at: Int, _ width: Int) -> Int { Int(number(bytes, at, width)) }
+        stream?.sound = Sound(
+          format: int(0, 2), channels: int(2, 2), sampleRate: int(4, 4), bytesPerSecond: int(8, 4),
+          blockAlign: int(12, 2), bits: int(14, 2))
+      } else if id == "strf", stream?.type == "vids" {
+        stream?.size = size(bytes, 4, 8)
+      }
+      return true
+    }
+    return stream
+  }
+
+  /// One chunk after the other, each with its byte of padding, until `look` has had enough. Some writers leave the
+  /// padding out: where no chunk begins behind it, and one does before it, that is the next.
+  private static func chunks(
+    _ file: some ByteReading, in range: Range<Int64>, _ look: (FourCharacterCode, Range<Int64>) -> Bool
+  ) {
+    var next = range.lowerBound
+    for _ in 0..<mostChunks where next + 8 <= range.upperBound {
+      let head = file.bytes(at: next, count: 8)
+      guard head.count == 8 else { return }
+      let (start, size) = (next + 8, Int64(number(head, 4, 4)))
+      let end = min(range.upperBound, start + size)
+      guard start <= end, look(FourCharacterCode(head), start..<end) else { return }
+      next = start + size
+      if size % 2 == 1, !isName(file.bytes(at: next, count: 4)) || isName(file.bytes(at: next + 1, count: 4))
+      {
+        next += 1
+      }
+    }
+  }
+
+  private static func isName(_ bytes: [UInt8]) -> Bool {
+    bytes.count == 4 && bytes.allSatisfy { (0x20..<0x7f).contains($0) }
+  }
+
+  private static func type(_ file: some ByteReading, _ list: Range<Int64>) -> FourCharacterCode {
+    FourCharacterCode(file.bytes(at: list.lowerBound, count: 4))
+  }
+
+  private static func number(_ bytes: [UInt8], _ at: Int, _ width: Int) -> UInt32 {
+    guard at + width <= bytes.count else { return 0 }
+    return bytes[at..<(at + width)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private static func size(_ bytes: [UInt8], _ width: Int, _ height: Int) -> Size? {
+    let (width, height) = (
+      Int32(bitPattern: number(bytes, width, 4)), Int32(bitPattern: number(bytes, height, 4))
+    )
+    // Pictures that are stored from the bottom up have a height below 0.
+    guard width > 0, height != 0, height != .min else { return nil }
+    return Size(width: Int(width), height: Int(abs(height)))
+  }
+}

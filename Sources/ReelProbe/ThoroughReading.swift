@@ -1,0 +1,165 @@
+import CFFmpeg
+import ReelCore
+
+/// What all packets of a file say, whatever its headers do: when they are shown, and what a decoder makes of the first
+/// picture and the first frame of each sound.
+struct ThoroughReading {
+  let structure: FileStructure
+  let streams: StreamChoice
+  let context: UnsafeMutablePointer<AVFormatContext>
+  /// Every packet has been read.
+  let sum: StretchSum?
+  let isWhole: Bool
+  private let isTelling: Bool
+  private(set) var evidence: [FactEvidence] = []
+
+  init(
+    _ structure: FileStructure, _ streams: StreamChoice, _ context: UnsafeMutablePointer<AVFormatContext>,
+    _ scan: borrowing PacketScan
+  ) {
+    self.structure = structure
+    self.streams = streams
+    self.context = context
+    sum = scan.sum(of: streams.videos + streams.audios)
+    isWhole = scan.end == .file
+    isTelling = scan.isTelling
+  }
+
+  /// Puts what the packets say in the place of what the headers claim, and notes of each fact what tells it.
+  mutating func take(_ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, speed: Double) {
+    note(["container", "size"], .structure)
+    takeDuration(into: &media, size: size, speed: speed)
+    takePictures(scan, into: &media)
+    takeSound(scan, into: &media)
+    note(["truncated", "external", "fastStart", "fragmented", "encrypted", "hasCover"], .structure)
+    note(["title", "artist", "createdAt", "hasLocation", "contentIdentifier"], .header)
+  }
+
+  private mutating func note(_ facts: [String], _ source: FactEvidence.Source) {
+    evidence += facts.map { FactEvidence(fact: $0, source: source) }
+  }
+
+  private mutating func takeDuration(into media: inout MediaInfo, size: Int64, speed: Double) {
+    // The tables of an ISO base media file say when each sample is shown; its packets have their times from them.
+    guard structure.iso == nil else { return note(["duration", "presentDuration", "bitRate"], .index) }
+    guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
+      let sum,
+      let found = FoundDuration(sum.seconds / speed, .packets, size: size)
+    else {
+      return note(["duration", "presentDuration", "bitRate"], media.truncated == true ? .index : .header)
+    }
+    // Where a header is right to the last packet, which does not always say how long it lasts, it is more exact.
+    let isExact = media.duration.map { abs($0 - found.seconds) <= max(0.1, found.seconds * 0.005) } ?? false
+    if !isExact {
+      media.duration = found.seconds
+      media.durationSource = .packets
+      media.bitRate = Int64((Double(size) * 8 / found.seconds).rounded())
+    }
+    note(["duration", "presentDuration", "bitRate"], .packets)
+  }
+
+  private mutating func takePictures(_ scan: borrowing PacketScan, into media: inout MediaInfo) {
+    guard let stream = streams.video, var video = media.video,
+      !structure.scrambled.contains(Int(stream.pointee.id))
+    else { return }
+    let picture = scan.first.flatMap { DecodedPicture($0, stream) }
+    if let picture {
+      video.take(picture)
+      note(
+        [
+          "video.codec", "video.storedWidth", "video.storedHeight", "video.pixelFormat", "video.chroma",
+          "video.bitDepth",
+        ], .decoder)
+    } else {
+      note(
+        [
+          "video.codec", "video.storedWidth", "video.storedHeight", "video.pixelFormat", "video.chroma",
+          "video.bitDepth",
+        ], .header)
+    }
+    note(["video.rotation", "video.mirrored", "video.bitRate"], .header)
+    note(
+      ["video.width", "video.height", "video.sampleAspectRatio", "video.hdr", "video.profile"], .bitstream)
+    video.hasSamples = isWhole ? scan.seen.contains(stream.pointee.index) : video.hasSamples
+    note(["video.hasSamples"], .packets)
+    note(["video.streams", "video.hasCover"], .header)
+    note(
+      ["video.frameRate", "video.variableFrameRate"],
+      structure.iso != nil ? .index : isWhole && scan.frames.count > 2 ? .packets : .header)
+    media.video = video
+  }
+
+  private mutating func takeSound(_ scan: borrowing PacketScan, into media: inout MediaInfo) {
+    for (place, stream) in streams.audios.enumerated() where place < media.audio.count {
+      let facts = ["codec", "channels", "sampleRate"].map { "audio.\(place).\($0)" }
+      guard let parameters = stream.pointee.codecpar, let packet = scan.firsts[stream.pointee.index],
+        !structure.scrambled.contains(Int(stream.pointee.id))
+      else {
+        note(facts, .header)
+        continue
+      }
+      let codec = parameters.pointee.codec_id
+      let decoded = DecodedSound.header(parameters, packet)
+      guard
+        let told = decoded ?? SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters))
+          ?? SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
+      else {
+        note(facts, .header)
+        continue
+      }
+      if let channels = told.channels { media.audio[place].channels = channels }
+      if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
+      note(facts, decoded == nil ? .bitstream : .decoder)
+    }
+  }
+}
+
+/// The first picture of a stream, as a decoder makes it.
+struct DecodedPicture {
+  let width: Int
+  let height: Int
+  let layout: PixelLayout?
+
+  /// Nil where the decoder needs more than this packet, or refuses it.
+  init?(_ packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream) {
+    guard let parameters = stream.pointee.codecpar,
+      let decoder = avcodec_find_decoder(parameters.pointee.codec_id),
+      CodecAllowList.pictures.contains(String(cString: decoder.pointee.name))
+    else { return nil }
+    var freed = avcodec_alloc_context3(nil)
+    defer { avcodec_free_context(&freed) }
+    var frame = av_frame_alloc()
+    defer { av_frame_free(&frame) }
+    guard let context = freed, avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
+    context.pointee.thread_count = 1
+    guard avcodec_open2(context, decoder, nil) >= 0, avcodec_send_packet(context, packet) >= 0 else {
+      return nil
+    }
+    // One that waits for more gives up what it has at the end.
+    if avcodec_receive_frame(context, frame) < 0 {
+      guard avcodec_send_packet(context, nil) >= 0, avcodec_receive_frame(context, frame) >= 0 else {
+        return nil
+      }
+    }
+    guard let frame, frame.pointee.width > 0, frame.pointee.height > 0, !reel_is_damaged(frame) else {
+      return nil
+    }
+    (width, height) = (Int(frame.pointee.width), Int(frame.pointee.height))
+    layout = PixelLayout(frame.pointee.format)
+  }
+}
+
+extension VideoFacts {
+  /// The size and the format of a decoded picture. Where they are others than was told, so is the size as shown.
+  fileprivate mutating func take(_ picture: DecodedPicture) {
+    if (storedWidth, storedHeight) != (picture.width, picture.height) {
+      (storedWidth, storedHeight) = (picture.width, picture.height)
+      let shown = DisplaySize(
+        storedWidth: picture.width, storedHeight: picture.height, pixel: sampleAspectRatio,
+        swapped: (rotation ?? 0) % 180 == 90)
+      (width, height) = (shown?.width, shown?.height)
+    }
+    guard let layout = picture.layout else { return }
+    (pixelFormat, chroma, bitDepth) = (layout.name, layout.chroma, layout.bitDepth)
+  }
+}

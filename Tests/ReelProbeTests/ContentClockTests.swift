@@ -1,0 +1,172 @@
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelProbe
+
+/// What headers state of length and pace, held against packets in every container.
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct ContentClockTests {
+  private static let h264 = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25"]
+
+  private func make(_ name: String, _ arguments: [String]) throws -> [UInt8]? {
+    try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + arguments)?.allBytes
+  }
+
+  private func read(_ bytes: [UInt8], as container: MediaContainer) throws -> MediaInfo {
+    try #require(OpenFile(holding: bytes)).read(as: container).media
+  }
+
+  @Test(arguments: ["with an index", "without one"]) func aMatroskaOfManyClustersIsHeldToItsLastOne(
+    kind: String
+  ) throws {
+    // More blocks than are read from the beginning.
+    guard
+      let file = try FFmpegTool.make(
+        "a.mkv",
+        [
+          "-f", "lavfi", "-i", "testsrc=size=64x48:rate=60:duration=40", "-c:v", "libx264", "-preset",
+          "ultrafast",
+        ]
+          + ["-pix_fmt", "yuv420p", "-g", "60"])
+    else { return }
+    var bytes = file.allBytes
+    if kind == "without one" {
+      while let cues = bytes.position(of: [0x1C, 0x53, 0xBB, 0x6B]) { bytes[cues + 3] = 0x6A }
+    }
+    let truth = try read(bytes, as: .matroska)
+    #expect(truth.durationSource == .container)
+    #expect(abs((truth.duration ?? 0) - 40) < 0.1)
+    #expect(truth.video?.frameRate?.value == 60)
+    #expect(truth.video?.variableFrameRate == false)
+    let field = try #require(HeaderField.all(of: bytes, .matroska).first { $0.subject == .duration })
+    field.write(Double(3_600_000).bitPattern, into: &bytes)
+    let media = try read(bytes, as: .matroska)
+    #expect(abs((media.duration ?? 0) - 40) < 0.1)
+    let warning = try #require(media.warnings.first { $0.code == .durationMismatch })
+    #expect(warning.stated == .number(3600))
+  }
+
+  @Test(arguments: [("a.ts", MediaContainer.mpegTS), ("a.m2ts", .m2ts)])
+  func aTransportStreamThatJumpsIsAddedUp(name: String, container: MediaContainer) throws {
+    let flags = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
+    guard let first = try make(name, Self.h264 + ["-c:a", "aac"] + flags),
+      let second = try make(name, Self.h264 + ["-c:a", "aac", "-output_ts_offset", "5000"] + flags)
+    else { return }
+    for parts in [[first, second], [second, first], [first, first], [first, second, first]] {
+      let media = try read(Array(parts.joined()), as: container)
+      #expect(abs((media.duration ?? 0) - 2 * Double(parts.count)) < 0.3, "\(media.duration ?? 0)")
+      #expect(media.warnings.contains { $0.code == .clockJumps })
+    }
+    let plain = try read(first, as: container)
+    #expect(!plain.warnings.contains { $0.code == .clockJumps })
+  }
+
+  /// So large that only windows of it are read.
+  @Test func aLargeTransportStreamThatJumpsIsAddedUp() throws {
+    let noise = [
+      "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25:duration=8", "-c:v", "libx264", "-preset",
+      "ultrafast",
+    ]
+    let rate = [
+      "-b:v", "8M", "-minrate", "8M", "-maxrate", "8M", "-bufsize", "1M", "-x264-params", "nal-hrd=cbr",
+    ]
+    guard let part = try FFmpegTool.make("a.ts", noise + rate + ["-pix_fmt", "yuv420p"])?.allBytes else {
+      return
+    }
+    let media = try read(part + part + part, as: .mpegTS)
+    #expect(part.count > 2 << 20)
+    #expect(abs((media.duration ?? 0) - 24) < 1, "\(media.duration ?? 0)")
+    #expect(media.warnings.contains { $0.code == .clockJumps })
+    let plain = try read(part, as: .mpegTS)
+    #expect(abs((plain.duration ?? 0) - 8) < 0.2)
+  }
+
+  @Test func theCellsOfAProgramStreamAreAddedUp() throws {
+    guard let cell = try make("a.vob", ["-c:v", "mpeg2video", "-c:a", "ac3"]) else { return }
+    let media = try read(cell + cell + cell, as: .mpegPS)
+    #expect(abs((media.duration ?? 0) - 6) < 0.4, "\(media.duration ?? 0)")
+    #expect(media.warnings.contains { $0.code == .clockJumps })
+  }
+
+  @Test(arguments: [0.5, 3600]) func anFLVIsHeldToItsLastTag(claim: Double) throws {
+    guard var bytes = try make("a.flv", Self.h264 + ["-c:a", "aac"]) else { return }
+    let field = try #require(HeaderField.all(of: bytes, .flv).first { $0.subject == .duration })
+    field.write(claim.bitPattern, into: &bytes)
+    let media = try read(bytes, as: .flv)
+    #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+  }
+
+  @Test(arguments: [1, 3600]) func anASFIsHeldToItsLastPacket(claim: Double) throws {
+    guard var bytes = try make("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]) else { return }
+    let field = try #require(HeaderField.all(of: bytes, .asf).first { $0.name == "properties play duration" })
+    field.write(UInt64((claim + 3.1) * 1e7), into: &bytes)
+    let media = try read(bytes, as: .asf)
+    #expect(abs((media.duration ?? 0) - 2) < 0.2, "\(media.duration ?? 0)")
+  }
+
+  @Test(arguments: ["a.flv", "a.mkv", "a.ts"]) func soundIsWhatItsCodecSays(name: String) throws {
+    let sound = ["-c:a", "aac", "-ac", "1", "-ar", "16000"]
+    guard let bytes = try make(name, Self.h264 + sound), let file = OpenFile(holding: bytes) else { return }
+    let media = try file.read(as: try #require(file.sniffed)).media
+    #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 16_000)])
+  }
+
+  @Test func scrambledPacketsSayNothing() throws {
+    guard var bytes = try make("a.ts", Self.h264 + ["-c:a", "aac"]) else { return }
+    for packet in stride(from: 0, to: bytes.count - 187, by: 188) {
+      let id = Int(bytes[packet + 1] & 0x1f) << 8 | Int(bytes[packet + 2])
+      guard id == 0x100 || id == 0x101 else { continue }
+      bytes[packet + 3] |= 0x80
+      let start = packet + 4 + (bytes[packet + 3] & 0x20 != 0 ? Int(bytes[packet + 4]) + 1 : 0)
+      for at in start..<max(start, packet + 188) { bytes[at] ^= 0x5A }
+    }
+    let media = try read(bytes, as: .mpegTS)
+    #expect(media.encrypted == true)
+    #expect(media.video?.width == nil)
+    #expect(media.video?.frameRate == nil)
+    #expect(media.audio.allSatisfy { $0.channels == nil })
+    #expect(media.duration.map { abs($0 - 2) < 0.3 } ?? true, "\(media.duration ?? 0)")
+  }
+
+  @Test(arguments: [
+    (Array("Caf\u{E9}".unicodeScalars.map { UInt8($0.value) }), "Café"),
+    ([0xCF, 0xF0, 0xE8, 0xE2, 0xE5, 0xF2], "Привет"),
+    ([0x54, 0, 0xE9, 0, 0x74, 0], "Tét"),
+  ])
+  func tagsOfAnAVIAreDecoded(text: [UInt8], title: String) throws {
+    // As long as the longest of them.
+    guard var bytes = try make("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2", "-metadata", "title=abcdef"]) else {
+      return
+    }
+    let place = try #require(bytes.position(of: "abcdef"))
+    bytes.replaceSubrange(place..<(place + 6), with: text + [UInt8](repeating: 0, count: 6 - text.count))
+    #expect(try read(bytes, as: .avi).title == title)
+  }
+
+  @Test func aCutAVILastsAsLongAsItsHeaderSays() throws {
+    guard let bytes = try make("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2"]) else { return }
+    let media = try read(Array(bytes.prefix(bytes.count * 2 / 3)), as: .avi)
+    #expect(media.truncated == true)
+    #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.presentDuration.map { $0 < 1.8 } == true)
+  }
+
+  @Test func tagsOfAnOggAreInItsStreams() throws {
+    guard
+      let bytes = try make("a.ogv", ["-c:v", "libtheora", "-c:a", "libvorbis", "-metadata", "title=Tide"])
+    else {
+      return
+    }
+    #expect(try read(bytes, as: .ogg).title == "Tide")
+  }
+
+  @Test func theDateOfAnASFIsRead() throws {
+    guard var bytes = try make("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]) else { return }
+    let field = try #require(HeaderField.all(of: bytes, .asf).first { $0.name == "properties date" })
+    field.write(UInt64((1_700_000_000 + 11_644_473_600) * 10_000_000), into: &bytes)
+    #expect(try read(bytes, as: .asf).createdAt?.timeIntervalSince1970 == 1_700_000_000)
+    field.write(0, into: &bytes)
+    #expect(try read(bytes, as: .asf).createdAt == nil)
+  }
+}

@@ -1,0 +1,121 @@
+import CFFmpeg
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+struct FramePaceTests {
+  private static let milliseconds = AVRational(num: 1, den: 1000)
+  private static let ticks = AVRational(num: 1, den: 90_000)
+
+  /// Frames at `rate`, each at the nearest tick.
+  private func times(_ count: Int, _ rate: Double, _ base: AVRational) -> [Int64] {
+    (0..<count).map { Int64((Double($0) / rate * Double(base.den)).rounded()) }
+  }
+
+  @Test(arguments: [
+    (60.0, "60/1"), (30.0, "30/1"), (30_000.0 / 1001, "30000/1001"), (24_000.0 / 1001, "24000/1001"),
+    (25.0, "25/1"),
+    (50.0, "50/1"), (120.0, "120/1"), (60_000.0 / 1001, "60000/1001"),
+  ])
+  func roundedTimesAreEven(rate: Double, text: String) throws {
+    for base in [Self.milliseconds, Self.ticks] {
+      let pace = try #require(FramePace(times(300, rate, base), in: base, isCut: false))
+      #expect(!pace.isVariable)
+      #expect(pace.rate(among: [])?.description == text, "in 1/\(base.den)")
+    }
+  }
+
+  @Test func aStatedRateCountsWhereTheTimesAgree() throws {
+    // Nine frames in milliseconds could be either.
+    let pace = try #require(FramePace(times(9, 30, Self.milliseconds), in: Self.milliseconds, isCut: false))
+    #expect(pace.rate(among: [Rational(30_000, 1001)].compactMap { $0 })?.description == "30000/1001")
+    #expect(pace.rate(among: [Rational(1000, 1), Rational(15, 1)].compactMap { $0 })?.description == "30/1")
+  }
+
+  @Test func pulldownIsEven() throws {
+    // Film on television: two fields, three fields.
+    var (time, fields): (Int64, [Int64]) = (0, [])
+    for frame in 0..<100 {
+      fields.append(time)
+      time += frame % 2 == 0 ? 3003 : 4505
+    }
+    let pace = try #require(FramePace(fields, in: Self.ticks, isCut: false))
+    #expect(!pace.isVariable)
+    #expect(abs(pace.average - 23.976) < 0.1)
+  }
+
+  @Test func pausesAreVariable() throws {
+    let even = times(100, 30, Self.milliseconds)
+    let uneven = even.enumerated().map {
+      $0.offset > 50 ? $0.element + Int64(100 * ($0.offset - 50)) : $0.element
+    }
+    let pace = try #require(FramePace(uneven, in: Self.milliseconds, isCut: false))
+    #expect(pace.isVariable)
+  }
+
+  @Test func whatWasNotReadYetIsNoPause() throws {
+    // The last frame is stored before two that are shown before it, and those were not read.
+    let stored: [Int64] = [0, 120, 40, 80, 240, 160, 200, 360]
+    let pace = try #require(FramePace(stored, in: Self.milliseconds, isCut: true))
+    #expect(!pace.isVariable)
+    #expect(abs(pace.average - 25) < 0.01)
+  }
+
+  @Test(arguments: [[], [0], [0, 40], [5, 5, 5, 5], [.min, 0, .max]] as [[Int64]])
+  func tooLittleSaysNothing(times: [Int64]) {
+    #expect(FramePace(times, in: Self.milliseconds, isCut: true) == nil)
+  }
+}
+
+struct StretchTests {
+  private static let base = AVRational(num: 1, den: 1000)
+
+  private func extent(_ times: [Int64]) -> [ClosedRange<Double>] {
+    var extent = PacketExtent(jump: PacketExtent.Jump(back: 0.3, ahead: 10, in: Self.base))
+    for time in times { extent.add(time, lasting: 40) }
+    return extent.seconds(in: Self.base)
+  }
+
+  private let second: [Int64] = (0..<25).map { $0 * 40 }
+
+  @Test func aClockThatStartsAnewIsAddedUp() throws {
+    let sum = try #require(StretchSum([extent(second + second), extent(second + second)]))
+    #expect(sum.jumps == 1)
+    #expect(abs(sum.seconds - 2) < 0.001)
+  }
+
+  @Test func aJumpAheadIsNotCounted() throws {
+    let sum = try #require(StretchSum([extent(second + second.map { $0 + 59_445_000 })]))
+    #expect(sum.jumps == 1)
+    #expect(abs(sum.seconds - 2) < 0.001)
+  }
+
+  @Test func aPauseOfOneStreamIsNone() throws {
+    let long: [Int64] = (0..<1500).map { $0 * 40 }
+    let sum = try #require(StretchSum([extent(long), extent([0, 40, 50_000, 50_040])]))
+    #expect(sum.jumps == 0)
+    #expect(abs(sum.seconds - 60) < 0.1)
+  }
+
+  @Test func timesThatNobodyHasMakeNoLength() {
+    #expect(StretchSum([]) == nil)
+    #expect(StretchSum([extent([])]) == nil)
+    var extent = PacketExtent(jump: PacketExtent.Jump(back: 1, ahead: 1, in: Self.base))
+    for time in [Int64.min, .max, .min, .max] { extent.add(time, lasting: .max) }
+    #expect(StretchSum([extent.seconds(in: Self.base)]) != nil)
+  }
+}
+
+struct LegacyTextTests {
+  @Test(arguments: [
+    (Array("Café".utf8), "Café"), ([0x43, 0x61, 0x66, 0xE9], "Café"), ([0x80, 0x20, 0x35], "€ 5"),
+    ([0xCF, 0xF0, 0xE8, 0xE2, 0xE5, 0xF2], "Привет"),
+    ([0xFF, 0xFE, 0x43, 0, 0xE9, 0], "Cé"), ([0xFE, 0xFF, 0, 0x43, 0, 0xE9], "Cé"),
+    ([0x43, 0, 0x61, 0, 0x66, 0], "Caf"),
+    (Array("Title".utf8) + [0, 0], "Title"),
+  ])
+  func isDecoded(bytes: [UInt8], text: String) { #expect(LegacyText.decode(bytes) == text) }
+
+  @Test func whatIsNoCharacterIsUnknown() { #expect(LegacyText.decode([0x43, 0x81]) == nil) }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import ReelCore
+import ReelProbe
+import Testing
+
+/// The quick answer is held to the thorough one: every fact is the same, or comes with a warning that says which claim was
+/// not held against the content.
+@Suite(.notQuick) struct ThoroughTests {
+  @Test(arguments: ["clips", "broken"]) func samples(folder: String) throws {
+    let samples = Corpus.package + "/Samples/" + folder
+    for name in try FileManager.default.contentsOfDirectory(atPath: samples).sorted() {
+      expectQuickIsThorough(try #require(OpenFile(samples + "/" + name)), name)
+    }
+  }
+
+  @Test(.enabled(if: Corpus.beside != nil, "needs ../shared/corpus or REEL_CORPUS")) func corpus() throws {
+    let corpus = try #require(Corpus.beside)
+    for row in corpus.files { expectQuickIsThorough(try #require(corpus.open(row)), row.path) }
+  }
+
+  @Test(.enabled(if: Case.all != nil, "needs ../shared/cases"))
+  func cases() throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: Case.folder).sorted()
+    where name != Case.pendingSound {
+      expectQuickIsThorough(try #require(OpenFile(Case.folder + "/" + name)), name)
+    }
+  }
+
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: Recipe.all)
+  func recipes(recipe: Recipe) throws {
+    guard
+      let file = try FFmpegTool.make(
+        recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
+    else { return }
+    expectQuickIsThorough(file, recipe.name)
+  }
+
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: Recipe.all)
+  func everyFactHasItsEvidence(recipe: Recipe) throws {
+    guard
+      let file = try FFmpegTool.make(
+        recipe.name, FFmpegTool.picture + FFmpegTool.tone + ["-pix_fmt", "yuv420p"] + recipe.arguments)
+    else { return }
+    let reading = try file.read(as: recipe.container, by: [.thorough])
+    #expect(reading.method == .thorough)
+    let sources = Dictionary(reading.evidence.map { ($0.fact, $0.source) }) { first, _ in first }
+    #expect(sources.count == reading.evidence.count, "a fact is named twice")
+    let times: FactEvidence.Source = recipe.container.isISO ? .index : .packets
+    #expect(sources["duration"] == times)
+    #expect(sources["video.frameRate"] == times)
+    #expect(sources["video.storedWidth"] == .decoder)
+    for place in reading.media.audio.indices { #expect(sources["audio.\(place).channels"] != nil) }
+  }
+}
+
+func expectQuickIsThorough(_ file: OpenFile, _ name: String) {
+  guard let container = file.sniffed else { return }
+  let quick = Result { try file.read(as: container) }
+  let thorough = Result { try file.read(as: container, by: [.thorough]) }
+  switch (quick, thorough) {
+  case (.success(let quick), .success(let thorough)):
+    let wrong = LieVerdict(truth: thorough.media, answer: quick.media).silent(after: [])
+    #expect(wrong.isEmpty, "\(name): \(wrong), by \(quick.method)")
+  case (.failure, .failure): break
+  default: Issue.record("\(name): \(quick), thoroughly \(thorough)")
+  }
+}
