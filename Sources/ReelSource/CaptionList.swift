@@ -114,7 +114,9 @@ extension AbsolutePath {
     guard components.allSatisfy({ $0.allSatisfy { $0 < 0x80 } }) else {
       return alikeKey?.hashValue ?? hashValue
     }
-    guard let name = components.last, let dot = name.lastIndex(of: UInt8(ascii: ".")) else { return hashValue }
+    guard let name = components.last, let dot = name.lastIndex(of: UInt8(ascii: ".")) else {
+      return hashValue
+    }
     var hasher = Hasher()
     hasher.combine(components.dropLast())
     hasher.combine(name[..<dot])

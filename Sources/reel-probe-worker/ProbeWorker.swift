@@ -33,8 +33,10 @@ struct FFmpegFileReader: FileReader {
     do throws(ProbeError) {
       var limits = ReadingLimits(request)
       if request.isThorough { limits.scanEverything() }
-      let reading = try FFmpegReader(limits: limits, ways: request.isThorough ? [.thorough] : FFmpegReader.quickWays)
-        .read(file, size: request.size, container: request.container)
+      let reading = try FFmpegReader(
+        limits: limits, ways: request.isThorough ? [.thorough] : FFmpegReader.quickWays
+      )
+      .read(file, size: request.size, container: request.container)
       return .facts(reading.media, reading.method, reason: reading.reason, evidence: reading.evidence)
     } catch {
       return .failure(error)

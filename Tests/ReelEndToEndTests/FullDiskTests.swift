@@ -19,17 +19,17 @@ struct FullDiskTests {
 
   @Test(
     "file systems of every kind can be made here",
-    .enabled(if: SmallDisk.missing.isEmpty, "can't be made and mounted here: \(SmallDisk.missing)"))
-  func kinds() { #expect(SmallDisk.possible.count == SmallDisk.Kind.allCases.count) }
+    .enabled(if: LoopDisk.missing.isEmpty, "can't be made and mounted here: \(LoopDisk.missing)"))
+  func kinds() { #expect(LoopDisk.possible.count == LoopDisk.Kind.allCases.count) }
 
   @Test(
     "can be read, ends nobody, and takes the next video once there is room",
-    .enabled(if: !SmallDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
-    arguments: SmallDisk.possible)
-  func full(_ kind: SmallDisk.Kind) async throws {
+    .enabled(if: !LoopDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
+    arguments: LoopDisk.possible)
+  func full(_ kind: LoopDisk.Kind) async throws {
     var codes: Set<String> = []
     for rest in Self.rests {
-      let disk = try SmallDisk(kind)
+      let disk = try LoopDisk(kind)
       let library = disk.folder.appendingPathComponent("library").path
       let bench = try Workbench(reader: .fake)
       try bench.addDistinct(3)
@@ -69,10 +69,10 @@ struct FullDiskTests {
   /// What one who was killed has left in the log, and what one who has the catalog open keeps in it, is read, too.
   @Test(
     "with a log that is not home can be read, and ends neither who reads nor who has the catalog open",
-    .enabled(if: !SmallDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
-    .enabled(if: ReelBinary.hasFailpoints), arguments: SmallDisk.possible, [0, 20, 32])
-  func log(_ kind: SmallDisk.Kind, kilobytes: Int) async throws {
-    let disk = try SmallDisk(kind)
+    .enabled(if: !LoopDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
+    .enabled(if: ReelBinary.hasFailpoints), arguments: LoopDisk.possible, [0, 20, 32])
+  func log(_ kind: LoopDisk.Kind, kilobytes: Int) async throws {
+    let disk = try LoopDisk(kind)
     let library = disk.folder.appendingPathComponent("library").path
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(3)

@@ -23,22 +23,28 @@ struct CopyRoomTests {
     }
   }
 
+  private final class Copies: Sendable {
+    let most = Mutex(0)
+    let now = Mutex(0)
+  }
+
   @Test("eight copies of which two fit at a time are made one after the other, and none fails")
   func waits() async throws {
     let (room, size) = (CopyRoom(), Int64(1) << 30)
     let disk = Disk(2 * size + size / 2)
-    let (most, now) = (Mutex(0), Mutex(0))
+    let copies = Copies()
     let failures = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<8 {
         group.addTask {
           await DispatchQueue(label: "copy \(number)").failing {
             var place = try room.take(size, for: -1, isCancelled: { false }) { disk.reserve($1) }
-            let count = now.withLock {
-              $0 += 1; return $0
+            let count = copies.now.withLock {
+              $0 += 1
+              return $0
             }
-            most.withLock { $0 = max($0, count) }
+            copies.most.withLock { $0 = max($0, count) }
             usleep(20_000)
-            now.withLock { $0 -= 1 }
+            copies.now.withLock { $0 -= 1 }
             disk.free.withLock { $0 += size }
             #expect(place != nil)
             place = nil
@@ -47,7 +53,7 @@ struct CopyRoomTests {
       }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
-    #expect(failures == 0 && most.withLock { $0 } == 2)
+    #expect(failures == 0 && copies.most.withLock { $0 } == 2)
   }
 
   @Test(

@@ -162,11 +162,15 @@ import Testing
     }
   }
 
+  private final class StoredBytes: Sendable {
+    let bytes = Mutex<[UInt8]>([])
+  }
+
   /// A server behind a proxy that lets no request through with more than `most` bytes.
   private func narrow(_ most: Int, _ extensions: String = "creation,termination") -> (
-    ScriptedTransport, Mutex<[UInt8]>
+    ScriptedTransport, StoredBytes
   ) {
-    let stored = Mutex<[UInt8]>([])
+    let store = StoredBytes()
     let transport = ScriptedTransport { sent in
       if sent.body.count > most {
         return HTTPReply(status: .contentTooLarge, body: Array("<html>nginx".utf8))
@@ -175,22 +179,22 @@ import Testing
       switch sent.call.method {
       case .options: (fields[.tusVersion], fields[.tusExtension]) = ("1.0.0", extensions)
       case .post:
-        stored.withLock { $0 = sent.body }
+        store.bytes.withLock { $0 = sent.body }
         fields[.location] = "/files/1"
         fields[.uploadOffset] = "\(sent.body.count)"
         return HTTPReply(status: .created, fields: fields)
       case .patch:
-        fields[.uploadOffset] = stored.withLock { stored in
+        fields[.uploadOffset] = store.bytes.withLock { stored in
           if sent.call.fields[.uploadOffset] == "\(stored.count)" { stored += sent.body }
           return "\(stored.count)"
         }
       default:
-        fields[.uploadOffset] = stored.withLock { "\($0.count)" }
+        fields[.uploadOffset] = store.bytes.withLock { "\($0.count)" }
         fields[.uploadLength] = sent.call.method == .head ? "5000000" : nil
       }
       return HTTPReply(status: .noContent, fields: fields)
     }
-    return (transport, stored)
+    return (transport, store)
   }
 
   @Test(
@@ -202,7 +206,7 @@ import Testing
     let large = TestSource(size: 5_000_000)
     let store = try uploader(transport)
     _ = try await store.upload(large.upload, to: key) { _ in }
-    #expect(stored.withLock { $0 } == large.bytes)
+    #expect(stored.bytes.withLock { $0 } == large.bytes)
     let refused = transport.calls.filter { $0.body.count > most }.count
     #expect((1...8).contains(refused))
     // It is not found out again.
@@ -214,14 +218,12 @@ import Testing
   func brokenPieces() async throws {
     let (base, stored) = narrow(1 << 20)
     let broken = Mutex(false)
-    let transport = ScriptedTransport { sent in
-      if sent.call.fields[.uploadOffset] == "2097152",
-        broken.withLock({
-          let was = $0; $0 = true; return !was
-        })
-      {
-        throw .broken("a test")
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let isFirst = broken.withLock { broken in
+        defer { broken = broken || sent.call.fields[.uploadOffset] == "2097152" }
+        return !broken
       }
+      if isFirst, sent.call.fields[.uploadOffset] == "2097152" { throw HTTPFailure.broken("a test") }
       var call = sent.call
       call.body = .bytes(sent.body)
       return try await base.send(call)
@@ -233,7 +235,7 @@ import Testing
     }
     let sent = transport.calls.count
     _ = try await uploader(transport, checkpoints: checkpoints).upload(large.upload, to: key) { _ in }
-    #expect(stored.withLock { $0 } == large.bytes)
+    #expect(stored.bytes.withLock { $0 } == large.bytes)
     let again = transport.calls.dropFirst(sent).filter { $0.call.method == .patch }
     #expect(again.compactMap { $0.call.fields[.uploadOffset].flatMap { Int($0) } }.min() == 2_097_152)
   }

@@ -119,7 +119,8 @@ struct S3ErrorMessages: Sendable {
       return made(
         .denied,
         "the access key \(keyID) may not \(task) in \(store.destination) (\(named)): give it "
-          + (isOfKey ? "what the store names for the bucket's encryption key" : "the permission \(permission)")
+          + (isOfKey
+            ? "what the store names for the bucket's encryption key" : "the permission \(permission)")
           + ", or use another key" + (words.map { "; the store says: \($0)" } ?? ""))
     case "InvalidObjectState":
       return made(

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// A real file system of some megabytes, in a file, for tests that may mount one.
-final class SmallDisk: Sendable {
+final class LoopDisk: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     /// With blocks of 1 kB, four to a page of memory.
     case ext4SmallBlocks = "ext4 with blocks of 1 kB"
@@ -57,7 +57,7 @@ final class SmallDisk: Sendable {
   }
 
   /// Those that this process may make and mount here.
-  static let possible = Kind.allCases.filter { (try? SmallDisk($0)) != nil }
+  static let possible = Kind.allCases.filter { (try? LoopDisk($0)) != nil }
 
   /// Names those that can't be had, for the reason why they are left out.
   static let missing = Kind.allCases.filter { !possible.contains($0) }.map(\.rawValue)
