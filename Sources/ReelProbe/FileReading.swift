@@ -1,4 +1,5 @@
 import CFFmpeg
+import FoundationEssentials
 import ReelCore
 
 /// The reading of one opened file.
@@ -12,15 +13,26 @@ struct FileReading {
 
   /// Reads the file by the shortest of `ways` that provably tells the truth.
   func read(by ways: Set<ProbeMethod>) throws(ProbeError) -> Reading {
-    if ways.contains(.thorough) { return try readThoroughly(try open(decoding: .all)) }
     var reason: String?
-    if ways != [.full] {
-      switch try readBriefly(try open(decoding: .undecoded), by: ways) {
-      case .known(let reading): return reading
-      case .unknown(let found): reason = found
+    do throws(ProbeError) {
+      if ways.contains(.thorough) { return try readThoroughly(try open(decoding: .all)) }
+      if ways != [.full] {
+        switch try readBriefly(try open(decoding: .undecoded), by: ways) {
+        case .known(let reading): return reading
+        case .unknown(let found): reason = found
+        }
       }
+      return try readFully(try open(decoding: .all), because: reason)
+    } catch {
+      // FFmpeg refuses some ways of encryption, and calls what it refuses invalid.
+      guard error.code == .corrupt, source.stop == nil, let media = EncryptedMovie(structure, source)?.media
+      else {
+        throw error
+      }
+      return Reading(
+        media: media, method: ways.contains(.thorough) ? .thorough : .header,
+        reason: "FFmpeg does not open it")
     }
-    return try readFully(try open(decoding: .all), because: reason)
   }
 
   /// What came of a short way.
@@ -45,7 +57,7 @@ struct FileReading {
   private func readBriefly(
     _ input: borrowing OpenedInput, by ways: Set<ProbeMethod>
   ) throws(ProbeError) -> Brief {
-    let header = HeaderFacts(input.context)
+    let header = HeaderFacts(input.context, structure)
     let streams = StreamChoice(input.streams)
     var reason: String?
     if ways.contains(.header) {
@@ -91,7 +103,7 @@ struct FileReading {
   private func readFully(
     _ input: borrowing OpenedInput, because reason: String?
   ) throws(ProbeError) -> Reading {
-    let header = HeaderFacts(input.context)
+    let header = HeaderFacts(input.context, structure)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
@@ -100,7 +112,7 @@ struct FileReading {
 
   /// Reads all packets.
   private func readThoroughly(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
-    let header = HeaderFacts(input.context)
+    let header = HeaderFacts(input.context, structure)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     scan.runToTheEnd()
@@ -131,15 +143,16 @@ struct FileReading {
     if !isParsed, let stream = streams.video { believeFrames(of: stream, &scan) }
     let evidence = structure.iso == nil ? evidence(header, streams) : nil
     var media = MediaInfo(container: structure.container, size: source.size)
-    media.audio = streams.audios.map { AudioFacts($0) }
+    for stream in streams.audios { media.audio.append(sound(of: stream, &scan)) }
     let crops = PictureCrops(structure)
     media.video = streams.video.map {
-      VideoFacts($0, of: context, among: streams, crops: crops, stepsAreIndexed: structure.stepsAreIndexed)
+      VideoFacts($0, of: context, among: streams, crops: crops, structure: structure, header: header)
     }
-    media.take(tags(context, streams))
+    media.take(tags(context, streams), MovieTracks(structure))
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     media.take(structure, streams)
     media.take(FileDisclosures(structure, streams, of: context, in: source).found)
+    if media.createdAt == nil { media.createdAt = cameraTime(streams, &scan) }
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, evidence, of: context, isParsed: isParsed, &scan, into: &media)
     if let evidence { takeContent(evidence, &scan, into: &media) }
@@ -196,6 +209,29 @@ struct FileReading {
     }
   }
 
+  /// AVCHD keeps the time of recording with the pictures.
+  private func cameraTime(_ streams: StreamChoice, _ scan: inout PacketScan) -> Date? {
+    guard [.mpegTS, .m2ts].contains(structure.container), let stream = streams.video,
+      stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264
+    else { return nil }
+    scan.run(untilSeen: stream.pointee.index)
+    return scan.first.flatMap { CameraClock.time(in: BitstreamHeader.bytes(of: $0)) }
+  }
+
+  private func sound(of stream: StreamChoice.Stream, _ scan: inout PacketScan) -> AudioFacts {
+    guard let track = MovieTracks(structure)?.track(of: stream) else { return AudioFacts(stream) }
+    if let plain = PlainSound(stream, track) {
+      return AudioFacts(stream, header: SoundHeader(channels: plain.channels, sampleRate: plain.sampleRate))
+    }
+    let isEncrypted = structure.encrypted == true
+    if !isEncrypted, let parameters = stream.pointee.codecpar, DecodedSound.isOpen(parameters) {
+      scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+      let decoded = scan.firsts[stream.pointee.index].flatMap { DecodedSound.header(parameters, $0) }
+      if let decoded { return AudioFacts(stream, header: decoded) }
+    }
+    return AudioFacts(stream, header: SoundHeader(stream, of: source, isEncrypted: isEncrypted))
+  }
+
   /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.
   private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
     guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_VP8 else {
@@ -246,9 +282,13 @@ struct FileReading {
 }
 
 extension ISOFileMap {
-  /// Whether the track's edit list leaves nothing of its samples: they are counted, and not in FFmpeg's index.
+  /// Whether the track's edit list leaves nothing of its samples: no time of them, or they are counted and not in FFmpeg's
+  /// index.
   func hidesSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
-    stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
-      && editedTracks.contains(UInt32(truncatingIfNeeded: stream.pointee.id))
+    guard let track = track(UInt32(truncatingIfNeeded: stream.pointee.id)), track.edits != nil else {
+      return false
+    }
+    if track.presentation?.hidesAll == true { return true }
+    return stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
   }
 }

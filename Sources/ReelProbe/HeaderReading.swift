@@ -30,9 +30,7 @@ struct HeaderReading {
     {
       return "no frame rate"
     }
-    if structure.iso == nil,
-      streams.audios.contains(where: { $0.pointee.codecpar.map(DecodedSound.isOpen) == true })
-    {
+    if streams.audios.contains(where: { $0.pointee.codecpar.map(DecodedSound.isOpen) == true }) {
       return "sound that may be doubled"
     }
     if !streams.audios.allSatisfy(isTold) { return "sound not told" }

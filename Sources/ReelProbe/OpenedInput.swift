@@ -47,7 +47,18 @@ package struct OpenedInput: ~Copyable {
       free(input)
       throw Failure(code: result)
     }
-    return OpenedInput(adopting: opened, input, source)
+    let made = OpenedInput(adopting: opened, input, source)
+    for stream in made.streams { nameCodec(of: stream) }
+    return made
+  }
+
+  /// FFmpeg does not know every name that a sample entry may have: `dav1` is AV1 with Dolby Vision.
+  private static func nameCodec(of stream: UnsafeMutablePointer<AVStream>) {
+    guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_NONE,
+      parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO,
+      FourCharacterCode(codecTag: parameters.pointee.codec_tag) == "dav1"
+    else { return }
+    parameters.pointee.codec_id = AV_CODEC_ID_AV1
   }
 
   deinit {

@@ -54,6 +54,7 @@ package final class OpenedVideo {
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     for stream in streams.all { reel_ignore_cropping(stream) }
     video = streams.video
+    if let video { MovieTracks(structure)?.applyShape(to: video) }
     cover = streams.covers.first
     isEncrypted = structure.encrypted ?? streams.isEncrypted
     hidesSamples = streams.video.flatMap { structure.iso?.hidesSamples(of: $0) } ?? false

@@ -62,6 +62,8 @@ public struct WalkOptions: Sendable {
   package var skipsDoubtfulNames = false
   /// Whether a Git LFS pointer is a candidate whatever its name.
   public var takesPointers = false
+  /// Whether what the user named twice is given twice, as for an answer to each argument.
+  package var repeatsInputs = false
   /// Addresses below which nothing is taken in: the destination's.
   package var skippedAddresses: [String] = []
   /// What files that lie elsewhere are read for.
@@ -142,7 +144,8 @@ struct WalkState: Sendable {
     self.cancellation = cancellation
     self.options = options
     parents = ParentDirectories(followLinks: options.followLinks)
-    seen = SeenSources(isNeeded: inputs.count > 1 || options.followLinks)
+    seen = SeenSources(
+      isNeeded: (inputs.count > 1 && !options.repeatsInputs) || options.followLinks)
     skipped = ExcludedDirectories(options.skippedDirectories)
   }
 
@@ -224,6 +227,7 @@ struct WalkState: Sendable {
   /// Whether it was neither named before, nor surely found in a folder that was walked before. Where that
   /// isn't sure it comes twice, and its digest tells.
   private mutating func isNew(_ file: FoundFile, in directory: DirectoryIdentity) -> Bool {
+    if options.repeatsInputs { return true }
     let name = file.path.lastComponent.bytes
     guard seen.names(name, in: directory) else { return false }
     let wasFound =

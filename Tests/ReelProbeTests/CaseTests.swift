@@ -41,15 +41,6 @@ struct Case: Sendable, CustomTestStringConvertible {
 
   static let all: [Case]? = (try? String(contentsOfFile: folder + "/cases.tsv", encoding: .utf8))?
     .split(separator: "\n").dropFirst().compactMap { Case(row: $0) }
-    .filter { !pending.contains($0.kind) && $0.file != pendingSound }
-
-  /// The sound of ISO base media files is not held to its codec yet.
-  static let pendingSound = "mp3-mono-in-mp4.mp4"
-
-  /// Kinds that ISO base media files alone have, and that are not mended yet.
-  private static let pending: Set<String> = [
-    "K1", "K10", "K11", "K13", "K14", "K16", "K17", "K18", "K19", "K20",
-  ]
 
   private init?(row: Substring) {
     let cells = row.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)

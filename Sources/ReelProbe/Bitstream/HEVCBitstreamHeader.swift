@@ -8,10 +8,9 @@ extension BitstreamHeader {
       let parsed = ParsedPicture(parameters, packet),
       sequence.width == parsed.width, sequence.height == parsed.height, parsed.format != AV_PIX_FMT_NONE
     else { return nil }
-    // What it does not say is unspecified to a decoder, whatever the container says.
-    let colour = sequence.usability.colour ?? VideoUsability.Colour(primaries: 2, transfer: 2, matrix: 2)
     self.init(
-      parsed, parsed.format, VideoUsability(pixel: sequence.usability.pixel, colour: colour))
+      parsed, parsed.format,
+      VideoUsability(pixel: sequence.usability.pixel, colour: sequence.usability.colour))
   }
 
   /// The sequence parameter sets that a picture in the packet may use; nil as for H.264.

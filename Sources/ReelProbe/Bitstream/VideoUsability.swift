@@ -14,6 +14,9 @@ struct VideoUsability: Hashable {
     let primaries: UInt32
     let transfer: UInt32
     let matrix: UInt32
+
+    /// Whether a number of H.273 means anything: 0 and 3 are reserved, 2 is "unspecified".
+    static func isSaid(_ number: UInt32) -> Bool { number != 0 && number != 2 && number != 3 }
   }
 
   /// What is not given is not said.

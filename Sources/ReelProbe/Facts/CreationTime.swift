@@ -16,8 +16,23 @@ enum CreationTime {
       hour < 24, minute < 60, second <= 60
     else { return nil }
     let days = daysSince1970(year: year, month: month, day: day)
-    return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset))
+    return plausible(
+      Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset)))
   }
+
+  /// Nil before 1971, and for the very second in which a way of counting time begins or has no number left: what devices
+  /// without a clock write.
+  static func plausible(_ date: Date) -> Date? {
+    let seconds = date.timeIntervalSince1970
+    return seconds >= 31_536_000 && seconds < 7_258_118_400 && !bounds.contains(seconds.rounded(.down))
+      ? date : nil
+  }
+
+  /// From 1980 (DOS) and its sixth day (GPS), 2001 (Apple), 2036 (NTP); 31 and 32 bits from 1904 and from 1970.
+  private static let bounds: Set<Double> = [
+    315_532_800, 315_964_800, 978_307_200, 2_085_978_496, 64_638_847, 2_212_122_495, 2_147_483_647,
+    4_294_967_295,
+  ]
 
   private static let dash = UInt8(ascii: "-")
   private static let colon = UInt8(ascii: ":")

@@ -16,6 +16,10 @@ struct DurationSearch {
 
   /// The header's own, for a file without fragments; nil when it has none that can be meant.
   var inHeader: FoundDuration? {
+    if let tracks = MovieTracks(structure), let measured = found(tracks.measuredSeconds, .stream) {
+      guard let claimed, tracks.agree(with: claimed) else { return measured }
+      return found(claimed, .container) ?? measured
+    }
     guard let claimed, !streamsContradict(claimed) else { return nil }
     return found(claimed, .container)
   }
@@ -25,7 +29,7 @@ struct DurationSearch {
     _ iso: ISOFileMap, _ context: UnsafeMutablePointer<AVFormatContext>
   ) -> FoundDuration? {
     let streams = streams.videos + streams.audios
-    guard let span = FragmentSpan(streams, emptyEdits: iso.emptyEdits, of: context) else {
+    guard let span = FragmentSpan(streams, emptyEdit: { iso.emptyEdit(ofTrack: $0) }, of: context) else {
       return found(claimed, .container)
     }
     if let claimed, span.agrees(with: claimed) { return found(claimed, .container) }
@@ -34,7 +38,8 @@ struct DurationSearch {
 
   /// Seconds by the file's header; nil when it does not tell.
   var claimed: Double? {
-    structure.iso.map { $0.movieHeader?.seconds } ?? structure.metadataDuration ?? header.duration
+    guard let iso = structure.iso else { return structure.metadataDuration ?? header.duration }
+    return iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
   }
 
   /// Whether the header's duration is many times what the longest stream of any kind says.

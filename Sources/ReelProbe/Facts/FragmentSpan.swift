@@ -11,9 +11,9 @@ struct FragmentSpan: Hashable {
 
   /// Nil without samples. Moves the place where packets are read to the last fragment.
   ///
-  /// - Parameter emptyEdits: seconds, by track id.
+  /// - Parameter emptyEdit: seconds that the track with an id waits.
   init?(
-    _ streams: [UnsafeMutablePointer<AVStream>], emptyEdits: [UInt32: Double],
+    _ streams: [UnsafeMutablePointer<AVStream>], emptyEdit wait: (UInt32) -> Double,
     of context: UnsafeMutablePointer<AVFormatContext>
   ) {
     streams.forEach { Self.indexLastFragment(for: $0, context) }
@@ -24,7 +24,7 @@ struct FragmentSpan: Hashable {
       end > first.start
     else { return nil }
     seconds = end - first.start
-    emptyEdit = emptyEdits[UInt32(truncatingIfNeeded: first.stream.pointee.id)] ?? 0
+    emptyEdit = wait(UInt32(truncatingIfNeeded: first.stream.pointee.id))
   }
 
   /// Whether a header that claims this many seconds means these samples.

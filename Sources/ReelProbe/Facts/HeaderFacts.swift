@@ -17,13 +17,17 @@ struct HeaderFacts: Hashable {
   let rates: [Int32: Rational]
   /// The sound that it states.
   let sounds: [Int32: SoundHeader]
+  /// The transfer function that it states, by the index of the stream; only those that are one.
+  let transfers: [Int32: AVColorTransferCharacteristic]
 
-  init(_ context: UnsafeMutablePointer<AVFormatContext>) {
+  init(_ context: UnsafeMutablePointer<AVFormatContext>, _ structure: FileStructure) {
+    let tracks = MovieTracks(structure)
     let duration = context.pointee.duration
     self.duration = duration == reel_no_time ? nil : Double(duration) / Double(reel_time_base)
     var sizes: [Int32: Size] = [:]
     var rates: [Int32: Rational] = [:]
     var sounds: [Int32: SoundHeader] = [:]
+    var transfers: [Int32: AVColorTransferCharacteristic] = [:]
     for index in 0..<Int(context.pointee.nb_streams) {
       guard let stream = context.pointee.streams[index], let parameters = stream.pointee.codecpar else {
         continue
@@ -34,6 +38,11 @@ struct HeaderFacts: Hashable {
         sounds[Int32(index)] = SoundHeader(
           channels: Int(reel_channels(parameters)), sampleRate: Int(parameters.pointee.sample_rate))
       }
+      if let named = tracks?.track(of: stream)?.entry?.transfer {
+        transfers[Int32(index)] = AVColorTransferCharacteristic(rawValue: named)
+      } else if VideoUsability.Colour.isSaid(parameters.pointee.color_trc.rawValue) {
+        transfers[Int32(index)] = parameters.pointee.color_trc
+      }
       guard parameters.pointee.width > 0, parameters.pointee.height > 0
       else { continue }
       sizes[Int32(index)] = Size(width: parameters.pointee.width, height: parameters.pointee.height)
@@ -41,5 +50,6 @@ struct HeaderFacts: Hashable {
     self.sizes = sizes
     self.rates = rates
     self.sounds = sounds
+    self.transfers = transfers
   }
 }

@@ -2,10 +2,13 @@ import CFFmpeg
 import ReelCore
 
 extension MediaInfo {
-  mutating func take(_ tags: Tags) {
-    title = tags.first(of: "title", "com.apple.quicktime.title")
-    artist = tags.first(of: "artist", "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
-    createdAt = tags.creationTime
+  /// - Parameter movie: nil for other containers than those of the MP4 family.
+  mutating func take(_ tags: Tags, _ movie: MovieTracks?) {
+    title = movie?.title ?? tags.first(of: "title", "com.apple.quicktime.title")
+    artist =
+      movie?.artist
+      ?? tags.first(of: "artist", "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
+    createdAt = tags.recordingTime ?? movie?.createdAt ?? tags.creationTime
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
   }
 

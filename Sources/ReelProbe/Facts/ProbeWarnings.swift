@@ -12,7 +12,25 @@ struct ProbeWarnings {
   let media: MediaInfo
 
   var found: [MediaWarning] {
-    [size, cropping, turn, duration, codec, samples, truncation, links].compactMap { $0 }
+    let found = [size, cropping, turn, duration, transfer, codec, samples, truncation, links].compactMap {
+      $0
+    }
+    guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
+    let movie = MovieWarnings(tracks: tracks, iso: iso, streams: streams, media: media)
+    return found + movie.found(hasDuration: found.contains { $0.code == .durationMismatch })
+  }
+
+  /// The container and the pictures name transfer functions of which one is of high dynamic range.
+  private var transfer: MediaWarning? {
+    guard let stream = streams.video, let stated = header.transfers[stream.pointee.index],
+      let pictures = stream.pointee.codecpar?.pointee.color_trc,
+      VideoUsability.Colour.isSaid(pictures.rawValue), pictures != stated,
+      [stated, pictures].contains(where: { $0 == AVCOL_TRC_SMPTE2084 || $0 == AVCOL_TRC_ARIB_STD_B67 })
+    else { return nil }
+    let names = [stated, pictures].map { av_color_transfer_name($0).map { String(cString: $0) } }
+    return MediaWarning(
+      .transferMismatch, "its header names another transfer function than its pictures", fact: "video.hdr",
+      stated: names[0].map { .text($0) }, measured: names[1].map { .text($0) })
   }
 
   private var size: MediaWarning? {
@@ -92,7 +110,7 @@ struct ProbeWarnings {
     structure.matroska?.links.sentence.map { MediaWarning(.linkedSegments, $0) }
   }
 
-  private static func text(_ seconds: Double) -> String {
+  static func text(_ seconds: Double) -> String {
     guard seconds.isFinite, abs(seconds) < 1e15 else { return "absurdly many" }
     return "\((seconds * 10).rounded() / 10)"
   }

@@ -25,10 +25,28 @@ struct StreamChoice {
   /// Whether a still picture is attached as a cover.
   var hasCover: Bool { !covers.isEmpty }
 
-  /// The stream that a player would show: the one marked as default, else the first.
+  /// The stream that a player would show: of those marked as default, else of all, the first that is more than one still
+  /// picture, else the first.
   var video: Stream? {
-    videos.first { Self.has($0, AV_DISPOSITION_DEFAULT) } ?? videos.first
+    let marked = videos.filter { Self.has($0, AV_DISPOSITION_DEFAULT) }
+    let shown = marked.isEmpty ? videos : marked
+    return shown.first { !isStill($0) } ?? shown.first
   }
+
+  /// Whether a stream is a single picture, as far as its header tells.
+  private func isStill(_ stream: Stream) -> Bool {
+    if stream.pointee.nb_frames > 0 { return stream.pointee.nb_frames == 1 }
+    // Where no header counts them, pictures of a codec of still ones beside others.
+    return Self.stills.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
+      && avformat_index_get_entries_count(stream) <= 1
+  }
+
+  private static let stills: Set<UInt32> = Set(
+    [
+      AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_BMP, AV_CODEC_ID_TIFF, AV_CODEC_ID_WEBP,
+      AV_CODEC_ID_GIF,
+    ]
+    .map(\.rawValue))
 
   /// Whether a stream carries keys for decryption, as FFmpeg's Matroska demuxer tells by a tag or side data.
   var isEncrypted: Bool {

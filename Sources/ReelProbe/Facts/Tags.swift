@@ -47,6 +47,9 @@ struct Tags: Hashable {
     return nil
   }
 
+  /// The moment that a camera noted; nil when it noted none.
+  var recordingTime: Date? { values["com.apple.quicktime.creationdate"].flatMap(CreationTime.parse) }
+
   /// When it was recorded: what the camera noted as the moment, else when the file says that it was made.
   var creationTime: Date? {
     for key in ["com.apple.quicktime.creationdate", "creation_time", "date_recorded", "date"] {
@@ -64,7 +67,8 @@ struct Tags: Hashable {
 }
 
 extension String {
-  fileprivate var trimmed: String {
+  /// Without blanks and zeros around it.
+  var trimmed: String {
     let blank: (Character) -> Bool = { $0.isWhitespace || $0 == "\0" }
     guard let first = firstIndex(where: { !blank($0) }), let last = lastIndex(where: { !blank($0) }) else {
       return ""

@@ -6,10 +6,11 @@ extension VideoFacts {
   ///
   /// - Parameters:
   ///   - crops: what the container cuts off the pictures.
-  ///   - stepsAreIndexed: whether the index has the time of every frame.
+  ///   - structure: what the file's own structure tells.
+  ///   - header: what the header said before any packet was read.
   init(
     _ stream: UnsafeMutablePointer<AVStream>, of context: UnsafeMutablePointer<AVFormatContext>,
-    among streams: StreamChoice, crops: PictureCrops, stepsAreIndexed: Bool
+    among streams: StreamChoice, crops: PictureCrops, structure: FileStructure, header: HeaderFacts
   ) {
     self.init()
     self.streams = streams.videos.count
@@ -20,48 +21,78 @@ extension VideoFacts {
     if let width = Self.side(parameters.width), let height = Self.side(parameters.height) {
       (storedWidth, storedHeight) = (width, height)
     }
+    let tracks = MovieTracks(structure)
+    let shape = tracks?.applyShape(to: stream)
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
     let crop = crops.crop(of: stream, among: streams)
     if let crop { sampleAspectRatio = crop.pixel }
-    takeTurn(of: stream, crop)
-    takeRates(of: stream, stepsAreIndexed: stepsAreIndexed)
-    takePicture(parameters, of: stream)
+    takeTurn(of: stream, crop, stretchDown: shape?.stretchDown ?? 1)
+    if let presentation = tracks?.track(of: stream)?.presentation {
+      takeRates(of: presentation)
+    } else {
+      takeRates(of: stream, stepsAreIndexed: structure.stepsAreIndexed)
+    }
+    let bitRate = stream.pointee.codecpar.pointee.bit_rate
+    self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
+    takePicture(parameters, of: stream, transfer: header.transfers[stream.pointee.index])
   }
 
-  private mutating func takeTurn(of stream: UnsafeMutablePointer<AVStream>, _ crop: PictureCrop?) {
+  private mutating func takeTurn(
+    of stream: UnsafeMutablePointer<AVStream>, _ crop: PictureCrop?, stretchDown: Double
+  ) {
     let turn = Self.turn(of: stream)
     rotation = turn?.rotation
     mirrored = turn?.mirrored
     let shown = DisplaySize(
       storedWidth: crop?.width ?? storedWidth ?? 0, storedHeight: crop?.height ?? storedHeight ?? 0,
-      pixel: sampleAspectRatio, swapped: turn?.swapsSides ?? false)
+      pixel: sampleAspectRatio, stretchDown: stretchDown, swapped: turn?.swapsSides ?? false)
     width = shown?.width
     height = shown?.height
   }
 
+  /// Rates by the times of what is shown.
+  mutating func takeRates(of presentation: TrackPresentation) {
+    guard let rate = presentation.rate else { return }
+    var reduced = AVRational()
+    av_reduce(&reduced.num, &reduced.den, rate.samples, rate.ticks, Int64(Int32.max))
+    frameRate = Self.rate(reduced)
+    guard let frameRate, let ordinary = presentation.ordinaryRate else { return }
+    variableFrameRate = abs(frameRate.value - ordinary) > 0.02 * ordinary
+  }
+
+  /// Nil for a rate beyond sense: no camera makes a thousand pictures a second to be shown at that rate.
+  static func rate(_ rate: AVRational) -> FrameRate? {
+    Rational(Int(rate.num), Int(rate.den)).flatMap { $0.value < Self.beyondSense ? FrameRate($0) : nil }
+  }
+
+  /// Frames a second. FFmpeg tells this one for times in milliseconds of which it makes nothing.
+  static let beyondSense = 1000.0
+
   private mutating func takeRates(of stream: UnsafeMutablePointer<AVStream>, stepsAreIndexed: Bool) {
     let average = stream.pointee.avg_frame_rate
-    frameRate = Rational(Int(average.num), Int(average.den)).map(FrameRate.init)
+    frameRate = Self.rate(average)
     if let frameRate, let base = Self.baseRate(of: stream, stepsAreIndexed) {
       variableFrameRate = abs(frameRate.value - base) > 0.02 * base
     }
-    let bitRate = stream.pointee.codecpar.pointee.bit_rate
-    self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
   }
 
   /// No codec stores pictures with longer sides.
   private static func side(_ pixels: Int32) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
-    _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>
+    _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>,
+    transfer: AVColorTransferCharacteristic?
   ) {
     let layout = PixelLayout(parameters.format)
     pixelFormat = layout?.name
     chroma = layout?.chroma
     bitDepth = layout?.bitDepth
     profile = avcodec_profile_name(parameters.codec_id, parameters.profile).map { String(cString: $0) }
-    hdr = HDR(parameters, dolbyVisionProfile: reel_dolby_vision_profile(stream))
+    // What a container says of colours is said instead of the bitstream (ISO/IEC 14496-12, 12.1.5; RFC 9559).
+    hdr = HDR(
+      parameters, transfer: transfer ?? parameters.color_trc,
+      dolbyVisionProfile: reel_dolby_vision_profile(stream))
   }
 
   /// Frames in a second, if all came at the ordinary step. FFmpeg guesses it from the first packets.
@@ -88,30 +119,20 @@ extension VideoFacts {
 
 extension HDR {
   /// Nil for standard dynamic range, and where nothing is said.
-  init?(_ parameters: AVCodecParameters, dolbyVisionProfile: Int32) {
+  init?(
+    _ parameters: AVCodecParameters, transfer: AVColorTransferCharacteristic, dolbyVisionProfile: Int32
+  ) {
     let dolbyVisionTags: [FourCharacterCode] = ["dvh1", "dvhe", "dva1", "dvav", "dav1"]
     if dolbyVisionProfile >= 0 {
       self.init(kind: .dolbyVision, profile: Int(dolbyVisionProfile))
     } else if dolbyVisionTags.contains(FourCharacterCode(codecTag: parameters.codec_tag)) {
       self.init(kind: .dolbyVision)
-    } else if parameters.color_trc == AVCOL_TRC_SMPTE2084 {
+    } else if transfer == AVCOL_TRC_SMPTE2084 {
       self.init(kind: .pq)
-    } else if parameters.color_trc == AVCOL_TRC_ARIB_STD_B67 {
+    } else if transfer == AVCOL_TRC_ARIB_STD_B67 {
       self.init(kind: .hlg)
     } else {
       return nil
     }
-  }
-}
-
-extension AudioFacts {
-  init(_ stream: UnsafeMutablePointer<AVStream>) {
-    let parameters = stream.pointee.codecpar
-    let channels = reel_channels(parameters)
-    let rate = parameters?.pointee.sample_rate ?? 0
-    self.init(
-      codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
-      channels: (1...1024).contains(channels) ? Int(channels) : nil,
-      sampleRate: (1...100_000_000).contains(rate) ? Int(rate) : nil)
   }
 }

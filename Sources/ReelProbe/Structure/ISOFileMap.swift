@@ -10,10 +10,12 @@ struct ISOFileMap: Hashable {
   private(set) var fragments = 0
   /// The duration in `mvhd` and what it is counted in.
   private(set) var movieHeader: MovieHeader?
-  /// Seconds that a track waits before its first sample, by track id: an edit list may begin with an empty edit.
-  private(set) var emptyEdits: [UInt32: Double] = [:]
-  /// The ids of the tracks that have an edit list.
-  private(set) var editedTracks: Set<UInt32> = []
+  /// Its tracks, in the order of the file.
+  private(set) var tracks: [ISOTrack] = []
+  /// The duration that `mehd` claims for all fragments, in ticks of the movie; nil when it claims none.
+  private(set) var fragmentsTicks: UInt64?
+  /// Title and artist, by the movie's own user data.
+  private(set) var texts = MovieTexts()
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
   /// What its boxes give away.
@@ -23,8 +25,8 @@ struct ISOFileMap: Hashable {
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
-  /// The id of the track that is being looked at.
-  private var track: UInt32?
+  /// The track that is being looked at.
+  private var track = ISOTrack()
   /// Where its samples lie.
   private var references = DataReferences()
   /// Whether the samples of each track of pictures or sound lie in another file; nil for one that does not tell.
@@ -46,6 +48,9 @@ struct ISOFileMap: Hashable {
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       note(box, in: file)
       (boxes, end) = (boxes + 1, box.end)
+    }
+    if fragments == 0 {
+      for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
     }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }
@@ -69,6 +74,23 @@ struct ISOFileMap: Hashable {
   var external: Bool? {
     if namesOtherMovies || tracksAreExternal.contains(true) { return true }
     return tracksAreExternal.isEmpty || tracksAreExternal.contains(nil) ? nil : false
+  }
+
+  /// The track with an id.
+  func track(_ id: UInt32) -> ISOTrack? { tracks.first { $0.id == id } }
+
+  /// Seconds that `mehd` claims for all fragments; nil when it claims none.
+  var fragmentsSeconds: Double? {
+    guard let fragmentsTicks, let scale = movieHeader?.timescale else { return nil }
+    return Double(fragmentsTicks) / Double(scale)
+  }
+
+  /// Seconds that a track waits before its first sample: an edit list may begin with an empty edit (8.6.6).
+  func emptyEdit(ofTrack id: UInt32) -> Double {
+    guard let scale = movieHeader?.timescale, let first = track(id)?.edits?.first, first.start == nil else {
+      return 0
+    }
+    return Double(first.duration) / Double(scale)
   }
 
   private mutating func note(_ box: ISOBox, in file: some ByteReading) {
@@ -95,13 +117,13 @@ struct ISOFileMap: Hashable {
     guard outer.contents < outer.end else { return }
     let range = outer.contents..<min(outer.end, max(file.size, outer.contents))
     for box in ISOBoxes(file, in: range, atMost: Self.mostInnerBoxes) {
+      take(box, in: outer.type, of: file)
       switch (outer.type, box.type) {
       case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
-      case ("trak", "tkhd"): track = Self.trackID(box, of: file)
-      case ("edts", "elst"): noteEmptyEdit(in: box, of: file)
       case ("moov", "trak"):
-        references = DataReferences()
+        (references, track) = (DataReferences(), ISOTrack())
         descend(into: box, of: file)
+        tracks.append(track)
         if references.isSeenOrHeard { tracksAreExternal.append(references.isExternal) }
       case ("moov", "rmra"): namesOtherMovies = true
       case ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "dinf"), ("minf", "stbl"):
@@ -121,6 +143,7 @@ struct ISOFileMap: Hashable {
     guard first < box.end, first < file.size else { return }
     for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: Self.mostEntries) {
       sampleFormats.append(entry.type)
+      if track.entry == nil { track.take(SampleEntry(entry, handler: track.handler, of: file)) }
       references.takeEntry(entry, of: file)
       let contents = {
         file.bytes(at: entry.contents, count: Int(min(4096, max(0, entry.end - entry.contents))))[...]
@@ -129,24 +152,29 @@ struct ISOFileMap: Hashable {
     }
   }
 
-  /// 8.3.2: behind the version and two times.
-  private static func trackID(_ box: ISOBox, of file: some ByteReading) -> UInt32? {
-    guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
-    return file.bigEndian(at: box.contents + (version == 1 ? 20 : 12), width: 4).map { UInt32($0) }
+  /// What is kept of a box, wherever else it is looked into.
+  private mutating func take(_ box: ISOBox, in outer: FourCharacterCode, of file: some ByteReading) {
+    switch (outer, box.type) {
+    case ("trak", _), ("edts", _), ("mdia", _), ("stbl", _): track.take(box, of: file)
+    case ("moov", "udta"):
+      for text in Self.boxes(in: box, of: file) { texts.take(text, of: file) }
+    case ("moov", "mvex"):
+      let extends = Self.boxes(in: box, of: file).first { $0.type == "mehd" }
+      fragmentsTicks = extends.flatMap { Self.fragmentsTicks($0, of: file) }
+    default: break
+    }
   }
 
-  /// 8.6.6: an edit whose media time is -1 is empty; its duration counts in the movie's timescale.
-  private mutating func noteEmptyEdit(in box: ISOBox, of file: some ByteReading) {
-    guard let track, let timescale = movieHeader?.timescale,
-      let version = file.bigEndian(at: box.contents, width: 1),
-      let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0
-    else { return }
-    editedTracks.insert(track)
+  private static func boxes(in outer: ISOBox, of file: some ByteReading) -> [ISOBox] {
+    let end = min(outer.end, file.size)
+    guard outer.contents < end else { return [] }
+    return Array(ISOBoxes(file, in: outer.contents..<end, atMost: mostInnerBoxes))
+  }
+
+  /// 8.8.2
+  private static func fragmentsTicks(_ box: ISOBox, of file: some ByteReading) -> UInt64? {
+    guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
     let width = version == 1 ? 8 : 4
-    guard let duration = file.bigEndian(at: box.contents + 8, width: width),
-      file.bigEndian(at: box.contents + 8 + Int64(width), width: width) == UInt64.max
-        >> (64 - 8 * UInt64(width))
-    else { return }
-    emptyEdits[track] = Double(duration) / Double(timescale)
+    return file.bigEndian(at: box.contents + 4, width: width).flatMap { TrackHeader.known($0, width: width) }
   }
 }

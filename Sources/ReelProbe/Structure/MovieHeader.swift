@@ -5,6 +5,8 @@ struct MovieHeader: Hashable {
   /// In ticks; nil when it is 0, as in fragmented files, or all ones, by which the standard says that it is
   /// unknown.
   let duration: UInt64?
+  /// When it was made, as ``MovieDate`` wants it; nil when it does not tell.
+  let created: UInt64?
 
   init?(_ box: ISOBox, of file: some ByteReading) {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
@@ -14,8 +16,8 @@ struct MovieHeader: Hashable {
       let ticks = file.bigEndian(at: times + 4, width: width)
     else { return nil }
     self.timescale = UInt32(timescale)
-    let unknown = UInt64.max >> (64 - 8 * UInt64(width))
-    duration = ticks == 0 || ticks == unknown ? nil : ticks
+    duration = TrackHeader.known(ticks, width: width)
+    created = file.bigEndian(at: box.contents + 4, width: width).flatMap { MovieDate.known($0, width: width) }
   }
 
   /// The duration in seconds.

@@ -55,6 +55,7 @@ struct ProbeCommand: AsyncParsableCommand {
       thorough
       ? AppContext.thoroughProber(settings, workers: workers) : AppContext.prober(settings, workers: workers)
     var walk = WalkOptions(followLinks: reading.followLinks)
+    walk.repeatsInputs = true
     walk.includesTrash = walking.includeTrash
     let run = ProbeRun(
       inputs: try await Sources.inputs(paths, settings),

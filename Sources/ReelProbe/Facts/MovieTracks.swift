@@ -1,0 +1,74 @@
+import CFFmpeg
+import FoundationEssentials
+import ReelCore
+
+/// The tracks of an ISO base media file beside the streams that FFmpeg has made of them.
+struct MovieTracks {
+  private let iso: ISOFileMap
+
+  init?(_ structure: FileStructure) {
+    guard let iso = structure.iso else { return nil }
+    self.iso = iso
+  }
+
+  func track(of stream: StreamChoice.Stream) -> ISOTrack? {
+    iso.track(UInt32(truncatingIfNeeded: stream.pointee.id))
+  }
+
+  /// Replaces the shape of pixels that FFmpeg has worked out, which leaves out how the track is turned.
+  ///
+  /// - Returns: the shape; nil for a stream without a track.
+  @discardableResult func applyShape(to stream: StreamChoice.Stream) -> TrackShape? {
+    guard let track = track(of: stream), let parameters = stream.pointee.codecpar else { return nil }
+    let (width, height) = (Int(parameters.pointee.width), Int(parameters.pointee.height))
+    let shape = TrackShape(
+      track, width: width > 0 ? width : track.entry?.width ?? 0,
+      height: height > 0 ? height : track.entry?.height ?? 0)
+    stream.pointee.sample_aspect_ratio = shape.pixel ?? AVRational(num: 0, den: 1)
+    return shape
+  }
+
+  /// Seconds until the last of the samples that are seen or heard has been shown, by the tables of the index; nil where
+  /// they do not tell.
+  var measuredSeconds: Double? { seconds { $0.isSeenOrHeard } }
+
+  /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all.
+  func agree(with claimed: Double) -> Bool {
+    [seconds { $0.isSeenOrHeard }, seconds { _ in true }].contains { measured in
+      measured.map { Self.isNear(claimed, $0) } ?? false
+    }
+  }
+
+  /// To a tenth of a second or a hundredth: movies count in larger ticks than their media, and pad their sound.
+  static func isNear(_ claimed: Double, _ measured: Double) -> Bool {
+    abs(claimed - measured) <= max(min(0.1, measured * 0.1), measured * 0.01)
+  }
+
+  private func seconds(_ counts: (ISOTrack) -> Bool) -> Double? {
+    iso.tracks.filter(counts).compactMap(\.presentation)
+      .map { $0.shown > 0 ? $0.seconds : $0.mediaSeconds }.filter { $0 > 0 }.max()
+  }
+
+  /// When it was made: by the movie, else by the first track that tells.
+  var createdAt: Date? {
+    MovieDate.date(iso.movieHeader?.created) ?? trackDates.first
+  }
+
+  /// What the tracks of pictures and sound say of when they were made.
+  private var trackDates: [Date] {
+    iso.tracks.filter(\.isSeenOrHeard).flatMap { [$0.created, $0.header?.created] }.compactMap(MovieDate.date)
+  }
+
+  /// The date that all tracks give and the movie does not; nil where they are of about the same day.
+  var otherDate: (movie: Date, tracks: Date)? {
+    guard let movie = MovieDate.date(iso.movieHeader?.created), let first = trackDates.first else {
+      return nil
+    }
+    let day = 2 * 86_400.0
+    guard trackDates.contains(where: { abs($0.timeIntervalSince(movie)) > day }) else { return nil }
+    return (movie, trackDates.first { abs($0.timeIntervalSince(movie)) > day } ?? first)
+  }
+
+  var title: String? { iso.texts.title }
+  var artist: String? { iso.texts.artist }
+}

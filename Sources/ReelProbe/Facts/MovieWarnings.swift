@@ -1,0 +1,174 @@
+import CFFmpeg
+import FoundationEssentials
+import ReelCore
+
+/// Where the boxes of an ISO base media file contradict one another, so that what they tell cannot all be true.
+struct MovieWarnings {
+  let tracks: MovieTracks
+  let iso: ISOFileMap
+  let streams: StreamChoice
+  let media: MediaInfo
+
+  /// - Parameter hasDuration: whether there is a warning about the duration already.
+  func found(hasDuration: Bool) -> [MediaWarning] {
+    let clock = clock
+    return [hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, shape, sound, dates]
+      .compactMap { $0 }
+  }
+
+  private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
+
+  private var shownTracks: [ISOTrack] {
+    let shown = ([streams.video].compactMap { $0 } + streams.audios).compactMap { tracks.track(of: $0) }
+    return shown.filter { $0.presentation != nil }
+  }
+
+  /// A track whose own headers claim other times than its samples have.
+  private var clock: (duration: MediaWarning, rate: MediaWarning?)? {
+    for track in shownTracks {
+      guard let presentation = track.presentation, let claim = contradiction(track, presentation) else {
+        continue
+      }
+      let duration = MediaWarning(
+        .durationMismatch,
+        "the headers of a track say \(ProbeWarnings.text(claim.stated)) seconds, its samples last \(ProbeWarnings.text(claim.measured))",
+        fact: "duration", stated: .number(claim.stated), measured: .number(claim.measured))
+      guard track.id == video?.id, let measured = presentation.rate?.value, claim.stated > 0 else {
+        return (duration, nil)
+      }
+      let stated = Double(presentation.shown) / claim.stated
+      return (
+        duration,
+        MediaWarning(
+          .frameRateMismatch,
+          "the headers of its video mean \(ProbeWarnings.text(stated)) pictures a second, its samples \(ProbeWarnings.text(measured))",
+          fact: "video.frameRate", stated: .number(stated), measured: .number(measured))
+      )
+    }
+    return nil
+  }
+
+  /// By the media header against all samples, and by the track header against those that are shown.
+  private func contradiction(
+    _ track: ISOTrack, _ presentation: TrackPresentation
+  ) -> (stated: Double, measured: Double)? {
+    if let ticks = track.claimedTicks, let scale = track.timescale {
+      let stated = Double(ticks) / Double(scale)
+      if isFar(stated, presentation.mediaSeconds), isFar(stated, presentation.sumOfSteps) {
+        return (stated, presentation.mediaSeconds)
+      }
+    }
+    guard let ticks = track.header?.duration, let scale = iso.movieHeader?.timescale, presentation.shown > 0,
+      isFar(Double(ticks) / Double(scale), presentation.seconds)
+    else { return nil }
+    // Some writers leave the edits out, or put the media's own ticks there.
+    let others =
+      [Double(ticks) / Double(scale)] + (track.timescale.map { [Double(ticks) / Double($0)] } ?? [])
+    guard others.allSatisfy({ isFar($0, presentation.mediaSeconds) }) else { return nil }
+    return (Double(ticks) / Double(scale), presentation.seconds)
+  }
+
+  /// More than the last sample and the rounding of clocks account for.
+  private func isFar(_ stated: Double, _ measured: Double) -> Bool {
+    abs(stated - measured) > max(0.15, measured * 0.03)
+  }
+
+  /// A rate that cannot be meant.
+  private var rate: MediaWarning? {
+    guard media.video?.frameRate == nil, let rate = video?.presentation?.rate?.value,
+      rate >= VideoFacts.beyondSense
+    else { return nil }
+    return MediaWarning(
+      .frameRateMismatch,
+      "its index gives \(ProbeWarnings.text(rate)) pictures a second, which cannot be meant",
+      fact: "video.frameRate", stated: .number(rate))
+  }
+
+  /// Edits that show a good part less than there is: by intention, or not.
+  private var edits: MediaWarning? {
+    guard let presentation = video?.presentation, !presentation.isRetimed, presentation.shown > 0,
+      presentation.shownSeconds < presentation.mediaSeconds * 0.97,
+      presentation.mediaSeconds - presentation.shownSeconds > 0.15
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its edit list shows \(ProbeWarnings.text(presentation.shownSeconds)) of the \(ProbeWarnings.text(presentation.mediaSeconds)) seconds of its video",
+      fact: "duration", stated: .number(presentation.shownSeconds),
+      measured: .number(presentation.mediaSeconds))
+  }
+
+  /// Tables of one track that tell of different numbers of samples.
+  private var tables: MediaWarning? {
+    for track in shownTracks {
+      guard let sizes = track.counts.sizes, sizes > 0 else { continue }
+      let told = [track.times?.samples, track.counts.chunks].compactMap { $0 }
+      if let other = told.first(where: { $0 != sizes }) {
+        return MediaWarning(
+          .indexMismatch,
+          "a table of its index tells of \(other) samples of a track, the one of their sizes of \(sizes)",
+          fact: "duration", stated: .number(Double(other)), measured: .number(Double(sizes)))
+      }
+      if !track.counts.sizesAreThere {
+        return MediaWarning(
+          .indexMismatch, "the table of the sizes of its samples is not as long as it says", fact: "duration")
+      }
+    }
+    return nil
+  }
+
+  private var shape: MediaWarning? {
+    guard let stream = streams.video, let track = video, let width = media.video?.storedWidth,
+      let height = media.video?.storedHeight
+    else { return nil }
+    let pictures = stream.pointee.codecpar?.pointee.sample_aspect_ratio ?? AVRational()
+    let (stated, shape) = (track.entry?.pixel?.ratio, TrackShape(track, width: width, height: height))
+    // H.263 has a shape by its size, whatever was put into it.
+    let isFixed = stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_H263
+    if let stated, !isFixed, pictures.num > 0, pictures.den > 0,
+      abs(stated.value / av_q2d(pictures) - 1) > 0.01
+    {
+      return MediaWarning(
+        .pixelShapeMismatch, "its header gives its pixels another shape than its pictures",
+        fact: "video.sampleAspectRatio", stated: .text("\(stated.numerator):\(stated.denominator)"),
+        measured: .text("\(pictures.num):\(pictures.den)"))
+    }
+    guard let shown = shape.contradiction else { return nil }
+    let size = "\(Int(shown.width.rounded()))x\(Int(shown.height.rounded()))"
+    return MediaWarning(
+      .pixelShapeMismatch, "its track header shows it as \(size), its pictures are \(width)x\(height)",
+      fact: "video.width", stated: .text(size), measured: .text("\(width)x\(height)"))
+  }
+
+  /// Sound whose samples are numbers, of another size or at another pace than its entry says.
+  private var sound: MediaWarning? {
+    for (place, stream) in streams.audios.enumerated() {
+      guard let track = tracks.track(of: stream), let plain = PlainSound(stream, track),
+        let entry = track.entry
+      else {
+        continue
+      }
+      let pairs = [
+        ("channels", entry.channels, plain.channels), ("sampleRate", entry.sampleRate, plain.sampleRate),
+      ]
+      // An entry has no room for rates from 65536 on, and the second version of QuickTime's says neither there.
+      guard entry.sampleRate ?? 0 > 1, track.entry?.channels ?? 0 > 0 else { continue }
+      for (fact, stated, measured) in pairs {
+        guard let stated, let measured, stated != measured, measured <= 65_535 else { continue }
+        return MediaWarning(
+          .soundMismatch,
+          "its header gives its sound other \(fact == "channels" ? "channels" : "rates") than its samples have",
+          fact: "audio.\(place).\(fact)", stated: .number(Double(stated)), measured: .number(Double(measured))
+        )
+      }
+    }
+    return nil
+  }
+
+  private var dates: MediaWarning? {
+    guard let other = tracks.otherDate else { return nil }
+    return MediaWarning(
+      .dateMismatch, "the dates of its tracks are not that of the movie", fact: "createdAt",
+      stated: .text(ISOTime.text(other.movie, .secondsOrMilliseconds)),
+      measured: .text(ISOTime.text(other.tracks, .secondsOrMilliseconds)))
+  }
+}

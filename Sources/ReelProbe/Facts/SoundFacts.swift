@@ -1,0 +1,58 @@
+import CFFmpeg
+import ReelCore
+
+extension AudioFacts {
+  /// The facts of a stream: as the sound's own header tells them, else as its container does.
+  init(_ stream: UnsafeMutablePointer<AVStream>, header: SoundHeader? = nil) {
+    let parameters = stream.pointee.codecpar
+    let channels = reel_channels(parameters)
+    let rate = parameters?.pointee.sample_rate ?? 0
+    self.init(
+      codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
+      channels: header?.channels ?? ((1...1024).contains(channels) ? Int(channels) : nil),
+      sampleRate: header?.sampleRate ?? ((1...100_000_000).contains(rate) ? Int(rate) : nil))
+  }
+}
+
+extension SoundHeader {
+  /// Bytes of a sample that are looked at: a frame of E-AC-3 and those that depend on it.
+  private static let lookedAt = 4096
+
+  /// The header of the sound in a stream: the one that the container keeps, else that of its first sample, where an index
+  /// says where it is. Nil where neither is there.
+  init?(_ stream: UnsafeMutablePointer<AVStream>, of file: some ByteReading, isEncrypted: Bool) {
+    guard let parameters = stream.pointee.codecpar else { return nil }
+    let codec = parameters.pointee.codec_id
+    if let told = SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters)) {
+      self = told
+      return
+    }
+    guard !isEncrypted, Self.isInFrames(codec), let first = avformat_index_get_entry(stream, 0),
+      let told = SoundHeader(codec, frame: file.bytes(at: first.pointee.pos, count: Self.lookedAt))
+    else { return nil }
+    self = told
+  }
+
+  /// Whether each frame has a header.
+  private static func isInFrames(_ codec: AVCodecID) -> Bool {
+    [AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3].contains(codec)
+  }
+}
+
+/// What tells the channels and the rate of sound without a codec in an ISO base media file: its samples are numbers.
+struct PlainSound {
+  let channels: Int?
+  let sampleRate: Int?
+
+  /// Nil for sound of another kind, and where nothing but the sample entry tells.
+  init?(_ stream: UnsafeMutablePointer<AVStream>, _ track: ISOTrack) {
+    guard let codec = stream.pointee.codecpar?.pointee.codec_id else { return nil }
+    let bits = Int(av_get_exact_bits_per_sample(codec))
+    guard bits >= 8, bits % 8 == 0 else { return nil }
+    // Old QuickTime files say 1 for whatever size.
+    let size = track.counts.size ?? 0
+    channels = size > 1 && size % (bits / 8) == 0 ? size / (bits / 8) : nil
+    let isOneEach = track.times?.runs.allSatisfy { $0.step == 1 } ?? false
+    sampleRate = isOneEach ? track.timescale.map(Int.init) : nil
+  }
+}

@@ -1,0 +1,216 @@
+/// What the boxes of one track tell (ISO/IEC 14496-12, 8.3 to 8.7).
+struct ISOTrack: Hashable {
+  private(set) var id: UInt32?
+  /// What it holds (8.4.3); nil when it does not say.
+  private(set) var handler: FourCharacterCode?
+  private(set) var header: TrackHeader?
+  /// Ticks a second of its samples; above 0.
+  private(set) var timescale: UInt32?
+  /// In ticks, as its media header claims; nil when it claims none.
+  private(set) var claimedTicks: UInt64?
+  /// When its media was made, by the media header; as ``MovieDate`` wants it.
+  private(set) var created: UInt64?
+  /// What is shown of it, and when; nil for all of it at once.
+  private(set) var edits: [TrackEdit]?
+  private(set) var times: SampleTimes?
+  private(set) var counts = SampleCounts()
+  /// The first of its sample entries.
+  private(set) var entry: SampleEntry?
+  /// The offset of the first sample's time of showing against its time of decoding (8.6.1.3), in ticks.
+  private(set) var firstOffset: Int64 = 0
+  /// The offsets of the last samples, the very last one first; none where they have none.
+  private(set) var lastOffsets: [Int64] = []
+  /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
+  private(set) var presentation: TrackPresentation?
+
+  /// Of a table, so many entries are read: 4 hours of 60 frames a second, each with a time of its own.
+  static let mostEntries = 1 << 20
+
+  /// Samples that may be shown in another order than they stand in, at the end of a track.
+  private static let reordered: Int64 = 32
+
+  /// Whether it is pictures or sound.
+  var isSeenOrHeard: Bool { handler == "vide" || handler == "soun" }
+
+  mutating func take(_ box: ISOBox, of file: some ByteReading) {
+    switch box.type {
+    case "tkhd":
+      header = TrackHeader(box, of: file)
+      id = header?.id
+    case "mdhd": takeMediaHeader(box, of: file)
+    case "hdlr":
+      // QuickTime has one for its data handler, too.
+      let bytes = file.bytes(at: box.contents + 8, count: 4)
+      if handler == nil, bytes.count == 4 { handler = FourCharacterCode(bytes) }
+    case "elst": edits = TrackEdit.list(in: box, of: file)
+    case "stts": times = SampleTimes(box, of: file)
+    case "ctts": takeOffsets(box, of: file)
+    case "stsz", "stz2", "stco", "co64", "stsc": counts.take(box, of: file)
+    default: break
+    }
+  }
+
+  mutating func take(_ entry: SampleEntry) {
+    if self.entry == nil { self.entry = entry }
+  }
+
+  /// Once all of its boxes have been taken.
+  mutating func present(movieScale: UInt32?) {
+    presentation = TrackPresentation(self, movieScale: movieScale)
+  }
+
+  /// 8.4.2
+  private mutating func takeMediaHeader(_ box: ISOBox, of file: some ByteReading) {
+    guard let version = file.bigEndian(at: box.contents, width: 1) else { return }
+    let width = version == 1 ? 8 : 4
+    let clock = box.contents + 4 + Int64(2 * width)
+    created = file.bigEndian(at: box.contents + 4, width: width).flatMap { MovieDate.known($0, width: width) }
+    guard let scale = file.bigEndian(at: clock, width: 4), scale > 0 else { return }
+    timescale = UInt32(scale)
+    claimedTicks = file.bigEndian(at: clock + 4, width: width).flatMap { TrackHeader.known($0, width: width) }
+  }
+
+  private mutating func takeOffsets(_ box: ISOBox, of file: some ByteReading) {
+    guard let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0, box.end - box.contents >= 16,
+      let offset = file.bigEndian(at: box.contents + 12, width: 4)
+    else { return }
+    firstOffset = Int64(Int32(truncatingIfNeeded: offset))
+    let room = min(Int64(count), (box.end - box.contents - 8) / 8)
+    let few = min(room, Self.reordered)
+    let bytes = file.bytes(at: box.contents + 8 + 8 * (room - few), count: Int(few) * 8)
+    for place in stride(from: bytes.count - 8, through: 0, by: -8) {
+      let run = bytes.number(at: place, bytes: 4) ?? 0
+      let offset = bytes.number(at: place + 4, bytes: 4).map { Int64(Int32(truncatingIfNeeded: $0)) } ?? 0
+      lastOffsets += Array(repeating: offset, count: min(run, Int(Self.reordered) - lastOffsets.count))
+    }
+  }
+}
+
+/// The track header box (8.3.2).
+struct TrackHeader: Hashable {
+  let id: UInt32
+  /// Whether a player shows it.
+  let isEnabled: Bool
+  /// In ticks of the movie; nil when it claims none.
+  let duration: UInt64?
+  /// Nil when it is not known.
+  let created: UInt64?
+  /// The nine numbers of the display matrix.
+  let matrix: [Int32]
+  /// In pixels before the matrix, as 16.16.
+  let width: UInt32
+  let height: UInt32
+
+  init?(_ box: ISOBox, of file: some ByteReading) {
+    let bytes = file.bytes(at: box.contents, count: Int(max(0, min(96, box.end - box.contents))))
+    guard let version = bytes.first else { return nil }
+    let width = version == 1 ? 8 : 4
+    func number(_ place: Int, _ count: Int) -> UInt64 {
+      bytes[place..<(place + count)].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    guard bytes.count >= 3 * width + 72 else { return nil }
+    isEnabled = bytes[3] & 1 == 1
+    created = MovieDate.known(number(4, width), width: width)
+    id = UInt32(number(4 + 2 * width, 4))
+    duration = Self.known(number(12 + 2 * width, width), width: width)
+    let matrix = 28 + 3 * width
+    self.matrix = (0..<9).map { Int32(truncatingIfNeeded: number(matrix + 4 * $0, 4)) }
+    self.width = UInt32(number(matrix + 36, 4))
+    self.height = UInt32(number(matrix + 40, 4))
+  }
+
+  /// Nil for 0 and all ones, by which a duration is left open.
+  static func known(_ ticks: UInt64, width: Int) -> UInt64? {
+    ticks == 0 || ticks == UInt64.max >> (64 - 8 * UInt64(width)) ? nil : ticks
+  }
+}
+
+/// One entry of an edit list (8.6.6).
+struct TrackEdit: Hashable {
+  /// In ticks of the movie.
+  let duration: UInt64
+  /// In ticks of the media; nil where nothing is shown.
+  let start: Int64?
+  /// How fast it is shown, as 16.16; 0 holds one picture.
+  let rate: Int32
+
+  /// Entries that are read; no player has use for more.
+  private static let most = 4096
+
+  /// Nil when it has none.
+  static func list(in box: ISOBox, of file: some ByteReading) -> [TrackEdit]? {
+    guard let head = file.bigEndian(at: box.contents, width: 8), head & 0xFFFF_FFFF > 0 else { return nil }
+    let width = head >> 56 == 1 ? 8 : 4
+    let size = 2 * width + 4
+    let room = Int(clamping: (box.end - box.contents - 8) / Int64(size))
+    let bytes = file.bytes(
+      at: box.contents + 8, count: max(0, min(Int(head & 0xFFFF_FFFF), room, most)) * size)
+    return stride(from: 0, to: bytes.count - size + 1, by: size).map { place in
+      func number(_ at: Int, _ count: Int) -> UInt64 {
+        bytes[(place + at)..<(place + at + count)].reduce(0) { $0 << 8 | UInt64($1) }
+      }
+      let time = number(width, width)
+      let start = width == 8 ? Int64(bitPattern: time) : Int64(Int32(truncatingIfNeeded: time))
+      return TrackEdit(
+        duration: number(0, width), start: start < 0 ? nil : start,
+        rate: Int32(truncatingIfNeeded: number(2 * width, 4)))
+    }
+  }
+}
+
+/// How many samples each of a track's tables tells of; nil where a table is missing or too long to be read.
+struct SampleCounts: Hashable {
+  /// By the sizes (8.7.3).
+  private(set) var sizes: Int64?
+  /// Bytes of each sample, where all are of one size; nil where each has its own.
+  private(set) var size: Int?
+  /// Whether the table of sizes is as long as it says.
+  private(set) var sizesAreThere = true
+  /// By the chunks (8.7.4, 8.7.5).
+  var chunks: Int64? { chunkCount.flatMap { Self.samples(of: runs, in: $0) } }
+
+  private var chunkCount: Int64?
+  private var runs: [Run]?
+
+  /// From a chunk on, so many samples in each.
+  private struct Run: Hashable {
+    let first: Int64
+    let samples: Int64
+  }
+
+  fileprivate mutating func take(_ box: ISOBox, of file: some ByteReading) {
+    guard let head = file.bigEndian(at: box.contents + 4, width: 4) else { return }
+    let length = box.end - box.contents
+    switch box.type {
+    case "stsz":
+      guard let count = file.bigEndian(at: box.contents + 8, width: 4) else { return }
+      sizes = Int64(count)
+      size = head == 0 ? nil : Int(head)
+      sizesAreThere =
+        head == 0 ? length >= 12 + 4 * Int64(count) : length < 12 + 4 * Int64(count) || count < 3
+    case "stz2": sizes = file.bigEndian(at: box.contents + 8, width: 4).map { Int64($0) }
+    case "stco", "co64": chunkCount = Int64(head)
+    default:
+      let room = Int(clamping: (length - 8) / 12)
+      guard head <= UInt64(ISOTrack.mostEntries / 4) else { return }
+      let bytes = file.bytes(at: box.contents + 8, count: max(0, min(Int(head), room)) * 12)
+      runs = stride(from: 0, to: bytes.count - 11, by: 12).map { place in
+        func number(_ at: Int) -> Int64 { bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int64($1) } }
+        return Run(first: number(place), samples: number(place + 4))
+      }
+    }
+  }
+
+  private static func samples(of runs: [Run]?, in chunks: Int64) -> Int64? {
+    guard let runs else { return nil }
+    var total: Int64 = 0
+    for (place, run) in runs.enumerated() {
+      let next = place + 1 < runs.count ? runs[place + 1].first : chunks + 1
+      let (product, overflow) = max(0, next - run.first).multipliedReportingOverflow(by: run.samples)
+      let (sum, tooLarge) = total.addingReportingOverflow(product)
+      guard !overflow, !tooLarge else { return nil }
+      total = sum
+    }
+    return total
+  }
+}

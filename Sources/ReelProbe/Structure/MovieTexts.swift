@@ -1,0 +1,128 @@
+/// The title and the artist in a movie's user data: QuickTime's international text (QuickTime File Format, "User Data
+/// Atoms"), 3GPP's strings (3GPP TS 26.244, 8), and the list of iTunes, each in whatever encoding it is.
+struct MovieTexts: Hashable {
+  private(set) var title: String?
+  private(set) var artist: String?
+
+  /// Bytes of one text that are read.
+  private static let mostBytes: Int64 = 16_384
+
+  /// - Parameter box: a box within `udta`.
+  mutating func take(_ box: ISOBox, of file: some ByteReading) {
+    switch box.type {
+    case Self.name: title = title ?? international(box, of: file)
+    case Self.artistName: artist = artist ?? international(box, of: file)
+    case "titl": title = title ?? mobile(box, of: file)
+    case "perf": artist = artist ?? mobile(box, of: file)
+    case "meta": takeList(box, of: file)
+    default: break
+    }
+  }
+
+  /// `©nam` and `©ART`
+  private static let name = FourCharacterCode([0xA9] + Array("nam".utf8))
+  private static let artistName = FourCharacterCode([0xA9] + Array("ART".utf8))
+
+  private func contents(_ box: ISOBox, of file: some ByteReading) -> [UInt8] {
+    file.bytes(at: box.contents, count: Int(max(0, min(Self.mostBytes, box.end - box.contents))))
+  }
+
+  /// Texts in several languages, each behind its length and the code of its language; the first that says something.
+  private func international(_ box: ISOBox, of file: some ByteReading) -> String? {
+    let bytes = contents(box, of: file)
+    var next = 0
+    while let length = bytes.number(at: next, bytes: 2), let language = bytes.number(at: next + 2, bytes: 2),
+      next + 4 + length <= bytes.count
+    {
+      let text = MovieText.text(Array(bytes[(next + 4)..<(next + 4 + length)]), language: language)
+      if let text, !text.isEmpty { return text }
+      next += 4 + length
+    }
+    return nil
+  }
+
+  /// Behind a version and a language: UTF-8, or UTF-16 behind a mark.
+  private func mobile(_ box: ISOBox, of file: some ByteReading) -> String? {
+    let bytes = contents(box, of: file)
+    guard bytes.count > 6 else { return nil }
+    return MovieText.text(Array(bytes[6...]), language: MovieText.unspecified)
+  }
+
+  /// `meta` is a full box in MP4, and none in QuickTime.
+  private mutating func takeList(_ box: ISOBox, of file: some ByteReading) {
+    let isFull = file.bigEndian(at: box.contents + 4, width: 4) != UInt64(FourCharacterCode("hdlr").value)
+    let start = box.contents + (isFull ? 4 : 0)
+    guard start < min(box.end, file.size) else { return }
+    for list in ISOBoxes(file, in: start..<min(box.end, file.size), atMost: 16) where list.type == "ilst" {
+      guard list.contents < min(list.end, file.size) else { return }
+      for item in ISOBoxes(file, in: list.contents..<min(list.end, file.size), atMost: 256) {
+        if item.type == Self.name { title = title ?? value(item, of: file) }
+        if item.type == Self.artistName { artist = artist ?? value(item, of: file) }
+      }
+    }
+  }
+
+  /// The box `data`: the kind of value, a country and language, the value. Kinds 1 and 2 are UTF-8 and UTF-16.
+  private func value(_ item: ISOBox, of file: some ByteReading) -> String? {
+    let bytes = contents(item, of: file)
+    guard bytes.count > 16, bytes[4..<8].elementsEqual("data".utf8), let size = bytes.number(at: 0, bytes: 4),
+      let kind = bytes.number(at: 8, bytes: 4), size > 16
+    else { return nil }
+    let text = Array(bytes[16..<min(size, bytes.count)])
+    return kind & 0xFF_FFFF == 2
+      ? MovieText.wide(text, isLittle: false) : MovieText.text(text, language: MovieText.unspecified)
+  }
+}
+
+/// Text of QuickTime and MP4 in its encodings.
+enum MovieText {
+  /// The language that is none (`und`), packed as in ISO/IEC 14496-12, 8.4.2.
+  static let unspecified = 0x55C4
+
+  /// - Parameter language: as packed by ISO, or Macintosh's code below 0x400, which stands for an encoding as well.
+  ///
+  /// Nil for an encoding that is not known here.
+  static func text(_ bytes: [UInt8], language: Int) -> String? {
+    if bytes.starts(with: [0xFE, 0xFF]) { return wide(Array(bytes.dropFirst(2)), isLittle: false) }
+    if bytes.starts(with: [0xFF, 0xFE]) { return wide(Array(bytes.dropFirst(2)), isLittle: true) }
+    // Up to the end that C has.
+    let text = Array(bytes.prefix { $0 != 0 })
+    // Most writers give UTF-8 whatever the language; hardly any other text looks like it.
+    if let unicode = String(validating: text, as: UTF8.self) { return kept(unicode) }
+    guard language < 0x400 || language == 0x7FFF else { return nil }
+    if roman.contains(language) || language == 0x7FFF { return kept(legacy(text, macRoman)) }
+    return cyrillic.contains(language) ? kept(legacy(text, macCyrillic)) : nil
+  }
+
+  /// UTF-16, up to a zero.
+  static func wide(_ bytes: [UInt8], isLittle: Bool) -> String? {
+    let units = stride(from: 0, to: bytes.count - 1, by: 2).map { place -> UInt16 in
+      let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+      return isLittle ? second << 8 | first : first << 8 | second
+    }
+    return String(validating: units.prefix { $0 != 0 }, as: UTF16.self).flatMap(kept)
+  }
+
+  /// Blanks around it removed, and cut as every tag is.
+  private static func kept(_ text: String) -> String? {
+    var text = text.trimmed
+    while text.utf8.count > Tags.longestValue { text.removeLast() }
+    return text
+  }
+
+  private static func legacy(_ bytes: [UInt8], _ upper: String) -> String {
+    let table = Array(upper.unicodeScalars)
+    var text = String.UnicodeScalarView()
+    for byte in bytes { text.append(byte < 0x80 ? Unicode.Scalar(byte) : table[Int(byte) - 0x80]) }
+    return String(text)
+  }
+
+  /// Languages written in Mac OS Roman, and in Mac OS Cyrillic (Inside Macintosh: Text, "Language Codes").
+  private static let roman: Set<Int> = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 30, 34, 35, 36]
+  private static let cyrillic: Set<Int> = [32, 42, 43, 44, 46]
+  /// Bytes from 0x80 on.
+  private static let macRoman =
+    "ÄÅÇÉÑÖÜáàâäãåçéèêëíìîïñóòôöõúùûü†°¢£§•¶ß®©™´¨≠ÆØ∞±≤≥¥µ∂∑∏π∫ªºΩæø¿¡¬√ƒ≈∆«»…\u{A0}ÀÃÕŒœ–—“”‘’÷◊ÿŸ⁄€‹›ﬁﬂ‡·‚„‰ÂÊÁËÈÍÎÏÌÓÔ\u{F8FF}ÒÚÛÙıˆ˜¯˘˙˚¸˝˛ˇ"
+  private static let macCyrillic =
+    "АБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ†°Ґ£§•¶І®©™Ђђ≠Ѓѓ∞±≤≥іµґЈЄєЇїЉљЊњјЅ¬√ƒ≈∆«»…\u{A0}ЋћЌќѕ–—“”‘’÷„ЎўЏџ№Ёёяабвгдежзийклмнопрстуфхцчшщъыьэю€"
+}

@@ -1,0 +1,209 @@
+import Foundation
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// What tables, edits and codecs tell against what the boxes of a movie claim.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct MovieEvidenceTests {
+  /// Two seconds of 25 pictures each, 64x48, with sound.
+  private func movie(_ name: String = "a.mp4", _ arguments: [String] = []) throws -> MovieBytes {
+    let made = try #require(
+      try FFmpegTool.make(
+        name, FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"] + arguments))
+    return MovieBytes(made.allBytes)
+  }
+
+  private func media(_ movie: MovieBytes) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: movie.bytes))
+    let container = try #require(file.sniffed)
+    return try file.read(as: container).media
+  }
+
+  private func warning(_ code: MediaWarning.Code, _ media: MediaInfo) -> MediaWarning? {
+    media.warnings.first { $0.code == code }
+  }
+
+  @Test func aMovieThatTellsTheTruthHasNoWarning() throws {
+    for name in ["a.mp4", "a.mov", "a.3gp"] {
+      let found = try media(
+        try movie(name, name == "a.3gp" ? ["-s", "176x144", "-ar", "8000", "-ac", "1"] : []))
+      #expect(found.warnings.isEmpty && found.durationSource == .container, "\(name) \(found.warnings)")
+      #expect(abs((found.duration ?? 0) - 2) < 0.15 && found.video?.frameRate?.value == 25)
+    }
+  }
+
+  @Test(arguments: [200, 16_000, UInt64(UInt32.max)]) func theMoviesDurationIsAClaim(ticks: UInt64) throws {
+    var movie = try movie()
+    movie.write(ticks, at: try #require(movie.box("moov/mvhd")) + 16)
+    let found = try media(movie)
+    #expect(abs((found.duration ?? 0) - 2) < 0.15)
+    if ticks < UInt64(UInt32.max) {
+      let told = warning(.durationMismatch, found)
+      #expect(told?.stated == .number(Double(ticks) / 1000) && told?.fact == "duration")
+    }
+  }
+
+  @Test func aClockThatContradictsItsTrackIsNamed() throws {
+    for path in ["moov/trak/mdia/mdhd", "moov/trak/mdia/minf/stbl/stts"] {
+      var movie = try movie()
+      // The timescale; the step of the first run.
+      let box = try #require(movie.box(path))
+      let place = box + 12
+      movie.write(movie.number(at: place) * 3, at: place)
+      let found = try media(movie)
+      #expect(
+        warning(.durationMismatch, found) != nil && warning(.frameRateMismatch, found) != nil, "\(path)")
+    }
+  }
+
+  @Test func tablesThatCountDifferentSamplesAreNamed() throws {
+    for (path, offset) in [("stts", 8), ("stsz", 8), ("stco", 4)] {
+      var movie = try movie()
+      let place = try #require(movie.box("moov/trak/mdia/minf/stbl/" + path)) + offset
+      movie.write(max(1, movie.number(at: place) / 2), at: place)
+      #expect(warning(.indexMismatch, try media(movie)) != nil, "\(path)")
+    }
+  }
+
+  /// FATE's display matrices, and a writer that turns the sides of the track header as well.
+  @Test(
+    arguments: [
+      ([0, 1, -1, 0], 48, 64, 48, 64, false), ([0, 1, -1, 0], 64, 48, 48, 64, false),
+      ([0, 1, -2, 0], 64, 48, 96, 64, false), ([0, 2, -1, 0], 64, 48, 48, 128, false),
+      ([2, 0, 0, 1], 64, 48, 128, 48, false), ([1, 0, 0, 2], 64, 48, 64, 96, false),
+      ([1, 0, 0, 1], 128, 48, 128, 48, true),
+    ] as [([Int], UInt64, UInt64, Int, Int, Bool)])
+  func shapes(matrix: [Int], across: UInt64, down: UInt64, width: Int, height: Int, isWarned: Bool) throws {
+    var movie = try movie()
+    let header = try #require(movie.box("moov/trak/tkhd"))
+    for (place, number) in zip([0, 1, 3, 4], matrix) {
+      movie.write(UInt64(bitPattern: Int64(number) << 16), at: header + 40 + 4 * place)
+    }
+    movie.write(across << 16, at: header + 76)
+    movie.write(down << 16, at: header + 80)
+    // Without a shape of its own.
+    if let entry = movie.entry(of: "vide") {
+      let end = entry + Int(movie.number(at: entry))
+      for place in (entry + 86)..<(end - 3) where movie.bytes[place..<(place + 4)].elementsEqual("pasp".utf8)
+      {
+        movie.write(0x66726565, at: place)
+      }
+    }
+    let found = try media(movie)
+    #expect((found.video?.width, found.video?.height) == (width, height))
+    #expect((warning(.pixelShapeMismatch, found) != nil) == isWarned)
+  }
+
+  @Test func aShapeBehindABrokenBoxIsFound() throws {
+    var movie = SmallMovie()
+    movie.entryExtra =
+      [0, 0, 0, 3, 0x6A, 0x75, 0x6E, 0x6B, 0] + SmallMovie.box("pasp", SmallMovie.u32(2) + SmallMovie.u32(1))
+    #expect(try media(MovieBytes(movie.bytes)).video?.width == 128)
+  }
+
+  @Test func datesOfTracksStandIn() throws {
+    var movie = try movie("a.mov", ["-metadata", "creation_time=2024-05-01T10:11:12Z"])
+    #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272))
+    let header = try #require(movie.box("moov/mvhd")) + 4
+    for none in [0, 2_082_844_800, UInt64(UInt32.max)] {
+      movie.write(none, at: header)
+      #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272), "\(none)")
+    }
+    let media = try #require(movie.box("moov/trak/mdia/mdhd"))
+    movie.write(movie.number(at: media + 4) + 864_000, at: header)
+    #expect(warning(.dateMismatch, try self.media(movie)) != nil)
+  }
+
+  @Test(arguments: [
+    "1904-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2040-02-06T06:28:15Z", "2106-02-07T06:28:15Z",
+    "1980-01-01T00:00:00Z", "2038-01-19T03:14:07Z",
+  ])
+  func beginningsAndEndsOfEpochsAreNoDates(text: String) {
+    #expect(CreationTime.parse(text) == nil)
+    #expect(CreationTime.parse("2040-02-06T06:28:16Z") != nil)
+  }
+
+  @Test(
+    arguments: [
+      ([0x43, 0x61, 0x66, 0x8E], 0, "Café"), ([0x43, 0x61, 0x66, 0xC3, 0xA9], 0, "Café"),
+      ([0xFE, 0xFF, 0x65, 0xE5, 0x67, 0x2C], 0x55C4, "日本"),
+      ([0xFF, 0xFE, 0xE5, 0x65, 0x2C, 0x67], 0x55C4, "日本"),
+      ([0x8C, 0xE8, 0xF0], 32, "Мир"), ([0x93, 0xFA, 0x96, 0x7B], 11, nil),
+      ([0x43, 0x61, 0x66, 0xE9], 0x55C4, nil),
+    ] as [([UInt8], Int, String?)])
+  func textInItsEncoding(bytes: [UInt8], language: Int, text: String?) {
+    #expect(MovieText.text(bytes, language: language) == text)
+  }
+
+  @Test func titlesOfEachKind() throws {
+    let name = [0xA9] + Array("nam".utf8)
+    func box(_ type: [UInt8], _ contents: [UInt8]) -> [UInt8] {
+      SmallMovie.u32(UInt32(contents.count + 8)) + type + contents
+    }
+    let data = SmallMovie.box("data", SmallMovie.u32(2) + SmallMovie.u32(0) + [0x65, 0xE5, 0x67, 0x2C])
+    let kinds: [([UInt8], String)] = [
+      (SmallMovie.box("titl", SmallMovie.u32(0) + [0x15, 0xC7] + Array("mobile".utf8) + [0]), "mobile"),
+      (box(name, [0, 4, 0, 0, 0x43, 0x61, 0x66, 0x8E]), "Café"),
+      (
+        SmallMovie.box(
+          "meta",
+          SmallMovie.u32(0)
+            + SmallMovie.box(
+              "hdlr",
+              SmallMovie.u32(0) + SmallMovie.u32(0) + Array("mdirappl".utf8) + [UInt8](repeating: 0, count: 9)
+            )
+            + SmallMovie.box("ilst", box(name, data))), "日本"
+      ),
+    ]
+    for (contents, title) in kinds {
+      var movie = SmallMovie()
+      movie.extra = SmallMovie.box("udta", contents)
+      #expect(try media(MovieBytes(movie.bytes)).title == title)
+    }
+  }
+
+  @Test func anEditListThatShowsNothingIsNamed() throws {
+    var movie = SmallMovie()
+    movie.edits = [(40, -1), (0, 0)]
+    #expect(warning(.samplesHidden, try media(MovieBytes(movie.bytes))) != nil)
+    movie.edits = [(0, 0)]
+    #expect(warning(.samplesHidden, try media(MovieBytes(movie.bytes))) == nil)
+  }
+
+  @Test func aRateIsOfWhatIsShown() {
+    let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
+    let times = SampleTimes(runs)
+    #expect(times?.samples(from: 0, to: 30_720).count == 60)
+    #expect(times?.samples(from: 0, to: 30_720).step == 512 && times?.ordinaryStep == 512)
+    #expect(times?.samples(from: 512, to: 1024).count == 1)
+    #expect(SampleTimes(runs + runs)?.samples(from: 0, to: .max / 4).step == nil)
+  }
+
+  /// The container's transfer function is kept where the bitstream has none, and named where it has another.
+  @Test(
+    arguments: [
+      ("libx265", [], false), ("libx264", [], false), ("libaom-av1", ["-cpu-used", "8"], false),
+      ("libx264", ["-x264-params", "colorprim=bt709:transfer=bt709:colormatrix=bt709"], true),
+    ] as [(String, [String], Bool)])
+  func colours(codec: String, more: [String], isWarned: Bool) throws {
+    let arguments = FFmpegTool.picture + ["-pix_fmt", "yuv420p", "-c:v", codec, "-frames:v", "5"] + more
+    guard let made = try FFmpegTool.make("a.mp4", arguments) else { return }
+    var movie = MovieBytes(made.allBytes)
+    let entry = try #require(movie.entry(of: "vide"))
+    let end = entry + Int(movie.number(at: entry))
+    // A box of 20 bytes that tells of bit rates becomes one of colours.
+    let place = try #require(
+      ((entry + 86)..<(end - 3)).first { movie.bytes[$0..<($0 + 4)].elementsEqual("btrt".utf8) })
+    for (offset, word) in [0x636F_6C72, 0x6E63_6C78, 0x0009_0010, 0x0009_0000].enumerated() {
+      movie.write(UInt64(word), at: place + 4 * offset)
+    }
+    for ways: Set<ProbeMethod> in [Set(ProbeMethod.allCases), [.full]] {
+      let file = try #require(OpenFile(holding: movie.bytes))
+      let found = try file.read(as: .mp4, by: ways).media
+      #expect(found.video?.hdr?.kind == .pq, "\(codec) \(ways)")
+      #expect((warning(.transferMismatch, found) != nil) == isWarned, "\(codec) \(ways)")
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import CFFmpeg
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// What codecs of sound say of themselves, byte by byte, and against what the `ffmpeg` program was told to write.
+@Suite struct SoundHeaderTests {
+  @Test(
+    arguments: [
+      ([0x12, 0x10], 44_100, 2), ([0x12, 0x08, 0x56, 0xE5, 0x00], 44_100, 1), ([0x14, 0x08], 16_000, 1),
+      // 5.1 and 7.1; a rate in full.
+      ([0x11, 0xB0], 48_000, 6), ([0x11, 0xB8], 48_000, 8), ([0x17, 0x80, 0x3E, 0x80, 0x08], 32_000, 1),
+      // Band replication that is announced first, and parametric stereo with it.
+      ([0x2B, 0x92, 0x08, 0x00], 44_100, 2), ([0xEB, 0x8A, 0x08, 0x00], 44_100, 2),
+      // The same, where older decoders do not see it.
+      ([0x13, 0x90, 0x56, 0xE5, 0xA0], 44_100, 2), ([0x13, 0x88, 0x56, 0xE5, 0xA5, 0x48, 0x80], 44_100, 2),
+      // USAC.
+      ([0xF9, 0x48, 0x20, 0x00], 44_100, 1),
+    ] as [([UInt8], Int, Int)])
+  func configuration(bytes: [UInt8], rate: Int, channels: Int) throws {
+    let found = try #require(AudioSpecificConfig(bytes))
+    #expect(found.sampleRate == rate && found.channels == channels)
+  }
+
+  @Test func whatIsNoneIsNone() {
+    for bytes: [UInt8] in [[], [0x12], [0x00, 0x00], [0xFF, 0xFF, 0xFF], [0x17, 0x80, 0x00]] {
+      #expect(AudioSpecificConfig(bytes) == nil, "\(bytes)")
+    }
+    for length in 0..<40 {
+      let noise = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ length) }
+      for codec in [
+        AV_CODEC_ID_AAC, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
+        AV_CODEC_ID_FLAC,
+      ] {
+        _ = SoundHeader(codec, record: noise)
+        _ = SoundHeader(codec, frame: noise)
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ([0xFF, 0xFB, 0x90, 0x00], 44_100, 2), ([0xFF, 0xFB, 0x90, 0xC0], 44_100, 1),
+      ([0xFF, 0xF3, 0x84, 0xC0], 24_000, 1),
+      ([0xFF, 0xE3, 0x48, 0xC4], 8000, 1), ([0xFF, 0xFD, 0xA4, 0x00], 48_000, 2),
+    ] as [([UInt8], Int, Int)])
+  func frameOfMPEGAudio(bytes: [UInt8], rate: Int, channels: Int) {
+    #expect(SoundHeader(AV_CODEC_ID_MP3, frame: bytes) == SoundHeader(channels: channels, sampleRate: rate))
+  }
+
+  @Test func boxesOfDolby() {
+    // 5.1 at 48 kHz; 5.1 with a pair at the rear, by E-AC-3's dependent substream.
+    #expect(DolbyFrame.sound(dac3: [0x10, 0x3D, 0xE0]) == SoundHeader(channels: 6, sampleRate: 48_000))
+    #expect(
+      DolbyFrame.sound(dec3: [0x14, 0x00, 0x20, 0x0F, 0x00]) == SoundHeader(channels: 6, sampleRate: 48_000))
+    #expect(
+      DolbyFrame.sound(dec3: [0x14, 0x00, 0x20, 0x0F, 0x02, 0x02])
+        == SoundHeader(channels: 8, sampleRate: 48_000))
+  }
+
+  struct Sound: Sendable, CustomTestStringConvertible {
+    let name: String
+    let arguments: [String]
+    let channels: Int
+    let sampleRate: Int
+    var testDescription: String { "\(name) \(arguments)" }
+
+    init(_ name: String, _ codec: String, channels: Int, sampleRate: Int, _ more: String...) {
+      self.name = name
+      arguments = ["-c:a", codec, "-ar", "\(sampleRate)"] + (more.isEmpty ? ["-ac", "\(channels)"] : more)
+      (self.channels, self.sampleRate) = (channels, sampleRate)
+    }
+  }
+
+  /// Sample entries say anything of their sound, and most say stereo: the sound's own header counts.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      Sound("a.mp4", "aac", channels: 1, sampleRate: 16_000),
+      Sound("a.mov", "aac", channels: 6, sampleRate: 48_000),
+      Sound("a.mp4", "aac", channels: 6, sampleRate: 48_000, "-channel_layout", "hexagonal"),
+      Sound("a.mp4", "libmp3lame", channels: 1, sampleRate: 22_050),
+      Sound("a.mov", "libmp3lame", channels: 2, sampleRate: 32_000),
+      Sound("a.mp4", "mp2", channels: 1, sampleRate: 48_000),
+      Sound("a.mp4", "ac3", channels: 1, sampleRate: 44_100),
+      Sound("a.mp4", "ac3", channels: 6, sampleRate: 48_000),
+      Sound("a.mov", "eac3", channels: 6, sampleRate: 32_000),
+      Sound("a.mp4", "flac", channels: 3, sampleRate: 96_000),
+      Sound("a.mov", "alac", channels: 1, sampleRate: 22_050),
+      Sound("a.mp4", "libopus", channels: 1, sampleRate: 48_000),
+      Sound("a.mov", "pcm_s16le", channels: 3, sampleRate: 22_050),
+    ])
+  func anEntryIsNotBelieved(sound: Sound) throws {
+    guard
+      let made = try FFmpegTool.make(
+        sound.name,
+        FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mjpeg", "-shortest", "-strict", "-2"]
+          + sound.arguments)
+    else { return }
+    let truth = AudioFacts(codec: nil, channels: sound.channels, sampleRate: sound.sampleRate)
+    for lie in [nil, (5, 11_000), (2, 44_100)] as [(Int, Int)?] {
+      var movie = MovieBytes(made.allBytes)
+      if let lie {
+        let entry = try #require(movie.entry(of: "soun"))
+        movie.write(UInt64(lie.0), at: entry + 24, bytes: 2)
+        movie.write(UInt64(lie.1), at: entry + 32, bytes: 2)
+      }
+      let file = try #require(OpenFile(holding: movie.bytes))
+      let container = try #require(file.sniffed)
+      let told = try #require(try file.read(as: container).media.audio.first)
+      #expect(
+        (told.channels, told.sampleRate) == (truth.channels, truth.sampleRate), "\(String(describing: lie))")
+    }
+  }
+}
