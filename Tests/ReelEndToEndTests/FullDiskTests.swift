@@ -19,17 +19,18 @@ struct FullDiskTests {
 
   @Test(
     "file systems of every kind can be made here",
-    .enabled(if: LoopDisk.missing.isEmpty, "can't be made and mounted here: \(LoopDisk.missing)"))
-  func kinds() { #expect(LoopDisk.possible.count == LoopDisk.Kind.allCases.count) }
+    .enabled(if: MountedDisk.missing.isEmpty, "can't be made and mounted here: \(MountedDisk.missing)"))
+  func kinds() { #expect(MountedDisk.possible.count == MountedDisk.Kind.allCases.count) }
 
   @Test(
     "can be read, ends nobody, and takes the next video once there is room",
-    .enabled(if: !LoopDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
-    arguments: LoopDisk.possible)
-  func full(_ kind: LoopDisk.Kind) async throws {
+    .enabled(
+      if: !MountedDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
+    arguments: MountedDisk.possible)
+  func full(_ kind: MountedDisk.Kind) async throws {
     var codes: Set<String> = []
     for rest in Self.rests {
-      let disk = try LoopDisk(kind)
+      let disk = try MountedDisk(kind)
       let library = disk.folder.appendingPathComponent("library").path
       let bench = try Workbench(reader: .fake)
       try bench.addDistinct(3)
@@ -69,10 +70,11 @@ struct FullDiskTests {
   /// What one who was killed has left in the log, and what one who has the catalog open keeps in it, is read, too.
   @Test(
     "with a log that is not home can be read, and ends neither who reads nor who has the catalog open",
-    .enabled(if: !LoopDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
-    .enabled(if: ReelBinary.hasFailpoints), arguments: LoopDisk.possible, [0, 20, 32])
-  func log(_ kind: LoopDisk.Kind, kilobytes: Int) async throws {
-    let disk = try LoopDisk(kind)
+    .enabled(
+      if: !MountedDisk.possible.isEmpty && !TestForm.isSanitized, "no file system can be mounted here"),
+    .enabled(if: ReelBinary.hasFailpoints), arguments: MountedDisk.possible, [0, 20, 32])
+  func log(_ kind: MountedDisk.Kind, kilobytes: Int) async throws {
+    let disk = try MountedDisk(kind)
     let library = disk.folder.appendingPathComponent("library").path
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(3)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// A real file system of some megabytes, in a file, for tests that may mount one.
-final class LoopDisk: Sendable {
+final class MountedDisk: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     /// With blocks of 1 kB, four to a page of memory.
     case ext4SmallBlocks = "ext4 with blocks of 1 kB"
@@ -32,7 +32,7 @@ final class LoopDisk: Sendable {
 
   init(_ kind: Kind) throws {
     let base = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "reel-small-\(UUID().uuidString)")
+      "reel-mounted-\(UUID().uuidString)")
     folder = base.appendingPathComponent("disk")
     image = base.appendingPathComponent("image")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ final class LoopDisk: Sendable {
       try Self.run(["mount", "-t", "tmpfs", "-o", "size=\(kind.size),mode=700", "tmpfs", folder.path])
       return
     }
-    _ = FileManager.default.createFile(atPath: image.path, contents: nil)
+    FileManager.default.createFile(atPath: image.path, contents: nil)
     try FileHandle(forWritingTo: image).truncate(atOffset: UInt64(kind.size))
     do {
       try Self.run(maker + [image.path])
@@ -57,7 +57,7 @@ final class LoopDisk: Sendable {
   }
 
   /// Those that this process may make and mount here.
-  static let possible = Kind.allCases.filter { (try? LoopDisk($0)) != nil }
+  static let possible = Kind.allCases.filter { (try? MountedDisk($0)) != nil }
 
   /// Names those that can't be had, for the reason why they are left out.
   static let missing = Kind.allCases.filter { !possible.contains($0) }.map(\.rawValue)
