@@ -121,7 +121,8 @@ private struct Timing {
     else { return nil }
     if hasTiming {
       guard let units = reader.bits(32), let scale = reader.bits(32), reader.skipBits(1) else { return nil }
-      frameRate = Rational(Int(scale), 2 * Int(units))
+      // A frame is two ticks (E.2.1); most say 50/2, and mean 25.
+      frameRate = scale % 2 == 0 ? Rational(Int(scale / 2), Int(units)) : Rational(Int(scale), 2 * Int(units))
     } else {
       frameRate = nil
     }

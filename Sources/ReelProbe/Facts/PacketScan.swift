@@ -17,7 +17,7 @@ struct PacketScan: ~Copyable {
   /// That of the former.
   var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
   /// When the frames of that stream are shown; when they are decoded, where one does not say.
-  var frames: [Int64] { shown.count == decoded.count || shown.count * 2 > decoded.count ? shown : decoded }
+  var frames: [Int64] { shown.count >= decoded.count ? shown : decoded }
   private var shown: [Int64] = []
   private var decoded: [Int64] = []
   /// How many packets of that stream have been read.

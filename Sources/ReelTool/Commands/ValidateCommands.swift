@@ -142,7 +142,7 @@ struct LockCommand: AsyncParsableCommand {
     }
     let change = session.update(judgement, old: old, place: place)
     if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }
-    try tell(change, isNew: old == nil, place)
+    try tell(change, isNew: old == nil, place, unread: judgement.files)
     if old != nil, !update, !change.lines.isEmpty { try ReelExit.someRefused.end() }
   }
 
@@ -158,7 +158,9 @@ struct LockCommand: AsyncParsableCommand {
     return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
   }
 
-  private func tell(_ change: LockUpdate, isNew: Bool, _ place: LockPlace) throws {
+  private func tell(
+    _ change: LockUpdate, isNew: Bool, _ place: LockPlace, unread files: [ValidationSession.EvaluatedFile]
+  ) throws {
     let traits = TerminalTraits.standardOutput()
     let count = HumanNumber.count(change.lock.entries.count, "file", "files")
     var lines = isNew ? [] : change.lines
@@ -168,6 +170,12 @@ struct LockCommand: AsyncParsableCommand {
       lines.append("\(place.path) is up to date: \(count)")
     } else {
       lines.append("\(place.path) was not changed; use --update to write these differences")
+    }
+    // Locked as what it is, and most likely not what was meant.
+    for file in files {
+      if case .unreachable(let error) = file.facts.reading {
+        lines.append("\(file.facts.path.text): \(error.message)")
+      }
     }
     try OutputStream.standardOutput.write(traits.text(lines))
   }

@@ -91,7 +91,9 @@ struct FixtureScan: Sendable {
     do throws(SourceError) {
       source = try found.open(flag)
     } catch {
-      return FixtureFacts(path: found.path, patternPath: pattern, reading: unreachable(error))
+      var facts = FixtureFacts(path: found.path, patternPath: pattern, reading: unreachable(error))
+      facts.lacksOnlyItsMode = error.code == .denied && found.lacksOnlyItsMode
+      return facts
     }
     let sidecar = Self.sidecar(beside: found)
     let reading = try reading(source, flag)
@@ -103,9 +105,11 @@ struct FixtureScan: Sendable {
         path: found.path, patternPath: pattern, size: source.size, reading: .unreachable(error),
         sidecar: sidecar)
     }
-    return FixtureFacts(
+    var facts = FixtureFacts(
       path: found.path, patternPath: pattern, size: source.size, digest: digest, reading: reading,
       sidecar: sidecar)
+    if !found.isRemote { facts.identity = source.identity }
+    return facts
   }
 
   // MARK: Reading
