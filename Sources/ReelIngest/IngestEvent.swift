@@ -88,7 +88,7 @@ public struct RunStarted: Hashable, Sendable, Codable {
   public let destination: Destination
   /// Whether nothing will be written.
   public let dryRun: Bool
-  /// The version of Reel that runs (``ReelVersion/current``); nil in an event of 0.2.0 or older.
+  /// The version of Reel that runs (as `reel version` tells it); nil in an event of 0.2.0 or older.
   public let reel: String?
 
   /// The beginning of a run.
