@@ -56,13 +56,14 @@ struct S3Failure: Sendable {
           .contains(code)
   }
 
-  /// What to leave out, one after the other, of what was asked for: what the words name, else each and all.
+  /// What to leave out, one after the other, of what was asked for: what the words name, then each, then all.
   func suspects(among extras: Set<S3Extra>) -> [Set<S3Extra>] {
     let text = String(decoding: reply.body, as: UTF8.self).lowercased()
     let named = extras.filter { extra in extra.fields.contains { text.contains($0.canonicalName) } }
-    if !named.isEmpty { return [named] }
     let single = S3Extra.allCases.filter(extras.contains).map { Set([$0]) }
-    return single.count > 1 ? single + [extras] : single
+    return ([named] + single + [extras]).reduce(into: []) { suspects, next in
+      if !next.isEmpty, !suspects.contains(next) { suspects.append(next) }
+    }
   }
 
   var isMissing: Bool { reply.status == .notFound && code != "NoSuchBucket" }

@@ -177,7 +177,7 @@ struct TusClient: Sendable {
   /// no mark of tus is believed when tus is spoken there, and it is said again.
   private func sendToUpload(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
     let reply = try await send(call)
-    guard isGone(reply), reply.fields[.tusResumable] == nil else { return reply }
+    guard mayBeGone(reply), reply.fields[.tusResumable] == nil else { return reply }
     let (server, answer) = try await introduction()
     guard server == nil else { return try await send(call) }
     let error = failure.noTus(answer)
@@ -187,10 +187,14 @@ struct TusClient: Sendable {
   }
 
   /// "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a credential
-  /// 403 may as well mean the credential, and one that bears no mark of tus is a firewall's.
+  /// 403 may as well mean the credential.
+  private func mayBeGone(_ reply: HTTPReply) -> Bool {
+    [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
+  }
+
+  /// Whether there is none: a 403 that bears no mark of tus is a firewall's, however often it is said.
   private func isGone(_ reply: HTTPReply) -> Bool {
-    [404, 410].contains(reply.status.code)
-      || reply.status.code == 403 && credential == nil && reply.fields[.tusResumable] != nil
+    mayBeGone(reply) && (reply.status.code != 403 || reply.fields[.tusResumable] != nil)
   }
 
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
