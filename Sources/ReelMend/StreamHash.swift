@@ -73,12 +73,27 @@ final class StreamHash {
     } else {
       add(packet.data, count: Int(packet.size))
     }
-    add(Int64(packet.side_data_elems))
     for index in 0..<Int(max(0, packet.side_data_elems)) {
       guard let data = packet.side_data?[index] else { break }
-      add(Int64(data.type.rawValue))
-      add(data.data, count: data.size)
+      if mediaTimeOnly, data.type == AV_PKT_DATA_SKIP_SAMPLES {
+        add(skipped: data)
+      } else {
+        add(Int64(data.type.rawValue))
+        add(data.data, count: data.size)
+      }
     }
+    // No more of them.
+    add(-1)
+  }
+
+  /// How much of the sound is skipped at a packet's beginning; nothing is the same as no word of it. How much at its end
+  /// follows from times, which FFmpeg 9 works out from one index and not from fragments.
+  private func add(skipped data: AVPacketSideData) {
+    let count = min(4, data.size)
+    let start = UnsafeBufferPointer(start: data.data, count: count)
+    guard start.contains(where: { $0 != 0 }) else { return }
+    add(Int64(data.type.rawValue))
+    add(data.data, count: count)
   }
 
   /// - Parameter chapters: of the whole file.

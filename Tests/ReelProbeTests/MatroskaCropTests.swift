@@ -38,11 +38,19 @@ struct MatroskaCropTests {
     ]
   }
 
+  /// A newer FFmpeg (9 does) takes no file of whose pictures nothing would be left.
+  static let mayRefuse = FFmpegReader.version.prefix { $0 != "." } >= "62"
+
   @Test(arguments: Case.all, [false, true]) func whatIsCutOffIsNotShown(example: Case, inFull: Bool) throws {
     let file = SmallMatroska(
       picture: example.picture, crop: example.crop, display: example.display,
       tracksBefore: example.tracksBefore)
-    let reading = try #require(OpenFile(holding: file.bytes)).read(as: .matroska, alwaysFull: inFull)
+    let reading: Reading
+    do {
+      reading = try #require(OpenFile(holding: file.bytes)).read(as: .matroska, alwaysFull: inFull)
+    } catch let error as ProbeError where example.warning == .croppingMismatch && Self.mayRefuse {
+      return #expect(error.code == .corrupt)
+    }
     let video = try #require(reading.media.video)
     #expect((reading.method == .header) == (!inFull && example.picture == nil))
     #expect(video.width == example.size.0)

@@ -129,6 +129,11 @@ struct CurlError: Sendable {
 extension HTTPFailure {
   /// Sorts what libcurl says.
   init(_ error: CurlError) {
+    // Which code a refusal by the proxy has depends on libcurl's version.
+    if error.proxyStatus >= 400, !error.hasBegun {
+      self = .proxyRefused(status: error.proxyStatus)
+      return
+    }
     switch error.code {
     case CURLE_COULDNT_RESOLVE_HOST: self = .unreachable("there is no host named \(error.host)")
     case CURLE_COULDNT_RESOLVE_PROXY: self = .unreachable("there is no host with the proxy's name")
@@ -154,9 +159,7 @@ extension HTTPFailure {
 
   /// Of a connection that there was.
   private init(broken error: CurlError) {
-    if error.proxyStatus >= 400, !error.hasBegun {
-      self = .proxyRefused(status: error.proxyStatus)
-    } else if error.words.contains("oo large response headers") {
+    if error.words.contains("oo large response headers") {
       self = .replyTooLarge(limit: CurlTransfer.headLimit)
     } else if !error.hasBegun {
       self = .unreachable("it was closed while the connection was made")
