@@ -48,6 +48,17 @@ struct FileDisposalTests {
     #expect(try Data(contentsOf: URL(filePath: folder.path + "/done/a.mp4")) == Data([9]))
   }
 
+  @Test("which folder is full, or may not be written, is said", arguments: [ENOSPC, EDQUOT, EACCES, EIO])
+  func whichFolder(_ code: Int32) throws {
+    try folder.folder("done")
+    try folder.write("drop/a.mp4")
+    var disposal = FileDisposal(.move(folder.source("done")))
+    disposal.renaming = { _, _, _, _ throws(SystemError) in throw SystemError(code: code, call: "renameat2") }
+    let error = #expect(throws: SourceError.self) { try disposal.apply(to: found("a.mp4")) }
+    #expect(error?.message.contains("moved to \(folder.path)/done") == true, "\(error?.message ?? "")")
+    #expect(try names("drop") == ["a.mp4"])
+  }
+
   @Test("a sidecar that is another video's, too, stays")
   func shared() throws {
     for name in ["a.mp4", "a.mov", "a.json"] { try folder.write("drop/" + name) }

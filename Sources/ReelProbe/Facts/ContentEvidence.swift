@@ -251,7 +251,7 @@ struct ContentEvidence {
     guard let parameters = stream.pointee.codecpar else { return false }
     return DecodedSound.isOpen(parameters)
       || SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
-        && SoundHeader.framed.contains(parameters.pointee.codec_id.rawValue)
+        && SoundHeader.framed.contains(parameters.pointee.codec_id)
         && !(structure.container.isMatroska && clock != nil)
   }
 

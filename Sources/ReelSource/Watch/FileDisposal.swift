@@ -286,7 +286,7 @@ package struct FileDisposal: Sendable {
         try origin.take(moved, from: folder.directory, as: other, renaming)
       }
     } catch {
-      guard error.code == EXDEV else { throw Self.failure(error, "moved") }
+      guard error.code == EXDEV else { throw Self.failure(error, "moved" + toFolder) }
       return try copy(file, name, move, because: reason)
     }
     throw .changed
@@ -333,7 +333,7 @@ package struct FileDisposal: Sendable {
     } catch {
       switch error {
       case .source(let error): throw error
-      case .staging(let error): throw SourceError(.unreadable, error.text)
+      case .staging(let error): throw SourceError(.unreadable, "it can't be moved\(toFolder): \(error.text)")
       }
     }
     guard let copy else { throw .changed }
@@ -352,14 +352,14 @@ package struct FileDisposal: Sendable {
         try folder.take(draft.name, from: folder.directory, as: other, renaming)
       }
     } catch {
-      throw Self.failure(error, "moved")
+      throw Self.failure(error, "moved" + toFolder)
     }
     draft.isNamed = true
     do throws(SystemError) {
       try syncFolder(folder.directory.descriptor)
     } catch {
       withdraw(moved, of: draft, from: folder, with: reason)
-      throw Self.failure(error, "moved")
+      throw Self.failure(error, "moved" + toFolder)
     }
     onStep(.copyNamed)
     guard draft.has(moved) else {
@@ -384,13 +384,18 @@ package struct FileDisposal: Sendable {
     if reason != nil { folder.unlink(moved + Folder.explanation) }
   }
 
+  /// Which folder is meant, for a sentence.
+  private var toFolder: String {
+    if case .move(let folder) = kind { " to \(folder.text)" } else { "" }
+  }
+
   static func failure(_ error: SystemError, _ task: String) -> SourceError {
     switch error.code {
     case ENOENT: SourceError(.notFound, "it is gone")
     case EACCES, EPERM, EROFS:
       SourceError(
         .denied, "it can't be \(task) (\(error.reason)); give Reel the right to write to both folders")
-    case ENOSPC, EDQUOT: SourceError(.unreadable, "it can't be \(task): there is no room; free some")
+    case ENOSPC, EDQUOT: SourceError(.unreadable, "it can't be \(task): there is no room; free some there")
     default: SourceError(.unreadable, "it can't be \(task) (\(error)); check both folders and their disks")
     }
   }

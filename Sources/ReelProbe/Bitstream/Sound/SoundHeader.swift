@@ -29,10 +29,10 @@ struct SoundHeader: Hashable {
   }
 
   /// The codecs whose packets begin with a header.
-  static let framed: Set<UInt32> = Set(
+  static let framed: Set<AVCodecID> =
     [
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
-    ].map(\.rawValue))
+    ]
 
   /// From the beginning of a sample or packet. Nil where it does not begin with a whole header of this codec, or this
   /// codec has none.
