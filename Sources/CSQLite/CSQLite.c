@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "CSQLite.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 // Processes that have a database with a write-ahead log open share the index of the log, a file that each of them has
@@ -65,14 +68,40 @@ static int takes_new_room(const char *name) {
   }
 }
 
+static int is_full(const char *name) {
+  struct statfs facts;
+  return statfs(name, &facts) == 0 && (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize < RESERVE;
+}
+
+// What was removed is room again once the file system has written that down, which it is asked for, now and then.
+static void settle(const char *name) {
+  static atomic_llong last = -1000000;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  long long before = last;
+  if (now.tv_sec - before < 2 || !atomic_compare_exchange_strong(&last, &before, now.tv_sec)) return;
+  const char *end = strrchr(name, '/');
+  char folder[4096] = ".";
+  if (end && (size_t)(end - name) + 2 <= sizeof folder) {
+    memcpy(folder, name, (size_t)(end - name) + 1);
+    folder[end - name + 1] = 0;
+  }
+  int place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (place < 0) return;
+  syncfs(place);
+  close(place);
+}
+
 static int has_room(sqlite3_file *file) {
-  struct statfs facts = {0};
   pthread_mutex_lock(&listing);
   struct copied *found = copied;
   while (found && found->file != file) found = found->next;
-  int is_known = found && statfs(found->name, &facts) == 0;
+  // As long as the file is open, which it is here, its name stays.
+  const char *name = found ? found->name : NULL;
   pthread_mutex_unlock(&listing);
-  return !is_known || (uint64_t)facts.f_bavail * (uint64_t)facts.f_bsize >= RESERVE;
+  if (!name || !is_full(name)) return 1;
+  settle(name);
+  return !is_full(name);
 }
 
 static int close_file(sqlite3_file *file) {

@@ -315,7 +315,7 @@ struct WALResetCampaign {
   func bySQLite() async throws {
     let seed = TestSeed.drawn()
     var (count, broken) = (0, [Run]())
-    while count < 300, broken.isEmpty || count < 60 {
+    while count < 1000, broken.isEmpty || count < 60 {
       let run = try await run("sqlite:50", seed: seed &+ UInt64(count) &* 1000)
       count += 1
       // `cache clear` may meet another's checkpoint, and say that the catalog is locked.
