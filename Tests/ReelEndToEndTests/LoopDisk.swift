@@ -40,7 +40,7 @@ final class LoopDisk: Sendable {
       try Self.run(["mount", "-t", "tmpfs", "-o", "size=\(kind.size),mode=700", "tmpfs", folder.path])
       return
     }
-    FileManager.default.createFile(atPath: image.path, contents: nil)
+    _ = FileManager.default.createFile(atPath: image.path, contents: nil)
     try FileHandle(forWritingTo: image).truncate(atOffset: UInt64(kind.size))
     do {
       try Self.run(maker + [image.path])

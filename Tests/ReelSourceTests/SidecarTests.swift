@@ -58,7 +58,7 @@ struct SidecarTests {
     try folder.folder("done")
     try FileDisposal(.move(folder.source("done"))).apply(to: file)
     #expect(Walked(["a"], in: folder).order.isEmpty && Walked(["done"], in: folder).candidates.count == 1)
-    #expect(try folder.source("done").appending(sidecar.utf8).exists)
+    #expect(folder.source("done").appending(sidecar.utf8).exists)
   }
 
   @Test("whose name is exactly the video's come first; several that print alike are told, not chosen from")
