@@ -91,21 +91,20 @@ struct FixtureScan: Sendable {
     do throws(SourceError) {
       source = try found.open(flag)
     } catch {
-      return FixtureFacts(path: found.path, patternPath: pattern, reading: unreachable(error))
+      var facts = FixtureFacts(path: found.path, patternPath: pattern, reading: unreachable(error))
+      facts.lacksOnlyItsMode = error.code == .denied && found.lacksOnlyItsMode
+      return facts
     }
-    let sidecar = Self.sidecar(beside: found)
-    let reading = try reading(source, flag)
-    let digest: ContentDigest?
+    var facts = FixtureFacts(
+      path: found.path, patternPath: pattern, size: source.size, reading: try reading(source, flag),
+      sidecar: Self.sidecar(beside: found))
+    if !found.isRemote { facts.identity = source.identity }
     do throws(SourceError) {
-      digest = try self.digest(of: source, flag)
+      facts.digest = try digest(of: source, flag)
     } catch {
-      return FixtureFacts(
-        path: found.path, patternPath: pattern, size: source.size, reading: .unreachable(error),
-        sidecar: sidecar)
+      facts.reading = unreachable(error)
     }
-    return FixtureFacts(
-      path: found.path, patternPath: pattern, size: source.size, digest: digest, reading: reading,
-      sidecar: sidecar)
+    return facts
   }
 
   // MARK: Reading
