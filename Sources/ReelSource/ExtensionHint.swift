@@ -48,7 +48,7 @@ enum ExtensionHint: Hashable, Sendable {
   }
 }
 
-/// How programs name what they are not done with.
+/// How programs name what they are not done with, or have set aside.
 enum UnfinishedName {
   /// Extensions of browsers, download managers, torrent clients and tools for uploads; of temporary and of lock files.
   static let extensions: Set<String> = [
@@ -64,6 +64,8 @@ enum UnfinishedName {
     "unfinished", "unconfirmed", "inprogress", "in-progress", "transferring", "copying", "writing",
     "recording",
     "tmp", "temp", "lock", "lck", "swp",
+    // What `reel validate` suggests for the second of two equal files.
+    "duplicate",
   ]
 
   /// Whether `claimed`, which has no dot in it, is a container's extension with something behind it: `mp4_exiftool_tmp`,

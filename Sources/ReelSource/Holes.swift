@@ -24,6 +24,21 @@ enum Holes {
     )
   }
 
+  /// Whether there are any, as far as its file system tells. Blocks.
+  static func areIn(_ file: SourceFile) -> Bool {
+    withExtendedLifetime(file.handle) {
+      guard let descriptor = file.handle.descriptor else { return false }
+      let hole = Int64(lseek(descriptor, 0, reel_seek_hole))
+      return hole >= 0 && hole < file.size
+    }
+  }
+
+  /// Whether there is nothing but zeros in it.
+  static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let first = bytes.baseAddress else { return true }
+    return bytes[0] == 0 && memcmp(first, first + 1, bytes.count - 1) == 0
+  }
+
   /// It ends with the first holes that are too many, so it takes no longer than what is really there allows.
   private static func hasMore(than most: Int64, _ file: Int32, _ size: Int64) -> Bool {
     var (position, holes) = (Int64(0), Int64(0))

@@ -151,7 +151,9 @@ extension PrivateCopy {
 
     private func room(_ isCancelled: () -> Bool) throws(Failure) -> CopyRoom.Place? {
       do throws(SystemError) {
-        return try CopyRoom.shared.take(original.size, for: file.descriptor, isCancelled: isCancelled)
+        return try CopyRoom.shared.take(
+          Holes.areIn(original) ? original.handle.storedBytes() ?? 0 : original.size, for: file.descriptor,
+          isCancelled: isCancelled)
       } catch {
         throw .staging(file.failure(error.code, "make a private copy"))
       }
@@ -164,6 +166,7 @@ extension PrivateCopy {
       var hash = SHA256()
       var offset: Int64 = 0
       var hinted: Int64 = 0
+      let leavesHoles = !isClone && Holes.areIn(original)
       while !isCancelled() {
         let count = try isClone ? readClone(into: buffer, at: offset) : read(into: buffer, at: offset)
         if count == 0 { break }
@@ -172,7 +175,7 @@ extension PrivateCopy {
         hash.update(bufferPointer: bytes)
         offset += Int64(count)
         if isClone { continue }
-        try write(bytes, at: offset - Int64(count))
+        if !leavesHoles || !Holes.isZero(bytes) { try write(bytes, at: offset - Int64(count)) }
         if offset - hinted >= hintEvery || offset == original.size {
           hint(from: hinted, to: offset)
           hinted = offset
@@ -182,7 +185,17 @@ extension PrivateCopy {
       guard offset == original.size, let digest = ContentDigest(sha256: hash.finalize()) else {
         throw .source(.changed)
       }
+      if leavesHoles { try lengthen() }
       return digest
+    }
+
+    /// Of what ends with a hole, that is not there yet.
+    private func lengthen() throws(Failure) {
+      do throws(SystemError) {
+        _ = try retryingInterrupts("ftruncate") { ftruncate(file.descriptor, off_t(original.size)) }
+      } catch {
+        throw .staging(file.failure(error.code, "write a private copy"))
+      }
     }
 
     /// Of the file as it lies there, `size` bytes long.

@@ -62,7 +62,7 @@ struct ValidateTests {
       try (one + Data("other \(other)".utf8)).write(to: clips.appendingPathComponent(other))
     }
     for (first, second) in [
-      ("double.mov", "double.mp4"), ("same.mp4", "same.mp4.duplicate"), ("same.mp4", "twin.mp4"),
+      ("double.mov", "double.mp4"), ("same.mp4", "twin.mp4"), ("other2.mp4", "twin.mp4.duplicate"),
     ] {
       try (one + Data(first.utf8)).write(to: clips.appendingPathComponent(first))
       try (one + Data(first.utf8)).write(to: clips.appendingPathComponent(second))
@@ -135,9 +135,13 @@ struct ValidateTests {
     let path = bench.clips.path + "/sparse.mp4"
     guard [Int64.max, 1 << 43, 1 << 40].contains(where: { truncate(path, off_t($0)) == 0 }) else { return }
     try bench.write("rules: {duplicate.exact: error}", to: "../policy.yaml")
-    for arguments in [["lock", "clips", "--to", "reel.lock"], ["show", "clips/sparse.mp4"]] {
-      let run = try await ReelBinary.run(
-        arguments + (arguments[0] == "show" ? ["--library", bench.library.path] : []), in: bench.folder)
+    let lock = try await reel(bench, "lock", "clips", "--to", "reel.lock")
+    #expect(lock.status == 0, "\(lock)")
+    for arguments in [
+      ["validate", "clips", "--lock", "reel.lock"],
+      ["show", "clips/sparse.mp4", "--library", bench.library.path],
+    ] {
+      let run = try await ReelBinary.run(arguments, in: bench.folder)
       #expect("\(run.output)\(run.errors)".contains("are holes"), "\(arguments): \(run)")
     }
   }

@@ -49,6 +49,26 @@ struct PrivateCopyTests {
     #expect(error?.code == .sourceChanged)
   }
 
+  @Test(
+    "of a file with holes have its bytes and its digest, and take no more room",
+    arguments: [0, 1 << 20, 3 << 20])
+  func sparse(_ at: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("f.mp4", [])
+    let number = open(path.text, O_RDWR)
+    try #require(pwrite(number, Sample.mp4, Sample.mp4.count, off_t(at)) == Sample.mp4.count)
+    try #require(ftruncate(number, 4 << 20) == 0)
+    close(number)
+    let file = try FoundFile.named(path, followLinks: false).open()
+    let copy = try #require(
+      try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path), isCancelled: { false }))
+    #expect(try copy.digest == SourceDigest.sha256(of: file))
+    #expect(try copy.digest == SourceDigest.sha256(of: copy.source))
+    var status = stat()
+    try #require(fstat(copy.descriptor ?? -1, &status) == 0)
+    #expect(status.st_size == 4 << 20 && status.st_blocks <= 1024)
+  }
+
   @Test("leave no name behind, even while they are held")
   func nameless() throws {
     let copy = try PrivateCopy.make(of: try source([1, 2, 3]), in: TemporaryStaging(folder: folder.path))

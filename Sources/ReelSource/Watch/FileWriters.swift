@@ -30,6 +30,11 @@ extension OpenedFile {
   /// Whether anybody may still write to it.
   func writers() -> FileWriters { FileWriters(of: file) }
 
+  /// Whether more of it is holes than is copied and hashed in no time.
+  func hasManyHoles(_ size: Int64) -> Bool {
+    storedBytes().map { size - min(size, $0) > 64 << 20 } ?? false
+  }
+
   /// Whether parts of it were never written: room that was reserved for what is to come, or left out as zeros. False where
   /// the file system does not tell.
   func hasHoles(_ size: Int64) -> Bool {

@@ -36,6 +36,8 @@ package struct FolderWatch: Sendable {
     package let closing: Closing
     /// What it was when its writer was seen to close it.
     let closed: FileIdentity?
+    /// Whether most of it is holes: to copy and to read it takes longer than what is there would.
+    package var isSparse = false
   }
 
   package enum Finding: Sendable {
@@ -259,23 +261,28 @@ package struct FolderWatch: Sendable {
       return nil
     }
     let hasHoles = opened.hasHoles(file.identity.size)
+    let isSparse = hasHoles && opened.hasManyHoles(file.identity.size)
     switch writers(opened) {
     case .some:
       let isNew = settling.isOpen(file.path, file.identity, after: rest, wasTold: wasTold, at: now)
       return isNew ? .open(file.path) : nil
     case .none:
       return give(
-        file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, at: now)
+        file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, isSparse,
+        at: now)
     case .unknown:
       // Room that was reserved is not written yet, whoever has closed it.
-      if closed != nil, !hasHoles { return give(file, rest, once: .zero, .seen, closed: closed, at: now) }
+      if closed != nil, !hasHoles {
+        return give(file, rest, once: .zero, .seen, closed: closed, isSparse, at: now)
+      }
       if let patience = settings.presumesClosed {
         return give(
-          file, rest, once: max(patience, settings.waits.unknown), .presumed, closed: closed, at: now)
+          file, rest, once: max(patience, settings.waits.unknown), .presumed, closed: closed, isSparse,
+          at: now)
       }
       return give(
         file, rest, once: settings.waits.unknown, wasLeft(file) ? .presumed : .unknown, closed: closed,
-        at: now)
+        isSparse, at: now)
     }
   }
 
@@ -291,10 +298,10 @@ package struct FolderWatch: Sendable {
   /// - Parameter needed: how long it must have been left alone.
   private mutating func give(
     _ file: FoundFile, _ rest: Duration, once needed: Duration, _ closing: Closing, closed: FileIdentity?,
-    at now: Duration
+    _ isSparse: Bool, at now: Duration
   ) -> Finding? {
     guard rest < needed else {
-      return .file(file, Settled(rest: rest, closing: closing, closed: closed))
+      return .file(file, Settled(rest: rest, closing: closing, closed: closed, isSparse: isSparse))
     }
     settling.rests(file.path, file.identity, after: rest, until: needed, closed: closed, at: now)
     return nil

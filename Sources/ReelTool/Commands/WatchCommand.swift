@@ -133,7 +133,8 @@ struct WatchCommand: AsyncParsableCommand {
     do {
       try check(watches)
       let feed = try WatchFeed(
-        watches, disposals: disposals, secondLook: secondLook, services: appContext.services
+        watches, disposals: disposals, secondLook: secondLook, jobs: options.jobs,
+        services: appContext.services
       ) { manager.tell("READY=1") }
       return WatchSession.Plan(session: session, feed: feed, options: options)
     } catch {

@@ -95,20 +95,15 @@ struct FixtureScan: Sendable {
       facts.lacksOnlyItsMode = error.code == .denied && found.lacksOnlyItsMode
       return facts
     }
-    let sidecar = Self.sidecar(beside: found)
-    let reading = try reading(source, flag)
-    let digest: ContentDigest?
-    do throws(SourceError) {
-      digest = try self.digest(of: source, flag)
-    } catch {
-      return FixtureFacts(
-        path: found.path, patternPath: pattern, size: source.size, reading: .unreachable(error),
-        sidecar: sidecar)
-    }
     var facts = FixtureFacts(
-      path: found.path, patternPath: pattern, size: source.size, digest: digest, reading: reading,
-      sidecar: sidecar)
+      path: found.path, patternPath: pattern, size: source.size, reading: try reading(source, flag),
+      sidecar: Self.sidecar(beside: found))
     if !found.isRemote { facts.identity = source.identity }
+    do throws(SourceError) {
+      facts.digest = try digest(of: source, flag)
+    } catch {
+      facts.reading = unreachable(error)
+    }
     return facts
   }
 

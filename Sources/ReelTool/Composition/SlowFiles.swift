@@ -17,8 +17,11 @@ struct SlowFiles {
   private var order: [SourcePath] = []
   private var first = 0
   private var turns: Set<SourcePath> = []
-  /// How many may be read at once: that leaves processors for others.
-  private static let mostTurns = 2
+  /// How many may be read at once: that leaves lanes for others.
+  private let mostTurns: Int
+
+  /// - Parameter jobs: how many files are read at once.
+  init(jobs: Int) { mostTurns = min(2, max(1, jobs / 2)) }
 
   /// Sets a file aside, in the state in which it was met last.
   mutating func add(_ file: FoundFile, _ settled: FolderWatch.Settled, of watch: Int) {
@@ -32,7 +35,7 @@ struct SlowFiles {
 
   /// The next file, whose turn it is from now on; nil where there is none, or as long as others have theirs.
   mutating func next() -> File? {
-    guard turns.count < Self.mostTurns, first < order.count,
+    guard turns.count < mostTurns, first < order.count,
       let file = waiting.removeValue(forKey: order[first])
     else { return nil }
     first += 1

@@ -37,13 +37,16 @@ final class WatchFeed: FileFeed {
     var count = 0
     var postponements = Postponements()
     /// Files that take long to read, each with a turn of its own.
-    var slow = SlowFiles()
+    var slow: SlowFiles
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
     private var isListed = false
 
-    init(_ numbers: WatchNumbers) { self.numbers = numbers }
+    init(_ numbers: WatchNumbers, jobs: Int) {
+      self.numbers = numbers
+      slow = SlowFiles(jobs: jobs)
+    }
 
     /// Whether everything that was there at the beginning has been looked at; true once.
     mutating func isNewlyListed() -> Bool {
@@ -81,10 +84,10 @@ final class WatchFeed: FileFeed {
 
   /// - Parameter onListed: called once, when everything that was there at the beginning has been looked at.
   init(
-    _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, services: IngestServices,
+    _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, jobs: Int, services: IngestServices,
     onListed: @escaping @Sendable () -> Void
   ) throws {
-    state = Mutex(State(WatchNumbers(watches)))
+    state = Mutex(State(WatchNumbers(watches), jobs: jobs))
     self.watches = Mutex(watches)
     paths = watches.map(\.path)
     (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
@@ -251,6 +254,10 @@ final class WatchFeed: FileFeed {
         ))
       return nil
     case .file(let file, let settled):
+      if settled.isSparse {
+        state.withLock { $0.slow.add(file, settled, of: watch) }
+        return nil
+      }
       number(
         Taken(
           watch: watch, file: file, settled: settled, sidecar: FileDisposal.SidecarState(beside: file),
