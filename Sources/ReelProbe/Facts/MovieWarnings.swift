@@ -122,8 +122,10 @@ struct MovieWarnings {
     else { return nil }
     let pictures = stream.pointee.codecpar?.pointee.sample_aspect_ratio ?? AVRational()
     let (stated, shape) = (track.entry?.pixel?.ratio, TrackShape(track, width: width, height: height))
-    // H.263 has a shape by its size, whatever was put into it.
-    let isFixed = stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_H263
+    // H.263 has a shape by its size, whatever was put into it; AV1 has one by the size that it is to be shown in, which
+    // encoders make that of the picture.
+    let codec = stream.pointee.codecpar?.pointee.codec_id
+    let isFixed = codec == AV_CODEC_ID_H263 || codec == AV_CODEC_ID_AV1
     if let stated, !isFixed, pictures.num > 0, pictures.den > 0,
       abs(stated.value / av_q2d(pictures) - 1) > 0.01
     {
