@@ -40,7 +40,9 @@ struct DurationTests {
   /// A browser's recorder does not know how large a cluster becomes.
   @Test func theLastClusterIsFoundWhereNoneSaysItsSize() throws {
     let long = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=60"]
-    guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + ["-live", "1", "-g", "50"]) else { return }
+    guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + ["-live", "1", "-g", "50"]) else {
+      return
+    }
     let endless = try #require(OpenFile(holding: file.allBytes.withClustersOfUnknownSize))
     let media = try endless.read(as: .webm, limits: ReadingLimits(seconds: 600, scannedPackets: 500)).media
     #expect(media.durationSource == .packets)
