@@ -161,8 +161,8 @@ struct FileReading {
     if let evidence { takeContent(evidence, &scan, into: &media) }
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
-      header: header, structure: structure, claimedDuration: search.claimed, streams: streams, crops: crops,
-      media: media)
+      header: header, structure: structure, claimedDuration: search.claimed,
+      fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
     media.warnings = warnings.found + (evidence?.warnings(media) ?? [])
     return media
   }

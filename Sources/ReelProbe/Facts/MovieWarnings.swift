@@ -8,11 +8,17 @@ struct MovieWarnings {
   let iso: ISOFileMap
   let streams: StreamChoice
   let media: MediaInfo
+  /// How often the clock of its fragments starts anew; nil without fragments.
+  let fragmentJumps: Int?
 
   /// - Parameter hasDuration: whether there is a warning about the duration already.
   func found(hasDuration: Bool) -> [MediaWarning] {
     let clock = clock
-    return [hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, shape, sound, dates]
+    return
+      [
+        hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, fragments, jumps, shape, sound,
+        dates,
+      ]
       .compactMap { $0 }
   }
 
@@ -114,6 +120,26 @@ struct MovieWarnings {
       }
     }
     return nil
+  }
+
+  /// Tables of fragments that cannot all be true.
+  private var fragments: MediaWarning? {
+    guard let fault = iso.fragmentTable?.faults.sorted(by: { $0.rawValue < $1.rawValue }).first else {
+      return nil
+    }
+    let what =
+      switch fault {
+      case .shape: "a table of its fragments is not as long as it says"
+      case .track: "a fragment is of a track that it does not have"
+      case .bytes: "the samples of a fragment are not as large together as its media data"
+      case .pace: "the tracks of its fragments do not keep pace with one another"
+      }
+    return MediaWarning(.indexMismatch, what, fact: "duration")
+  }
+
+  private var jumps: MediaWarning? {
+    guard let jumps = fragmentJumps, jumps > 0 else { return nil }
+    return .clockJumps(jumps)
   }
 
   private var shape: MediaWarning? {
