@@ -183,7 +183,7 @@ struct FileReading {
   private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence {
     ContentEvidence(
       structure: structure, header: header, streams: streams, size: source.size,
-      clock: clock)
+      clock: clock, file: source)
   }
 
   /// What the content itself says counts, whatever the headers do.

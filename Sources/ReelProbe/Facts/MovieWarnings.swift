@@ -16,10 +16,10 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, fragments, jumps, shape, sound,
-        dates,
+        hasDuration ? nil : clock?.duration, clock?.rate ?? statedRate, rate, tables, fragments, jumps, shape,
+        sound, dates,
       ]
-      .compactMap { $0 }
+      .compactMap { $0 } + edits
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -90,17 +90,36 @@ struct MovieWarnings {
       fact: "video.frameRate", stated: .number(rate))
   }
 
-  /// Edits that show a good part less than there is: by intention, or not.
-  private var edits: MediaWarning? {
+  /// A rate in the pictures that the index contradicts, though by it they come evenly.
+  private var statedRate: MediaWarning? {
+    guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
+      let stated = streams.video.flatMap({ BitstreamRate($0) }), stated.contradicts(found.value)
+    else { return nil }
+    return MediaWarning(
+      .frameRateMismatch,
+      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))",
+      fact: "video.frameRate", stated: .number(stated.rate.value), measured: .number(found.value))
+  }
+
+  /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
+  /// That of the pictures is not, where these come as fast as they say themselves.
+  private var edits: [MediaWarning] {
     guard let presentation = video?.presentation, !presentation.isRetimed, presentation.shown > 0,
       presentation.shownSeconds < presentation.mediaSeconds * 0.97,
       presentation.mediaSeconds - presentation.shownSeconds > 0.15
-    else { return nil }
-    return MediaWarning(
-      .claimUnchecked,
-      "its edit list shows \(ProbeWarnings.text(presentation.shownSeconds)) of the \(ProbeWarnings.text(presentation.mediaSeconds)) seconds of its video",
-      fact: "duration", stated: .number(presentation.shownSeconds),
+    else { return [] }
+    let what =
+      "its edit list shows \(ProbeWarnings.text(presentation.shownSeconds)) of the \(ProbeWarnings.text(presentation.mediaSeconds)) seconds of its video"
+    let duration = MediaWarning(
+      .claimUnchecked, what, fact: "duration", stated: .number(presentation.shownSeconds),
       measured: .number(presentation.mediaSeconds))
+    guard let rate = presentation.rate?.value,
+      streams.video.flatMap({ BitstreamRate($0) })?.agrees(with: rate) != true
+    else { return [duration] }
+    let pace = MediaWarning(
+      .claimUnchecked, what + ", and nothing else tells how fast its pictures come", fact: "video.frameRate",
+      stated: .number(rate))
+    return [duration, pace]
   }
 
   /// Tables of one track that tell of different numbers of samples.

@@ -40,12 +40,29 @@ struct ProbeWarnings {
     guard let stream = streams.video, let claimed = header.sizes[stream.pointee.index],
       let width = media.video?.storedWidth, let height = media.video?.storedHeight,
       (Int(claimed.width), Int(claimed.height)) != (width, height)
-    else { return nil }
+    else { return cutSize }
     return MediaWarning(
       .sizeMismatch,
       "its header says \(claimed.width)x\(claimed.height), its pictures are \(width)x\(height)",
       fact: "video", stated: .text("\(claimed.width)x\(claimed.height)"),
       measured: .text("\(width)x\(height)"))
+  }
+
+  /// A player cuts H.264 to a size in the header that is up to a macroblock smaller, where the pictures themselves cut off
+  /// nothing.
+  private var cutSize: MediaWarning? {
+    guard let parameters = streams.video?.pointee.codecpar, let width = media.video?.storedWidth,
+      parameters.pointee.codec_id == AV_CODEC_ID_H264, let height = media.video?.storedHeight,
+      let sequence = H264SequenceParameters(of: parameters), sequence.width >= width,
+      sequence.height >= height,
+      (sequence.width, sequence.height) != (width, height), sequence.width - width < 16,
+      sequence.height - height < 16
+    else { return nil }
+    return MediaWarning(
+      .sizeMismatch,
+      "its pictures are \(sequence.width)x\(sequence.height) by their own account, of which its header shows \(width)x\(height)",
+      fact: "video", stated: .text("\(width)x\(height)"),
+      measured: .text("\(sequence.width)x\(sequence.height)"))
   }
 
   private var cropping: MediaWarning? {

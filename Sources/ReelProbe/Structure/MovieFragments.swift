@@ -31,7 +31,8 @@ struct MovieFragments: Hashable {
     case track
     /// Samples are not as large together as the media data behind them.
     case bytes
-    /// Tracks that were together drift apart.
+    /// Tracks that were together drift apart, a fragment begins elsewhere than the one before ends, or a sample of sound
+    /// lasts far longer than all others.
     case pace
   }
 
@@ -78,6 +79,8 @@ struct MovieFragments: Hashable {
     }
     takeDefaults(movie, of: file)
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
+    let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
+    if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
   }
 
   private static func boxes(in box: ISOBox, of file: some ByteReading) -> [ISOBox] {
@@ -118,6 +121,7 @@ struct MovieFragments: Hashable {
       bytes += told.bytes
       guard told.count > 0 else { continue }
       let start = fragment.base ?? run.next
+      if run.isApart(from: start) { faults.insert(.pace) }
       runs[fragment.id]?.add(told, at: start, jump: Self.jump)
       let scale = Double(run.scale)
       spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
@@ -161,6 +165,19 @@ extension MovieFragments.Run {
     ticks = ticks &+ told.ticks
     firstOffset = firstOffset ?? told.firstOffset
     for (step, count) in told.steps { note(step, count) }
+  }
+
+  /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
+  fileprivate func isApart(from start: Int64) -> Bool {
+    guard let last = stretches.last, last.end == next else { return false }
+    let gap = abs(Double(start) - Double(next)) / Double(scale)
+    return gap > max(0.1, 1.5 * Double(ordinaryStep) / Double(scale))
+  }
+
+  /// Whether one sample lasts more than three times as long as the others.
+  fileprivate var hasLongSample: Bool {
+    let ordinary = ordinaryStep
+    return ordinary > 0 && steps.keys.contains { $0 / 3 > ordinary }
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {
