@@ -140,6 +140,12 @@ struct ContentEvidence {
           MediaWarning(
             .frameRateMismatch, "its headers give two frame rates, and nothing else tells which is right",
             fact: "video.frameRate", stated: .number(main), measured: nil))
+        if !avi.streams.contains(where: { $0.type == "auds" && $0.seconds != nil }) {
+          found.append(
+            MediaWarning(
+              .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
+              fact: "duration", stated: pictures.seconds.map { .number($0) }))
+        }
       }
     }
     let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
@@ -194,10 +200,17 @@ struct ContentEvidence {
         pace, end.map { abs($0.ordinary - pace.ordinary) <= 0.02 * pace.ordinary && !$0.isVariable } ?? false
       )
     }
-    return FramePace(
-      scan.frames, in: stream.pointee.time_base, isCut: scan.end != .file || structure.container.isMPEG
-    )
-    .map { ($0, scan.end == .file) }
+    let isCut = scan.end != .file || structure.container.isMPEG
+    let base = stream.pointee.time_base
+    let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
+    guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
+    // Where a few are out of their place, those at the beginning tell.
+    if pace.isVariable, let early = key(of: stream).flatMap({ clock?.pace(of: $0) }), !early.isVariable,
+      structure.container.isMatroska, early.steps >= Self.telling
+    {
+      return (early, false)
+    }
+    return (pace, scan.end == .file)
   }
 
   /// The rates that something other than the times states for the pictures: the header, the bitstream.
@@ -307,7 +320,7 @@ struct ContentEvidence {
   /// What the headers claim otherwise, or was not looked at.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media)].compactMap { $0 } + clockDoubted(media)
-      + contradictions + soundsOfTags
+      + contradictions + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
   }
 
   /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.
@@ -317,6 +330,26 @@ struct ContentEvidence {
       MediaWarning(
         .soundMismatch, "its tags say different things of its sound, of which there is one", fact: "audio")
     ]
+  }
+
+  /// Sound in Matroska whose samples are numbers: as many bytes pass in a second as its header makes of its channels and rate.
+  private func plainSound(_ media: MediaInfo) -> [MediaWarning] {
+    guard structure.container.isMatroska, let clock else { return [] }
+    return streams.audios.enumerated().compactMap { place, stream in
+      guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
+        let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
+        let key = key(of: stream), let bytes = clock.firsts[key], let pace = clock.pace(of: key),
+        pace.steps >= 8, !pace.isVariable
+      else { return nil }
+      let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
+      guard bits >= 8 else { return nil }
+      let measured = Double(bytes.count) * pace.ordinary
+      let stated = Double(channels) * Double(rate) * Double(bits) / 8
+      guard abs(measured - stated) > 0.1 * stated else { return nil }
+      return MediaWarning(
+        .soundMismatch, "its sound has other channels or another rate than its header gives it",
+        fact: "audio.\(place)")
+    }
   }
 
   private var jumpsFound: MediaWarning? {

@@ -16,10 +16,10 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate ?? statedRate, rate, tables, fragments, jumps, shape,
+        hasDuration ? nil : clock?.duration, clock?.rate, rate, tables, fragments, jumps, shape,
         sound, dates,
       ]
-      .compactMap { $0 } + edits
+      .compactMap { $0 } + edits + (clock?.rate == nil ? statedRate : [])
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -90,15 +90,21 @@ struct MovieWarnings {
       fact: "video.frameRate", stated: .number(rate))
   }
 
-  /// A rate in the pictures that the index contradicts, though by it they come evenly.
-  private var statedRate: MediaWarning? {
+  /// A rate in the pictures that the index contradicts, though by it they come evenly. Of fragments nothing but that may
+  /// tell how fast their clock runs.
+  private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
-      let stated = streams.video.flatMap({ BitstreamRate($0) }), stated.contradicts(found.value)
-    else { return nil }
-    return MediaWarning(
-      .frameRateMismatch,
-      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))",
-      fact: "video.frameRate", stated: .number(stated.rate.value), measured: .number(found.value))
+      let stated = streams.video.flatMap({ BitstreamRate($0) })
+    else { return [] }
+    let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
+    guard stated.contradicts(found.value) || isAlone && !stated.agrees(with: found.value) else { return [] }
+    let what =
+      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))"
+    let rate = MediaWarning(
+      .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
+      measured: .number(found.value))
+    guard isAlone, let seconds = media.duration else { return [rate] }
+    return [rate, MediaWarning(.claimUnchecked, what, fact: "duration", stated: .number(seconds))]
   }
 
   /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
@@ -113,9 +119,13 @@ struct MovieWarnings {
     let duration = MediaWarning(
       .claimUnchecked, what, fact: "duration", stated: .number(presentation.shownSeconds),
       measured: .number(presentation.mediaSeconds))
-    guard let rate = presentation.rate?.value,
-      streams.video.flatMap({ BitstreamRate($0) })?.agrees(with: rate) != true
-    else { return [duration] }
+    guard let rate = presentation.rate?.value else { return [duration] }
+    let isSteady =
+      presentation.sumOfSteps > 0
+      && abs(Double(presentation.samples) / presentation.sumOfSteps - rate) <= 0.02 * rate
+    if isSteady, streams.video.flatMap({ BitstreamRate($0) })?.agrees(with: rate) == true {
+      return [duration]
+    }
     let pace = MediaWarning(
       .claimUnchecked, what + ", and nothing else tells how fast its pictures come", fact: "video.frameRate",
       stated: .number(rate))

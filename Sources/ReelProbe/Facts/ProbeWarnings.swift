@@ -49,18 +49,17 @@ struct ProbeWarnings {
   }
 
   /// A player cuts H.264 to a size in the header that is up to a macroblock smaller, where the pictures themselves cut off
-  /// nothing.
+  /// nothing; and where no picture can be read, the header's size is all there is beside its parameters.
   private var cutSize: MediaWarning? {
     guard let parameters = streams.video?.pointee.codecpar, let width = media.video?.storedWidth,
       parameters.pointee.codec_id == AV_CODEC_ID_H264, let height = media.video?.storedHeight,
-      let sequence = H264SequenceParameters(of: parameters), sequence.width >= width,
-      sequence.height >= height,
-      (sequence.width, sequence.height) != (width, height), sequence.width - width < 16,
-      sequence.height - height < 16
+      let sets = AVCConfiguration(BitstreamHeader.extradata(of: parameters))?.sequenceParameterSets,
+      sets.count == 1, let sequence = H264SequenceParameters(unit: sets[0]),
+      (sequence.width, sequence.height) != (width, height)
     else { return nil }
     return MediaWarning(
       .sizeMismatch,
-      "its pictures are \(sequence.width)x\(sequence.height) by their own account, of which its header shows \(width)x\(height)",
+      "its header says \(width)x\(height), its pictures are \(sequence.width)x\(sequence.height) by their own account",
       fact: "video", stated: .text("\(width)x\(height)"),
       measured: .text("\(sequence.width)x\(sequence.height)"))
   }

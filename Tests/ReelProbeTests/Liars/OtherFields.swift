@@ -9,14 +9,9 @@ struct OggFields {
       let start = page.contents
       switch (fields.bytes[safe: start], fields.text(start + 1, 6)) {
       case (0x80, "theora"):
-        fields.add("theora blocks across", .size, at: start + 10, 2)
-        fields.add("theora blocks down", .size, at: start + 12, 2)
-        fields.add("theora width", .size, at: start + 14, 3)
-        fields.add("theora height", .size, at: start + 17, 3)
+        // Its sizes are those that its decoder goes by.
         fields.add("theora rate", .rate, at: start + 22, 4)
         fields.add("theora rate below", .rate, at: start + 26, 4)
-        fields.add("theora pixel across", .shape, at: start + 30, 3)
-        fields.add("theora pixel down", .shape, at: start + 33, 3)
       default: break
       }
     }
@@ -104,11 +99,12 @@ struct MPEGFields {
         && bytes[$0 + 6] >> 6 == 2 && bytes[$0 + 7] >> 6 >= 2 && bytes[$0 + 9] & 1 == 1
         && bytes[$0 + 11] & 1 == 1 && bytes[$0 + 13] & 1 == 1
     }
-    for start in starts.prefix(2) + starts.suffix(2) {
-      // The whole bytes between the markers of 33 bits.
+    // The whole bytes between the markers of 33 bits; the lower one of them makes a third of a second.
+    for start in starts.prefix(2) {
       fields.add("time, high", .clock, at: start + 10, 1)
       fields.add("time, low", .clock, at: start + 12, 1)
     }
+    for start in starts.suffix(2) { fields.add("time, high", .clock, at: start + 10, 1) }
   }
 
   var found: [HeaderField] { fields.found }
