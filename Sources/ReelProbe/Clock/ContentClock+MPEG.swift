@@ -23,6 +23,12 @@ struct MPEGClock<Bytes: ByteReading> {
     let key: Int
     let time: Int64
     let decoded: Int64
+
+    /// How long it waits to be shown. No decoder holds so many pictures that this takes ten seconds; then the time is wrong.
+    var wait: Int64 {
+      let wait = difference(time, decoded)
+      return abs(wait) > 900_000 ? 0 : wait
+    }
   }
 
   /// Bytes of a file that is read whole, and of a window of a larger one.
@@ -65,7 +71,7 @@ struct MPEGClock<Bytes: ByteReading> {
     for moment in moments {
       let decoded = unwrapped(moment.decoded, moment.key)
       clock.add(
-        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded)
+        moment.key, at: decoded + moment.wait, decoded: decoded)
       before[moment.key] = decoded
     }
   }
@@ -152,7 +158,7 @@ struct MPEGClock<Bytes: ByteReading> {
     for (place, moment) in moments.enumerated() {
       let decoded = unwrapped(moment.decoded, moment.key)
       clock.add(
-        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded,
+        moment.key, at: decoded + moment.wait, decoded: decoded,
         isFar: place == 0 && !isJump(lastFar, moment, 0))
       before[moment.key] = decoded
       lastFar = moment

@@ -14,6 +14,8 @@ struct ContentClock {
   private(set) var heads: [Key: [Int64]] = [:]
   /// When the last packets are shown, where not all were read.
   private(set) var tails: [Key: [Int64]] = [:]
+  /// When these are decoded, where that is known of each.
+  private var decodes: [Key: [Int64]] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// Whether every packet was looked at.
@@ -44,6 +46,7 @@ struct ContentClock {
       tails[key, default: []].append(time)
     } else if heads[key, default: []].count < Self.mostTimes {
       heads[key, default: []].append(time)
+      if let decoded { decodes[key, default: []].append(decoded) }
     }
     if firsts[key] == nil, let bytes { firsts[key] = bytes }
   }
@@ -63,7 +66,9 @@ struct ContentClock {
 
   /// How fast the frames of a stream follow one another at the beginning; nil where too few are known.
   func pace(of key: Key) -> FramePace? {
-    heads[key].flatMap { FramePace($0, in: base, isCut: !isWhole || mayEndAnywhere) }
+    let isCut = !isWhole || mayEndAnywhere
+    guard let shown = heads[key].flatMap({ FramePace($0, in: base, isCut: isCut) }) else { return nil }
+    return shown.unless(decodes[key].flatMap { FramePace($0, in: base, isCut: isCut) })
   }
 
   /// The same at the end; nil where all were read, too.
