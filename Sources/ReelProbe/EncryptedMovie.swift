@@ -8,15 +8,14 @@ struct EncryptedMovie {
   private let iso: ISOFileMap
   private let tracks: MovieTracks
   private let file: BoundedSource
-  private let fragments: MovieFragments?
+  private var fragments: MovieFragments? { iso.fragmentTable }
 
   /// Nil for a file that is not encrypted, or not all there.
   init?(_ structure: FileStructure, _ file: BoundedSource) {
-    guard let iso = structure.iso, iso.encrypted, let movie = iso.movie, !iso.movieIsCut,
+    guard let iso = structure.iso, iso.encrypted, iso.movie != nil, !iso.movieIsCut,
       let tracks = MovieTracks(structure), iso.tracks.contains(where: \.isSeenOrHeard)
     else { return nil }
     (self.structure, self.iso, self.tracks, self.file) = (structure, iso, tracks, file)
-    fragments = iso.fragments > 0 ? MovieFragments(file, movie: movie) : nil
   }
 
   var media: MediaInfo {
@@ -79,13 +78,11 @@ struct EncryptedMovie {
   }
 
   private func takeRate(_ track: ISOTrack, into video: inout VideoFacts) {
-    if let run = track.id.flatMap({ fragments?.runs[$0] }), let scale = track.timescale, run.ticks > 0 {
-      var reduced = AVRational()
-      av_reduce(&reduced.num, &reduced.den, run.samples * Int64(scale), run.ticks, Int64(Int32.max))
-      video.frameRate = VideoFacts.rate(reduced)
+    if let run = track.id.flatMap({ fragments?.runs[$0] }) {
+      video.takeRates(run.rate, ordinary: run.ordinaryRate)
       video.hasSamples = run.samples > 0
     } else if let presentation = track.presentation {
-      video.takeRates(of: presentation)
+      video.takeRates(presentation.rate, ordinary: presentation.ordinaryRate)
       video.hasSamples = presentation.samples > 0
     }
   }

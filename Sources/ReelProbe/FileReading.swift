@@ -58,6 +58,7 @@ struct FileReading {
     _ input: borrowing OpenedInput, by ways: Set<ProbeMethod>
   ) throws(ProbeError) -> Brief {
     let header = HeaderFacts(input.context, structure)
+    input.nameRates()
     let streams = StreamChoice(input.streams)
     var reason: String?
     if ways.contains(.header) {
@@ -104,6 +105,7 @@ struct FileReading {
     _ input: borrowing OpenedInput, because reason: String?
   ) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
+    input.nameRates()
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
@@ -113,6 +115,7 @@ struct FileReading {
   /// Reads all packets.
   private func readThoroughly(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
+    input.nameRates()
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     scan.runToTheEnd()
@@ -158,8 +161,8 @@ struct FileReading {
     if let evidence { takeContent(evidence, &scan, into: &media) }
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
-      header: header, structure: structure, claimedDuration: search.claimed, streams: streams, crops: crops,
-      media: media)
+      header: header, structure: structure, claimedDuration: search.claimed,
+      fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
     media.warnings = warnings.found + (evidence?.warnings(media) ?? [])
     return media
   }

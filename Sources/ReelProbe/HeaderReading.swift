@@ -12,7 +12,9 @@ struct HeaderReading {
   /// it does.
   func doubt(_ header: HeaderFacts, _ streams: StreamChoice) -> String? {
     guard structure.container.isISO || structure.container.isMatroska else { return "container" }
-    if isFragmented { return "fragments" }
+    if let iso = structure.iso, iso.fragments > 0, iso.fragmentTable?.faults.isEmpty != true {
+      return "fragments"
+    }
     if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     // How much is there of a file that was cut off takes its packets to tell.
     if structure.truncated == true { return "cut off" }
@@ -25,7 +27,7 @@ struct HeaderReading {
       return "codec \(VideoFacts.codecName(codec) ?? "unknown")"
     }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
-    if !hasPace(stream, streams),
+    if !hasPace(stream, streams), !hasFragmentsPace(stream),
       stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
     {
       return "no frame rate"
@@ -56,11 +58,6 @@ struct HeaderReading {
     return isAsTold || (width, height) == (0, 0) ? nil : "another size"
   }
 
-  /// A movie that only promises fragments, as a phone's does, is whole without them.
-  private var isFragmented: Bool {
-    structure.iso.map { $0.fragments > 0 } ?? false
-  }
-
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
   private func knowsSteps(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     structure.container.isISO || stream.pointee.r_frame_rate.num > 0
@@ -71,13 +68,19 @@ struct HeaderReading {
     ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) } != nil
   }
 
+  private func hasFragmentsPace(_ stream: StreamChoice.Stream) -> Bool {
+    let id = MovieTracks(structure)?.track(of: stream)?.id
+    return id.flatMap { structure.iso?.fragmentTable?.runs[$0]?.rate } != nil
+  }
+
   private func isTold(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     let parameters = stream.pointee.codecpar
     return reel_channels(parameters) > 0 && (parameters?.pointee.sample_rate ?? 0) > 0
   }
 
   private func knowsDuration(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
-    DurationSearch(structure: structure, header: header, streams: streams, size: size).inHeader != nil
+    let search = DurationSearch(structure: structure, header: header, streams: streams, size: size)
+    return (structure.iso?.fragmentTable == nil ? search.inHeader?.seconds : search.fragmentSum?.seconds) != nil
   }
 }
 

@@ -52,6 +52,14 @@ package struct OpenedInput: ~Copyable {
     return made
   }
 
+  /// Puts in the rate of Opus, which is always the same: FFmpeg works out how long a packet lasts by the one that the
+  /// container claims.
+  func nameRates() {
+    for stream in streams where stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_OPUS {
+      stream.pointee.codecpar.pointee.sample_rate = Int32(OpusHeader.sampleRate)
+    }
+  }
+
   /// FFmpeg does not know every name that a sample entry may have: `dav1` is AV1 with Dolby Vision.
   private static func nameCodec(of stream: UnsafeMutablePointer<AVStream>) {
     guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_NONE,

@@ -136,7 +136,8 @@ struct EncoderVarietyTests {
       name,
       FFmpegTool.picture + ["-c:v", encoder, "-pix_fmt", "yuv420p"] + (name == "a.ts" ? [] : Self.live))
     guard let made, let container = made.sniffed else { return }
-    #expect(try made.read(as: container).method == .packets)
+    // The blocks of the last say themselves how long it is and how fast its frames follow one another.
+    #expect(try made.read(as: container).method == (name == "live.webm" ? .header : .packets))
   }
 
   /// What most uploads are must not take the long way.
@@ -168,7 +169,7 @@ struct EncoderVarietyTests {
     }
   }
 
-  /// A decoder of HEVC goes by the bitstream alone, one of H.264 by the container where the bitstream says nothing.
+  /// Where the bitstream leaves it open the container counts, though a decoder of HEVC makes nothing of it.
   @Test(arguments: ["libx264", "libx265"], ["b.mp4", "b.mkv"])
   func whatIsOnlyInTheContainerIsTheSameAllWays(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(
@@ -186,7 +187,7 @@ struct EncoderVarietyTests {
     let file = try #require(tagged)
     let container = try #require(file.sniffed)
     let kinds = try file.readBothWays(as: container).map { $0.video?.hdr?.kind }
-    #expect(kinds[0] == kinds[1] && kinds[1] == (encoder == "libx264" ? .pq : nil))
+    #expect(kinds == [.pq, .pq])
   }
 
   @Test(arguments: ["libx264", "libx265"]) func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String)

@@ -138,7 +138,8 @@ struct SmallMovieTests {
     let media = try read(SmallMovie(movieDuration: claimed))
     #expect(media.duration == 2)
     #expect(media.durationSource == .stream)
-    #expect(media.warnings.count == 1)
+    // The header of the track claims the same: either the samples or the clock that they count in may be wrong.
+    #expect(media.warnings.map(\.code) == [.durationMismatch, .frameRateMismatch])
   }
 
   @Test func aHeaderOfZeroLeavesItToTheStreams() throws {

@@ -194,20 +194,30 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// The first cluster in the last bytes from which on one element follows the other to the end.
+  /// The first cluster in the last bytes from which on one element follows the other to the end; of those that do not say
+  /// where they end, the last one.
   private func found(beyond reached: Int64) -> Int64? {
     let end = min(segment.end ?? file.size, file.size)
     let start = max(reached, end - Int64(Self.searched))
     guard start < end else { return nil }
     let tail = file.bytes(at: start, count: Int(end - start))
+    var last: Int64?
     let mark: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
     for at in tail.indices where tail[at] == mark[0] && tail[at...].starts(with: mark) {
       let place = start + Int64(at)
       var next = place
       while next < end, let elementEnd = EBMLElement(file, at: next)?.end { next = elementEnd }
       if next == end { return place }
+      if next == place, isEndless(at: place) { last = place }
     }
-    return nil
+    return last
+  }
+
+  /// Whether a cluster that begins here does not say where it ends, and its first element is its time, as it has to be
+  /// (RFC 9559, 5.1.3.1).
+  private func isEndless(at place: Int64) -> Bool {
+    guard let cluster = EBMLElement(file, at: place), cluster.end == nil else { return false }
+    return EBMLElement(file, at: cluster.contents)?.id == ID.timestamp
   }
 }
 

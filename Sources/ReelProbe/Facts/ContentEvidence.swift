@@ -297,13 +297,7 @@ struct ContentEvidence {
   }
 
   private var jumpsFound: MediaWarning? {
-    guard jumps > 0 else { return nil }
-    return MediaWarning(
-      .clockJumps,
-      jumps == 1
-        ? "its clock starts anew once; both stretches are added up"
-        : "its clock starts anew \(jumps) times; the stretches are added up", fact: "duration",
-      measured: .number(Double(jumps)))
+    jumps > 0 ? .clockJumps(jumps) : nil
   }
 
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
@@ -361,5 +355,17 @@ enum SoundFrame {
       return 1024 / (Double(configuration.sampleRate) / (isDoubled ? 2 : 1))
     default: return nil
     }
+  }
+}
+
+extension MediaWarning {
+  /// - Parameter jumps: how often the clock starts anew.
+  static func clockJumps(_ jumps: Int) -> MediaWarning {
+    MediaWarning(
+      .clockJumps,
+      jumps == 1
+        ? "its clock starts anew once; both stretches are added up"
+        : "its clock starts anew \(jumps) times; the stretches are added up", fact: "duration",
+      measured: .number(Double(jumps)))
   }
 }

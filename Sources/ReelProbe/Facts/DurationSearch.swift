@@ -28,12 +28,36 @@ struct DurationSearch {
   private func ofFragments(
     _ iso: ISOFileMap, _ context: UnsafeMutablePointer<AVFormatContext>
   ) -> FoundDuration? {
+    if let sum = fragmentSum {
+      if let claimed, sum.jumps == 0, agrees(claimed, with: sum.seconds, iso) {
+        return found(claimed, .container)
+      }
+      return found(sum.seconds, .packets)
+    }
     let streams = streams.videos + streams.audios
     guard let span = FragmentSpan(streams, emptyEdit: { iso.emptyEdit(ofTrack: $0) }, of: context) else {
       return found(claimed, .container)
     }
     if let claimed, span.agrees(with: claimed) { return found(claimed, .container) }
     return found(span.seconds, .packets)
+  }
+
+  /// What the tables of all fragments tell; nil where not all were read.
+  var fragmentSum: StretchSum? {
+    guard let iso = structure.iso, let table = iso.fragmentTable, let tracks = MovieTracks(structure) else {
+      return nil
+    }
+    let runs = (streams.videos + streams.audios).compactMap { stream -> (Int64, [ClosedRange<Double>])? in
+      guard let id = tracks.track(of: stream)?.id, let run = table.runs[id], run.samples > 0 else { return nil }
+      return (run.samples, run.seconds)
+    }
+    return StretchSum(runs.sorted { $0.0 > $1.0 }.map(\.1))
+  }
+
+  /// A player shows nothing while a track waits by an empty edit, and headers count that or not.
+  private func agrees(_ claimed: Double, with seconds: Double, _ iso: ISOFileMap) -> Bool {
+    let waits = iso.tracks.filter(\.isSeenOrHeard).compactMap(\.id).map { iso.emptyEdit(ofTrack: $0) }
+    return ([0] + waits).contains { abs(claimed - seconds - $0) <= max(0.1, seconds * 0.01) }
   }
 
   /// Seconds by the file's header; nil when it does not tell.

@@ -8,11 +8,17 @@ struct MovieWarnings {
   let iso: ISOFileMap
   let streams: StreamChoice
   let media: MediaInfo
+  /// How often the clock of its fragments starts anew; nil without fragments.
+  let fragmentJumps: Int?
 
   /// - Parameter hasDuration: whether there is a warning about the duration already.
   func found(hasDuration: Bool) -> [MediaWarning] {
     let clock = clock
-    return [hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, shape, sound, dates]
+    return
+      [
+        hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, fragments, jumps, shape, sound,
+        dates,
+      ]
       .compactMap { $0 }
   }
 
@@ -116,14 +122,36 @@ struct MovieWarnings {
     return nil
   }
 
+  /// Tables of fragments that cannot all be true.
+  private var fragments: MediaWarning? {
+    guard let fault = iso.fragmentTable?.faults.sorted(by: { $0.rawValue < $1.rawValue }).first else {
+      return nil
+    }
+    let what =
+      switch fault {
+      case .shape: "a table of its fragments is not as long as it says"
+      case .track: "a fragment is of a track that it does not have"
+      case .bytes: "the samples of a fragment are not as large together as its media data"
+      case .pace: "the tracks of its fragments do not keep pace with one another"
+      }
+    return MediaWarning(.indexMismatch, what, fact: "duration")
+  }
+
+  private var jumps: MediaWarning? {
+    guard let jumps = fragmentJumps, jumps > 0 else { return nil }
+    return .clockJumps(jumps)
+  }
+
   private var shape: MediaWarning? {
     guard let stream = streams.video, let track = video, let width = media.video?.storedWidth,
       let height = media.video?.storedHeight
     else { return nil }
     let pictures = stream.pointee.codecpar?.pointee.sample_aspect_ratio ?? AVRational()
     let (stated, shape) = (track.entry?.pixel?.ratio, TrackShape(track, width: width, height: height))
-    // H.263 has a shape by its size, whatever was put into it.
-    let isFixed = stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_H263
+    // H.263 has a shape by its size, whatever was put into it; AV1 has one by the size that it is to be shown in, which
+    // encoders make that of the picture.
+    let codec = stream.pointee.codecpar?.pointee.codec_id
+    let isFixed = codec == AV_CODEC_ID_H263 || codec == AV_CODEC_ID_AV1
     if let stated, !isFixed, pictures.num > 0, pictures.den > 0,
       abs(stated.value / av_q2d(pictures) - 1) > 0.01
     {

@@ -7,6 +7,8 @@ struct ProbeWarnings {
   let structure: FileStructure
   /// Seconds by the header.
   let claimedDuration: Double?
+  /// How often the clock of an MP4's fragments starts anew; nil without fragments.
+  let fragmentJumps: Int?
   let streams: StreamChoice
   let crops: PictureCrops
   let media: MediaInfo
@@ -16,7 +18,8 @@ struct ProbeWarnings {
       $0
     }
     guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
-    let movie = MovieWarnings(tracks: tracks, iso: iso, streams: streams, media: media)
+    let movie = MovieWarnings(
+      tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps)
     return found + movie.found(hasDuration: found.contains { $0.code == .durationMismatch })
   }
 

@@ -28,8 +28,11 @@ extension VideoFacts {
     let crop = crops.crop(of: stream, among: streams)
     if let crop { sampleAspectRatio = crop.pixel }
     takeTurn(of: stream, crop, stretchDown: shape?.stretchDown ?? 1)
-    if let presentation = tracks?.track(of: stream)?.presentation {
-      takeRates(of: presentation)
+    let track = tracks?.track(of: stream)
+    if let presentation = track?.presentation {
+      takeRates(presentation.rate, ordinary: presentation.ordinaryRate)
+    } else if let run = track?.id.flatMap({ structure.iso?.fragmentTable?.runs[$0] }), run.samples > 0 {
+      takeRates(run.rate, ordinary: run.ordinaryRate)
     } else {
       takeRates(of: stream, stepsAreIndexed: structure.stepsAreIndexed)
     }
@@ -52,12 +55,14 @@ extension VideoFacts {
   }
 
   /// Rates by the times of what is shown.
-  mutating func takeRates(of presentation: TrackPresentation) {
-    guard let rate = presentation.rate else { return }
+  ///
+  /// - Parameter ordinary: samples a second, if all lasted as long as the ordinary one does.
+  mutating func takeRates(_ rate: TrackPresentation.Rate?, ordinary: Double?) {
+    guard let rate else { return }
     var reduced = AVRational()
     av_reduce(&reduced.num, &reduced.den, rate.samples, rate.ticks, Int64(Int32.max))
     frameRate = Self.rate(reduced)
-    guard let frameRate, let ordinary = presentation.ordinaryRate else { return }
+    guard let frameRate, let ordinary else { return }
     variableFrameRate = abs(frameRate.value - ordinary) > 0.02 * ordinary
   }
 

@@ -25,7 +25,7 @@ struct FileStructure {
   let encrypted: Bool?
 
   /// Whether the index has the time of every frame.
-  var stepsAreIndexed: Bool { iso.map { $0.fragments == 0 } ?? false }
+  var stepsAreIndexed: Bool { iso.map { $0.fragments == 0 || $0.fragmentTable != nil } ?? false }
 
   init(_ file: some ByteReading, sniffed container: MediaContainer) {
     iso = container.isISO ? ISOFileMap(file) : nil

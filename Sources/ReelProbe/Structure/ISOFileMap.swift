@@ -20,6 +20,8 @@ struct ISOFileMap: Hashable {
   private(set) var sampleFormats: [FourCharacterCode] = []
   /// What its boxes give away.
   private(set) var disclosures = Disclosures()
+  /// What its fragments hold by their own tables; nil without fragments, and where these are too many to be looked at.
+  private(set) var fragmentTable: MovieFragments?
   /// Whether the last box ends beyond the file; nil where not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
   /// Whether `moov` ends beyond the file.
@@ -38,6 +40,9 @@ struct ISOFileMap: Hashable {
   static let mostBoxes = 65_536
   /// Boxes that are looked at within another one.
   private static let mostInnerBoxes = 1024
+  /// Fragments whose tables are read: of a file that is far away each is a request.
+  private static let mostFragmentsAfar = 16
+  private static let mostFragments = 20_000
   /// Fragments that are looked into: what they say beside their samples, each of them does.
   private static let searchedFragments = 4
   /// Sample entries that are looked at in a track, as many as FFmpeg reads.
@@ -45,12 +50,23 @@ struct ISOFileMap: Hashable {
 
   init(_ file: some ByteReading) {
     var (boxes, end) = (0, Int64(0))
+    var parts: [MovieFragments.Part] = []
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       note(box, in: file)
+      if box.type == "moof" {
+        parts.append(MovieFragments.Part(box: box))
+      } else if box.type == "mdat", !parts.isEmpty {
+        parts[parts.count - 1].media += box.end - box.contents
+        if box.end > file.size { parts[parts.count - 1].isWhole = false }
+      }
       (boxes, end) = (boxes + 1, box.end)
     }
     if fragments == 0 {
       for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
+    } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments) {
+      // Where media data is encrypted, it may hold what a decryptor needs, too.
+      fragmentTable = MovieFragments(
+        file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)
     }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }

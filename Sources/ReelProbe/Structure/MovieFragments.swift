@@ -1,71 +1,308 @@
 /// What the fragments of an ISO base media file hold of its tracks (ISO/IEC 14496-12, 8.8), by their own tables.
-struct MovieFragments {
+struct MovieFragments: Hashable {
+  /// The samples of one track.
   struct Run: Hashable {
     fileprivate(set) var samples: Int64 = 0
-    /// Ticks of the track.
+    /// How long they last together, in ticks of the track.
     fileprivate(set) var ticks: Int64 = 0
+    /// Stretches of time in which one fragment follows the other, in ticks from the beginning of the track's time.
+    fileprivate(set) var stretches: [Stretch] = []
+    /// How many samples last how long. The last one of each fragment is among them.
+    fileprivate var steps: [Int64: Int64] = [:]
+    /// When the first sample is shown, against its time of decoding.
+    fileprivate var firstOffset: Int64?
+    fileprivate var defaultStep: Int64 = 0
+    fileprivate var defaultSize: Int64 = 0
+    /// Ticks a second.
+    fileprivate let scale: Int64
+    fileprivate var next: Int64 = 0
   }
+
+  struct Stretch: Hashable {
+    fileprivate(set) var start: Int64
+    fileprivate(set) var end: Int64
+  }
+
+  /// Where its boxes contradict one another, so that what they tell cannot all be true.
+  enum Fault: Int, Hashable {
+    /// A box is not as long as its flags and its count say.
+    case shape
+    /// A fragment is of a track that there is none of.
+    case track
+    /// Samples are not as large together as the media data behind them.
+    case bytes
+    /// Tracks that were together drift apart.
+    case pace
+  }
+
   /// By the id of the track.
   private(set) var runs: [UInt32: Run] = [:]
-  private var defaults: [UInt32: Int64] = [:]
+  private(set) var faults: Set<Fault> = []
 
-  /// - Parameter movie: the box `moov`.
-  init(_ file: some ByteReading, movie: ISOBox) {
-    takeDefaults(movie, of: file)
-    for box in ISOBoxes(file, in: 0..<file.size, atMost: ISOFileMap.mostBoxes) where box.type == "moof" {
-      for part in Self.boxes(in: box, of: file) where part.type == "traf" { takeTrack(part, of: file) }
+  /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
+  private static let jump = 0.5
+  /// How far tracks may drift apart from one fragment to another, in seconds.
+  private static let drift = 0.5
+  /// Lengths of samples that are told apart.
+  private static let mostSteps = 4096
+  private static let mostBoxes = 1024
+
+  /// How far the first fragment's tracks were apart, by the track, in seconds.
+  private var skews: [UInt32: Double] = [:]
+  private let chosen: Set<UInt32>
+
+  /// A `moof` and the media data that follows it before the next one.
+  struct Part: Hashable {
+    let box: ISOBox
+    /// Bytes within the `mdat` boxes behind it.
+    var media: Int64 = 0
+    /// Whether all of these are in the file.
+    var isWhole = true
+  }
+
+  /// - Parameters:
+  ///   - movie: the box `moov`.
+  ///   - holdsAll: whether the media data has nothing in it but samples.
+  init(_ file: some ByteReading, movie: ISOBox, tracks: [ISOTrack], parts: [Part], holdsAll: Bool) {
+    chosen = Set(tracks.filter(\.isSeenOrHeard).compactMap(\.id))
+    for track in tracks {
+      guard let id = track.id, runs[id] == nil else { continue }
+      var run = Run(scale: track.timescale.map(Int64.init) ?? 1)
+      // A movie may have samples of its own before its fragments.
+      if let sizes = track.counts.sizes, sizes > 0, let times = track.times?.limited(to: sizes),
+        let total = times.total
+      {
+        run.add(times, total, firstOffset: track.firstOffset)
+      }
+      runs[id] = run
     }
+    takeDefaults(movie, of: file)
+    for part in parts { take(part, of: file, holdsAll: holdsAll) }
   }
 
   private static func boxes(in box: ISOBox, of file: some ByteReading) -> [ISOBox] {
     let end = min(box.end, file.size)
-    return box.contents < end ? Array(ISOBoxes(file, in: box.contents..<end, atMost: 1024)) : []
+    return box.contents < end ? Array(ISOBoxes(file, in: box.contents..<end, atMost: mostBoxes)) : []
   }
 
-  /// `trex` (8.8.3): how long a sample lasts where its fragment does not say.
+  /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
   private mutating func takeDefaults(_ movie: ISOBox, of file: some ByteReading) {
     for extends in Self.boxes(in: movie, of: file) where extends.type == "mvex" {
       for box in Self.boxes(in: extends, of: file) where box.type == "trex" {
-        guard let id = file.bigEndian(at: box.contents + 4, width: 4),
-          let step = file.bigEndian(at: box.contents + 12, width: 4)
+        let bytes = file.bytes(at: box.contents, count: 24)
+        guard let id = bytes.number(at: 4, bytes: 4), let step = bytes.number(at: 12, bytes: 4),
+          let size = bytes.number(at: 16, bytes: 4)
         else { continue }
-        defaults[UInt32(id)] = Int64(step)
+        runs[UInt32(id)]?.defaultStep = Int64(step)
+        runs[UInt32(id)]?.defaultSize = Int64(size)
       }
     }
   }
 
-  /// `tfhd` (8.8.7) and its `trun` (8.8.8).
-  private mutating func takeTrack(_ box: ISOBox, of file: some ByteReading) {
-    let parts = Self.boxes(in: box, of: file)
-    guard let header = parts.first(where: { $0.type == "tfhd" }),
-      let flags = file.bigEndian(at: header.contents, width: 4),
-      let id = file.bigEndian(at: header.contents + 4, width: 4).map(UInt32.init)
-    else { return }
-    var step = defaults[id] ?? 0
-    if flags & 8 != 0 {
-      let place = header.contents + 8 + (flags & 1 != 0 ? 8 : 0) + (flags & 2 != 0 ? 4 : 0)
-      step = file.bigEndian(at: place, width: 4).map { Int64($0) } ?? step
+  private mutating func take(_ part: Part, of file: some ByteReading, holdsAll: Bool) {
+    var (bytes, spans): (Int64, [(id: UInt32, start: Double, end: Double)]) = (0, [])
+    for box in Self.boxes(in: part.box, of: file) where box.type == "traf" {
+      guard let fragment = TrackFragment(box, of: file) else {
+        faults.insert(.shape)
+        continue
+      }
+      guard let run = runs[fragment.id] else {
+        faults.insert(.track)
+        continue
+      }
+      let told = fragment.samples(defaultStep: run.defaultStep, defaultSize: run.defaultSize, of: file)
+      guard let told else {
+        faults.insert(.shape)
+        continue
+      }
+      bytes += told.bytes
+      guard told.count > 0 else { continue }
+      let start = fragment.base ?? run.next
+      runs[fragment.id]?.add(told, at: start, jump: Self.jump)
+      let scale = Double(run.scale)
+      spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
     }
-    for run in parts where run.type == "trun" { takeRun(run, id, step: step, of: file) }
+    if holdsAll, part.isWhole, bytes != part.media { faults.insert(.bytes) }
+    compare(spans)
   }
 
-  private mutating func takeRun(_ box: ISOBox, _ id: UInt32, step: Int64, of file: some ByteReading) {
-    guard let flags = file.bigEndian(at: box.contents, width: 4),
-      let count = file.bigEndian(at: box.contents + 4, width: 4), count < 1 << 20
-    else { return }
-    var run = runs[id] ?? Run()
-    run.samples += Int64(count)
-    if flags & 0x100 == 0 {
-      run.ticks += Int64(count) * step
-    } else {
-      let first = box.contents + 8 + (flags & 1 != 0 ? 4 : 0) + (flags & 4 != 0 ? 4 : 0)
-      let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
-      let room = max(0, box.end - first) / Int64(width)
-      let bytes = file.bytes(at: first, count: Int(min(Int64(count), room)) * width)
-      for place in stride(from: 0, to: bytes.count - 3, by: width) {
-        run.ticks += Int64(bytes.number(at: place, bytes: 4) ?? 0)
+  /// Tracks of which a fragment holds samples of the same moments keep together.
+  private mutating func compare(_ spans: [(id: UInt32, start: Double, end: Double)]) {
+    let own = spans.filter { chosen.contains($0.id) }
+    guard own.count > 1, let first = own.first, Set(own.map(\.id)).count == own.count else { return }
+    for other in own.dropFirst() {
+      let skew = other.start - first.start
+      let before = skews[other.id] ?? skew
+      skews[other.id] = before
+      let isApart = abs(skew - before) > Self.drift || abs(other.end - first.end - before) > Self.drift
+      if isApart { faults.insert(.pace) }
+    }
+  }
+}
+
+extension MovieFragments.Run {
+  fileprivate init(scale: Int64) { self.scale = max(1, scale) }
+
+  fileprivate mutating func add(_ times: SampleTimes, _ total: Int64, firstOffset offset: Int64) {
+    (samples, ticks, next, firstOffset) = (times.samples, total, total, offset)
+    stretches = [MovieFragments.Stretch(start: 0, end: total)]
+    for run in times.runs { note(run.step, run.count) }
+  }
+
+  fileprivate mutating func add(_ told: TrackFragment.Samples, at start: Int64, jump: Double) {
+    let gap = Double(start) - Double(next)
+    if stretches.isEmpty || abs(gap) > jump * Double(scale) {
+      stretches.append(MovieFragments.Stretch(start: start, end: start))
+    }
+    let (end, overflow) = start.addingReportingOverflow(told.ticks)
+    next = overflow ? start : end
+    stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, next)
+    samples += told.count
+    ticks = ticks &+ told.ticks
+    firstOffset = firstOffset ?? told.firstOffset
+    for (step, count) in told.steps { note(step, count) }
+  }
+
+  private mutating func note(_ step: Int64, _ count: Int64) {
+    if steps[step] != nil || steps.count < 4096 { steps[step, default: 0] += count }
+  }
+
+  /// In seconds, each from when its first sample is shown.
+  var seconds: [ClosedRange<Double>] {
+    let (tick, offset) = (1 / Double(scale), Double(firstOffset ?? 0))
+    return stretches.filter { $0.end > $0.start }.map {
+      (Double($0.start) + offset) * tick...(Double($0.end) + offset) * tick
+    }
+  }
+
+  /// Samples a second: all but the last one may be equally long.
+  var rate: TrackPresentation.Rate? {
+    guard ticks > 0, samples > 0, samples < 1 << 31 else { return nil }
+    let others = steps.filter { $0.key != ordinaryStep }.values.reduce(0, +)
+    if others <= 1, ordinaryStep > 0 { return TrackPresentation.Rate(samples: scale, ticks: ordinaryStep) }
+    return TrackPresentation.Rate(samples: samples * scale, ticks: ticks)
+  }
+
+  /// Samples a second, if all lasted as long as the ordinary one does.
+  var ordinaryRate: Double? { ordinaryStep > 0 ? Double(scale) / Double(ordinaryStep) : nil }
+
+  private var ordinaryStep: Int64 {
+    let half = steps.values.reduce(0, +) / 2
+    var passed: Int64 = 0
+    for (step, count) in steps.sorted(by: { $0.key < $1.key }) {
+      passed += count
+      if passed > half { return step }
+    }
+    return 0
+  }
+}
+
+/// One track's part of a fragment (8.8.6 to 8.8.8, 8.8.12).
+private struct TrackFragment {
+  struct Samples {
+    var count: Int64 = 0
+    var ticks: Int64 = 0
+    var bytes: Int64 = 0
+    var steps: [Int64: Int64] = [:]
+    var firstOffset: Int64?
+  }
+
+  let id: UInt32
+  /// When its first sample is decoded, in ticks of the track; nil where it follows the one before.
+  private(set) var base: Int64?
+  private var step: Int64?
+  private var size: Int64?
+  private var runs: [ISOBox] = []
+
+  /// The flags that there are.
+  private static let headerFlags = 0x03_003B
+  private static let runFlags = 0x0F05
+  private static let mostSamples = 1 << 20
+
+  /// Nil without a header, or with one that is not as long as its flags say.
+  init?(_ box: ISOBox, of file: some ByteReading) {
+    let end = min(box.end, file.size)
+    guard box.contents < end else { return nil }
+    var header: (id: UInt32, step: Int64?, size: Int64?)?
+    for part in ISOBoxes(file, in: box.contents..<end, atMost: 64) {
+      switch part.type {
+      case "tfhd" where header == nil:
+        guard let told = Self.header(part, of: file) else { return nil }
+        header = told
+      case "tfdt":
+        let width = file.bigEndian(at: part.contents, width: 1) == 1 ? 8 : 4
+        base = file.bigEndian(at: part.contents + 4, width: width).flatMap { Int64(exactly: $0) }
+        guard let base, base < 1 << 62 else { return nil }
+      case "trun": runs.append(part)
+      default: break
       }
     }
-    runs[id] = run
+    guard let header else { return nil }
+    (id, step, size) = header
+  }
+
+  private static func header(
+    _ box: ISOBox, of file: some ByteReading
+  ) -> (id: UInt32, step: Int64?, size: Int64?)? {
+    let bytes = file.bytes(at: box.contents, count: 32)
+    guard let flags = bytes.number(at: 0, bytes: 4).map({ $0 & 0xFF_FFFF }),
+      let id = bytes.number(at: 4, bytes: 4), flags & ~headerFlags == 0
+    else { return nil }
+    var (place, told): (Int, [Int: Int64]) = (8, [:])
+    for (flag, width) in [(1, 8), (2, 4), (8, 4), (0x10, 4), (0x20, 4)] where flags & flag != 0 {
+      if width == 4 { told[flag] = bytes.number(at: place, bytes: 4).map { Int64($0) } }
+      place += width
+    }
+    guard box.end - box.contents == Int64(place) else { return nil }
+    return (UInt32(id), told[8], told[0x10])
+  }
+
+  /// Nil where a table is not as long as it says.
+  func samples(defaultStep: Int64, defaultSize: Int64, of file: some ByteReading) -> Samples? {
+    var found = Samples()
+    for run in runs {
+      guard Self.add(run, step ?? defaultStep, size ?? defaultSize, of: file, to: &found) else { return nil }
+    }
+    return found
+  }
+
+  private static func add(
+    _ box: ISOBox, _ step: Int64, _ size: Int64, of file: some ByteReading, to found: inout Samples
+  ) -> Bool {
+    let head = file.bytes(at: box.contents, count: 8)
+    guard let flags = head.number(at: 0, bytes: 4).map({ $0 & 0xFF_FFFF }),
+      let count = head.number(at: 4, bytes: 4),
+      flags & ~runFlags == 0, count <= mostSamples
+    else { return false }
+    let start = 8 + (flags & 1 != 0 ? 4 : 0) + (flags & 4 != 0 ? 4 : 0)
+    let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
+    guard box.end - box.contents == Int64(start + width * count) else { return false }
+    found.count += Int64(count)
+    if flags & 0x100 == 0 { found.note(step, Int64(count)) }
+    if flags & 0x200 == 0 { found.bytes += Int64(count) * size }
+    guard width > 0, flags & 0xB00 != 0 else { return true }
+    let table = file.bytes(at: box.contents + Int64(start), count: width * count)
+    guard table.count == width * count else { return false }
+    let sizeAt = flags & 0x100 != 0 ? 4 : 0
+    table.withUnsafeBytes { bytes in
+      func number(_ place: Int) -> UInt32 {
+        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+      }
+      for place in stride(from: 0, to: table.count, by: width) {
+        if flags & 0x100 != 0 { found.note(Int64(number(place)), 1) }
+        if flags & 0x200 != 0 { found.bytes += Int64(number(place + sizeAt)) }
+      }
+      if flags & 0x800 != 0, found.firstOffset == nil, count > 0 {
+        found.firstOffset = Int64(Int32(bitPattern: number(width - 4)))
+      }
+    }
+    return true
+  }
+}
+
+extension TrackFragment.Samples {
+  fileprivate mutating func note(_ step: Int64, _ count: Int64) {
+    ticks = ticks &+ step &* count
+    steps[step, default: 0] += count
   }
 }

@@ -11,5 +11,8 @@ struct OpusHeader: Hashable {
     channels = Int(record[9])
   }
 
-  var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: 48_000) }
+  var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: Self.sampleRate) }
+
+  /// Hertz, of all of it (RFC 6716, 2).
+  static let sampleRate = 48_000
 }
