@@ -358,7 +358,8 @@ struct ContentEvidence {
 
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
     let isHeld = structure.container.isMatroska || structure.container == .flv || structure.container == .asf
-    guard isHeld, structure.truncated != true, media.durationSource == .container, let seconds = media.duration
+    guard isHeld, structure.truncated != true, media.durationSource == .container,
+      let seconds = media.duration
     else { return nil }
     if let sum, seconds - max(sum.seconds, end ?? 0) <= max(0.5, 0.5 * seconds) { return nil }
     return MediaWarning(
@@ -391,7 +392,9 @@ struct ContentEvidence {
     if media.video?.variableFrameRate != true, let stream = streams.video, let key = key(of: stream),
       let pace = clock.pace(of: key), pace.steps >= Self.telling
     {
-      if let stated = header.rates[stream.pointee.index]?.value, abs(stated - pace.ordinary) > 0.03 * pace.ordinary {
+      if let stated = header.rates[stream.pointee.index]?.value,
+        abs(stated - pace.ordinary) > 0.03 * pace.ordinary
+      {
         other = stated
       } else if let stated = BitstreamRate(stream), stated.contradicts(pace.ordinary) {
         (other, doubted) = (stated.rate.value, ["duration", "video.frameRate"])
@@ -415,7 +418,8 @@ struct ContentEvidence {
       MediaWarning(
         .claimUnchecked,
         "its clock has an unusual tick, and nothing else tells whether its \(fact == "duration" ? "duration" : "frame rate") is right",
-        fact: fact, stated: fact == "duration" ? .number(seconds) : media.video?.frameRate.map { .text($0.description) })
+        fact: fact,
+        stated: fact == "duration" ? .number(seconds) : media.video?.frameRate.map { .text($0.description) })
     }
   }
 

@@ -27,7 +27,8 @@ struct LiarTests {
       Recipe(name: name, container: container, arguments: arguments.split(separator: " ").map(String.init))
     }
     return [
-      recipe("mp3.mp4", .mp4, "-c:v mpeg4 -c:a libmp3lame"), recipe("opus.mp4", .mp4, "-c:v libx264 -c:a libopus"),
+      recipe("mp3.mp4", .mp4, "-c:v mpeg4 -c:a libmp3lame"),
+      recipe("opus.mp4", .mp4, "-c:v libx264 -c:a libopus"),
       recipe("ac3.mp4", .mp4, "-c:v libx264 -c:a ac3"), recipe("pcm.mov", .mov, "-c:v mjpeg -c:a pcm_s16le"),
       recipe("prores.mov", .mov, "-pix_fmt yuv422p10le -c:v prores -c:a pcm_s24le -ac 2"),
       recipe("shape.mov", .mov, "-vf setsar=4/3 -c:v libx264 -c:a aac"),
@@ -40,14 +41,19 @@ struct LiarTests {
       recipe("silent.mp4", .mp4, "-c:v libx264 -an"), recipe("silent.mov", .mov, "-c:v mpeg4 -an"),
       recipe("silent-fragments.mp4", .mp4, "-c:v libx264 -g 10 -an -movflags frag_keyframe+empty_moov"),
       recipe("h263.3gp", .threeGP, "-s 176x144 -c:v h263 -c:a aac"),
-      recipe("ac3.mkv", .matroska, "-c:v libx264 -c:a ac3"), recipe("mp3.mkv", .matroska, "-c:v mpeg4 -c:a libmp3lame"),
+      recipe("ac3.mkv", .matroska, "-c:v libx264 -c:a ac3"),
+      recipe("mp3.mkv", .matroska, "-c:v mpeg4 -c:a libmp3lame"),
       recipe("flac.mkv", .matroska, "-c:v libx264 -c:a flac"),
       recipe("pcm.mkv", .matroska, "-c:v mjpeg -c:a pcm_s16le"),
       recipe("silent.mkv", .matroska, "-c:v libx264 -an"), recipe("silent.webm", .webm, "-c:v libvpx -an"),
       recipe("vorbis.webm", .webm, "-c:v libvpx -c:a libvorbis"),
-      recipe("long.mkv", .matroska, "-g 10 -c:v mpeg4 -c:a libmp3lame -filter:v loop=loop=24:size=50 -af aloop=loop=24:size=88200"),
-      recipe("pcm.avi", .avi, "-c:v mjpeg -c:a pcm_s16le"), recipe("mp3.avi", .avi, "-c:v mpeg4 -c:a libmp3lame"),
-      recipe("silent.avi", .avi, "-c:v mpeg4 -an"), recipe("mp3.flv", .flv, "-c:v flv -c:a libmp3lame -ar 44100"),
+      recipe(
+        "long.mkv", .matroska,
+        "-g 10 -c:v mpeg4 -c:a libmp3lame -filter:v loop=loop=24:size=50 -af aloop=loop=24:size=88200"),
+      recipe("pcm.avi", .avi, "-c:v mjpeg -c:a pcm_s16le"),
+      recipe("mp3.avi", .avi, "-c:v mpeg4 -c:a libmp3lame"),
+      recipe("silent.avi", .avi, "-c:v mpeg4 -an"),
+      recipe("mp3.flv", .flv, "-c:v flv -c:a libmp3lame -ar 44100"),
       recipe("silent.wmv", .asf, "-c:v wmv2 -an"), recipe("silent.ogv", .ogg, "-c:v libtheora -an"),
     ]
   }()
