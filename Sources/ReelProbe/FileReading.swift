@@ -233,7 +233,8 @@ struct FileReading {
       if let decoded { return AudioFacts(stream, header: decoded) }
     }
     let told = SoundHeader(stream, of: source, isEncrypted: isEncrypted) ?? track.entry?.dolbySound
-    let isMissing = told == nil && !isEncrypted && SoundHeader.isInFrames(stream) && structure.truncated != true
+    let isMissing =
+      told == nil && !isEncrypted && SoundHeader.isInFrames(stream) && structure.truncated != true
     return isMissing
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }

@@ -63,7 +63,8 @@ struct ISOFileMap: Hashable {
     }
     if fragments == 0 {
       for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
-    } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments) {
+    } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments)
+    {
       // Where media data is encrypted, it may hold what a decryptor needs, too.
       fragmentTable = MovieFragments(
         file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)

@@ -43,7 +43,9 @@ struct OggFields {
         sum ^= UInt32(byte) << 24
         for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
       }
-      for place in 0..<4 { bytes[page.start + 22 + place] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * place)) }
+      for place in 0..<4 {
+        bytes[page.start + 22 + place] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * place))
+      }
     }
   }
 }
@@ -55,7 +57,8 @@ struct MXFFields {
     0x0202: ("Duration", .duration), 0x1503: ("-", .index), 0x3002: ("ContainerDuration", .duration),
     0x3202: ("StoredHeight", .size), 0x3203: ("StoredWidth", .size), 0x3208: ("DisplayHeight", .size),
     0x3209: ("DisplayWidth", .size), 0x320E: ("AspectRatio", .shape), 0x3001: ("SampleRate", .rate),
-    0x4B01: ("EditRate", .rate), 0x3D07: ("ChannelCount", .channels), 0x3D03: ("AudioSamplingRate", .sampleRate),
+    0x4B01: ("EditRate", .rate), 0x3D07: ("ChannelCount", .channels),
+    0x3D03: ("AudioSamplingRate", .sampleRate),
     0x3D01: ("QuantizationBits", .sampleRate), 0x3D0A: ("BlockAlign", .channels),
   ]
 
