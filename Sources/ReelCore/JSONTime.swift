@@ -15,14 +15,11 @@ package enum ISOTime {
   private static let whole = Date.ISO8601FormatStyle()
   private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
+  /// Rounded to milliseconds; outside of ``range``, the nearest time within.
   package static func text(_ date: Date, _ precision: Precision) -> String {
-    let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-    let rounded = Date(timeIntervalSince1970: milliseconds / 1000)
-    if precision == .secondsOrMilliseconds, milliseconds.truncatingRemainder(dividingBy: 1000) == 0 {
-      return whole.format(rounded)
-    }
-    // The style cuts digits off instead of rounding, and no binary fraction is a whole number of milliseconds.
-    return fractional.format(rounded.addingTimeInterval(0.0005))
+    let (seconds, milliseconds) = parts((date.timeIntervalSince1970 * 1000).rounded())
+    let text = day(seconds) + "T" + time(seconds)
+    return text + (precision == .milliseconds || milliseconds > 0 ? "." + padded(milliseconds, 3) : "") + "Z"
   }
 
   /// Nil when `text` is no such time.
@@ -32,14 +29,59 @@ package enum ISOTime {
 
   /// `2024-05-01 10:11`, in UTC, for people.
   package static func minute(_ date: Date) -> String {
-    let text = whole.format(date)
-    return text.prefix(10) + " " + text.dropFirst(11).prefix(5)
+    let (seconds, _) = parts(date.timeIntervalSince1970 * 1000)
+    return day(seconds) + " " + time(seconds).prefix(5)
   }
 
   /// `2024-05-01 10:11:12 UTC`, for people.
   package static func second(_ date: Date) -> String {
-    let text = whole.format(date)
-    return text.prefix(10) + " " + text.dropFirst(11).prefix(8) + " UTC"
+    let (seconds, _) = parts(date.timeIntervalSince1970 * 1000)
+    return day(seconds) + " " + time(seconds) + " UTC"
+  }
+
+  // Written by hand because a worker writes times, too: the style makes a calendar, which looks for this system's time
+  // zone in /etc, and a confined worker that does is ended for it.
+
+  /// Seconds since 1970 and the milliseconds after them.
+  private static func parts(_ milliseconds: Double) -> (seconds: Int64, milliseconds: Int64) {
+    let least = Int64(range.lowerBound) * 1000
+    let most = Int64(range.upperBound) * 1000 - 1
+    let whole = min(max(Int64(clamping: milliseconds.rounded(.down)), least), most)
+    let rest = (whole % 1000 + 1000) % 1000
+    return ((whole - rest) / 1000, rest)
+  }
+
+  /// The date of the Gregorian calendar, before 15 October 1582 of the Julian one, as Foundation reads it again. Reckoned
+  /// from the first of March of the year 0, so that a leap day is the last of its year.
+  private static func day(_ seconds: Int64) -> String {
+    let days = (seconds - secondOfDay(seconds)) / 86_400 + 719_468
+    var year: Int64
+    let dayOfYear: Int64
+    if days < 578_041 {
+      year = (4 * (days + 2) + 3) / 1461
+      dayOfYear = days + 2 - 1461 * year / 4
+    } else {
+      let (era, day) = (days / 146_097, days % 146_097)
+      year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+      dayOfYear = day - (365 * year + year / 4 - year / 100)
+      year += era * 400
+    }
+    let month = (5 * dayOfYear + 2) / 153
+    if month >= 10 { year += 1 }
+    return padded(year, 4) + "-" + padded(month < 10 ? month + 3 : month - 9, 2) + "-"
+      + padded(dayOfYear - (153 * month + 2) / 5 + 1, 2)
+  }
+
+  private static func time(_ seconds: Int64) -> String {
+    let second = secondOfDay(seconds)
+    return padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2)
+  }
+
+  private static func secondOfDay(_ seconds: Int64) -> Int64 { (seconds % 86_400 + 86_400) % 86_400 }
+
+  private static func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 }
 

@@ -184,7 +184,7 @@ struct FirebaseTests {
       }
       return request.method == "DELETE" && request.target.contains("/o/") ? "object" : nil
     }
-    #expect(order == ["document", "document", "object"])
+    #expect(order == ["document", "document", "document", "object"])
   }
 
   @Test("`reel uploader check` finds every promise kept, and leaves nothing, in Firestore either")

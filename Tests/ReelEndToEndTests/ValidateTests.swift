@@ -138,7 +138,7 @@ struct ValidateTests {
     let lock = try await reel(bench, "lock", "clips", "--to", "reel.lock")
     #expect(lock.status == 0, "\(lock)")
     for arguments in [
-      ["validate", "clips", "--lock", "reel.lock"],
+      ["validate", "clips", "--lock", "reel.lock", "--report", "json"],
       ["show", "clips/sparse.mp4", "--library", bench.library.path],
     ] {
       let run = try await ReelBinary.run(arguments, in: bench.folder)

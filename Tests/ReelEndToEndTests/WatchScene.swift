@@ -37,10 +37,12 @@ struct WatchScene {
     return text.split(separator: "\n").filter { $0.contains("\"type\":\"\(type)\"") }.map(String.init)
   }
 
+  /// Opened once, so that it is closed only when its writer is done.
   func writing(_ name: String) throws -> FileHandle {
-    let path = bench.clips.appendingPathComponent(name).path
-    try #require(FileManager.default.createFile(atPath: path, contents: nil))
-    return try #require(FileHandle(forWritingAtPath: path))
+    let file = open(
+      bench.clips.appendingPathComponent(name).path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    try #require(file >= 0)
+    return FileHandle(fileDescriptor: file, closeOnDealloc: true)
   }
 
   static let video = Workbench.sample("clips/faststart.mp4")

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import ReelCore
 import Testing
@@ -28,6 +29,31 @@ import Testing
     }
     await confined.close()
     await unconfined.close()
+  }
+
+  /// A warning that states times is written by the confined worker as well.
+  @Test func otherDatesInTracksAreTold() async throws {
+    let prober = SandboxedProber(workers: 1, deadline: patience)
+    let folder = try TestFolder()
+    var warned = 0
+    for path in Self.clips where path.hasSuffix(".mp4") || path.hasSuffix(".mov") {
+      var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+      // Each has its date behind four bytes of version and flags, in seconds since 1904.
+      for (header, date) in [("mvhd", 0xDF00_0000), ("tkhd", 0xDE00_0000), ("mdhd", 0xDE00_0000)]
+        as [(String, UInt32)]
+      {
+        for place in bytes.indices.dropLast(12) where bytes[place..<place + 4].elementsEqual(header.utf8) {
+          withUnsafeBytes(of: date.bigEndian) { bytes.replaceSubrange(place + 8..<place + 12, with: $0) }
+        }
+      }
+      switch await prober.outcome(try folder.file("a.mp4", bytes)) {
+      case .success(let report):
+        if report.media.warnings.contains(where: { $0.code == .dateMismatch }) { warned += 1 }
+      case .failure(let error): #expect(error.code != .sandboxViolation, "\(path)")
+      }
+    }
+    #expect(warned > 5)
+    await prober.close()
   }
 
   @Test func itSaysItsVersion() async throws {

@@ -58,6 +58,8 @@ make_bare() {
   case $(mirror_of "$suite") in
     "$ubuntu_mirror")
       keys=$(mktemp -d)
+      # apt reads them as a user of its own.
+      chmod 755 "$keys"
       words+=("--keyring=$(get_ubuntu_keys "$keys")")
       sources=("deb $ubuntu_mirror $suite main universe" "deb $ubuntu_mirror $suite-updates main universe")
       ;;

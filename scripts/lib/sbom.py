@@ -22,6 +22,10 @@ LICENSES = {
     "swift-http-types": "Apache-2.0",
 }
 
+# debian, ubuntu: whose packages they are.
+with open("/etc/os-release", encoding="utf-8") as release:
+    SYSTEM = re.search(r'^ID="?(\w+)', release.read(), re.MULTILINE)[1]
+
 
 def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -57,8 +61,10 @@ def owner(path):
     real = os.path.realpath(path)
     for name in {path, real, real.removeprefix("/usr"), "/usr" + path}:
         result = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True, check=False)
-        if result.returncode == 0:
-            return result.stdout.split(": ")[0].split(", ")[0]
+        # Where a file was moved aside for another package (the loader of libc6, since Debian 13), that is told as well.
+        owners = [line for line in result.stdout.splitlines() if not line.startswith("diversion by ")]
+        if owners:
+            return owners[0].split(": ")[0].split(", ")[0]
     return None
 
 
@@ -69,7 +75,7 @@ def debian(package):
         "SPDXID": identifier(f"deb-{name}-{architecture}"),
         "name": name,
         "versionInfo": version,
-        "supplier": "Organization: Debian",
+        "supplier": f"Organization: {SYSTEM.capitalize()}",
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
@@ -80,7 +86,7 @@ def debian(package):
             {
                 "referenceCategory": "PACKAGE-MANAGER",
                 "referenceType": "purl",
-                "referenceLocator": f"pkg:deb/debian/{name}@{version.replace(':', '%3A').replace('+', '%2B')}"
+                "referenceLocator": f"pkg:deb/{SYSTEM}/{name}@{version.replace(':', '%3A').replace('+', '%2B')}"
                 f"?arch={architecture}",
             }
         ],

@@ -20,3 +20,25 @@ require_swift() {
 is_at_least() {
   [[ $(printf '%s\n' "$1" "$2" | sort --version-sort | head -n 1) == "$1" ]]
 }
+
+# toolchain_folder FOLDER: where the toolchain of `swift` lies by itself, as usr/bin/swift and so on. One that was unpacked
+# over this system (swift.org's images have it in /usr) is copied into FOLDER: all that no Debian package brought.
+toolchain_folder() {
+  local swift
+  swift=$(readlink -f "$(command -v swift)")
+  swift=${swift%/usr/bin/*}
+  if [[ -n $swift ]]; then
+    printf '%s' "$swift"
+    return
+  fi
+  mkdir -p "$1"
+  # Names by which Debian's alternatives are called belong to no package, and lead out of /usr.
+  (
+    cd /
+    find usr/bin usr/include usr/lib usr/libexec usr/share \( -type f -o -type l \) ! -lname '/*' -print0 |
+      sort --zero-terminated |
+      comm --zero-terminated -23 - <(cat var/lib/dpkg/info/*.list | sed -E 's#^/##; s#^(bin|lib|lib32|lib64|libx32|sbin)/#usr/&#' | tr '\n' '\0' | sort --zero-terminated --unique) |
+      tar --create --null --no-recursion --files-from - | tar --extract --directory "$1"
+  )
+  printf '%s' "$1"
+}

@@ -54,6 +54,8 @@ package enum Failpoint: Sendable, CaseIterable {
   case completeWritten
   case completeCommitted
   case releaseWritten
+  /// A name is given up for good, and what it names is about to be removed.
+  case giveUpCommitted
   case toldWritten
   case ownerRetired
   case retireCommitted

@@ -192,7 +192,9 @@ extension SQLiteCatalog: CatalogRepair {
   /// The next claim for the same video draws another key.
   public func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
     let writing = try writable()
-    return try await writing.writer.commit { db in try writing.steps.giveUp(id, in: db) }
+    let isGivenUp = try await writing.writer.commit { db in try writing.steps.giveUp(id, in: db) }
+    if isGivenUp { Failpoint.giveUpCommitted.pass() }
+    return isGivenUp
   }
 
   /// Its row goes on naming the object.
@@ -201,7 +203,7 @@ extension SQLiteCatalog: CatalogRepair {
   ) async throws(CatalogError) -> Bool {
     let writing = try writable()
     let (steps, store) = (writing.steps, place.name(of: destination))
-    return try await writing.writer.commit { db in
+    let isGivenUp = try await writing.writer.commit { db in
       if let owner = try PosterTable.owner(of: key, in: store, db: db), owner != steps.me,
         try steps.owners.isAlive(owner, in: db)
       {
@@ -209,6 +211,8 @@ extension SQLiteCatalog: CatalogRepair {
       }
       return try PosterTable.giveUp(key, in: store, db: db)
     }
+    if isGivenUp { Failpoint.giveUpCommitted.pass() }
+    return isGivenUp
   }
 }
 

@@ -24,6 +24,25 @@ package enum FileWriters: Hashable, Sendable {
   }
 
   private static let fuse: UInt32 = 0x6573_5546
+
+  /// Whether the kernel says so of every user's files: this process has `CAP_LEASE`, and that not only in a user namespace.
+  static let areKnownOfAllUsers: Bool = {
+    guard let map = text("/proc/self/uid_map"), let status = text("/proc/self/status"),
+      map.split(whereSeparator: \.isWhitespace).elementsEqual(["0", "0", "4294967295"]),
+      let line = status.split(separator: "\n").first(where: { $0.hasPrefix("CapEff:") }),
+      let capabilities = line.split(whereSeparator: \.isWhitespace).last.flatMap({ UInt64($0, radix: 16) })
+    else { return false }
+    return capabilities & 1 << lease != 0
+  }()
+
+  /// `CAP_LEASE` of capabilities(7).
+  private static let lease: UInt64 = 28
+
+  private static func text(_ path: String) -> String? {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    return (try? Descriptor(adopting: number).readToEnd()).map { String(decoding: $0, as: UTF8.self) }
+  }
 }
 
 extension OpenedFile {

@@ -7,6 +7,10 @@ package final class FolderNotifications: Sendable {
   package enum Change: Hashable, Sendable {
     /// Somebody who could write to it has closed it, or it was moved here as it is.
     case closed(SourcePath)
+    /// Somebody has opened a file, for reading or writing: the kernel does not say. Only told with ``init(tellsOpening:)``.
+    case opened(SourcePath)
+    /// Somebody who could only read it has closed it. Told as `opened` is.
+    case leftUnchanged(SourcePath)
     /// It is new: a file that is being written, or a folder.
     case appeared(SourcePath)
     /// It was removed, or moved elsewhere.
@@ -22,12 +26,16 @@ package final class FolderNotifications: Sendable {
   /// Why not every folder is watched.
   private let reason = Mutex<String?>(nil)
 
+  private let interests: UInt32
+  private static let openings = UInt32(IN_OPEN | IN_CLOSE_NOWRITE)
   private static let interests = UInt32(
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF
       | IN_ONLYDIR)
 
+  /// - Parameter tellsOpening: whether it is told that files are opened, which is some events more for each.
   /// - Throws: where the user has too many (`fs.inotify.max_user_instances`).
-  package init() throws(SystemError) {
+  package init(tellsOpening: Bool = false) throws(SystemError) {
+    interests = tellsOpening ? Self.interests | Self.openings : Self.interests
     queue = Descriptor(
       adopting: try retryingInterrupts("inotify_init1") { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) })
   }
@@ -43,7 +51,7 @@ package final class FolderNotifications: Sendable {
       return fallShort("\(path) is on a file system that may not tell what is written to it")
     }
     let number = queue.holding { queue in
-      folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", Self.interests) }
+      folder.holding { inotify_add_watch(queue, "/proc/self/fd/\($0)", interests) }
     }
     // Gone already, or too many (`fs.inotify.max_user_watches`).
     guard number >= 0 else {
@@ -100,6 +108,10 @@ package final class FolderNotifications: Sendable {
       return nil
     }
     if has(Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) { return folder == root ? .lost : nil }
+    if event.mask & Self.openings != 0 {
+      guard !has(IN_ISDIR), !name.isEmpty else { return nil }
+      return has(IN_OPEN) ? .opened(folder.appending(name)) : .leftUnchanged(folder.appending(name))
+    }
     let path = folder.appending(name)
     if has(IN_DELETE | IN_MOVED_FROM) {
       if has(IN_ISDIR) { leave(path) }

@@ -84,6 +84,8 @@ package struct FolderWatch: Sendable {
   private var mounts: [[UInt8]: [UInt8]] = [:]
   /// What is to be looked at, and whether its writer has closed it.
   private var noticed: [SourcePath: Bool] = [:]
+  /// Files that were opened again after their writer had closed them, by how often: whoever has them open may write.
+  private var reopened: [SourcePath: Int] = [:]
   private var needsListing = false
   private var nextListing: Duration?
   private var nextCheck = Duration.zero
@@ -92,7 +94,8 @@ package struct FolderWatch: Sendable {
   private struct Walk {
     let items: SourceWalk
     let isWhole: Bool
-    let closed: Set<SourcePath>
+    /// What was seen being closed, and has not been looked at yet.
+    var closed: Set<SourcePath>
     var seen: Set<Int> = []
     var isComplete = true
   }
@@ -157,6 +160,9 @@ package struct FolderWatch: Sendable {
     if walk == nil { beginWalk(at: now) }
     guard let walk else { return found }
     let items = walk.items.next(upTo: count)
+    // Whoever opened it before it was looked at may have written what was seen of it, after that closing. Before this
+    // process opens it, which is told, too.
+    if !walk.closed.isEmpty { found += readChanges(at: now) }
     if items.isEmpty {
       end(walk, at: now, &found)
     } else {
@@ -189,7 +195,7 @@ package struct FolderWatch: Sendable {
     }
     walk = Walk(
       items: SourceWalk(inputs: inputs, options: options), isWhole: false,
-      closed: Set(portion.filter(\.value).keys))
+      closed: Set(portion.filter { $0.value && reopened[$0.key] == nil }.keys))
   }
 
   private mutating func end(_ ended: Walk, at now: Duration, _ found: inout [Finding]) {
@@ -212,7 +218,7 @@ package struct FolderWatch: Sendable {
       walk?.seen.insert(file.path.hashValue)
       // Times of another machine's clock say nothing.
       let age = polls ? 0 : date.timeIntervalSince1970 - Double(file.identity.changedAt) / 1e9
-      let isClosed = file.isRemote || walk?.closed.contains(file.path) ?? false
+      let isClosed = file.isRemote || isSeenClosed(file.path)
       let closed = isClosed ? file.identity : settling.closing(of: file.path)
       let wasTold = settling.isTold(file.path)
       let verdict = settling.saw(
@@ -241,6 +247,13 @@ package struct FolderWatch: Sendable {
         return settling.isUnreachable(path) ? .failed(path, error) : nil
       }
     }
+  }
+
+  private mutating func isSeenClosed(_ path: SourcePath) -> Bool {
+    // Only now: that this process opens it from now on says nothing of it.
+    guard walk?.closed.remove(path) != nil else { return false }
+    // After too many changes nobody knows whether it was opened again.
+    return reopened[path] == nil && !needsListing
   }
 
   /// Gives a file that has been left alone for long enough, unless somebody may still write to it.
@@ -301,6 +314,7 @@ package struct FolderWatch: Sendable {
     _ isSparse: Bool, at now: Duration
   ) -> Finding? {
     guard rest < needed else {
+      if closing == .unknown { settling.isUnproven(file.path) }
       return .file(file, Settled(rest: rest, closing: closing, closed: closed, isSparse: isSparse))
     }
     settling.rests(file.path, file.identity, after: rest, until: needed, closed: closed, at: now)
@@ -326,7 +340,8 @@ package struct FolderWatch: Sendable {
     noticeMounts(in: current)
     guard current != identity || !hasChecked || isLost else { return [] }
     let isBack = hasChecked
-    (identity, notifications, walk, noticed, hasChecked, isLost) = (current, nil, nil, [:], true, false)
+    (identity, notifications, walk, noticed, reopened) = (current, nil, nil, [:], [:])
+    (hasChecked, isLost) = (true, false)
     guard current != nil else { return [.notice(.gone)] }
     needsListing = true
     var found: [Finding] = isBack ? [.notice(.back)] : []
@@ -338,7 +353,7 @@ package struct FolderWatch: Sendable {
     }
     if !polls {
       do {
-        notifications = try FolderNotifications()
+        notifications = try FolderNotifications(tellsOpening: !FileWriters.areKnownOfAllUsers)
         // Before everything is listed.
         mountTable = MountTable()
         mounts = mountedBelow()
@@ -384,10 +399,19 @@ package struct FolderWatch: Sendable {
     while case let changes = notifications.changes(), !changes.isEmpty {
       for change in changes {
         switch change {
-        case .closed(let path): noticed[path] = true
+        case .closed(let path): (noticed[path], reopened[path]) = (true, nil)
+        case .opened(let path):
+          if noticed[path] ?? walk?.closed.contains(path) ?? false || reopened[path] != nil {
+            reopened[path, default: 0] += 1
+          }
+        case .leftUnchanged(let path):
+          guard let openings = reopened[path] else { continue }
+          reopened[path] = openings > 1 ? openings - 1 : nil
+          // By those who only read it, so it is what its writer left.
+          if openings <= 1 { noticed[path] = true }
         case .appeared(let path): noticed[path] = noticed[path] ?? false
         case .gone(let path, let isFolder):
-          noticed[path] = nil
+          (noticed[path], reopened[path]) = (nil, nil)
           settling.forget(path)
           if isFolder { list(within: Self.tidying, at: now) }
         case .lost: (isLost, nextCheck) = (true, now)

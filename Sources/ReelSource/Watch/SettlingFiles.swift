@@ -59,6 +59,8 @@ package struct SettlingFiles: Sendable {
   private var lastTicket = 0
   /// What was settled and is there, by hashes of path and state: a few bytes for each file.
   private var done: [Int: Int] = [:]
+  /// Those of them, by their paths' hashes, of which nobody could tell whether they were closed.
+  private var unproven: Set<Int> = []
 
   package init(_ waits: Waits = Waits()) { self.waits = waits }
 
@@ -81,7 +83,10 @@ package struct SettlingFiles: Sendable {
   package mutating func saw(
     _ path: SourcePath, _ identity: FileIdentity, age: Duration, isClosed: Bool, at now: Duration
   ) -> Verdict {
-    if done[path.hashValue] == identity.hashValue { return .known }
+    if done[path.hashValue] == identity.hashValue {
+      // Now it is known, so it can be disposed of.
+      guard isClosed, unproven.remove(path.hashValue) != nil else { return .known }
+    }
     let known = waiting[path]
     let isSame = known?.identity == identity
     let since = isSame ? known?.since ?? now : now - max(.zero, age)
@@ -179,10 +184,14 @@ package struct SettlingFiles: Sendable {
     return done.updateValue(0, forKey: path.hashValue) != 0
   }
 
+  /// It was settled, and nobody could tell whether it was closed: once its writer is seen to close it, it is settled again.
+  mutating func isUnproven(_ path: SourcePath) { unproven.insert(path.hashValue) }
+
   /// It is not there any more, or is none to be taken.
   package mutating func forget(_ path: SourcePath) {
     waiting[path] = nil
     done[path.hashValue] = nil
+    unproven.remove(path.hashValue)
   }
 
   /// The files that are to be looked at by now, at most `count`. Whoever looks tells what is seen; until then they are due
@@ -205,10 +214,12 @@ package struct SettlingFiles: Sendable {
   /// - Parameter seen: the `hashValue` of each path.
   mutating func keep(_ seen: Set<Int>) {
     done = done.filter { seen.contains($0.key) }
+    unproven.formIntersection(seen)
   }
 
   private mutating func wait(for path: SourcePath, _ next: Waiting) {
     done[path.hashValue] = nil
+    unproven.remove(path.hashValue)
     var next = next
     if let known = waiting[path], known.due <= next.due {
       // Its entry comes early, and finds out.
