@@ -22,6 +22,8 @@ struct ContentClock {
   var isWhole = false
   /// Whether the file does not say where its end should be.
   var mayEndAnywhere = false
+  /// Whether parts that follow one another are of the same moments.
+  var overlaps = false
   /// From now on packets are from the end of the file.
   var isAtEnd = false
   private let jump: PacketExtent.Jump
@@ -49,6 +51,13 @@ struct ContentClock {
       if let decoded { decodes[key, default: []].append(decoded) }
     }
     if firsts[key] == nil, let bytes { firsts[key] = bytes }
+  }
+
+  /// A packet whose time of showing is wrong.
+  mutating func note(_ key: Key, decoded: Int64) {
+    if !isAtEnd, decodes[key, default: []].count < Self.mostTimes {
+      decodes[key, default: []].append(decoded)
+    }
   }
 
   /// How long streams last together, of all where `keys` is nil; nil without times.

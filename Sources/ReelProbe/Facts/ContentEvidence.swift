@@ -65,6 +65,9 @@ struct ContentEvidence {
   /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
+    if structure.truncated != true, let ogg = structure.ogg, ogg.jumps, let found = ogg.seconds {
+      return FoundDuration(found, .packets, size: size)
+    }
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
@@ -247,6 +250,10 @@ struct ContentEvidence {
       video.frameRate = nil
       video.variableFrameRate = nil
     }
+    if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, let rate = structure.ogg?.rate {
+      (video.frameRate, video.variableFrameRate) = (FrameRate(rate), false)
+      return
+    }
     guard let found = pace(scan) else { return }
     // So few that nothing follows from their being uneven.
     if found.pace.isVariable, found.pace.steps < Self.telling {
@@ -261,6 +268,13 @@ struct ContentEvidence {
       pace = pace.halved
     }
     if speed != 1 { pace = pace.multiplied(by: speed) }
+    // In a program stream few pictures have times of their own.
+    if structure.container == .mpegPS, pace.isVariable, let stated = BitstreamRate(stream),
+      stated.agrees(with: pace.ordinary)
+    {
+      (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
+      return
+    }
     if let rate = pace.rate(among: statedRates(stream)), rate.value <= Self.fastest { video.frameRate = rate }
     video.variableFrameRate = found.isMeasured ? pace.isVariable : nil
   }
@@ -320,7 +334,29 @@ struct ContentEvidence {
   /// What the headers claim otherwise, or was not looked at.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media)].compactMap { $0 } + clockDoubted(media)
-      + contradictions + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
+      + contradictions + pages + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
+  }
+
+  /// Times that pages of Ogg or clusters of Matroska cannot have.
+  private var pages: [MediaWarning] {
+    if clock?.overlaps == true {
+      return [
+        MediaWarning(.clockJumps, "the times of parts that follow one another overlap", fact: "duration")
+      ]
+    }
+    guard let ogg = structure.ogg else { return [] }
+    if ogg.jumps {
+      return [
+        MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")
+      ]
+    }
+    guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
+      sound > 0,
+      abs(pictures - sound) > max(0.5, 0.03 * sound)
+    else { return [] }
+    let what =
+      "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
+    return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
   }
 
   /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.

@@ -70,7 +70,10 @@ struct MovieWarnings {
     // Some writers leave the edits out, or put the media's own ticks there.
     let others =
       [Double(ticks) / Double(scale)] + (track.timescale.map { [Double(ticks) / Double($0)] } ?? [])
-    guard others.allSatisfy({ isFar($0, presentation.mediaSeconds) }) else { return nil }
+    guard presentation.mediaSeconds < 0.15 || others.allSatisfy({ isFar($0, presentation.mediaSeconds) })
+    else {
+      return nil
+    }
     return (Double(ticks) / Double(scale), presentation.seconds)
   }
 

@@ -6,6 +6,8 @@ struct MXFSets: Hashable {
   private(set) var rates: Set<Rational> = []
   /// Units in all, by all tracks and descriptors.
   private(set) var durations: Set<Int64> = []
+  /// Whether the units of some tracks are samples of sound, so that durations are of several units.
+  private var countsSamples = false
   /// What the descriptors of sound say.
   private(set) var sounds: Set<Sound> = []
 
@@ -63,7 +65,7 @@ struct MXFSets: Hashable {
       let ratio = Rational(
         bytes.number(at: value, bytes: 4) ?? 0, bytes.number(at: value + 4, bytes: 4) ?? 0)
       switch (tag, size) {
-      case (0x4B01, 8): if let ratio, ratio.value < 1000 { rates.insert(ratio) }
+      case (0x4B01, 8): if let ratio { note(ratio) }
       case (0x3001, 8): if let ratio, ratio.value < 1000 { rates.insert(ratio) }
       case (0x0202, 8), (0x3002, 8):
         let high = bytes.number(at: value, bytes: 4) ?? 0
@@ -81,6 +83,14 @@ struct MXFSets: Hashable {
     if sound.sampleRate != nil { sounds.insert(sound) }
   }
 
+  private mutating func note(_ rate: Rational) {
+    if rate.value < 1000 {
+      rates.insert(rate)
+    } else {
+      countsSamples = true
+    }
+  }
+
   /// What it says of the same thing, and not alike.
   var warnings: [MediaWarning] {
     var found: [MediaWarning] = []
@@ -95,7 +105,9 @@ struct MXFSets: Hashable {
           .claimUnchecked, "its headers give two edit rates, so that its duration is uncertain",
           fact: "duration"))
     }
-    if let least = durations.min(), let most = durations.max(), Double(most) > Double(least) * 1.03 + 1 {
+    if !countsSamples, let least = durations.min(), let most = durations.max(),
+      Double(most) > Double(least) * 1.03 + 1
+    {
       found.append(
         MediaWarning(
           .durationMismatch, "its headers give its tracks different durations", fact: "duration",

@@ -182,13 +182,14 @@ extension MovieFragments.Run {
   /// Whether a fragment gives several samples a step that is far from what the others have.
   fileprivate var hasOddDefault: Bool {
     let ordinary = ordinaryStep
-    return ordinary > 0 && commonSteps.contains { $0 / 3 > ordinary || $0 < ordinary / 3 }
+    return ordinary > 0 && commonSteps.contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
   }
 
-  /// Whether one sample lasts more than three times as long as the others.
+  /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
+  /// pictures begin.
   fileprivate var hasLongSample: Bool {
     let ordinary = ordinaryStep
-    return ordinary > 0 && steps.keys.contains { $0 / 3 > ordinary }
+    return ordinary > 0 && steps.keys.contains { $0 / 8 > ordinary }
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {

@@ -6,17 +6,15 @@ import Testing
 
 /// Good files with header fields that were changed: whatever they claim, no answer is wrong in silence.
 ///
-/// `REEL_LIES=N` makes N of them in place of the few of the short form; `REEL_LIARS=webm` takes only recipes whose names
-/// hold that, and `REEL_LIARS_EACH=1` prints what each field that was believed did, and fails nothing.
-@Suite(
-  .notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
-  .enabled(if: ProcessInfo.processInfo.environment["REEL_LIES"] != nil, "only when REEL_LIES says how many"),
-  .serialized)
+/// The short form tells the same lies in every run; `REEL_LIES=N` makes N others, by `REEL_SEED`. `REEL_LIARS=webm` takes only
+/// recipes whose names hold that, and `REEL_LIARS_EACH=1` prints what each field that was believed did, and fails nothing.
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
 struct LiarTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let count =
-    environment["REEL_LIES"].flatMap { Int($0) } ?? (TestForm.isLong ? 100_000 : 1500)
-  private static let seed = TestSeed.drawn()
+    environment["REEL_LIES"].flatMap { Int($0) } ?? (TestForm.isLong ? 100_000 : 2500)
+  private static let seed =
+    environment["REEL_LIES"] != nil || TestForm.isLong ? TestSeed.drawn() : 37
   private static let recipes = (Recipe.all + more).filter { recipe in
     environment["REEL_LIARS"].map { recipe.name.contains($0) } ?? true
   }
@@ -128,6 +126,8 @@ private struct GoodFile {
     (name, container) = (recipe.name, recipe.container)
     bytes = file.allBytes
     truth = try file.read(as: recipe.container).media
+    // Where something is named already, no lie would be silent (`EveryContainerTests` holds that nothing is).
+    guard truth.warnings.isEmpty else { return nil }
     fields = HeaderField.all(of: bytes, recipe.container)
   }
 }
