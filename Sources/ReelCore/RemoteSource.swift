@@ -183,7 +183,7 @@ extension SourcePath {
   package var isAddress: Bool { scheme != nil }
 
   /// The name of the file for people: the last component; of an address on the web, which is percent-encoded, decoded
-  /// once, as long as that gives a name (UTF-8 without a slash or a control character). Nil where there is none, as
+  /// once, as long as that gives a name (UTF-8 without a slash or a control character, and no dots alone). Nil where there is none, as
   /// behind a slash after the host.
   package var fileName: String? {
     guard let scheme, ["https", "http"].contains(scheme) else {
@@ -194,7 +194,7 @@ extension SourcePath {
     let path = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst(3).drop { $0 != UInt8(ascii: "/") }
     guard let last = path.split(separator: UInt8(ascii: "/")).last else { return nil }
     let written = SourcePath(bytes: Array(last)).text
-    guard let decoded = PercentEncoding.decode(Substring(written)),
+    guard let decoded = PercentEncoding.decode(Substring(written)), decoded != ".", decoded != "..",
       !decoded.unicodeScalars.contains(where: { $0 == "/" || $0.properties.generalCategory == .control })
     else { return written }
     return decoded

@@ -65,6 +65,7 @@ struct SourcePathTests {
       ("https://host/a%00.mp4", "a%00.mp4"), ("https://host/a%FF.mp4", "a%FF.mp4"),
       ("https://host/100%.mp4", "100%.mp4"), ("https://host/a%7Fb", "a%7Fb"),
       ("https://host/watch/", "watch"), ("https://host/watch//", "watch"), ("https://host/", nil),
+      ("https://host/%2E%2E", "%2E%2E"), ("https://host/%2e", "%2e"),
       ("https://host", nil), ("https://host:8080/a.mp4", "a.mp4"), ("HTTPS://host/a%20b", "a b"),
     ] as [(String, String?)])
   func fileName(_ path: String, _ name: String?) { #expect(SourcePath(path).fileName == name) }
