@@ -190,8 +190,15 @@ extension MovieBox {
         }
       }
     }
-    if !table.rest.allSatisfy({ $0 == 0 }) { bytes.removeLast(table.rest.count) }
+    if !Self.isBlank(table.rest) { bytes.removeLast(table.rest.count) }
     content = .bytes(bytes)
+  }
+
+  /// Whether there is nothing but zeros, and free boxes of zeros.
+  private static func isBlank(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let boxes = MoviePlaces.boxes(in: bytes)
+    return boxes.allSatisfy { MoviePlaces.isUnused($0.type) && $0.contents.allSatisfy { $0 == 0 } }
+      && (boxes.last?.rest ?? bytes).allSatisfy { $0 == 0 }
   }
 
   /// Of a table of where samples lie: a reference to the file itself needs no name (8.7.2), and QuickTime's have those of a
@@ -200,20 +207,22 @@ extension MovieBox {
     guard case .bytes(let bytes) = content, let table = MoviePlaces.entries(ofTable: bytes[...]) else {
       return
     }
-    let isBlank = { (bytes: ArraySlice<UInt8>) in bytes.allSatisfy { $0 == 0 } }
     let named: Set<FourCharacterCode> = ["url ", "urn ", "alis", "rsrc"]
     var stripped = Array(bytes.prefix(8))
     for entry in table.entries {
       let isThisFile = entry.contents.dropFirst(3).first.map { $0 & 1 == 1 } ?? false
       let isUnknown = rules.fate(of: entry.type, in: type) { entry.contents } != .stays
-      if isUnknown || named.contains(entry.type) && isThisFile && !isBlank(entry.contents.dropFirst(4)) {
+      if isUnknown
+        || named.contains(entry.type) && isThisFile
+          && !entry.contents.dropFirst(4).allSatisfy({ $0 == 0 })
+      {
         // Sample entries count them: each keeps its place.
         stripped += MovieBox(isUnknown ? "url " : entry.type, [0, 0, 0, isThisFile ? 1 : 0]).serialized
       } else {
         stripped += MovieBox(entry.type, Array(entry.contents)).serialized
       }
     }
-    if isBlank(table.rest) { stripped += table.rest }
+    if Self.isBlank(table.rest) { stripped += table.rest }
     content = .bytes(stripped)
   }
 

@@ -160,8 +160,12 @@ struct ISOFileMap: Hashable {
   /// The entries of a sample description box stand behind a version and a count (8.5.2).
   private mutating func noteFormats(in box: ISOBox, of file: some ByteReading) {
     let first = box.contents + 8
-    guard first < box.end, first < file.size else { return }
-    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: Self.mostEntries) {
+    guard first < box.end, first < file.size,
+      let count = file.bigEndian(at: box.contents + 4, width: 4)
+    else { return }
+    // What follows those that are counted is none.
+    let most = Int(min(count, UInt64(Self.mostEntries)))
+    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: most) {
       sampleFormats.append(entry.type)
       if track.entry == nil { track.take(SampleEntry(entry, handler: track.handler, of: file)) }
       references.takeEntry(entry, of: file)
