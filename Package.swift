@@ -83,7 +83,9 @@ let package = Package(
     // What a browser shows.
     .target(
       name: "ReelPage",
-      dependencies: ["CReel", "ReelCore", "ReelCrypto", "ReelValidation", "ReelIngest", "ReelTerminal"],
+      dependencies: [
+        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelIngest", "ReelTerminal",
+      ],
       resources: [.embedInCode("Assets")]),
 
     // All that an app imports.

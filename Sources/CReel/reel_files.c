@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -21,9 +22,21 @@ int reel_sync_file_system(int descriptor) {
 }
 
 int reel_reserve_room(int file, off_t size) {
+  // Not even for an instant is the disk filled for others by what can't be had anyway.
+  struct statvfs facts;
+  if (fstatvfs(file, &facts) == 0 && facts.f_frsize > 0 && (fsblkcnt_t)(size / (off_t)facts.f_frsize) > facts.f_bfree) {
+    errno = ENOSPC;
+    return -1;
+  }
   int result;
   do result = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size);
   while (result < 0 && errno == EINTR);
+  if (result < 0 && (errno == ENOSPC || errno == EDQUOT)) {
+    // What it got of it (ext4 keeps that).
+    int error = errno;
+    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, size);
+    errno = error;
+  }
   return result;
 }
 

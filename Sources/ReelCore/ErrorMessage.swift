@@ -93,6 +93,16 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     return sum
   }
 
+  /// With `other` wherever its text has `words`.
+  package func replacing(_ words: String, with other: String) -> ErrorMessage {
+    var message = self
+    message.parts = parts.map { part in
+      guard case .text(let text) = part else { return part }
+      return .text(text.replacing(words, with: other))
+    }
+    return message
+  }
+
   /// Collects what an interpolated message is made of.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var parts: [Part] = []

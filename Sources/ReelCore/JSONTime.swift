@@ -24,9 +24,12 @@ package enum ISOTime {
       + (precision == .milliseconds || milliseconds != 0 ? "." + padded(milliseconds, 3) : "") + "Z"
   }
 
-  /// Nil when `text` is no such time.
+  /// Nil when `text` is no such time, or one outside of ``range``.
   package static func date(_ text: String) -> Date? {
-    try? (text.contains(".") ? fractional : whole).parse(text)
+    guard let date = try? (text.contains(".") ? fractional : whole).parse(text),
+      range.contains(date.timeIntervalSince1970)
+    else { return nil }
+    return date
   }
 
   /// `2024-05-01 10:11`, in UTC, for people.

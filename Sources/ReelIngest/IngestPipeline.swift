@@ -192,8 +192,9 @@ struct IngestPipeline: Sendable {
 struct BatchCutter {
   /// Files in a batch at most.
   static let most = 32
-  /// Bytes in a batch of several.
-  private static let mostBytes: Int64 = 64 << 20
+  /// Bytes in a batch of several: too few for two copies for which room is reserved. One of them would wait for the other,
+  /// and the other for the batch.
+  private static let mostBytes = 2 * PrivateCopy.leastReserved - 1
 
   private let jobs: Int
   private let most: Int

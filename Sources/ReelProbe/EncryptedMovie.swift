@@ -100,9 +100,7 @@ struct EncryptedMovie {
     let record = entry.decoderBytes ?? entry.configuration ?? []
     switch entry.original ?? entry.format {
     case "mp4a": return AudioSpecificConfig(record)?.sound
-    case "ac-3": return DolbyFrame.sound(dac3: record)
-    case "ec-3": return DolbyFrame.sound(dec3: record)
-    default: return nil
+    default: return entry.dolbySound
     }
   }
 
@@ -112,6 +110,18 @@ struct EncryptedMovie {
     let lists = [tags, nil]
     return lists.withUnsafeBufferPointer {
       av_codec_get_id($0.baseAddress, (entry.original ?? entry.format).value.byteSwapped)
+    }
+  }
+}
+
+extension SampleEntry {
+  /// What the record of AC-3 or E-AC-3 says; nil for other sound.
+  var dolbySound: SoundHeader? {
+    guard let configuration else { return nil }
+    switch original ?? format {
+    case "ac-3": return DolbyFrame.sound(dac3: configuration)
+    case "ec-3": return DolbyFrame.sound(dec3: configuration)
+    default: return nil
     }
   }
 }

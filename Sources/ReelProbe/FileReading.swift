@@ -183,7 +183,7 @@ struct FileReading {
   private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence {
     ContentEvidence(
       structure: structure, header: header, streams: streams, size: source.size,
-      clock: clock)
+      clock: clock, file: source)
   }
 
   /// What the content itself says counts, whatever the headers do.
@@ -232,7 +232,11 @@ struct FileReading {
       let decoded = scan.firsts[stream.pointee.index].flatMap { DecodedSound.header(parameters, $0) }
       if let decoded { return AudioFacts(stream, header: decoded) }
     }
-    return AudioFacts(stream, header: SoundHeader(stream, of: source, isEncrypted: isEncrypted))
+    let told = SoundHeader(stream, of: source, isEncrypted: isEncrypted) ?? track.entry?.dolbySound
+    let isMissing =
+      told == nil && !isEncrypted && SoundHeader.isInFrames(stream) && structure.truncated != true
+    return isMissing
+      ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }
 
   /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.

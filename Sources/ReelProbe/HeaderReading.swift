@@ -80,7 +80,8 @@ struct HeaderReading {
 
   private func knowsDuration(_ header: HeaderFacts, _ streams: StreamChoice) -> Bool {
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: size)
-    return (structure.iso?.fragmentTable == nil ? search.inHeader?.seconds : search.fragmentSum?.seconds) != nil
+    return (structure.iso?.fragmentTable == nil ? search.inHeader?.seconds : search.fragmentSum?.seconds)
+      != nil
   }
 }
 

@@ -99,14 +99,25 @@ extension AbsolutePath {
 
   private var bytes: [UInt8] { components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 } }
 
-  /// Whether one other name in its folder prints like its own.
+  /// Whether one path prints like its own: each folder on the way is the one of its name, or else the only one alike.
   fileprivate var hasOneAlike: Bool {
-    guard let name = components.last, let key = AlikeName.key(name),
-      let folder = try? PathLookup.find(parent.bytes + Array("/".utf8), from: nil, links: .follow)
-        .openDirectory(),
-      let names = try? NameList(of: folder)
-    else { return false }
-    return (0..<names.count).count { AlikeName.key(names[$0]) == key } == 1
+    var path: [UInt8] = []
+    for (index, name) in components.enumerated() {
+      let exact = path + [UInt8(ascii: "/")] + name
+      let isFolder = index < components.count - 1
+      if isFolder, (try? PathLookup.find(exact, from: nil, links: .follow)) != nil {
+        path = exact
+        continue
+      }
+      guard let key = AlikeName.key(name),
+        let folder = try? PathLookup.find(path + Array("/".utf8), from: nil, links: .follow).openDirectory(),
+        let names = try? NameList(of: folder)
+      else { return false }
+      let alike = (0..<names.count).filter { AlikeName.key(names[$0]) == key }
+      guard alike.count == 1 else { return false }
+      path += [UInt8(ascii: "/")] + Array(names[alike[0]])
+    }
+    return true
   }
 
   /// The same for those that print alike. Most paths are ASCII, and a list may have a million: their bytes will do.

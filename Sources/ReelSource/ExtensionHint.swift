@@ -35,10 +35,7 @@ enum ExtensionHint: Hashable, Sendable {
     if MediaContainer.claimableExtensions.contains(claimed) {
       return UnfinishedName.isPart(stem) ? .doubtful : .media
     }
-    let isBehind =
-      stem.claimedExtension.map(MediaContainer.claimableExtensions.contains) ?? false
-      || UnfinishedName.isSuffixed(claimed)
-    return isBehind ? .doubtful : .nothing
+    return UnfinishedName.isMarked(stem) || UnfinishedName.isSuffixed(claimed) ? .doubtful : .nothing
   }
 
   /// Hidden names (AppleDouble's `._clip.mov` among them), Office's lock files, and the folder of AppleDouble
@@ -54,12 +51,14 @@ enum UnfinishedName {
   static let extensions: Set<String> = [
     // Browsers: Firefox, Chrome and its relatives, Safari, Opera.
     "part", "crdownload", "crswap", "download", "opdownload",
-    // Download managers: aria2, wget, Free Download Manager, FlashGet, DownThemAll, Thunder, yt-dlp.
-    "aria2", "aria2__temp", "fdmdownload", "jc!", "dtapart", "xltd", "dap", "idapart", "ytdl",
+    // Download managers: aria2, wget, Free Download Manager, FlashGet, DownThemAll, Thunder, yt-dlp, MEGA, DC++.
+    "aria2", "aria2__temp", "fdmdownload", "jc!", "dtapart", "xltd", "dap", "idapart", "ytdl", "mega",
+    "dctmp",
     // Torrents: qBittorrent, µTorrent, BitComet, BitTorrent, Tixati, Vuze, Resilio.
     "!qb", "ut", "!ut", "ut!", "bc!", "!bt", "!tix", "az!", "!sync", "bts",
-    // Transfers: rclone, WinSCP, tacit, FreeFileSync, GoodSync.
-    "partial", "filepart", "tacitpart", "ffs_tmp", "_gstmp", "upload", "uploading", "downloading",
+    // Transfers: rclone, WinSCP, tacit, FreeFileSync, GoodSync, Cyberduck, lftp, Sonarr and its relatives.
+    "partial", "cyberducksegment", "lftp-pget-status", "partial~", "filepart", "tacitpart", "ffs_tmp",
+    "_gstmp", "upload", "uploading", "downloading",
     "incomplete",
     "unfinished", "unconfirmed", "inprogress", "in-progress", "transferring", "copying", "writing",
     "recording",
@@ -76,11 +75,41 @@ enum UnfinishedName {
       && MediaContainer.claimableExtensions.contains(String(decoding: known, as: UTF8.self))
   }
 
-  /// Whether a name without its extension is one of yt-dlp's parts, which it puts together and then removes: `clip.temp`,
-  /// `clip.f137`, `clip.fhls-720`.
+  /// Whether a name without its extension has a container's extension in it, or a mark of what is unfinished: `clip.mp4`,
+  /// `clip.mp4.dropbox`, `clip.mp4f3a1.part`.
+  static func isMarked(_ stem: SourcePath) -> Bool {
+    var rest = stem
+    while let mark = rest.claimedExtension {
+      if MediaContainer.claimableExtensions.contains(mark) || isSuffixed(mark) || extensions.contains(mark) {
+        return true
+      }
+      rest = SourcePath(bytes: rest.bytes.dropLast(mark.utf8.count + 1))
+    }
+    return false
+  }
+
+  /// Whether a folder is what a program makes of one unfinished file: Safari's `clip.mp4.download`, Cyberduck's
+  /// `clip.mp4.cyberducksegment`, macOS's `clip.mp4.sb-1a2b3c4d-x7Q2`.
+  static func isFolder(_ name: [UInt8]) -> Bool {
+    let path = SourcePath(bytes: name)
+    guard let claimed = path.claimedExtension, extensions.contains(claimed) || claimed.hasPrefix("sb-") else {
+      return false
+    }
+    return SourcePath(bytes: name.dropLast(claimed.utf8.count + 1)).claimedExtension.map(
+      MediaContainer.claimableExtensions.contains) ?? false
+  }
+
+  /// What stands before a video's extension for as long as it is written: no words of a title.
+  private static let marks: Set<String> = [
+    "temp", "tmp", "partial", "incomplete", "uploading", "downloading", "transcoding", "inprogress",
+    "in-progress", "crdownload",
+  ]
+
+  /// Whether a name without its extension says that it is written: `clip.tmp`, or one of yt-dlp's parts, which it puts
+  /// together and then removes: `clip.temp`, `clip.f137`, `clip.fhls-720`.
   static func isPart(_ stem: SourcePath) -> Bool {
     guard let mark = stem.claimedExtension else { return false }
-    if mark == "temp" { return true }
+    if marks.contains(mark) { return true }
     guard mark.first == "f" else { return false }
     let format = mark.dropFirst()
     let digits = format.prefix { $0.isASCII && $0.isNumber }
@@ -93,18 +122,24 @@ enum UnfinishedName {
 enum TrashFolder {
   /// In lower case: Windows and SMB don't tell letters by their case.
   private static let names: Set<String> = [
-    // Synology, QNAP, Windows, macOS on a server, Linux.
+    // Synology, QNAP, Windows, macOS on a server, Linux; then Buffalo, NetApp, Nextcloud, SABnzbd.
     "#recycle", "@recycle", "@recently-snapshot", "#snapshot", "@eadir", "@tmp", "@sharebin", "@transcode",
     "$recycle.bin", "recycler", "recycled", "system volume information", "msocache",
     "network trash folder", "temporary items", "thevolumesettingsfolder", "lost+found",
+    "@download", "@sharesnap", "@snapshots", "@deleted", "@__thumb", "recycle bin", "recycle.bin",
+    "config.msi",
+    "$extend", "$winreagent", "trashbox", "~snapshot", "files_trashbin", "files_versions", "__admin__",
   ]
+
+  /// Of those that a number, or the name of what is in them, follows: SABnzbd's and NZBGet's, older QNAP's and Thecus'.
+  private static let prefixes = ["_unpack_", "_failed_", "network recycle bin", "_nas_recycle"]
 
   /// Whether a folder of this name is one; SABnzbd and NZBGet put together in `_UNPACK_NAME` what they unpack, and chkdsk puts
   /// what it finds into `FOUND.000`.
   static func isOne(_ name: [UInt8]) -> Bool {
     let lower = String(decoding: name, as: UTF8.self).lowercased()
     if names.contains(lower) { return true }
-    if lower == "_unpack" || lower.hasPrefix("_unpack_") || lower.hasPrefix("_failed_") { return true }
+    if lower == "_unpack" || prefixes.contains(where: lower.hasPrefix) { return true }
     return lower.hasPrefix("found.") && lower.utf8.count == 9
       && lower.utf8.suffix(3).allSatisfy { (0x30...0x39).contains($0) }
   }

@@ -57,6 +57,18 @@ enum PathLookup {
   }
 }
 
+extension Descriptor {
+  /// Opens the regular file at `path` beneath this folder for reading; no link leads to it. Blocks.
+  /// - Throws: `notFound`, `isLink`, `notRegular`, `isDirectory`, `denied`, `outsideRoot` for a path that leaves the folder, ….
+  package func openFile(_ path: String) throws(SourceError) -> Descriptor {
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+    guard path.utf8.first != UInt8(ascii: "/"), !parts.contains(where: { $0.elementsEqual("..".utf8) }) else {
+      throw SourceError(SystemError(code: EXDEV, call: "openat"))
+    }
+    return try PathLookup.find(Array(path.utf8), from: self, links: .refuse).openRegular().file
+  }
+}
+
 /// Opens a path a component at a time: for kernels without `openat2`, and for paths longer than one call
 /// takes.
 enum ComponentWalk {

@@ -13,6 +13,8 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   private let room: CopyRoom.Place?
   /// Bytes of the copy, where it was mended and may have others than the original.
   private let mendedSize: Int64?
+  /// Bytes from which on room is reserved for a copy before it is made; smaller ones are not worth a system call.
+  package static let leastReserved: Int64 = 16 << 20
 
   private init(
     digest: ContentDigest, original: SourceFile, file: any StagedFile, room: CopyRoom.Place? = nil,

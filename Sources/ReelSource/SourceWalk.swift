@@ -96,7 +96,7 @@ extension WalkOptions {
 
   /// - Parameter path: that of the folder `name`, seen from the one that the user named.
   func entersFolder(_ name: [UInt8], at path: [UInt8]) -> Bool {
-    ExtensionHint(of: name) != .ignored && filter.entersFolder(path)
+    ExtensionHint(of: name) != .ignored && !UnfinishedName.isFolder(name) && filter.entersFolder(path)
       && (includesTrash || !TrashFolder.isOne(name))
   }
 

@@ -36,7 +36,7 @@ package struct RefusalCheckingUploader: UploaderDecorator {
       guard error.isRefusal else { throw error }
       guard case .refused(let refusal) = await canary.answer() else { throw error }
       throw UploadError(
-        .storeUnusable, "\(refusal.text); it refuses every object, a test of \(size) bytes, too")
+        .storeUnusable, "\(refusal); it refuses every object, a test of \(size) bytes, too")
     }
   }
 }
@@ -50,7 +50,8 @@ extension UploadError {
 private actor Canary {
   enum Answer: Sendable {
     case taken
-    case refused(UploadError)
+    /// In words that name no object: whatever is refused next, the reason is the same.
+    case refused(ErrorMessage)
     case unknown
   }
 
@@ -84,7 +85,8 @@ private actor Canary {
     do throws(UploadError) {
       _ = try await store.upload(bytes, to: key) { _ in }
     } catch {
-      return error.isRefusal || error.code.endsTheRun ? .refused(error) : .unknown
+      return error.isRefusal || error.code.endsTheRun
+        ? .refused(error.text.replacing(key.description, with: "an object")) : .unknown
     }
     do throws(UploadError) {
       try await shielded { [store] () async throws(UploadError) in try await store.remove(key) }

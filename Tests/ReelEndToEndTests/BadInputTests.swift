@@ -131,7 +131,9 @@ struct BadInputTests {
     arguments: [
       ["ingest"], ["publish"], ["nonsense"], ["feed", "--size", "0"], ["show"],
       ["feed", "--from", "1", "--search", "x"], ["feed", "--since", "soon"],
-      ["feed", "--since", "2026-02-30"], ["feed", "--since", "2026-02-30T10:00:00Z"], ["help", "nonsense"],
+      ["feed", "--since", "2026-02-30"], ["feed", "--since", "2026-01-01T10:60:00Z"],
+      ["feed", "--since", "2026-01-01T24:00:00Z"], ["feed", "--since", "2026-02-30T10:00:00Z"],
+      ["help", "nonsense"],
       ["help", "uploader", "nonsense"], ["help", "feed", "-h", "more"],
     ])
   func usage(arguments: [String]) async throws {

@@ -49,6 +49,26 @@ struct PageTests {
     #expect(look.status == 0, "\(look.output) \(look.errors)")
   }
 
+  @Test(
+    "is written, and follows no link, where the kernel has no openat2", .enabled(if: SystemShim.isPossible))
+  func olderKernel() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(3)
+    let shim = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_OPENAT2": "none"])
+    #expect(try await bench.reel("ingest", "clips", environment: shim).status == 0)
+    let page = try await bench.reel("page", "site", "--media", "copy", environment: shim)
+    #expect(page.status == 0, "\(page)")
+    let again = try await bench.reel("page", "site", "--media", "copy", "--json", environment: shim)
+    #expect(try again.object()["posts"] as? Int == 3)
+    let index = bench.folder.appendingPathComponent("site/feed/index.json")
+    let elsewhere = bench.folder.appendingPathComponent("index.json")
+    try FileManager.default.moveItem(at: index, to: elsewhere)
+    try FileManager.default.createSymbolicLink(at: index, withDestinationURL: elsewhere)
+    #expect(try await bench.reel("page", "site", "--media", "copy", environment: shim).status == 0)
+    var status = stat()
+    #expect(lstat(index.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
+  }
+
   @Test("is written again only where something is new, and tells so")
   func again() async throws {
     let bench = try Workbench(reader: .fake)

@@ -99,6 +99,21 @@ struct WatchTroubleTests {
     #expect(scene.files("no").isEmpty && scene.events("file.failed").isEmpty)
   }
 
+  @Test("a file with parts that were never written is not deleted, whoever closed it")
+  func holes() async throws {
+    let scene = try WatchScene(reader: .real)
+    let whole = try WatchScene.video(1)
+    let writer = try scene.writing("half.mp4")
+    try writer.write(contentsOf: whole + Data([0, 1, 0, 0]) + Data("free".utf8))
+    try writer.truncate(atOffset: UInt64(whole.count + 65536))
+    try writer.close()
+    let watch = try scene.start(["--settle", "0.1", "--after", "delete"])
+    try await watch.until { scene.notices().contains { $0.contains("notDisposed") } }
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(try scene.posts() == 1 && scene.files("clips") == ["half.mp4"])
+  }
+
   @Test(
     "where the system does not say who has a file open, one that was not seen being closed stays",
     .enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0, "SKIPPED: needs two users"))

@@ -130,6 +130,41 @@ import Testing
     try fleet.checkEachIsOnePost(30)
   }
 
+  /// It is no evidence against a machine: whoever uploads may have removed it. Each has its four tries.
+  @Test func aFolderThatOthersMayHaveRemovedEndsNoWorker() async throws {
+    let fleet = try await Fleet(12)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    try FileManager.default.removeItem(at: fleet.bench.clips)
+    try #require(chmod(fleet.bench.folder.path, 0o777) == 0)
+    let db = try fleet.database.connect()
+    let work = try await fleet.work().outcome(whileAllIsDueIn: db)
+    #expect(work.status == 3, "\(work)")
+    #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 12)
+  }
+
+  @Test(.enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0, "SKIPPED: needs two users"))
+  func filesThatTheirOwnerLetsNobodyReadEndNoWorker() async throws {
+    let fleet = try await Fleet(13)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    try #require(chmod(fleet.bench.folder.path, 0o777) == 0)
+    for number in 0..<12 {
+      let clip = fleet.bench.clips.appendingPathComponent(String(format: "clip-%05d.mp4", number))
+      try #require(chmod(clip.path, 0) == 0)
+    }
+    let db = try fleet.database.connect()
+    let work = try await ReelBinary.start(
+      ["work", "--to", fleet.store, "--jobs", "2", "--catalog", fleet.database.url()],
+      in: fleet.bench.folder, environment: fleet.bench.environment,
+      launcher: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    ).outcome(whileAllIsDueIn: db)
+    #expect(work.status == 3, "\(work)")
+    #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 12)
+    #expect(
+      try db.rows("SELECT DISTINCT code FROM reel.work WHERE state = 5") { try $0[0] as String } == ["denied"]
+    )
+    #expect(try db.value("SELECT count(*) FROM reel.post", as: Int.self) == 1)
+  }
+
   @Test func aMachineWithoutTheStoreMakesNoneOfItsOwn() async throws {
     let fleet = try await Fleet(3)
     #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4").status == 0)
@@ -258,5 +293,16 @@ import Testing
     #expect(try await fleet.reel("enqueue", "--retry").status == 0)
     #expect(try await fleet.work(["--quiet"]).outcome().status == 0)
     try fleet.checkEachIsOnePost(count)
+  }
+}
+
+extension ReelBinary.Running {
+  /// Its end; until then, what is to be tried again is tried at once.
+  func outcome(whileAllIsDueIn db: PostgresConnection) async throws -> ReelBinary.Outcome {
+    while process.isRunning {
+      try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    return try await outcome()
   }
 }

@@ -48,6 +48,27 @@ import Testing
   }
 }
 
+@Suite struct RefusalWordsTests {
+  @Test(
+    "what a server says to a person stands in the message",
+    arguments: [
+      ("ERR_MAX_SIZE_EXCEEDED: maximum size exceeded\n", "ERR_MAX_SIZE_EXCEEDED: maximum size exceeded"),
+      (#"{"message": "upload rejected by server"}"#, "upload rejected by server"),
+      (#"{"error": {"code": 3, "message": "no room"}}"#, "no room"), (#"{"error": "no room"}"#, "no room"),
+      (#"{"detail": "not today", "status": 400}"#, "not today"),
+      ("<html><head><title>Blocked by policy</title></head></html>", "Blocked by policy"),
+      ("<html><head><title>400 Bad Request</title></head></html>", nil), ("<html></html>", nil),
+      (#"{"a": 1}"#, nil), ("{", nil), ("", nil), ("\u{1B}[2Ja\nb", "[2Ja b"),
+    ] as [(String, String?)])
+  func words(_ body: String, _ words: String?) {
+    let reply = HTTPReply(status: .badRequest, body: Array(body.utf8))
+    let error = reply.failure(store: "S", task: "do it", now: Date(timeIntervalSince1970: 0))
+    #expect(
+      error.message
+        == "the store S did not do it (400\(words.map { ": " + $0 } ?? "")): check the store and its address")
+  }
+}
+
 @Suite struct SecretTests {
   @Test("whatever prints a secret, or what holds one, prints dots")
   func dots() throws {

@@ -214,14 +214,6 @@ extension Place {
     Place("the tail of udta") { movie in
       movie.movie.boxes.append(MovieBox("udta", .boxes(head: [], [], tail: text)))
     },
-    Place("sample entry") { movie in
-      movie.movie.change((track + ["mdia", "minf", "stbl", "stsd"]).dropFirst()) { box in
-        let free = MovieBox("free", text).serialized
-        var bytes = box.bytes + free
-        bytes.setBigEndian(bytes.bigEndian32(at: 8) + UInt32(free.count), at: 8)
-        box.bytes = bytes
-      }
-    }.not(told: false),
     Place("handler's name") { movie in
       movie.movie.change((track + ["mdia"]).dropFirst()) { $0["hdlr"] = handler("vide", marker) }
     }.not(location: false),
@@ -232,6 +224,68 @@ extension Place {
         box.bytes = bytes
       }
     }.not(location: false),
+  ]
+  private static let media = track + ["mdia", "minf"]
+  private static let table = media + ["stbl"]
+
+  /// Boxes that no reader knows, or knows elsewhere only, and those that only QuickTime has ever known.
+  private static let misplaced: [Place] =
+    ([
+      ["moov"], track, track + ["mdia"], media, table, media + ["dinf"], track + ["edts"],
+      ["moov", "mvex"], track + ["tapt"], media + ["gmhd"],
+    ] as [[FourCharacterCode]]).flatMap { path in
+      ([
+        "abcd", "name", "cprt", "pnot", "PICT", "imap", "load", "clip", "matt", "ctab", "prfl", "mfra",
+        "XMP_",
+        "gps ", "emsg",
+      ] as [FourCharacterCode]).map { box(path, $0) }
+    } + [
+      behind("/pnot", MovieBox("pnot", text).serialized), behind("/PICT", MovieBox("PICT", text).serialized),
+    ]
+
+  /// In the first sample entry, behind the boxes that it has.
+  private static func entry(_ name: String, _ bytes: [UInt8]) -> Place {
+    Place("sample entry/\(name)") { movie in
+      movie.movie.change((table + ["stsd"]).dropFirst()) { box in
+        var all = box.bytes
+        let size = all.bigEndian32(at: 8)
+        all.insert(contentsOf: bytes, at: 8 + Int(size))
+        all.setBigEndian(size + UInt32(bytes.count), at: 8)
+        box.bytes = all
+      }
+    }
+  }
+  /// Behind the entries that a table counts.
+  private static func tail(_ path: [FourCharacterCode], _ name: String, _ bytes: [UInt8]) -> Place {
+    Place("behind the entries of \(path.last?.text ?? "")/\(name)") { movie in
+      movie.movie.change(path.dropFirst()) { $0.bytes += bytes }
+    }
+  }
+  private static let tables: [Place] =
+    (["free", "abcd", "uuid", "gps ", "XMP_", "udta", "name", "clip"] as [FourCharacterCode]).flatMap {
+      type in
+      let bytes = MovieBox(type, type == "uuid" ? anyExtension : text).serialized
+      return [
+        entry(type.text, bytes), tail(table + ["stsd"], type.text, bytes),
+        tail(media + ["dinf", "dref"], type.text, bytes),
+      ]
+    } + [
+      entry("no box", text), tail(table + ["stsd"], "no box", text),
+      tail(media + ["dinf", "dref"], "no box", text),
+      // A file's own name, and those of the disk and the folders it was made in.
+      Place("dref/alis") { movie in
+        movie.movie.change((media + ["dinf"]).dropFirst()) {
+          $0["dref"] = MovieBox(
+            "dref", [0, 0, 0, 0, 0, 0, 0, 1] + MovieBox("alis", [0, 0, 0, 1] + text).serialized)
+        }
+      }.not(told: false),
+      Place("tref") { movie in
+        movie.add(MovieBox("tref", .boxes(head: [], [MovieBox("cdsc", text)], tail: [])), to: track)
+      }.not(told: false),
+    ]
+  private static let fragments: [Place] = [
+    behind("/mfra", MovieBox("mfra", text).serialized),
+    behind("/mfra/abcd", MovieBox("mfra", MovieBox("abcd", text).serialized).serialized),
   ]
   private static func behind(_ name: String, _ bytes: [UInt8]) -> Place { Place(name) { $0.behind = bytes } }
   private static let file: [Place] = [
@@ -252,7 +306,7 @@ extension Place {
     behind("no box", [0, 0, 0, 2] + text),
   ]
 
-  static let all = unused + index + file
+  static let all = unused + index + file + misplaced + tables + fragments
 }
 
 @Suite(.shortTime) struct PlacesTests {
@@ -278,7 +332,7 @@ extension Place {
   }
 
   /// Each fragment may have metadata of its own, and keeps its size.
-  @Test(arguments: ["moof", "traf"], ["udta", "free", "uuid", "meta"])
+  @Test(arguments: ["moof", "traf"], ["udta", "free", "uuid", "meta", "abcd", "pnot"])
   func nothingIsLeftInFragments(_ parent: String, _ type: String) throws {
     let sample = MendSample.named("clips/fragmented.mp4")
     var bytes = contents(of: sample.path)

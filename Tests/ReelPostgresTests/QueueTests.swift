@@ -35,8 +35,8 @@ import Testing
     func killAll() throws { try change("lease = 0, lease_until = \(PostgresSchema.now) - 1") }
 
     /// Changes all workers.
-    func change(_ columns: String) throws {
-      try pool.transaction { tx in try tx.run("UPDATE reel.worker SET \(columns)") }
+    func change(_ columns: String, table: String = "worker") throws {
+      try pool.transaction { tx in try tx.run("UPDATE reel.\(table) SET \(columns)") }
     }
 
     func deaths() throws -> [Int] {
@@ -340,14 +340,29 @@ import Testing
         try tx.run(
           """
           UPDATE reel.work SET state = 0, worker = NULL, due_at = NULL, deaths = $1, failures = $1, priority = $1,
-            changed_at = $1, attempts = $2
-          """, [.int(extreme), .int(min(extreme, .max - 10))])
+            changed_at = $1, attempts = $1
+          """, [.int(extreme)])
         try tx.run("UPDATE reel.item SET size = $1, enqueued_at = $1", [.int(max(0, extreme))])
         try tx.run("UPDATE reel.worker SET started_at = $1, finished = $1, failed = $1", [.int(extreme)])
       }
       let worker = try bench.worker()
-      for item in try worker.take(upTo: 2) { try worker.finish([ItemOutcome(item.id, .givenBack)]) }
+      try bench.pool.transaction { tx in
+        try tx.run("UPDATE reel.worker SET finished = $1, failed = $1", [.int(extreme)])
+      }
+      // One at a time, where it is a suspect.
+      for ending in [ItemOutcome.Ending.givenBack, .failedForNow(code: "denied", message: "no")] {
+        for item in try worker.take(upTo: 1) { try worker.finish([ItemOutcome(item.id, ending)]) }
+      }
       _ = try WorkQueue.status(bench.pool)
+      // Another dies with one in its hands.
+      let victim = try bench.worker()
+      try victim.begin(try victim.take(upTo: 1).map(\.id))
+      for lease in [Int64.max, .min, 0] {
+        try bench.change("deaths = \(extreme)", table: "work")
+        try bench.change("lease = \(lease), lease_until = \(min(extreme, -2))")
+        try worker.renew()
+        _ = try worker.freeWhatIsDue()
+      }
       try worker.retire()
     }
   }
@@ -404,10 +419,16 @@ import Testing
     let bouncer = try await database.server.startBouncer()
     let told = Mutex(0)
     let direct = QueueListener(try WorkQueue(try database.pool()), onPooler: { told.withLock { $0 += 1 } })
-    direct.wait(atMost: .milliseconds(1), until: { false })
+    // Once is enough, however slow the machine is.
+    var looks = 0
+    direct.wait(atMost: .seconds(600)) {
+      looks += 1
+      return looks > 1
+    }
     #expect(told.withLock { $0 } == 0)
     let pooled = QueueListener(
       try WorkQueue(try database.pool(port: bouncer.port)), onPooler: { told.withLock { $0 += 1 } })
+    #expect(!pooled.wait(atMost: .seconds(600)) { told.withLock { $0 } > 0 })
     for _ in 0..<3 { #expect(!pooled.wait(atMost: .milliseconds(5), until: { false })) }
     #expect(told.withLock { $0 } == 1)
     // It ends with the process.

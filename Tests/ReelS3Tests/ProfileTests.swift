@@ -1,3 +1,4 @@
+import Foundation
 import ReelCore
 import Testing
 
@@ -36,5 +37,38 @@ import Testing
     #expect(try #require(SharedProfile("x", in: config, isConfig: true))["region"] == "b")
     #expect(try #require(SharedProfile("y", in: config, isConfig: true))["region"] == "d")
     #expect(SharedProfile("z", in: config, isConfig: true) == nil)
+  }
+
+  @Test("a profile's section of services names the endpoint of S3")
+  func services() async throws {
+    let config = """
+      [profile x]
+      services = mine
+      endpoint_url = https://all.example
+      [profile y]
+      endpoint_url = https://all.example
+      services = other
+      [services mine]
+      dynamodb =
+        endpoint_url = https://db.example
+      s3 =
+        # the store
+        max_attempts = 3
+        endpoint_url = https://store.example
+      [services other]
+      dynamodb =
+        endpoint_url = https://db.example
+      """
+    #expect(SharedProfile.endpoint(ofServices: "mine", in: config) == "https://store.example")
+    #expect(SharedProfile.endpoint(ofServices: "other", in: config) == nil)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("config")
+    try Data(config.utf8).write(to: file)
+    for (profile, endpoint) in [("x", "https://store.example"), ("y", "https://all.example")] {
+      let environment = ["AWS_CONFIG_FILE": file.path]
+      #expect(try await LocalCredentials(environment: environment, profile: profile).endpoint() == endpoint)
+    }
   }
 }

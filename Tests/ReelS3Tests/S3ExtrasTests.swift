@@ -31,6 +31,9 @@ import Testing
     Refusal(status: 501, code: "NotImplemented", names: true), Refusal(status: 501, code: "NotImplemented"),
     Refusal(status: 501, code: nil), Refusal(status: 400, code: "InvalidArgument"),
     Refusal(status: 400, code: "InvalidRequest", names: true), Refusal(status: 400, code: nil),
+    // Codes of a store's own count where its words name the field.
+    Refusal(status: 400, code: "UnsupportedHeader", names: true),
+    Refusal(status: 400, code: "InvalidDigest", names: true),
   ]
   static let fields: [[HTTPField.Name]] = [
     [.ifNoneMatch], S3Extra.checksum.fields, [.ifNoneMatch] + S3Extra.checksum.fields,

@@ -56,20 +56,53 @@ struct CopyRoomTests {
     #expect(failures == 0 && copies.most.withLock { $0 } == 2)
   }
 
-  @Test(
-    "alone, a copy for which there is no room fails before a byte of it is written; so does the second of one thread"
-  )
+  @Test("alone, a copy for which there is no room fails before a byte of it is written")
   func fails() throws {
+    #expect(throws: SystemError(code: ENOSPC, call: "fallocate")) {
+      try CopyRoom().take(1 << 30, for: -1, isCancelled: { false }) { _, _ in ENOSPC }
+    }
+  }
+
+  @Test("a thread's next copy waits for its last one, which others see to by now, however long that takes")
+  func next() throws {
     let (room, size) = (CopyRoom(), Int64(1) << 30)
     let disk = Disk(size)
-    let place = try room.take(size, for: -1, isCancelled: { false }) { disk.reserve($1) }
-    #expect(throws: SystemError(code: ENOSPC, call: "fallocate")) {
-      try room.take(size, for: -1, isCancelled: { false }) { disk.reserve($1) }
+    var place = try room.take(size, for: -1, isCancelled: { false }) { disk.reserve($1) }
+    let tries = Mutex(0)
+    let next = try room.take(size, for: -1, isCancelled: { false }) {
+      if tries.withLock({
+        $0 += 1; return $0
+      }) == 5 {
+        disk.free.withLock { $0 += size }
+        place = nil
+      }
+      return disk.reserve($1)
     }
-    withExtendedLifetime(place) {}
-    #expect(throws: SystemError.self) {
-      try CopyRoom().take(size, for: -1, isCancelled: { false }) { _, _ in ENOSPC }
+    #expect(next != nil && place == nil && tries.withLock { $0 } == 5)
+  }
+
+  @Test("who finds no room while another is only just taking it waits for that")
+  func taking() async throws {
+    let (room, size) = (CopyRoom(), Int64(1) << 30)
+    let disk = Disk(size)
+    let isTaking = DispatchSemaphore(value: 0)
+    async let first = DispatchQueue(label: "first").failing {
+      let place = try room.take(size, for: -1, isCancelled: { false }) {
+        // As fallocate(2) does on a disk that takes its time.
+        let error = disk.reserve($1)
+        isTaking.signal()
+        usleep(100_000)
+        return error
+      }
+      usleep(100_000)
+      withExtendedLifetime(place) { disk.free.withLock { $0 += size } }
     }
+    async let second = DispatchQueue(label: "second").failing {
+      isTaking.wait()
+      let place = try room.take(size, for: -1, isCancelled: { false }) { disk.reserve($1) }
+      #expect(place != nil)
+    }
+    #expect(await [first, second] == [false, false])
   }
 
   @Test("small copies, and disks that can't say, have no part in it")

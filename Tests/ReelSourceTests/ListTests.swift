@@ -188,6 +188,12 @@ struct CaptionListTests {
     let list = try CaptionList(
       at: try folder.write("list.csv", Array(("path\n" + rows.joined(separator: "\n")).utf8)))
     #expect(list.missing(among: 0..<9).map(\.line) == [3, 4, 5, 6])
+    // A folder on the way is found as its files are.
+    try folder.write("e\u{301}te\u{301}/x/u\u{308}.mp4")
+    let below = try CaptionList(
+      at: try folder.write(
+        "below.csv", Array("path\n\u{E9}t\u{E9}/x/\u{FC}.mp4\n\u{E9}t\u{E9}/y/\u{FC}.mp4\n".utf8)))
+    #expect(below.missing(among: 0..<9).map(\.line) == [3])
   }
 
   @Test("are read from files")

@@ -51,7 +51,8 @@ struct SourceWalkTests {
     arguments: [
       "#recycle", "@Recycle", "@eaDir", "$RECYCLE.BIN", "RECYCLER", "System Volume Information", "lost+found",
       "_UNPACK_Some.Show", "_unpack", "_FAILED_x", "FOUND.000", "#snapshot", "Network Trash Folder",
-      ".Trash-1000",
+      ".Trash-1000", "Network Recycle Bin 1", "Recycle Bin", "trashbox", "~snapshot", "files_trashbin",
+      "files_versions", "__ADMIN__", "_NAS_Recycle_RAID", "@Download", "Config.Msi",
     ])
   func trash(_ name: String) throws {
     try folder.write("a/\(name)/x/clip.mp4")
@@ -72,7 +73,7 @@ struct SourceWalkTests {
       "a.mp4.!qB", "a.mp4.ut", "a.mp4.!ut", "a.mp4.bc!", "a.mp4.tacitpart", "a.mp4.uploading",
       "a.mp4.incomplete",
       "a.mp4.fdmdownload", "a.mp4.part", "a.mp4.ytdl", "a.mp4.aria2", "a.mp4.temp", "GL010001.LRV",
-      "DJI_0001.LRF",
+      "DJI_0001.LRF", "00000001.cyberducksegment", "a.mp4.lftp-pget-status", "a.partial~", "getxfer.1.mega",
     ])
   func unfinished(_ name: String) throws {
     try folder.write(name)
@@ -84,7 +85,8 @@ struct SourceWalkTests {
     arguments: [
       "a.mp4.6eF3bA1c", "a.mp4_exiftool_tmp", "a.mp4~", "a.MP4.xyz", "a.f137.mp4", "a.temp.mp4",
       "a.fhls-720.mp4",
-      "a.mkv.f1",
+      "a.mkv.f1", "a.mp4c0ffee.part.minio", "a.mp4.dropbox.attr", "a.mp4_.gstmp", "001.part.met",
+      "a.tmp.mp4", "a.partial.mkv", "a.incomplete.mp4",
     ])
   func doubtful(_ name: String) throws {
     try folder.write(name)
@@ -131,10 +133,13 @@ struct SourceWalkTests {
     #expect(Walked(["x.mp4"], in: folder).candidates == ["x.mp4/clip.mp4"])
   }
 
-  @Test("a folder named like an unfinished download is walked")
+  @Test("a folder named like an unfinished download is walked, one that is an unfinished video is not")
   func folderNamedLikeDownload() throws {
-    try folder.write("old.part/clip.mp4")
-    #expect(Walked(all: folder).candidates == ["old.part/clip.mp4"])
+    let unfinished = ["a.mp4.download", "b.mov.cyberducksegment", "c.mp4.sb-1a2b3c4d-x7Q2"]
+    for name in ["old.part"] + unfinished { try folder.write(name + "/clip.mp4") }
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["old.part/clip.mp4"])
+    #expect(Set(walked.ignored) == Set(unfinished))
   }
 
   @Test("what the user named is a candidate, whatever it is called")

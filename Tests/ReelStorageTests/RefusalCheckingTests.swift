@@ -13,19 +13,22 @@ import Testing
     let most: Int64
     let error: UploadError
     let removes: Bool
+    let namesKey: Bool
     private let log = Mutex<(uploads: [Int64], removals: Int)>(([], 0))
     var uploads: [Int64] { log.withLock { $0.uploads } }
     var removals: Int { log.withLock { $0.removals } }
 
-    init(most: Int64, _ error: UploadError, removes: Bool = true) {
-      (self.most, self.error, self.removes) = (most, error, removes)
+    init(most: Int64, _ error: UploadError, removes: Bool = true, namesKey: Bool = false) {
+      (self.most, self.error, self.removes, self.namesKey) = (most, error, removes, namesKey)
     }
 
     func upload(
       _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
     ) async throws(UploadError) -> StoredObject {
       log.withLock { $0.uploads.append(source.size) }
-      if source.size > most { throw error }
+      if source.size > most {
+        throw namesKey ? UploadError(error.code, "\(error.text), not \(key)") : error
+      }
       return try await base.upload(source, to: key, reporting: reporting)
     }
 
@@ -50,10 +53,11 @@ import Testing
     "a store that refuses everything ends the run, in its own words",
     arguments: [UploadError.Code.rejected, .tooLarge, .denied])
   func all(_ code: UploadError.Code) async throws {
-    let picky = Picky(most: -1, UploadError(code, "no, says the store"))
+    let picky = Picky(most: -1, UploadError(code, "no, says the store"), namesKey: true)
     let uploader = RefusalCheckingUploader(base: picky, canary: try source(9))
     let error = try await failure(uploader)
-    #expect(error?.code == .storeUnusable && error?.message.contains("no, says the store") == true)
+    #expect(
+      error?.code == .storeUnusable && error?.message.contains("no, says the store, not an object;") == true)
     #expect(picky.uploads == [1000, 9])
   }
 

@@ -12,6 +12,7 @@
 //   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as under another
 //                                kernel
 //   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
+//   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
 //   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -278,6 +279,10 @@ long syscall(long number, ...) {
        e = va_arg(list, long), f = va_arg(list, long);
   va_end(list);
   if (number == SYS_openat2 && active) {
+    if (getenv("REEL_SHIM_OPENAT2")) {
+      errno = ENOSYS;
+      return -1;
+    }
     if (fault(CALL_open)) return -1;
     lock();
     long result = opened((int)real(number, a, b, c, d, e, f), (int)a, (const char *)b, 0, 1);

@@ -1,3 +1,4 @@
+import CReel
 import Glibc
 import ReelCore
 
@@ -50,7 +51,8 @@ extension CatalogError {
     case .full: .diskFull
     // So a full disk shows where SQLite makes or grows a file beside the database.
     case .inputOutput, .cannotOpen:
-      [ENOSPC, EDQUOT].contains(error.systemCode) || diskIsFull(at: path) ? .diskFull : .unusable
+      [ENOSPC, EDQUOT].contains(error.systemCode) || diskIsFull(at: path) || hasNoRoomForAFile(beside: path)
+        ? .diskFull : .unusable
     case .interrupted: .cancelled
     default: .unusable
     }
@@ -70,6 +72,18 @@ extension CatalogError {
   private static func diskIsFull(at path: String) -> Bool {
     var facts = statvfs()
     return statvfs(path, &facts) == 0 && facts.f_bavail == 0 && facts.f_flag & readOnly == 0
+  }
+
+  /// Btrfs may have room for more of a file and none for another file, such as the log; SQLite tries once more to open it,
+  /// and then says that it is not there.
+  private static func hasNoRoomForAFile(beside path: String) -> Bool {
+    let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+    let file = open((path.hasPrefix("/") ? "/" : "./") + folder, reel_o_tmpfile | O_WRONLY | O_CLOEXEC, 0o600)
+    guard file < 0 else {
+      close(file)
+      return false
+    }
+    return errno == ENOSPC || errno == EDQUOT
   }
 
   private static func isMountedReadOnly(_ path: String) -> Bool {

@@ -70,38 +70,40 @@ struct MemoryLibrary {
   // MARK: Intents
 
   mutating func claim(_ request: ClaimRequest, by owner: Int) throws(CatalogError) -> Claim {
-    if request.duplicates == .skip, let post = published(request, by: owner) { return .published(post) }
-    let unfinished = (ofPublication[request.publication] ?? []).filter { rows[$0].state == .unfinished }
-    let free = unfinished.filter { index in
-      guard let holder = rows[index].owner else { return true }
-      return holder != owner && !alive.contains(holder)
+    // It may hand an event over: not within the decision, which reads.
+    let published = request.duplicates == .skip ? published(request, by: owner) : nil
+    let decision = ClaimDecision<PublishedPost, Int>.decide(
+      request.duplicates,
+      published: published,
+      own: (ofPublication[request.publication] ?? []).filter { rows[$0].state == .unfinished },
+      related: related(to: request),
+      holding: { IntentHolding(owner: rows[$0].owner, claimant: owner, isAlive: alive.contains) },
+      posterNameIsTaken: request.poster.map {
+        names.contains(StoredName(request.publication, $0.newKey))
+      } ?? false,
+      nameIsTaken: ofIntent[request.newID] != nil
+        || names.contains(StoredName(request.publication, request.newKey)))
+    switch decision {
+    case .published(let post): return .published(post)
+    case .held: return .held
+    case .nameTaken: throw CatalogError.nameTaken(request, at: Self.path)
+    case .begin: return .granted(begin(request, by: owner))
+    case .takeOver(let index):
+      rows[index].owner = owner
+      rows[index].attempt += 1
+      if let arrived = request.arrived { rows[index].arrived.insert(arrived) }
+      return .granted(intent(of: index, with: request.poster))
     }
-    if request.duplicates == .skip,
-      free.count < unfinished.count || related(to: request).contains(where: { isHeld(rows[$0]) })
-    {
-      return .held
-    }
-    if let poster = request.poster, names.contains(StoredName(request.publication, poster.newKey)) {
-      throw CatalogError.nameTaken(request, at: Self.path)
-    }
-    guard let index = free.first else { return .granted(try begin(request, by: owner)) }
-    rows[index].owner = owner
-    rows[index].attempt += 1
-    if let arrived = request.arrived { rows[index].arrived.insert(arrived) }
-    return .granted(intent(of: index, with: request.poster))
   }
 
-  private func isHeld(_ row: Row) -> Bool {
-    row.state == .unfinished && row.owner.map(alive.contains) == true
-  }
-
-  /// Intents for what becomes of the same file when it is mended, or for that file as it is.
+  /// Unfinished intents for what becomes of the same file when it is mended, or for that file as it is.
   private func related(to request: ClaimRequest) -> [Int] {
     let publication = request.publication
     let digests = Set([publication.digest, request.arrived].compactMap(\.self))
     return rows.indices.filter { index in
       let row = rows[index]
-      return row.publication != publication && row.publication.destination == publication.destination
+      return row.state == .unfinished && row.publication != publication
+        && row.publication.destination == publication.destination
         && row.publication.authorID == publication.authorID
         && (row.publication.digest == request.arrived || !row.arrived.isDisjoint(with: digests))
     }
@@ -121,17 +123,13 @@ struct MemoryLibrary {
       id: row.intent, key: row.key, publication: row.publication, attempt: row.attempt, poster: key)
   }
 
-  private mutating func begin(_ request: ClaimRequest, by owner: Int) throws(CatalogError) -> Intent {
-    let name = StoredName(request.publication, request.newKey)
-    if ofIntent[request.newID] != nil || names.contains(name) {
-      throw CatalogError.nameTaken(request, at: Self.path)
-    }
+  private mutating func begin(_ request: ClaimRequest, by owner: Int) -> Intent {
     let row = Row(
       intent: request.newID, key: request.newKey, publication: request.publication, owner: owner,
       arrived: Set([request.arrived].compactMap(\.self)))
     ofPublication[request.publication, default: []].append(rows.count)
     ofIntent[request.newID] = rows.count
-    names.insert(name)
+    names.insert(StoredName(request.publication, request.newKey))
     rows.append(row)
     return intent(of: rows.count - 1, with: request.poster)
   }

@@ -31,11 +31,12 @@ struct ProcessRegistry: Sendable {
     do {
       return try OwnerLock(directory: library.temporaryPath, name: name)
     } catch {
-      let isFull = error.code == ENOSPC || error.code == EDQUOT
+      let folder = library.temporaryPath
+      if error.code == ENOSPC || error.code == EDQUOT {
+        throw CatalogError(.diskFull, "no space left to lock a file in \(folder): free some, and try again")
+      }
       throw CatalogError(
-        isFull ? .diskFull : .unusable,
-        "cannot lock a file in \(library.temporaryPath) (\(error.reason)): "
-          + (isFull ? "free some space, and try again" : CatalogError.advice(error.code)))
+        .unusable, "cannot lock a file in \(folder) (\(error.reason)): \(CatalogError.advice(error.code))")
     }
   }
 

@@ -26,32 +26,35 @@ struct PublishingSteps: Sendable {
 
   func claim(_ request: ClaimRequest, in db: Connection) throws -> Answer {
     let publication = request.publication
-    if request.duplicates == .skip, let found = try published(request, in: db) {
-      return .published(found)
-    }
     let key = IntentTable.PublicationKey(
       publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
-    let unfinished = try IntentTable.unfinished(key, in: db)
-    let free = try unfinished.filter { try !isHeld($0, in: db) }
-    if request.duplicates == .skip {
-      if free.count < unfinished.count { return .held }
-      let related = try IntentTable.related(to: key, arrived: request.arrived, in: db)
-      if try related.contains(where: { try isHeld($0, in: db) }) { return .held }
-    }
+    let decision = try ClaimDecision<Found, IntentTable.Unfinished>.decide(
+      request.duplicates,
+      published: try published(request, in: db),
+      own: try IntentTable.unfinished(key, in: db),
+      related: try IntentTable.related(to: key, arrived: request.arrived, in: db),
+      holding: { try holding($0, in: db) },
+      posterNameIsTaken: try isTaken(request.poster, in: key.destination, db: db),
+      nameIsTaken: false)
+    switch decision {
+    case .published(let found): return .published(found)
+    case .held: return .held
     // Before anything is written: the other requests of the transaction stay.
-    if let poster = request.poster, try PosterTable.isNamed(poster.newKey, in: key.destination, db: db) {
-      throw CatalogError.nameTaken(request, at: path)
+    case .nameTaken: throw CatalogError.nameTaken(request, at: path)
+    case .takeOver(let unfinished):
+      if let arrived = request.arrived { try IntentTable.remember(arrived, of: unfinished.number, in: db) }
+      return .granted(try takeOver(unfinished, publication, request.poster, in: db))
+    case .begin: return .granted(try begin(request, key, in: db))
     }
-    if let first = free.first {
-      if let arrived = request.arrived { try IntentTable.remember(arrived, of: first.number, in: db) }
-      return .granted(try takeOver(first, publication, request.poster, in: db))
-    }
-    return .granted(try begin(request, key, in: db))
   }
 
-  private func isHeld(_ intent: IntentTable.Unfinished, in db: Connection) throws -> Bool {
-    guard let owner = intent.owner else { return false }
-    return try owner == me || owners.isAlive(owner, in: db)
+  private func holding(_ intent: IntentTable.Unfinished, in db: Connection) throws -> IntentHolding {
+    try IntentHolding(owner: intent.owner, claimant: me) { try owners.isAlive($0, in: db) }
+  }
+
+  private func isTaken(_ poster: PosterRequest?, in destination: Int64, db: Connection) throws -> Bool {
+    guard let poster else { return false }
+    return try PosterTable.isNamed(poster.newKey, in: destination, db: db)
   }
 
   /// Whether somebody alive is about to store in this destination.
@@ -81,7 +84,7 @@ struct PublishingSteps: Sendable {
   /// more.
   func giveUp(_ id: PostID, in db: Connection) throws -> Bool {
     if let (_, unfinished) = try IntentTable.unfinished(id, at: place, in: db) {
-      if try isHeld(unfinished, in: db) { return false }
+      if try holding(unfinished, in: db) == .held { return false }
       try IntentTable.giveUp(unfinished.number, at: now, in: db)
       try Failpoint.releaseWritten.reachInDatabase()
     }

@@ -5,8 +5,10 @@ struct MetadataStripping {
   /// Nil where only Content Credentials go.
   let stripping: Stripping?
   let dropsCredentials: Bool
-  /// Whether what is looked into is a track of pictures.
-  fileprivate var isOfPictures = false
+  /// The handler of the track that is looked into.
+  fileprivate var handler: FourCharacterCode?
+  /// The numbers of all tracks, where an index is looked into.
+  fileprivate var tracks: Set<UInt32> = []
 
   init(stripping: Stripping?, dropsCredentials: Bool) {
     (self.stripping, self.dropsCredentials) = (stripping, dropsCredentials)
@@ -50,6 +52,8 @@ extension MovieBox {
   /// - Returns: whether there was any.
   mutating func strip(_ rules: MetadataStripping) -> Bool {
     let before = self
+    var rules = rules
+    rules.tracks = Set(boxes.compactMap(\.trackID))
     stripParts(rules)
     return self != before
   }
@@ -58,10 +62,12 @@ extension MovieBox {
 
   private mutating func stripParts(_ rules: MetadataStripping) {
     var rules = rules
-    if type == "trak" { rules.isOfPictures = handler == "vide" }
+    if type == "trak" { rules.handler = handler }
     switch (type, rules.stripping) {
     case ("hdlr", .everything): blankHandlerName()
-    case ("stsd", .some): blankEntries(rules)
+    case ("stsd", .some): stripEntries(rules)
+    case ("dref", .some): stripReferences(rules)
+    case ("tref", .some): keepReferences(to: rules.tracks)
     default: break
     }
     guard case .boxes(let head, var boxes, var tail) = content else { return }
@@ -159,34 +165,68 @@ extension MovieBox {
     content = .bytes(bytes)
   }
 
-  /// Where the boxes of a sample entry may begin: behind the fields of sound (QuickTime's versions 0, 1 and 2), and of
-  /// pictures.
-  private static let entryFields = [28, 44, 64, 78]
-  private static let pictureFields = 78
+  /// Where the name of a coder stands among the fields of pictures: up to 31 bytes behind its length (12.1.3).
+  private static let (coderName, pictureFields) = (42..<74, 78)
 
   /// Of a table of sample entries, which keep their sizes: makes what was left there, or what is not known to be needed,
-  /// zeros.
-  private mutating func blankEntries(_ rules: MetadataStripping) {
-    guard case .bytes(var bytes) = content else { return }
-    for entry in MoviePlaces.boxes(in: bytes.dropFirst(8)) {
-      let parts = Self.entryFields.lazy.map {
-        (fields: $0, boxes: MoviePlaces.boxes(in: entry.contents.dropFirst($0)))
-      }
-      .first { $0.boxes.last.map { $0.rest.count < 8 } ?? false }
-      for part in parts?.boxes ?? [] where rules.fate(of: part.type, in: "stsd", { part.contents }) != .stays
-      {
+  /// zeros. What follows the last one goes.
+  private mutating func stripEntries(_ rules: MetadataStripping) {
+    guard case .bytes(var bytes) = content, let table = MoviePlaces.entries(ofTable: bytes[...]) else {
+      return
+    }
+    for entry in table.entries {
+      let parts = MoviePlaces.boxes(inSampleEntry: entry.contents, of: rules.handler)
+      for part in parts where rules.fate(of: part.type, in: "stsd", { part.contents }) != .stays {
         bytes.replaceSubrange(
           (part.contents.startIndex - 4)..<part.contents.startIndex, with: Array("free".utf8))
         for place in part.contents.indices { bytes[place] = 0 }
       }
-      if rules.stripping == .everything, rules.isOfPictures, entry.contents.count >= Self.pictureFields {
-        // A name of up to 31 bytes behind its length (12.1.3).
-        let name = entry.contents.startIndex + 42
-        if !MoviePlaces.isHarmless(coderName: bytes[name..<name + 32]) {
-          for place in name..<name + 32 { bytes[place] = 0 }
+      for place in parts.last?.rest.indices ?? 0..<0 { bytes[place] = 0 }
+      if rules.stripping == .everything, rules.handler == "vide", entry.contents.count >= Self.pictureFields {
+        let start = entry.contents.startIndex
+        let name = start + Self.coderName.lowerBound..<start + Self.coderName.upperBound
+        if !MoviePlaces.isHarmless(coderName: bytes[name]) {
+          for place in name { bytes[place] = 0 }
         }
       }
     }
+    if !table.rest.allSatisfy({ $0 == 0 }) { bytes.removeLast(table.rest.count) }
     content = .bytes(bytes)
+  }
+
+  /// Of a table of where samples lie: a reference to the file itself needs no name (8.7.2), and QuickTime's have those of a
+  /// disk and its folders. What follows the last one goes.
+  private mutating func stripReferences(_ rules: MetadataStripping) {
+    guard case .bytes(let bytes) = content, let table = MoviePlaces.entries(ofTable: bytes[...]) else {
+      return
+    }
+    let isBlank = { (bytes: ArraySlice<UInt8>) in bytes.allSatisfy { $0 == 0 } }
+    let named: Set<FourCharacterCode> = ["url ", "urn ", "alis", "rsrc"]
+    var stripped = Array(bytes.prefix(8))
+    for entry in table.entries {
+      let isThisFile = entry.contents.dropFirst(3).first.map { $0 & 1 == 1 } ?? false
+      let isUnknown = rules.fate(of: entry.type, in: type) { entry.contents } != .stays
+      if isUnknown || named.contains(entry.type) && isThisFile && !isBlank(entry.contents.dropFirst(4)) {
+        // Sample entries count them: each keeps its place.
+        stripped += MovieBox(isUnknown ? "url " : entry.type, [0, 0, 0, isThisFile ? 1 : 0]).serialized
+      } else {
+        stripped += MovieBox(entry.type, Array(entry.contents)).serialized
+      }
+    }
+    if isBlank(table.rest) { stripped += table.rest }
+    content = .bytes(stripped)
+  }
+
+  /// Of a track's references to others (8.3.3): without numbers that no track has. 0 stands for none.
+  private mutating func keepReferences(to tracks: Set<UInt32>) {
+    for place in boxes.indices {
+      let bytes = boxes[place].bytes
+      let numbers = (0..<bytes.count / 4).map { bytes.bigEndian32(at: 4 * $0) }
+      guard bytes.count % 4 != 0 || !numbers.allSatisfy({ $0 == 0 || tracks.contains($0) }) else { continue }
+      var kept: [UInt8] = []
+      for number in numbers where tracks.contains(number) { kept.appendBigEndian(number) }
+      boxes[place].bytes = kept
+    }
+    boxes.removeAll { $0.bytes.isEmpty }
   }
 }

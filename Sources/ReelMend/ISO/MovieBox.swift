@@ -23,7 +23,9 @@ struct MovieBox: Hashable {
 
   /// Boxes whose contents are boxes.
   private static let containers: Set<FourCharacterCode> = [
-    "moov", "trak", "mdia", "minf", "stbl", "edts", "udta", "dinf", "tref", "mvex", "meta", "ilst", "meco",
+    "moov", "trak", "mdia", "minf", "gmhd", "stbl", "edts", "tapt", "udta", "dinf", "tref", "mvex", "meta",
+    "ilst",
+    "meco",
   ]
   /// A box in a box in a box: more are not looked into.
   private static let deepest = 12

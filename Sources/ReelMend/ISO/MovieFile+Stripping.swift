@@ -5,6 +5,15 @@ extension MovieFile {
   /// How many bytes of a box beside the index are looked at.
   private static let looked: Int64 = 1 << 20
   private static let mostInFragment = 100_000
+  /// Boxes in which nothing moves: places are counted from where fragments begin, and readers find the list of fragments by
+  /// its size.
+  private static let keepingSizes: Set<FourCharacterCode> = ["moof", "mfra"]
+
+  /// What goes of such a box: one in it, or what follows the last one and is none.
+  private enum Gone {
+    case box(ISOBox)
+    case bytes(Range<Int64>)
+  }
 
   /// Takes out what its boxes give away; what stands beside the index keeps its size and its place.
   /// - Returns: whether there was any.
@@ -36,8 +45,8 @@ extension MovieFile {
     if MoviePlaces.isUnused(type) {
       return rules.stripping == nil || source.isBlank(box.contents..<range.upperBound) ? nil : free
     }
-    if type == "moof" {
-      let parts = Self.parts(of: range, freeing: given(away: box, rules, source))
+    if Self.keepingSizes.contains(type) {
+      let parts = Self.parts(of: range, without: given(away: box, rules, source))
       return parts.count > 1 ? Item(type: type, parts: parts) : nil
     }
     let length = range.upperBound - box.contents
@@ -57,10 +66,13 @@ extension MovieFile {
     }
   }
 
-  /// The boxes of a fragment that give something away, in order.
-  private func given(away outer: ISOBox, _ rules: MetadataStripping, _ source: BoundedSource) -> [ISOBox] {
+  /// What gives something away in a box that keeps its size, in order.
+  private func given(away outer: ISOBox, _ rules: MetadataStripping, _ source: BoundedSource) -> [Gone] {
     let range = outer.contents..<max(outer.contents, min(outer.end, source.size))
-    return ISOBoxes(source, in: range, atMost: Self.mostInFragment).flatMap { box -> [ISOBox] in
+    let boxes = ISOBoxes(source, in: range, atMost: Self.mostInFragment).prefix { $0.end <= outer.end }
+    let rest = min(boxes.last?.end ?? range.lowerBound, range.upperBound)..<range.upperBound
+    let leftover: [Gone] = rules.stripping == nil || source.isBlank(rest) ? [] : [.bytes(rest)]
+    return boxes.flatMap { box -> [Gone] in
       if box.type == "traf" { return given(away: box, rules, source) }
       let end = min(box.end, range.upperBound)
       let contents = {
@@ -69,22 +81,30 @@ extension MovieFile {
       let isWhole = end - box.contents <= Self.looked
       switch rules.fate(of: box.type, in: outer.type, isWhole: isWhole, contents) {
       case .stays: return []
-      case .goes: return [box]
+      case .goes: return [.box(box)]
       // What players show of a file is said in its index.
-      case .isLookedInto, .isPicture: return rules.stripping == nil ? [] : [box]
+      case .isLookedInto, .isPicture: return rules.stripping == nil ? [] : [.box(box)]
       }
-    }
+    } + leftover
   }
 
-  /// A part of the source in which some boxes have become free ones.
-  private static func parts(of range: Range<Int64>, freeing boxes: [ISOBox]) -> [MendedFile.Part] {
+  /// A part of the source in which some boxes have become free ones, and other bytes zeros.
+  private static func parts(of range: Range<Int64>, without gone: [Gone]) -> [MendedFile.Part] {
     var (parts, next): ([MendedFile.Part], Int64) = ([], range.lowerBound)
-    for box in boxes where box.start >= next && box.end <= range.upperBound {
-      // Its size stays, in as many bytes as it has.
-      parts += [.source(next..<box.start + 4), .bytes(Array("free".utf8))]
-      if box.contents > box.start + 8 { parts.append(.source(box.start + 8..<box.contents)) }
-      if box.end > box.contents { parts.append(.zeros(box.end - box.contents)) }
-      next = box.end
+    for item in gone {
+      switch item {
+      case .box(let box) where box.start >= next && box.end <= range.upperBound:
+        // Its size stays, in as many bytes as it has.
+        parts += [.source(next..<box.start + 4), .bytes(Array("free".utf8))]
+        if box.contents > box.start + 8 { parts.append(.source(box.start + 8..<box.contents)) }
+        if box.end > box.contents { parts.append(.zeros(box.end - box.contents)) }
+        next = box.end
+      case .bytes(let bytes) where bytes.lowerBound >= next && !bytes.isEmpty:
+        if bytes.lowerBound > next { parts.append(.source(next..<bytes.lowerBound)) }
+        parts.append(.zeros(bytes.upperBound - bytes.lowerBound))
+        next = bytes.upperBound
+      default: continue
+      }
     }
     if next < range.upperBound { parts.append(.source(next..<range.upperBound)) }
     return parts

@@ -2,6 +2,7 @@ import CReel
 import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelSource
 
 /// A site's folder, which nobody else writes to as long as this lives.
 final class SiteFolder: Sendable {
@@ -116,19 +117,10 @@ final class SiteFolder: Sendable {
 
   /// The bytes of a file; nil when there is none of that name, or a link leads to it.
   func size(of name: String) -> Int64? {
-    guard let file = try? open(name) else { return nil }
+    guard let file = try? root.openFile(name) else { return nil }
     var status = stat()
-    guard fstat(file.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard fstat(file.rawValue, &status) == 0 else { return nil }
     return Int64(status.st_size)
-  }
-
-  /// A link in the site would put what it leads to before the public.
-  private func open(_ name: String) throws(SystemError) -> Descriptor {
-    let flags = UInt64(O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-    return Descriptor(
-      adopting: try retryingInterrupts("open") {
-        reel_openat2(root.rawValue, name, flags, reel_resolve_beneath | reel_resolve_no_symlinks)
-      })
   }
 
   /// Makes a folder in the site.
@@ -234,14 +226,16 @@ final class SiteFolder: Sendable {
     }
   }
 
-  private func bytes(of name: String) throws(SystemError) -> [UInt8]? {
-    do throws(SystemError) {
-      return try open(name).readToEnd()
+  /// A link in the site would put what it leads to before the public: it is not the site's own.
+  private func bytes(of name: String) throws -> [UInt8]? {
+    let file: Descriptor
+    do throws(SourceError) {
+      file = try root.openFile(name)
     } catch {
-      // A link is not the site's own.
-      if error.code == ENOENT || error.code == ELOOP { return nil }
+      if error.code == .notFound || error.code == .isLink { return nil }
       throw error
     }
+    return try file.readToEnd()
   }
 
   /// Removes what a run left that was killed.
@@ -256,7 +250,7 @@ final class SiteFolder: Sendable {
     let cause = ((error as? CocoaError)?.underlying as? POSIXError).map {
       SystemError(code: $0.code.rawValue, call: "mkdir")
     }
-    let reason = (error as? SystemError ?? cause)?.reason ?? "\(error)"
+    let reason = (error as? SystemError ?? cause)?.reason ?? (error as? SourceError)?.message ?? "\(error)"
     return SiteError(.unusable, "\(what) (\(reason)): check its permissions, and the space on its disk")
   }
 }

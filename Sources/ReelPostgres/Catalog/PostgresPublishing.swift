@@ -146,9 +146,18 @@ struct PostgresPublishing {
         granted.append((index, mine.number, false))
         continue
       }
-      if request.duplicates == .skip, let published = known.first(where: { $0.post != nil }),
-        let post = published.post
-      {
+      let decision = ClaimDecision<(Candidate, StoredPost), Candidate>.decide(
+        request.duplicates,
+        published: known.lazy.compactMap { candidate in candidate.post.map { (candidate, $0) } }.first,
+        own: found.filter { $0.attempt != nil },
+        related: known.filter { $0.isRelated && $0.attempt != nil },
+        holding: { candidate in
+          IntentHolding(owner: candidate.owner, claimant: me) { _ in candidate.isOwnerAlive }
+        },
+        posterNameIsTaken: posterTaken[place],
+        nameIsTaken: namesTaken[place])
+      switch decision {
+      case .published(let (published, post)):
         if !published.isRelated { arrivals.append((index, published.number)) }
         if let teller = published.teller, teller != me, !published.isTellerAlive {
           handing.append((index, post, teller))
@@ -156,25 +165,10 @@ struct PostgresPublishing {
           let isOurs = published.teller == me && call.handed.contains(post.pageNumber)
           answers[index] = .success(.published(post, announced: !isOurs))
         }
-        continue
-      }
-      let unfinished = found.filter { $0.attempt != nil }
-      let free = unfinished.filter { candidate in
-        guard let owner = candidate.owner else { return true }
-        return owner != me && !candidate.isOwnerAlive
-      }
-      let isHeld =
-        free.count < unfinished.count
-        || known.contains { $0.isRelated && $0.attempt != nil && ($0.owner == me || $0.isOwnerAlive) }
-      if request.duplicates == .skip, isHeld {
-        answers[index] = .success(.held)
-      } else if posterTaken[place] {
-        answers[index] = .failure(.nameTaken(request, at: server))
-      } else if let first = free.first {
-        takeOvers.append(TakeOver(index: index, candidate: first))
-      } else if namesTaken[place] {
-        answers[index] = .failure(.nameTaken(request, at: server))
-      } else {
+      case .held: answers[index] = .success(.held)
+      case .nameTaken: answers[index] = .failure(.nameTaken(request, at: server))
+      case .takeOver(let candidate): takeOvers.append(TakeOver(index: index, candidate: candidate))
+      case .begin:
         let last = found.map(\.ordinal).max() ?? -1
         starts.append(Start(index: index, destination: stores[place], ordinal: last.addingClamped(1)))
       }

@@ -214,10 +214,16 @@ final class PostgresWriter: Sendable {
         answer(group, with: outcome)
         return true
       } catch {
-        let alone = group.filter(\.writesAlone)
-        guard error.mayBeOfOne, !alone.isEmpty, group.count > 1 else {
+        guard error.mayBeOfOne, group.count > 1 else {
           for piece in group { piece.fail(error.error) }
-          return false
+          // A note that the server can't take is not kept: whatever is written with it would fail, and so would the end.
+          return error.mayBeOfOne && group.allSatisfy(\.isNote)
+        }
+        let alone = group.filter(\.writesAlone)
+        if alone.isEmpty {
+          var isWritten = true
+          for piece in group { isWritten = write([piece], of: &call) && isWritten }
+          return isWritten
         }
         for piece in alone { _ = write([piece], of: &call) }
         let others = group.filter { !$0.writesAlone }

@@ -83,6 +83,11 @@ package final class QueueWorker: Sendable {
 
   private var lease: Int64 { Int64(settings.lease / .milliseconds(1)) }
 
+  /// A number of a row, in SQL, as arithmetic bears it: whoever may write to the queue may have written any.
+  private static func bounded(_ column: String) -> String {
+    "least(greatest(\(column), 0), 1000000000000000)"
+  }
+
   // MARK: Taking
 
   /// Between two looks from the beginning: what was given back, or is more urgent, is seen by the next.
@@ -157,7 +162,7 @@ package final class QueueWorker: Sendable {
         WHERE state = 0 \(place == nil ? "" : "AND priority = $4 AND item > $5")
         ORDER BY priority DESC, item LIMIT $2 FOR UPDATE SKIP LOCKED
       ), taken AS (
-        UPDATE reel.work SET state = 1, worker = $1, attempts = attempts + 1, changed_at = \(PostgresSchema.now)
+        UPDATE reel.work SET state = 1, worker = $1, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now)
         FROM next WHERE work.ctid = next.place AND (next.deaths = 0 OR next.deaths < $3 - 1)
         RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts
       )
@@ -197,6 +202,7 @@ package final class QueueWorker: Sendable {
   /// somebody else has it.
   package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
     let (id, held) = state.withLock { ($0.id, $0.held) }
+    let failures = Self.bounded("work.failures")
     let rows = outcomes.compactMap { one in held[one.item].map { Row(one, attempts: $0) } }
     if rows.isEmpty { return }
     try queue.catalogErrors {
@@ -208,10 +214,10 @@ package final class QueueWorker: Sendable {
               AS e(item, state, code, message, counted, attempts)
           )
           UPDATE reel.work SET
-            state = CASE WHEN ended.state = 2 AND failures + counted >= $6 THEN 5 ELSE ended.state END,
-            worker = NULL, changed_at = \(PostgresSchema.now), failures = failures + counted,
-            due_at = CASE WHEN ended.state = 2 AND failures + counted < $6
-              THEN \(PostgresSchema.now) + $7 * (4 ^ least(failures, 8))::bigint END,
+            state = CASE WHEN ended.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE ended.state END,
+            worker = NULL, changed_at = \(PostgresSchema.now), failures = \(failures) + counted,
+            due_at = CASE WHEN ended.state = 2 AND \(failures) + counted < $6
+              THEN \(PostgresSchema.now) + $7 * (4 ^ least(\(failures), 8))::bigint END,
             code = coalesce(ended.code, work.code), message = coalesce(ended.message, work.message)
           -- By the number of the taking: it may have been given back and taken again since.
           FROM ended WHERE work.item = ended.item AND work.worker = $1 AND work.state = 1
@@ -229,7 +235,7 @@ package final class QueueWorker: Sendable {
         let failed = states.count { $0 > ItemState.done.rawValue }
         try tx.run(
           """
-          UPDATE reel.worker SET finished = finished + $2, failed = failed + $3,
+          UPDATE reel.worker SET finished = \(Self.bounded("finished")) + $2, failed = \(Self.bounded("failed")) + $3,
             lease_until = greatest(lease_until, \(PostgresSchema.now) + $4) WHERE id = $1
           """, [.int(id), .int(Int64(finished)), .int(Int64(failed)), .int(lease)])
         try queue.notify(tx, of: rows.count { $0.state == ItemState.waiting.rawValue })
@@ -346,15 +352,15 @@ package final class QueueWorker: Sendable {
     WITH ended AS (
       SELECT id, hands, 'its worker (process ' || pid || ' on ' || host
           || ') died, or was not heard of for longer than its lease' AS message,
-        lease_until - lease > (extract(epoch FROM
+        \(bounded("lease_until")) - \(bounded("lease")) > (extract(epoch FROM
           greatest(pg_postmaster_start_time(), pg_last_xact_replay_timestamp())) * 1000)::bigint AS died
       FROM reel.worker WHERE id = $1
     ), freed AS (
       SELECT item, ended.message, (died AND (hands IS NULL OR item = ANY(hands)))::int AS death
       FROM ended JOIN reel.work ON work.worker = ended.id AND work.state = 1
     )
-    UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = deaths + death,
-      state = CASE WHEN death = 1 AND deaths + 1 >= $2 THEN 6 ELSE 0 END,
+    UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = \(bounded("deaths")) + death,
+      state = CASE WHEN death = 1 AND \(bounded("deaths")) + 1 >= $2 THEN 6 ELSE 0 END,
       code = CASE death WHEN 1 THEN 'workerDied' ELSE code END,
       message = CASE death WHEN 1 THEN freed.message ELSE work.message END
     FROM freed WHERE work.item = freed.item AND work.worker = $1 AND work.state = 1

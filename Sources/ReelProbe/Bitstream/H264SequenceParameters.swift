@@ -19,6 +19,8 @@ struct H264SequenceParameters: Hashable {
   let framesOnly: Bool
   /// Frames a second, as `time_scale` and `num_units_in_tick` have it; nil when they are not there.
   let frameRate: Rational?
+  /// Whether every frame lasts as long as that says.
+  let isFixedRate: Bool
   let usability: VideoUsability
 
   /// - Parameter unit: a NAL unit of type 7, with its header byte.
@@ -39,10 +41,11 @@ struct H264SequenceParameters: Hashable {
       let timing = Timing(&reader)
       hasPlainFrames = size.framesOnly && timing?.hasPictureStructure == false
       frameRate = timing?.frameRate
+      isFixedRate = timing?.isFixedRate ?? false
     } else {
       usability = VideoUsability()
       hasPlainFrames = size.framesOnly
-      frameRate = nil
+      (frameRate, isFixedRate) = (nil, false)
     }
   }
 
@@ -113,6 +116,8 @@ private struct Timing {
   /// `pic_struct_present_flag`
   let hasPictureStructure: Bool
   let frameRate: Rational?
+  /// `fixed_frame_rate_flag`
+  let isFixedRate: Bool
 
   /// Nil when it can't be read.
   init?(_ reader: inout BitReader) {
@@ -120,11 +125,13 @@ private struct Timing {
       let hasTiming = reader.flag()
     else { return nil }
     if hasTiming {
-      guard let units = reader.bits(32), let scale = reader.bits(32), reader.skipBits(1) else { return nil }
+      guard let units = reader.bits(32), let scale = reader.bits(32), let isFixed = reader.flag()
+      else { return nil }
       // A frame is two ticks (E.2.1); most say 50/2, and mean 25.
       frameRate = scale % 2 == 0 ? Rational(Int(scale / 2), Int(units)) : Rational(Int(scale), 2 * Int(units))
+      isFixedRate = isFixed
     } else {
-      frameRate = nil
+      (frameRate, isFixedRate) = (nil, false)
     }
     guard let hasBuffers = reader.flag(), !hasBuffers || Self.skipBuffers(&reader),
       let hasPictureBuffers = reader.flag(), !hasPictureBuffers || Self.skipBuffers(&reader),

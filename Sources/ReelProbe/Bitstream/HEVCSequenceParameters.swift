@@ -10,6 +10,9 @@ struct HEVCSequenceParameters: Hashable {
   /// In pixels, cropped.
   let height: Int
   let usability: VideoUsability
+  /// Pictures a second, as `vui_time_scale` and `vui_num_units_in_tick` have it; nil when they are not there, or count
+  /// fields.
+  let frameRate: Rational?
 
   /// - Parameter unit: a NAL unit of type 33, with its header of two bytes.
   init?(unit: some Collection<UInt8>) {
@@ -24,9 +27,21 @@ struct HEVCSequenceParameters: Hashable {
     if hasUsability {
       guard let usability = VideoUsability(&reader) else { return nil }
       self.usability = usability
+      frameRate = Self.frameRate(&reader)
     } else {
       usability = VideoUsability()
+      frameRate = nil
     }
+  }
+
+  /// What stands behind the colours in the usability information (E.2.1).
+  private static func frameRate(_ reader: inout BitReader) -> Rational? {
+    guard let hasChromaPlace = reader.flag(), !hasChromaPlace || reader.skipNumbers(2), reader.skipBits(1),
+      let isFields = reader.flag(), reader.skipBits(1), let hasWindow = reader.flag(),
+      !hasWindow || reader.skipNumbers(4), reader.flag() == true, let units = reader.bits(32),
+      let scale = reader.bits(32), !isFields
+    else { return nil }
+    return Rational(Int(scale), Int(units))
   }
 
   /// 7.3.3

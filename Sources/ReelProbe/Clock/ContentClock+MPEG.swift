@@ -23,6 +23,13 @@ struct MPEGClock<Bytes: ByteReading> {
     let key: Int
     let time: Int64
     let decoded: Int64
+
+    /// How long it waits to be shown; nil where that is more than the ten seconds that a decoder could hold: then the time
+    /// is wrong.
+    var wait: Int64? {
+      let wait = difference(time, decoded)
+      return abs(wait) > 900_000 ? nil : wait
+    }
   }
 
   /// Bytes of a file that is read whole, and of a window of a larger one.
@@ -64,8 +71,11 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func take(_ moments: [Moment]) {
     for moment in moments {
       let decoded = unwrapped(moment.decoded, moment.key)
-      clock.add(
-        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded)
+      if let wait = moment.wait {
+        clock.add(moment.key, at: decoded + wait, decoded: decoded)
+      } else {
+        clock.note(moment.key, decoded: decoded)
+      }
       before[moment.key] = decoded
     }
   }
@@ -151,9 +161,11 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func takeFar(_ moments: [Moment]) {
     for (place, moment) in moments.enumerated() {
       let decoded = unwrapped(moment.decoded, moment.key)
-      clock.add(
-        moment.key, at: decoded + Self.difference(moment.time, moment.decoded), decoded: decoded,
-        isFar: place == 0 && !isJump(lastFar, moment, 0))
+      if let wait = moment.wait {
+        clock.add(
+          moment.key, at: decoded + wait, decoded: decoded,
+          isFar: place == 0 && !isJump(lastFar, moment, 0))
+      }
       before[moment.key] = decoded
       lastFar = moment
     }

@@ -64,6 +64,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let reached = walk(from: first.start, blocks: Self.mostAtBeginning)
     guard let reached else {
       clock.isWhole = true
+      clock.overlaps = overlaps
       return clock.extents.isEmpty ? nil : clock
     }
     if let last = lastCluster(beyond: reached) {
@@ -75,6 +76,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       }
       // What lies between was not looked at; that it is far away is no jump.
       if walk(from: last, blocks: Self.mostAtEnd) != nil { return nil }
+      clock.overlaps = overlaps
       return clock
     }
     return nil
@@ -144,7 +146,28 @@ struct MatroskaClock<Bytes: ByteReading> {
     let bytes = head[width + 2] & 6 == 0 && start < end ? start..<end : nil
     // Clusters follow one another; within one, pictures stand in the order in which they are decoded.
     clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
+    note(number, time, cluster)
   }
+
+  /// The last block of each track: when it is shown, in which cluster, and whether all before went up within theirs.
+  private var lasts: [Int: (time: Int64, cluster: Int64, isOrdered: Bool)] = [:]
+
+  /// Where blocks of a cluster come one after the other, those of the next come after them.
+  private mutating func note(_ track: Int, _ time: Int64, _ cluster: Int64) {
+    guard let last = lasts[track] else {
+      lasts[track] = (time, cluster, true)
+      return
+    }
+    let isBack = time < last.time
+    let isWithin = cluster == last.cluster
+    if isBack, !isWithin, last.isOrdered { overlapping.insert(track) }
+    lasts[track] = (isBack && isWithin ? last.time : time, cluster, last.isOrdered && !(isBack && isWithin))
+  }
+
+  private var overlapping: Set<Int> = []
+
+  /// Of tracks whose blocks are ordered from the first to the last, whether those of two clusters overlap.
+  private var overlaps: Bool { overlapping.contains { lasts[$0]?.isOrdered == true } }
 
   /// Where a cluster near the end begins: the last of those that the index names and that follow it, else one that is
   /// found in the last bytes.

@@ -14,12 +14,16 @@ struct ContentClock {
   private(set) var heads: [Key: [Int64]] = [:]
   /// When the last packets are shown, where not all were read.
   private(set) var tails: [Key: [Int64]] = [:]
+  /// When these are decoded, where that is known of each.
+  private var decodes: [Key: [Int64]] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// Whether every packet was looked at.
   var isWhole = false
   /// Whether the file does not say where its end should be.
   var mayEndAnywhere = false
+  /// Whether parts that follow one another are of the same moments.
+  var overlaps = false
   /// From now on packets are from the end of the file.
   var isAtEnd = false
   private let jump: PacketExtent.Jump
@@ -44,8 +48,16 @@ struct ContentClock {
       tails[key, default: []].append(time)
     } else if heads[key, default: []].count < Self.mostTimes {
       heads[key, default: []].append(time)
+      if let decoded { decodes[key, default: []].append(decoded) }
     }
     if firsts[key] == nil, let bytes { firsts[key] = bytes }
+  }
+
+  /// A packet whose time of showing is wrong.
+  mutating func note(_ key: Key, decoded: Int64) {
+    if !isAtEnd, decodes[key, default: []].count < Self.mostTimes {
+      decodes[key, default: []].append(decoded)
+    }
   }
 
   /// How long streams last together, of all where `keys` is nil; nil without times.
@@ -63,7 +75,9 @@ struct ContentClock {
 
   /// How fast the frames of a stream follow one another at the beginning; nil where too few are known.
   func pace(of key: Key) -> FramePace? {
-    heads[key].flatMap { FramePace($0, in: base, isCut: !isWhole || mayEndAnywhere) }
+    let isCut = !isWhole || mayEndAnywhere
+    guard let shown = heads[key].flatMap({ FramePace($0, in: base, isCut: isCut) }) else { return nil }
+    return shown.unless(decodes[key].flatMap { FramePace($0, in: base, isCut: isCut) })
   }
 
   /// The same at the end; nil where all were read, too.

@@ -58,6 +58,14 @@ struct FramePace: Hashable {
       average: average * speed, ordinary: ordinary * speed, precision: precision / speed, steps: steps)
   }
 
+  /// The pace of when they are decoded, where that is even and else the same: then the time of showing of some is wrong.
+  func unless(_ decoded: FramePace?) -> FramePace {
+    guard isVariable, let decoded, !decoded.isVariable,
+      abs(decoded.ordinary - ordinary) <= 0.02 * ordinary
+    else { return self }
+    return decoded
+  }
+
   /// Whether the average is another than the ordinary step's.
   var isVariable: Bool { abs(average - ordinary) > 0.02 * ordinary }
 

@@ -16,9 +16,12 @@ struct ContentEvidence {
   /// How much faster the container's clock runs than that of the sound, of which each packet lasts as long as its codec
   /// says; 1 where they agree, or nothing tells.
   let speed: Double
+  /// Whether the sound tells how fast the clock runs.
+  private let isClockHeard: Bool
 
   init(
-    structure: FileStructure, header: HeaderFacts, streams: StreamChoice, size: Int64, clock: ContentClock?
+    structure: FileStructure, header: HeaderFacts, streams: StreamChoice, size: Int64, clock: ContentClock?,
+    file: some ByteReading
   ) {
     self.structure = structure
     self.header = header
@@ -33,21 +36,25 @@ struct ContentEvidence {
     let own = isKnown ? Set(keys.compactMap { $0 }) : nil
     sum = clock?.sum(of: own)
     end = clock?.end(of: own)
-    speed = structure.container.isMatroska ? Self.speed(clock, streams, structure) : 1
+    let heard = structure.container.isMatroska ? Self.speed(clock, streams, structure, file) : nil
+    speed = heard ?? 1
+    isClockHeard = heard != nil
   }
 
+  /// Nil where nothing tells.
   private static func speed(
-    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure
-  ) -> Double {
+    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
+  ) -> Double? {
     for stream in streams.audios {
-      guard let clock, let key = ContentClock.key(of: stream, among: streams, in: structure),
-        clock.firsts[key] != nil, let seconds = SoundFrame.seconds(stream), let pace = clock.pace(of: key),
-        pace.steps >= 8
+      guard let clock, let parameters = stream.pointee.codecpar,
+        let key = ContentClock.key(of: stream, among: streams, in: structure), let first = clock.firsts[key],
+        let seconds = SoundFrame.seconds(parameters, first: file.bytes(at: first.lowerBound, count: 64)),
+        let pace = clock.pace(of: key), pace.steps >= 8
       else { continue }
       let found = 1 / (pace.ordinary * seconds)
-      return abs(found - 1) > 0.1 ? found : 1
+      return abs(found - 1) > 0.03 ? found : 1
     }
-    return 1
+    return nil
   }
 
   // MARK: Duration
@@ -58,6 +65,9 @@ struct ContentEvidence {
   /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
+    if structure.truncated != true, let ogg = structure.ogg, ogg.jumps, let found = ogg.seconds {
+      return FoundDuration(found, .packets, size: size)
+    }
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
@@ -88,18 +98,27 @@ struct ContentEvidence {
 
   /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
   private var counted: FoundDuration? {
-    guard let avi = structure.avi, let stream = streams.video ?? streams.audios.first else { return nil }
+    guard let avi = structure.avi else { return nil }
     // Of a file that was cut off the header knows how long it was.
     guard structure.truncated != true else {
       return FoundDuration(avi.streams.compactMap(\.seconds).max(), .stream, size: size)
     }
-    let entries = reel_index_summary(stream).entries
-    guard streams.video != nil, entries > 0, let rate = header.rates[stream.pointee.index] else { return nil }
-    let seconds = Double(entries) / rate.value
-    let stated =
-      avi.streams.indices.contains(Int(stream.pointee.index)) ? avi.streams[Int(stream.pointee.index)] : nil
-    if let own = stated?.seconds, abs(own - seconds) <= max(0.1, own * 0.01) { return nil }
-    return FoundDuration(seconds, .packets, size: size)
+    guard let frames = countedFrames else { return nil }
+    if let own = frames.stated, abs(own - frames.seconds) <= max(0.1, own * 0.01) {
+      return avi.hasStoppedClock ? FoundDuration(own, .stream, size: size) : nil
+    }
+    return FoundDuration(frames.seconds, .packets, size: size)
+  }
+
+  /// Seconds of as many frames as an AVI's index has, and of as many as the header of their stream says.
+  private var countedFrames: (seconds: Double, stated: Double?)? {
+    guard let avi = structure.avi, let stream = streams.video, let rate = header.rates[stream.pointee.index]
+    else { return nil }
+    let (entries, place) = (reel_index_summary(stream).entries, Int(stream.pointee.index))
+    guard entries > 0 else { return nil }
+    return (
+      Double(entries) / rate.value, avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
+    )
   }
 
   private static func sizes(_ one: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
@@ -124,6 +143,12 @@ struct ContentEvidence {
           MediaWarning(
             .frameRateMismatch, "its headers give two frame rates, and nothing else tells which is right",
             fact: "video.frameRate", stated: .number(main), measured: nil))
+        if !avi.streams.contains(where: { $0.type == "auds" && $0.seconds != nil }) {
+          found.append(
+            MediaWarning(
+              .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
+              fact: "duration", stated: pictures.seconds.map { .number($0) }))
+        }
       }
     }
     let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
@@ -133,6 +158,19 @@ struct ContentEvidence {
           .durationMismatch, "the headers of its pictures and its sound give different durations",
           fact: "duration",
           stated: .number(most), measured: .number(least)))
+    }
+    if structure.truncated != true, let frames = countedFrames, let stated = frames.stated,
+      abs(stated - frames.seconds) > max(0.5, 0.03 * stated)
+    {
+      found.append(
+        MediaWarning(
+          .durationMismatch, "the header of its pictures counts other frames than there are",
+          fact: "duration", stated: .number(stated), measured: .number(frames.seconds)))
+    }
+    if avi.hasStoppedClock {
+      found.append(
+        MediaWarning(
+          .durationMismatch, "the header of a stream gives a length without a clock", fact: "duration"))
     }
     if let size = avi.size, let own = pictures?.size, size != own { found.append(Self.sizes(size, own)) }
     for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
@@ -165,10 +203,17 @@ struct ContentEvidence {
         pace, end.map { abs($0.ordinary - pace.ordinary) <= 0.02 * pace.ordinary && !$0.isVariable } ?? false
       )
     }
-    return FramePace(
-      scan.frames, in: stream.pointee.time_base, isCut: scan.end != .file || structure.container.isMPEG
-    )
-    .map { ($0, scan.end == .file) }
+    let isCut = scan.end != .file || structure.container.isMPEG
+    let base = stream.pointee.time_base
+    let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
+    guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
+    // Where a few are out of their place, those at the beginning tell.
+    if pace.isVariable, let early = key(of: stream).flatMap({ clock?.pace(of: $0) }), !early.isVariable,
+      structure.container.isMatroska, early.steps >= Self.telling
+    {
+      return (early, false)
+    }
+    return (pace, scan.end == .file)
   }
 
   /// The rates that something other than the times states for the pictures: the header, the bitstream.
@@ -186,13 +231,7 @@ struct ContentEvidence {
     guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_H264 else {
       return nil
     }
-    let record = BitstreamHeader.extradata(of: parameters)
-    if let configuration = AVCConfiguration(record) {
-      return configuration.sequenceParameterSets.first.flatMap { H264SequenceParameters(unit: $0) }
-    }
-    return StartCodeUnits(record).first { $0[$0.startIndex] & 0x1f == 7 }.flatMap {
-      H264SequenceParameters(unit: $0)
-    }
+    return H264SequenceParameters(of: parameters)
   }
 
   /// Packets that it takes to say that a header is wrong about them: the last of a few may be shown for long.
@@ -211,6 +250,10 @@ struct ContentEvidence {
       video.frameRate = nil
       video.variableFrameRate = nil
     }
+    if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, let rate = structure.ogg?.rate {
+      (video.frameRate, video.variableFrameRate) = (FrameRate(rate), false)
+      return
+    }
     guard let found = pace(scan) else { return }
     // So few that nothing follows from their being uneven.
     if found.pace.isVariable, found.pace.steps < Self.telling {
@@ -225,6 +268,13 @@ struct ContentEvidence {
       pace = pace.halved
     }
     if speed != 1 { pace = pace.multiplied(by: speed) }
+    // In a program stream few pictures have times of their own.
+    if structure.container == .mpegPS, pace.isVariable, let stated = BitstreamRate(stream),
+      stated.agrees(with: pace.ordinary)
+    {
+      (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
+      return
+    }
     if let rate = pace.rate(among: statedRates(stream)), rate.value <= Self.fastest { video.frameRate = rate }
     video.variableFrameRate = found.isMeasured ? pace.isVariable : nil
   }
@@ -283,8 +333,30 @@ struct ContentEvidence {
 
   /// What the headers claim otherwise, or was not looked at.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
-    [jumpsFound, durationUnchecked(media), rate(media), clockDoubted(media)].compactMap { $0 }
-      + contradictions + soundsOfTags
+    [jumpsFound, durationUnchecked(media), rate(media)].compactMap { $0 } + clockDoubted(media)
+      + contradictions + pages + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
+  }
+
+  /// Times that pages of Ogg or clusters of Matroska cannot have.
+  private var pages: [MediaWarning] {
+    if clock?.overlaps == true {
+      return [
+        MediaWarning(.clockJumps, "the times of parts that follow one another overlap", fact: "duration")
+      ]
+    }
+    guard let ogg = structure.ogg else { return [] }
+    if ogg.jumps {
+      return [
+        MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")
+      ]
+    }
+    guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
+      sound > 0,
+      abs(pictures - sound) > max(0.5, 0.03 * sound)
+    else { return [] }
+    let what =
+      "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
+    return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
   }
 
   /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.
@@ -296,17 +368,41 @@ struct ContentEvidence {
     ]
   }
 
+  /// Sound in Matroska whose samples are numbers: as many bytes pass in a second as its header makes of its channels and rate.
+  private func plainSound(_ media: MediaInfo) -> [MediaWarning] {
+    guard structure.container.isMatroska, let clock else { return [] }
+    return streams.audios.enumerated().compactMap { place, stream in
+      guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
+        let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
+        let key = key(of: stream), let bytes = clock.firsts[key], let pace = clock.pace(of: key),
+        pace.steps >= 8, !pace.isVariable
+      else { return nil }
+      let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
+      guard bits >= 8 else { return nil }
+      let measured = Double(bytes.count) * pace.ordinary
+      let stated = Double(channels) * Double(rate) * Double(bits) / 8
+      guard abs(measured - stated) > 0.1 * stated else { return nil }
+      return MediaWarning(
+        .soundMismatch, "its sound has other channels or another rate than its header gives it",
+        fact: "audio.\(place)")
+    }
+  }
+
   private var jumpsFound: MediaWarning? {
     jumps > 0 ? .clockJumps(jumps) : nil
   }
 
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
     let isHeld = structure.container.isMatroska || structure.container == .flv || structure.container == .asf
-    guard isHeld, sum == nil, structure.truncated != true, media.durationSource == .container,
+    guard isHeld, structure.truncated != true, media.durationSource == .container,
       let seconds = media.duration
     else { return nil }
+    if let sum, seconds - max(sum.seconds, end ?? 0) <= max(0.5, 0.5 * seconds) { return nil }
     return MediaWarning(
-      .claimUnchecked, "its last packets were not found, so that its duration is only claimed",
+      .claimUnchecked,
+      sum == nil
+        ? "its last packets were not found, so that its duration is only claimed"
+        : "it has too few packets to tell whether it lasts as long as it claims",
       fact: "duration",
       stated: .number(seconds))
   }
@@ -324,37 +420,50 @@ struct ContentEvidence {
 
   /// The times of all packets are multiples of one number in the header; what is stated beside it in nanoseconds tells
   /// that it is wrong, or is wrong itself.
-  private func clockDoubted(_ media: MediaInfo) -> MediaWarning? {
-    guard structure.container.isMatroska, speed == 1, media.video?.variableFrameRate != true,
-      let stream = streams.video, let stated = header.rates[stream.pointee.index],
-      let key = key(of: stream), let pace = clock?.pace(of: key), pace.steps >= Self.telling,
-      abs(stated.value - pace.ordinary) > 0.1 * pace.ordinary, let seconds = media.duration
-    else { return nil }
-    return MediaWarning(
-      .claimUnchecked,
-      "its times and the frame rate that it states differ, so that its duration is uncertain",
-      fact: "duration", stated: .number(seconds), measured: .number(seconds * pace.ordinary / stated.value))
+  private func clockDoubted(_ media: MediaInfo) -> [MediaWarning] {
+    guard structure.container.isMatroska, !isClockHeard, let seconds = media.duration, let clock else {
+      return []
+    }
+    var (other, doubted): (Double?, [String]) = (nil, ["duration"])
+    if media.video?.variableFrameRate != true, let stream = streams.video, let key = key(of: stream),
+      let pace = clock.pace(of: key), pace.steps >= Self.telling
+    {
+      if let stated = header.rates[stream.pointee.index]?.value,
+        abs(stated - pace.ordinary) > 0.03 * pace.ordinary
+      {
+        other = stated
+      } else if let stated = BitstreamRate(stream), stated.contradicts(pace.ordinary) {
+        (other, doubted) = (stated.rate.value, ["duration", "video.frameRate"])
+      } else if header.rates[stream.pointee.index] != nil || BitstreamRate(stream) != nil {
+        return []
+      }
+      if let other {
+        return doubted.map { fact in
+          MediaWarning(
+            .claimUnchecked,
+            "its times and the frame rate that it states differ, so that its \(fact == "duration" ? "duration" : "frame rate") is uncertain",
+            fact: fact, stated: .number(fact == "duration" ? seconds : pace.ordinary),
+            measured: .number(fact == "duration" ? seconds * pace.ordinary / other : other))
+        }
+      }
+    }
+    // Writers of films and recordings count in milliseconds.
+    guard clock.base.num != Self.usualScale else { return [] }
+    doubted = media.video?.frameRate == nil ? ["duration"] : ["duration", "video.frameRate"]
+    return doubted.map { fact in
+      MediaWarning(
+        .claimUnchecked,
+        "its clock has an unusual tick, and nothing else tells whether its \(fact == "duration" ? "duration" : "frame rate") is right",
+        fact: fact,
+        stated: fact == "duration" ? .number(seconds) : media.video?.frameRate.map { .text($0.description) })
+    }
   }
+
+  /// Nanoseconds in a tick.
+  private static let usualScale: Int32 = 1_000_000
 
   func key(of stream: StreamChoice.Stream) -> ContentClock.Key? {
     ContentClock.key(of: stream, among: streams, in: structure)
-  }
-}
-
-/// How long one packet of sound lasts by its codec.
-enum SoundFrame {
-  /// Nil for codecs whose packets differ in length.
-  static func seconds(_ stream: StreamChoice.Stream) -> Double? {
-    guard let parameters = stream.pointee.codecpar else { return nil }
-    let record = BitstreamHeader.extradata(of: parameters)
-    switch parameters.pointee.codec_id {
-    case AV_CODEC_ID_AAC:
-      guard let configuration = AudioSpecificConfig(record) else { return nil }
-      let isDoubled = configuration.hasBandReplication == true
-      // Of 1024 samples at the rate of the core.
-      return 1024 / (Double(configuration.sampleRate) / (isDoubled ? 2 : 1))
-    default: return nil
-    }
   }
 }
 

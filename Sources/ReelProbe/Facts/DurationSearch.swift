@@ -48,7 +48,9 @@ struct DurationSearch {
       return nil
     }
     let runs = (streams.videos + streams.audios).compactMap { stream -> (Int64, [ClosedRange<Double>])? in
-      guard let id = tracks.track(of: stream)?.id, let run = table.runs[id], run.samples > 0 else { return nil }
+      guard let id = tracks.track(of: stream)?.id, let run = table.runs[id], run.samples > 0 else {
+        return nil
+      }
       return (run.samples, run.seconds)
     }
     return StretchSum(runs.sorted { $0.0 > $1.0 }.map(\.1))

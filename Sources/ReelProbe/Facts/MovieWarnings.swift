@@ -16,10 +16,10 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, rate, edits, tables, fragments, jumps, shape, sound,
-        dates,
+        hasDuration ? nil : clock?.duration, clock?.rate, rate, tables, fragments, jumps, shape,
+        sound, dates,
       ]
-      .compactMap { $0 }
+      .compactMap { $0 } + edits + (clock?.rate == nil ? statedRate : [])
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -70,7 +70,10 @@ struct MovieWarnings {
     // Some writers leave the edits out, or put the media's own ticks there.
     let others =
       [Double(ticks) / Double(scale)] + (track.timescale.map { [Double(ticks) / Double($0)] } ?? [])
-    guard others.allSatisfy({ isFar($0, presentation.mediaSeconds) }) else { return nil }
+    guard presentation.mediaSeconds < 0.15 || others.allSatisfy({ isFar($0, presentation.mediaSeconds) })
+    else {
+      return nil
+    }
     return (Double(ticks) / Double(scale), presentation.seconds)
   }
 
@@ -90,17 +93,46 @@ struct MovieWarnings {
       fact: "video.frameRate", stated: .number(rate))
   }
 
-  /// Edits that show a good part less than there is: by intention, or not.
-  private var edits: MediaWarning? {
+  /// A rate in the pictures that the index contradicts, though by it they come evenly. Of fragments nothing but that may
+  /// tell how fast their clock runs.
+  private var statedRate: [MediaWarning] {
+    guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
+      let stated = streams.video.flatMap({ BitstreamRate($0) })
+    else { return [] }
+    let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
+    guard stated.contradicts(found.value) || isAlone && !stated.agrees(with: found.value) else { return [] }
+    let what =
+      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))"
+    let rate = MediaWarning(
+      .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
+      measured: .number(found.value))
+    guard isAlone, let seconds = media.duration else { return [rate] }
+    return [rate, MediaWarning(.claimUnchecked, what, fact: "duration", stated: .number(seconds))]
+  }
+
+  /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
+  /// That of the pictures is not, where these come as fast as they say themselves.
+  private var edits: [MediaWarning] {
     guard let presentation = video?.presentation, !presentation.isRetimed, presentation.shown > 0,
       presentation.shownSeconds < presentation.mediaSeconds * 0.97,
       presentation.mediaSeconds - presentation.shownSeconds > 0.15
-    else { return nil }
-    return MediaWarning(
-      .claimUnchecked,
-      "its edit list shows \(ProbeWarnings.text(presentation.shownSeconds)) of the \(ProbeWarnings.text(presentation.mediaSeconds)) seconds of its video",
-      fact: "duration", stated: .number(presentation.shownSeconds),
+    else { return [] }
+    let what =
+      "its edit list shows \(ProbeWarnings.text(presentation.shownSeconds)) of the \(ProbeWarnings.text(presentation.mediaSeconds)) seconds of its video"
+    let duration = MediaWarning(
+      .claimUnchecked, what, fact: "duration", stated: .number(presentation.shownSeconds),
       measured: .number(presentation.mediaSeconds))
+    guard let rate = presentation.rate?.value else { return [duration] }
+    let isSteady =
+      presentation.sumOfSteps > 0
+      && abs(Double(presentation.samples) / presentation.sumOfSteps - rate) <= 0.02 * rate
+    if isSteady, streams.video.flatMap({ BitstreamRate($0) })?.agrees(with: rate) == true {
+      return [duration]
+    }
+    let pace = MediaWarning(
+      .claimUnchecked, what + ", and nothing else tells how fast its pictures come", fact: "video.frameRate",
+      stated: .number(rate))
+    return [duration, pace]
   }
 
   /// Tables of one track that tell of different numbers of samples.

@@ -19,7 +19,8 @@ struct PacketScan: ~Copyable {
   /// When the frames of that stream are shown; when they are decoded, where one does not say.
   var frames: [Int64] { shown.count >= decoded.count ? shown : decoded }
   private var shown: [Int64] = []
-  private var decoded: [Int64] = []
+  /// When they are decoded.
+  private(set) var decoded: [Int64] = []
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
   /// Whether one of the first few of them has no time of decoding, or of showing.

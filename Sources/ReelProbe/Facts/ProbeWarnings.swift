@@ -40,12 +40,28 @@ struct ProbeWarnings {
     guard let stream = streams.video, let claimed = header.sizes[stream.pointee.index],
       let width = media.video?.storedWidth, let height = media.video?.storedHeight,
       (Int(claimed.width), Int(claimed.height)) != (width, height)
-    else { return nil }
+    else { return cutSize }
     return MediaWarning(
       .sizeMismatch,
       "its header says \(claimed.width)x\(claimed.height), its pictures are \(width)x\(height)",
       fact: "video", stated: .text("\(claimed.width)x\(claimed.height)"),
       measured: .text("\(width)x\(height)"))
+  }
+
+  /// A player cuts H.264 to a size in the header that is up to a macroblock smaller, where the pictures themselves cut off
+  /// nothing; and where no picture can be read, the header's size is all there is beside its parameters.
+  private var cutSize: MediaWarning? {
+    guard let parameters = streams.video?.pointee.codecpar, let width = media.video?.storedWidth,
+      parameters.pointee.codec_id == AV_CODEC_ID_H264, let height = media.video?.storedHeight,
+      let sets = AVCConfiguration(BitstreamHeader.extradata(of: parameters))?.sequenceParameterSets,
+      sets.count == 1, let sequence = H264SequenceParameters(unit: sets[0]),
+      (sequence.width, sequence.height) != (width, height)
+    else { return nil }
+    return MediaWarning(
+      .sizeMismatch,
+      "its header says \(width)x\(height), its pictures are \(sequence.width)x\(sequence.height) by their own account",
+      fact: "video", stated: .text("\(width)x\(height)"),
+      measured: .text("\(sequence.width)x\(sequence.height)"))
   }
 
   private var cropping: MediaWarning? {

@@ -33,7 +33,7 @@ extension VideoFacts {
       takeRates(presentation.rate, ordinary: presentation.ordinaryRate)
     } else if let run = track?.id.flatMap({ structure.iso?.fragmentTable?.runs[$0] }), run.samples > 0 {
       takeRates(run.rate, ordinary: run.ordinaryRate)
-    } else {
+    } else if track?.times == nil || track?.timescale != nil {
       takeRates(of: stream, stepsAreIndexed: structure.stepsAreIndexed)
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate

@@ -49,6 +49,24 @@ extension Disclosures {
     look(into: box.type, in: parent, 0, contents)
   }
 
+  /// Looks into what stands in the entries of a table (`stsd`, `dref`), and behind the last one.
+  /// - Parameter handler: of the track.
+  mutating func look(intoTable box: ISOBox, of file: some ByteReading, handler: FourCharacterCode? = nil) {
+    let length = min(Int64(PlaceSearch.looked), max(0, box.end - box.contents))
+    let bytes = file.bytes(at: box.contents, count: Int(length))
+    guard let table = MoviePlaces.entries(ofTable: bytes[...]) else { return }
+    look(into: table.rest)
+    for entry in table.entries {
+      guard box.type == "stsd" else {
+        look(into: entry.type, in: box.type, 0) { entry.contents }
+        continue
+      }
+      let parts = MoviePlaces.boxes(inSampleEntry: entry.contents, of: handler)
+      for part in parts { look(into: part.type, in: box.type, 0) { part.contents } }
+      if let rest = parts.last?.rest { look(into: rest) }
+    }
+  }
+
   private mutating func look(
     into type: FourCharacterCode, in parent: FourCharacterCode?, _ depth: Int,
     _ contents: () -> ArraySlice<UInt8>

@@ -4,20 +4,52 @@ package enum MoviePlaces {
 
   // MARK: Boxes
 
-  /// Those that hold a file's structure, by what they stand in. What else stands there is no player's.
+  /// Those that hold a file's structure, by what they stand in (ISO/IEC 14496-12, 14496-14, -15 and -30, 23001-7; QuickTime
+  /// File Format; what FFmpeg reads). What else stands there is no player's.
   private static let structure: [Code?: Set<Code>] = [
-    nil: [
-      "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "pdin", "pnot", "PICT",
-    ],
-    "moov": [
-      "mvhd", "trak", "mvex", "iods", "pssh", "cmov", "rmra", "rmda", "clip", "ctab", "prfl", "trgr",
-    ],
-    "trak": [
-      "tkhd", "tref", "trgr", "edts", "mdia", "tapt", "clip", "matt", "load", "imap", "txas", "ttyp",
-    ],
+    nil: ["ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "prft", "pdin"],
+    "moov": ["mvhd", "trak", "mvex", "iods", "pssh", "cmov", "rmra", "rmda", "trgr"],
+    "mvex": ["mehd", "trex", "leva", "trep"],
+    "trak": ["tkhd", "tref", "trgr", "edts", "mdia", "tapt", "txas", "ttyp", "senc"],
+    "edts": ["elst"],
+    "tapt": ["clef", "prof", "enof"],
     "mdia": ["mdhd", "hdlr", "minf", "elng"],
+    "minf": [
+      "vmhd", "smhd", "hmhd", "nmhd", "sthd", "gmhd", "mphd", "odhd", "crhd", "sdhd", "m7hd", "ochd", "iphd",
+      "vvhd", "hdlr", "dinf", "stbl",
+    ],
+    "gmhd": ["gmin", "text", "tmcd", "gpmd", "wmhd"],
+    "dinf": ["dref"],
+    "dref": ["url ", "urn ", "alis", "rsrc", "imdt", "snim"],
+    "stbl": [
+      "stsd", "stts", "ctts", "cslg", "stsc", "stsz", "stz2", "stco", "co64", "stss", "stps", "stsh", "padb",
+      "stdp", "sdtp", "sbgp", "sgpd", "csgp", "subs", "saiz", "saio", "senc",
+    ],
+    "stsd": sampleEntryParts,
+    "moof": ["mfhd", "traf", "pssh"],
+    "traf": [
+      "tfhd", "tfdt", "trun", "sdtp", "sbgp", "sgpd", "csgp", "subs", "saiz", "saio", "senc", "trik", "avcn",
+    ],
+    "mfra": ["tfra", "mfro"],
     // The boxes of a list of items, where they stay: the tables of what is shown.
     "meta": ["hdlr", "pitm", "iinf", "iloc", "iprp", "iref", "idat", "ipro", "dinf", "grpl", "ctry", "lang"],
+  ]
+  /// What stands in a sample entry: how to decode, and how to show what was decoded.
+  private static let sampleEntryParts: Set<Code> = [
+    "esds", "glbl", "strf", "wave", "wfex", "SMI ", "jp2h", "m4ds", "avss", "avcC", "avcE", "svcC", "mvcC",
+    "mvcg", "hvcC", "hvcE", "lhvC", "vvcC", "vvnC", "evcC", "apvC", "av1C", "vpcC", "dvc1", "d263", "D263",
+    "bitr", "damr", "dqcp", "devc", "dsmv", "ccmt", "dmlp", "dac3", "dec3", "dac4", "ddts", "udts", "dfLa",
+    "dOps", "alac", "iacb", "mhaC", "mhaP", "pcmC", "cmpd", "uncC", "cpal", "cpat", "splz", "dvcC", "dvvC",
+    "dvwC", "pasp", "clap", "colr", "fiel", "gama", "btrt", "ccst", "auxi", "SmDm", "CoLL", "mdcv", "clli",
+    "cclv", "amve", "ndwt", "reve", "st3d", "sv3d", "vexu", "hfov", "stvi", "chan", "chnl", "SA3D", "SAND",
+    "srat", "dmix", "ludt", "sinf", "rinf", "frma", "adrm", "ACLR", "APRG", "ARES", "AALP", "ADHR", "AVIN",
+    "ALAC", "ftab", "vttC", "vlab", "txtC", "mime", "tims", "tsro", "snro", "keys", "dfxp", "QDCA", "QDCP",
+    "mjqt", "mjht", "enda", "cios",
+  ]
+  /// What no player has needed since QuickTime: clipping regions, mattes, colour tables, hints for loading, maps of inputs,
+  /// profiles and previews.
+  private static let obsolete: Set<Code> = [
+    "clip", "matt", "ctab", "load", "imap", "prfl", "pnot", "PICT",
   ]
   private static let unused: Set<Code> = ["free", "skip", "wide"]
 
@@ -56,10 +88,12 @@ package enum MoviePlaces {
       return namesPlace(contents) ? .location : .leftover
     }
     if places.contains(type) { return .location }
+    if obsolete.contains(type) { return ofText(contents()) }
     switch type {
     case "uuid": return disclosure(ofExtension: contents())
     case "XMP_": return disclosure(ofXMP: contents())
     case "udta", "meco": return .parts
+    case "mfra" where parent == nil: return .parts
     case "meta": return disclosure(ofMetadata: contents())
     case "ID32":
       let contents = contents()
@@ -81,8 +115,11 @@ package enum MoviePlaces {
     case "ilst": return ofText(contents())
     // What begins with © is text, in QuickTime.
     case "udta" where type.value >> 24 == 0xA9: return ofText(contents())
-    case nil, "moov", "trak", "mdia", "udta", "meta", "meco": return opaque(contents())
-    default: return .nothing
+    // A time code's reel.
+    case "stsd" where type == "name": return ofText(contents())
+    // References to other tracks, whose types are the names of their kinds.
+    case "tref": return .nothing
+    default: return opaque(contents())
     }
   }
 
@@ -177,6 +214,44 @@ package enum MoviePlaces {
   }
 
   // MARK: Tracks
+
+  /// Where the boxes of a sample entry may begin: behind the fields of pictures, of sound (QuickTime's versions 0, 1 and 2),
+  /// of time codes, hints and text (3GPP TS 26.245), and of all else.
+  private static func entryFields(of handler: FourCharacterCode?) -> [Int] {
+    switch handler {
+    case "vide", "auxv", "pict": [78]
+    case "soun": [28, 44, 64]
+    case "tmcd": [26]
+    case "hint": [16]
+    case "text", "sbtl": [38]
+    default: [8]
+    }
+  }
+
+  /// The boxes in a sample entry; none where it has none, or other fields than these.
+  /// - Parameters:
+  ///   - entry: behind its header.
+  ///   - handler: of its track.
+  package static func boxes(
+    inSampleEntry entry: ArraySlice<UInt8>, of handler: FourCharacterCode?
+  ) -> [BoxInMemory] {
+    let fields = entryFields(of: handler)
+    // Where their place is certain, what follows them may be anything.
+    return fields.lazy.map { boxes(in: entry.dropFirst($0)) }.first {
+      $0.last.map { $0.rest.count < 8 || fields.count == 1 } ?? false
+    } ?? []
+  }
+
+  /// The entries of a table that counts them behind its version (`stsd`, `dref`), and what follows the last one.
+  /// - Returns: nil where they are not all there.
+  package static func entries(
+    ofTable contents: ArraySlice<UInt8>
+  ) -> (entries: [BoxInMemory], rest: ArraySlice<UInt8>)? {
+    guard contents.count >= 8 else { return nil }
+    let count = contents.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    let entries = Array(boxes(in: contents.dropFirst(8)).prefix(count))
+    return entries.count == count ? (entries, entries.last?.rest ?? contents.dropFirst(8)) : nil
+  }
 
   /// Timed metadata with positions: GoPro's, Google's camera motion, DJI's.
   package static let formatsOfPositions: Set<FourCharacterCode> = ["gpmd", "camm", "djmd", "dbgi"]

@@ -21,6 +21,11 @@ struct AVIHeaders: Hashable {
     }
   }
 
+  /// Whether a stream of pictures or sound has a length in ticks that take no time.
+  var hasStoppedClock: Bool {
+    streams.contains { ["vids", "auds"].contains($0.type) && $0.length > 0 && $0.seconds == nil }
+  }
+
   struct Sound: Hashable {
     let format: Int
     let channels: Int

@@ -15,6 +15,10 @@ struct FileStructure {
   let metadataDuration: Double?
   /// The two sizes that an ASF's header gives its pictures, where they differ.
   let unlikeSizes: [AVIHeaders.Size]
+  /// The times of an Ogg file's pages; nil for a large file.
+  let ogg: OggTimes?
+  /// What an MXF's header says.
+  let mxf: MXFSets?
   /// The scrambled streams of a transport stream, by their identifiers.
   let scrambled: Set<Int>
 
@@ -34,6 +38,8 @@ struct FileStructure {
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
     unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
     metadataDuration = container == .flv ? FLVFile.metadata("duration", of: file) : nil
+    ogg = container == .ogg ? OggTimes(file) : nil
+    mxf = container == .mxf ? MXFSets(file) : nil
     let scrambled =
       [.mpegTS, .m2ts].contains(container)
       ? TransportPackets.scrambled(file, isM2TS: container == .m2ts) : nil

@@ -63,7 +63,8 @@ struct ISOFileMap: Hashable {
     }
     if fragments == 0 {
       for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
-    } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments) {
+    } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments)
+    {
       // Where media data is encrypted, it may hold what a decryptor needs, too.
       fragmentTable = MovieFragments(
         file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)
@@ -142,10 +143,13 @@ struct ISOFileMap: Hashable {
         tracks.append(track)
         if references.isSeenOrHeard { tracksAreExternal.append(references.isExternal) }
       case ("moov", "rmra"): namesOtherMovies = true
-      case ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "dinf"), ("minf", "stbl"):
+      case ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "dinf"), ("minf", "stbl"),
+        ("moov", "mvex"), ("trak", "tapt"), ("minf", "gmhd"):
         descend(into: box, of: file)
       case ("mdia", "hdlr"): references.takeHandler(box, of: file)
-      case ("dinf", "dref"): references.takeReferences(box, of: file)
+      case ("dinf", "dref"):
+        references.takeReferences(box, of: file)
+        disclosures.look(intoTable: box, of: file)
       case ("stbl", "stsd"): noteFormats(in: box, of: file)
       case ("moof", "traf"): descend(into: box, of: file)
       default: disclosures.look(into: box, in: outer.type, of: file)
@@ -166,6 +170,7 @@ struct ISOFileMap: Hashable {
       }
       if MoviePlaces.recordsPositions(entry.type, entry: contents) { disclosures.note(.location) }
     }
+    disclosures.look(intoTable: box, of: file, handler: track.handler)
   }
 
   /// What is kept of a box, wherever else it is looked into.

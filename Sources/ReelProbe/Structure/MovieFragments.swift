@@ -12,6 +12,8 @@ struct MovieFragments: Hashable {
     /// When the first sample is shown, against its time of decoding.
     fileprivate var firstOffset: Int64?
     fileprivate var defaultStep: Int64 = 0
+    /// Steps that fragments give several samples at once.
+    fileprivate var commonSteps: Set<Int64> = []
     fileprivate var defaultSize: Int64 = 0
     /// Ticks a second.
     fileprivate let scale: Int64
@@ -31,7 +33,8 @@ struct MovieFragments: Hashable {
     case track
     /// Samples are not as large together as the media data behind them.
     case bytes
-    /// Tracks that were together drift apart.
+    /// Tracks that were together drift apart, a fragment begins elsewhere than the one before ends, or a sample of sound
+    /// lasts far longer than all others.
     case pace
   }
 
@@ -78,6 +81,10 @@ struct MovieFragments: Hashable {
     }
     takeDefaults(movie, of: file)
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
+    if runs.values.contains(where: \.hasOddDefault) { faults.insert(.pace) }
+    if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
+    let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
+    if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
   }
 
   private static func boxes(in box: ISOBox, of file: some ByteReading) -> [ISOBox] {
@@ -118,6 +125,7 @@ struct MovieFragments: Hashable {
       bytes += told.bytes
       guard told.count > 0 else { continue }
       let start = fragment.base ?? run.next
+      if run.isApart(from: start) { faults.insert(.pace) }
       runs[fragment.id]?.add(told, at: start, jump: Self.jump)
       let scale = Double(run.scale)
       spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
@@ -161,6 +169,27 @@ extension MovieFragments.Run {
     ticks = ticks &+ told.ticks
     firstOffset = firstOffset ?? told.firstOffset
     for (step, count) in told.steps { note(step, count) }
+    commonSteps.formUnion(told.commonSteps)
+  }
+
+  /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
+  fileprivate func isApart(from start: Int64) -> Bool {
+    guard let last = stretches.last, last.end == next else { return false }
+    let gap = abs(Double(start) - Double(next)) / Double(scale)
+    return gap > max(0.1, 1.5 * Double(ordinaryStep) / Double(scale))
+  }
+
+  /// Whether a fragment gives several samples a step that is far from what the others have.
+  fileprivate var hasOddDefault: Bool {
+    let ordinary = ordinaryStep
+    return ordinary > 0 && commonSteps.contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
+  }
+
+  /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
+  /// pictures begin.
+  fileprivate var hasLongSample: Bool {
+    let ordinary = ordinaryStep
+    return ordinary > 0 && steps.keys.contains { $0 / 8 > ordinary }
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {
@@ -204,6 +233,7 @@ private struct TrackFragment {
     var ticks: Int64 = 0
     var bytes: Int64 = 0
     var steps: [Int64: Int64] = [:]
+    var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
   }
 
@@ -278,7 +308,10 @@ private struct TrackFragment {
     let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
     guard box.end - box.contents == Int64(start + width * count) else { return false }
     found.count += Int64(count)
-    if flags & 0x100 == 0 { found.note(step, Int64(count)) }
+    if flags & 0x100 == 0 {
+      found.note(step, Int64(count))
+      if count > 1 { found.commonSteps.insert(step) }
+    }
     if flags & 0x200 == 0 { found.bytes += Int64(count) * size }
     guard width > 0, flags & 0xB00 != 0 else { return true }
     let table = file.bytes(at: box.contents + Int64(start), count: width * count)

@@ -33,17 +33,53 @@ extension HTTPReply {
   /// - Parameters:
   ///   - store: the store's settled name, for the sentence.
   ///   - task: what was asked for, such as "store abc.mp4".
-  ///   - reason: the store's own words, nil when it said nothing.
+  ///   - reason: the store's own words, nil for those of the reply's body, if it has any.
   ///   - now: this machine's clock.
   public func failure(
     store: some CustomStringConvertible, task: String, reason: String? = nil, now: Date
   ) -> UploadError {
     if let refusal = refusalByProxy(store: store) { return refusal }
     let code = Self.code(of: status)
-    let said = reason.map { "\(status.code): \(Self.oneLine($0))" } ?? "\(status.code)"
+    let said = (reason ?? ownWords).map { "\(status.code): \(Self.oneLine($0))" } ?? "\(status.code)"
     return UploadError(
       code, "the store \(store) did not \(task) (\(said)): \(Self.advice(code, status))",
       retryAfter: code.isWorthARetry ? retryAfter(now: now) : nil)
+  }
+
+  /// What the body says to a person: a text, the message of a JSON object, the title of a page. Nil for anything else, and
+  /// where the title only repeats the status.
+  var ownWords: String? {
+    guard (1...Self.longestWords).contains(body.count),
+      let text = String(validating: body, as: UTF8.self).map({ Self.oneLine($0) }), !text.isEmpty
+    else { return nil }
+    switch text.first {
+    case "{": return (try? JSONDecoder().decode(JSONWords.self, from: Data(body)))?.text
+    case "<":
+      guard let begin = text.firstRange(of: "<title>")?.upperBound,
+        let end = text[begin...].firstRange(of: "</title>")?.lowerBound
+      else { return nil }
+      let title = text[begin..<end].trimmingPrefix("\(status.code)").trimmingPrefix(" ")
+      return title.isEmpty || title == status.reasonPhrase ? nil : String(title)
+    default: return text
+    }
+  }
+
+  private static let longestWords = 16 << 10
+
+  /// As servers write them: `{"message": "…"}`, `{"error": "…"}`, `{"error": {"message": "…"}}`, `{"detail": "…"}`.
+  private struct JSONWords: Decodable {
+    let text: String?
+
+    enum CodingKeys: String, CodingKey, CaseIterable { case message, error_description, detail, error, title }
+
+    init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      let inner = try? values.nestedContainer(keyedBy: CodingKeys.self, forKey: .error)
+      let texts = ([values, inner].compactMap(\.self)).flatMap { values in
+        CodingKeys.allCases.compactMap { try? values.decode(String.self, forKey: $0) }
+      }
+      text = texts.first { !$0.isEmpty }
+    }
   }
 
   /// What stands between us and the store says 407 or 511 (RFC 9110, 15.5.8; RFC 6585, 6), never the store.

@@ -32,8 +32,8 @@ struct S3Request: Sendable {
   enum Answer: Sendable {
     /// What the store says of what it has done.
     case word
-    /// The same, but it may be an error all the same: these operations answer 200 before they know how they end (AWS,
-    /// CompleteMultipartUpload, UploadPartCopy).
+    /// The same, but it may be an error all the same: some operations answer 200 before they know how they end (AWS,
+    /// CompleteMultipartUpload, UploadPartCopy), and what stands before a store may to a list.
     case lateWord
     /// Bytes of an object: anybody's, and never taken for what the store says.
     case object

@@ -156,10 +156,15 @@ public struct LocalCredentials: Sendable {
     return try await section(profile, in: configPath, isConfig: true)?["region"]
   }
 
-  /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or the profile's; nil when nobody names one.
+  /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, that of S3 in the profile's `services`, or the profile's; nil when nobody
+  /// names one.
   public func endpoint() async throws(UploadError) -> String? {
     if let named = value("AWS_ENDPOINT_URL_S3") ?? value("AWS_ENDPOINT_URL") { return named }
-    return try await section(profile, in: configPath, isConfig: true)?["endpoint_url"]
+    guard let text = try await text(of: configPath),
+      let settings = SharedProfile(profile, in: text, isConfig: true)
+    else { return nil }
+    return settings["services"].flatMap { SharedProfile.endpoint(ofServices: $0, in: text) }
+      ?? settings["endpoint_url"]
   }
 
   /// Whether checksums are sent that no operation demands (AWS SDKs, "Data integrity protections"): as
@@ -236,16 +241,17 @@ public struct LocalCredentials: Sendable {
   private func section(_ name: String, in path: String?, isConfig: Bool) async throws(UploadError)
     -> SharedProfile?
   {
+    try await text(of: path).flatMap { SharedProfile(name, in: $0, isConfig: isConfig) }
+  }
+
+  private func text(of path: String?) async throws(UploadError) -> String? {
     guard let path else { return nil }
-    let text: String?
     do throws(SystemError) {
-      text = try await files.text(of: path)
+      return try await files.text(of: path)
     } catch {
       throw UploadError(
         .storeUnusable, "the file \(path) can't be read (\(error.reason)): check its owner and its mode")
     }
-    guard let text else { return nil }
-    return SharedProfile(name, in: text, isConfig: isConfig)
   }
 
   private func value(_ name: String) -> String? { Self.value(name, environment) }

@@ -54,12 +54,18 @@ struct S3Failure: Sendable {
       || reply.status.code == 400
         && ["InvalidArgument", "InvalidRequest", "NotImplemented", "UnsupportedOperation", "BadRequest", nil]
           .contains(code)
+      || reply.status.code == 400 && !isOtherBytes && !named(among: Set(S3Extra.allCases)).isEmpty
+  }
+
+  /// Those that its words name.
+  private func named(among extras: Set<S3Extra>) -> Set<S3Extra> {
+    let text = String(decoding: reply.body, as: UTF8.self).lowercased()
+    return extras.filter { extra in extra.fields.contains { text.contains($0.canonicalName) } }
   }
 
   /// What to leave out, one after the other, of what was asked for: what the words name, then each, then all.
   func suspects(among extras: Set<S3Extra>) -> [Set<S3Extra>] {
-    let text = String(decoding: reply.body, as: UTF8.self).lowercased()
-    let named = extras.filter { extra in extra.fields.contains { text.contains($0.canonicalName) } }
+    let named = named(among: extras)
     let single = S3Extra.allCases.filter(extras.contains).map { Set([$0]) }
     return ([named] + single + [extras]).reduce(into: []) { suspects, next in
       if !next.isEmpty, !suspects.contains(next) { suspects.append(next) }
@@ -71,8 +77,11 @@ struct S3Failure: Sendable {
   /// Parts that were sent are not there any more, or are others.
   var isBrokenUpload: Bool { isMissingUpload || code == "InvalidPart" || code == "InvalidPartOrder" }
   /// The bytes that arrived are not those that were signed.
-  var isDamaged: Bool {
-    ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidDigest"].contains(code)
+  var isDamaged: Bool { isOtherBytes || code == "InvalidDigest" }
+
+  /// That they are compared at all, the store knows how to.
+  private var isOtherBytes: Bool {
+    ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"].contains(code)
   }
 }
 

@@ -104,6 +104,7 @@ extension S3Files {
     if let token { request.query.append(("continuation-token", token)) }
     // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
     request.replyLimit = 8 << 20
+    request.answer = .lateWord
     guard let page = S3Documents.objects(try await client.send(request).body) else {
       throw UploadError(
         .interrupted,

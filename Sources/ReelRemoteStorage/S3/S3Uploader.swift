@@ -42,13 +42,14 @@ public struct S3Uploader: Uploader {
   /// removes nothing: which unfinished uploads are another library's, nobody can tell from their names.
   /// - Throws: `storeUnusable`, and what may pass.
   public func prepare() async throws(UploadError) {
-    let request = S3Request(
+    var request = S3Request(
       .get, nil,
       // A name may hold what XML can't.
       query: [
         ("list-type", "2"), ("max-keys", "1"), ("prefix", client.store.prefix), ("encoding-type", "url"),
       ],
       task: "list the objects", permission: "s3:ListBucket")
+    request.answer = .lateWord
     do throws(UploadError) {
       // A web console, or a page to log in, answers 200 to anything.
       guard S3Documents.objects(try await client.send(request).body) != nil else {

@@ -3,7 +3,7 @@ import ReelCore
 
 /// The two files that AWS's tools share (AWS, "Configuration and credential file settings"): sections in square
 /// brackets, settings as `name = value`, comments after `#` or `;`. A setting that is indented belongs to the one above
-/// it and is of no interest here.
+/// it: of interest only in a section of services.
 struct SharedProfile: Sendable, Hashable {
   private var settings: [String: String] = [:]
 
@@ -21,6 +21,24 @@ struct SharedProfile: Sendable, Hashable {
       }
     }
     guard isFound else { return nil }
+  }
+
+  /// The endpoint of S3 in the section `services NAME` of a config file, to which profiles refer (AWS SDKs,
+  /// "Service-specific endpoints"); nil when there is none.
+  static func endpoint(ofServices name: String, in text: String) -> String? {
+    var (isInside, service) = (false, "")
+    for line in text.split(whereSeparator: \.isNewline) {
+      if let section = section(line) {
+        isInside = section.split(whereSeparator: \.isWhitespace).elementsEqual(["services", name[...]])
+      } else if isInside, let (key, _) = setting(line) {
+        service = key
+      } else if isInside, service == "s3", let (key, value) = setting(line.trimmingWhiteSpace()[...]),
+        key == "endpoint_url", !value.isEmpty
+      {
+        return value
+      }
+    }
+    return nil
   }
 
   /// The setting's value; nil when it is not there or empty.

@@ -166,6 +166,7 @@ extension S3Client {
       permission: "s3:ListBucket")
     if let token { request.query.append(("continuation-token", token)) }
     request.replyLimit = 8 << 20
+    request.answer = .lateWord
     guard let page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
         .interrupted,

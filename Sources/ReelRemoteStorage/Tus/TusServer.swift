@@ -121,8 +121,17 @@ struct TusFailure: Sendable {
     case 423:
       UploadError(.unavailable, "the store \(store) is still at work on that upload: it is tried again")
     case 460: interrupted("a part arrived damaged (its checksum differs)")
-    default: reply.failure(store: store, task: task, now: now())
+    default: reply.failure(store: store, task: task, reason: words(of: reply), now: now())
     }
+  }
+
+  /// What the server says, without what may be an upload's address: parts of paths, and long names.
+  private func words(of reply: HTTPReply) -> String? {
+    reply.ownWords?.split(separator: " ").map { word in
+      let isName =
+        word.contains("/") || word.count(where: { $0.isASCII && ($0.isLetter || $0.isNumber) }) >= 16
+      return isName && !word.hasPrefix("ERR_") ? "…" : String(word)
+    }.joined(separator: " ")
   }
 
   func interrupted(_ what: String) -> UploadError {

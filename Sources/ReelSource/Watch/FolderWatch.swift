@@ -36,8 +36,15 @@ package struct FolderWatch: Sendable {
     package let closing: Closing
     /// What it was when its writer was seen to close it.
     let closed: FileIdentity?
+    var holes = Holes.none
+    /// Whether parts of it were never written: room that was reserved for what is to come, or left out as zeros.
+    package var hasHoles: Bool { holes != .none }
     /// Whether most of it is holes: to copy and to read it takes longer than what is there would.
-    package var isSparse = false
+    package var isSparse: Bool { holes == .most }
+  }
+
+  enum Holes: Hashable, Sendable {
+    case none, some, most
   }
 
   package enum Finding: Sendable {
@@ -274,28 +281,28 @@ package struct FolderWatch: Sendable {
       return nil
     }
     let hasHoles = opened.hasHoles(file.identity.size)
-    let isSparse = hasHoles && opened.hasManyHoles(file.identity.size)
+    let holes: Holes = !hasHoles ? .none : opened.hasManyHoles(file.identity.size) ? .most : .some
     switch writers(opened) {
     case .some:
       let isNew = settling.isOpen(file.path, file.identity, after: rest, wasTold: wasTold, at: now)
       return isNew ? .open(file.path) : nil
     case .none:
       return give(
-        file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, isSparse,
+        file, rest, once: hasHoles ? settings.waits.secondLook : .zero, .proven, closed: closed, holes,
         at: now)
     case .unknown:
       // Room that was reserved is not written yet, whoever has closed it.
       if closed != nil, !hasHoles {
-        return give(file, rest, once: .zero, .seen, closed: closed, isSparse, at: now)
+        return give(file, rest, once: .zero, .seen, closed: closed, holes, at: now)
       }
       if let patience = settings.presumesClosed {
         return give(
-          file, rest, once: max(patience, settings.waits.unknown), .presumed, closed: closed, isSparse,
+          file, rest, once: max(patience, settings.waits.unknown), .presumed, closed: closed, holes,
           at: now)
       }
       return give(
         file, rest, once: settings.waits.unknown, wasLeft(file) ? .presumed : .unknown, closed: closed,
-        isSparse, at: now)
+        holes, at: now)
     }
   }
 
@@ -311,11 +318,11 @@ package struct FolderWatch: Sendable {
   /// - Parameter needed: how long it must have been left alone.
   private mutating func give(
     _ file: FoundFile, _ rest: Duration, once needed: Duration, _ closing: Closing, closed: FileIdentity?,
-    _ isSparse: Bool, at now: Duration
+    _ holes: Holes, at now: Duration
   ) -> Finding? {
     guard rest < needed else {
       if closing == .unknown { settling.isUnproven(file.path) }
-      return .file(file, Settled(rest: rest, closing: closing, closed: closed, isSparse: isSparse))
+      return .file(file, Settled(rest: rest, closing: closing, closed: closed, holes: holes))
     }
     settling.rests(file.path, file.identity, after: rest, until: needed, closed: closed, at: now)
     return nil

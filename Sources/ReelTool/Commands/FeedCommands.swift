@@ -142,9 +142,11 @@ struct SinceTime: ExpressibleByArgument {
 
   init?(argument: String) {
     if let date = ISOTime.date(argument) ?? ISOTime.date(argument + "T00:00:00Z") {
-      // 30 February is read as 2 March.
+      // 30 February is read as 2 March, and 25:70 as some time on the next day.
+      let limits = zip(argument.dropFirst(11).prefix(8).split(separator: ":"), [23, 59, 60])
       guard let day = ISOTime.date(argument.prefix(10) + "T00:00:00Z"),
-        day.formatted(.iso8601).prefix(10) == argument.prefix(10)
+        day.formatted(.iso8601).prefix(10) == argument.prefix(10),
+        limits.allSatisfy({ text, most in Int(text).map { $0 <= most } ?? false })
       else { return nil }
       self.date = date
     } else {

@@ -16,7 +16,10 @@ struct AddressPlace: Hashable, Sendable {
     let rest = text[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
     authority = rest.prefix { $0 != "/" }.lowercased()
     path = String(rest.drop { $0 != "/" })
-    if authority.isEmpty || authority.contains("@") { return nil }
+    // Nothing that whoever connects may read as another name: a user's, an encoded one, one of other digits.
+    guard !authority.isEmpty,
+      authority.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-._:[]".utf8.contains($0) })
+    else { return nil }
   }
 
   /// The host that it is at, and its port where that is named.
@@ -42,7 +45,8 @@ struct AddressPlace: Hashable, Sendable {
     if path.isEmpty || path == "/" || other.path == path { return true }
     guard other.path.hasPrefix(path.hasSuffix("/") ? path : path + "/") else { return false }
     // What a server may take for a way out of it.
-    let steps = other.path.lowercased().replacing("%2e", with: ".").split(separator: "/")
+    let steps = other.path.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/")
+      .replacing("%5c", with: "/").replacing("\\", with: "/").split(separator: "/")
     return !steps.contains { $0 == "." || $0 == ".." }
   }
 
@@ -69,7 +73,11 @@ struct AddressPlace: Hashable, Sendable {
   }
 
   /// Whether it leads to this machine, or to a network that is not everybody's.
-  var isPrivate: Bool { addresses.contains(where: \.isPrivate) }
+  var isPrivate: Bool {
+    // Whatever is asked for it (RFC 6761).
+    let name = host.name.hasSuffix(".") ? host.name.dropLast() : host.name[...]
+    return name == "localhost" || name.hasSuffix(".localhost") || addresses.contains(where: \.isPrivate)
+  }
 
   /// Whether something answers there within some seconds. Blocks.
   var isReachable: Bool { addresses.contains { $0.answers(within: 5000) } }
@@ -92,7 +100,10 @@ private struct SocketAddress {
     if six.prefix(10).allSatisfy({ $0 == 0 }) {
       return six[10] == 0xFF && six[11] == 0xFF ? Self.isPrivate(Array(six[12...])) : true
     }
-    if six.starts(with: [0, 0x64, 0xFF, 0x9B]) { return Self.isPrivate(Array(six[12...])) }
+    if six.starts(with: [0, 0x64, 0xFF, 0x9B]) {
+      // Of others than the one prefix that is everybody's (RFC 8215), each network has its own.
+      return six[4..<12].allSatisfy { $0 == 0 } ? Self.isPrivate(Array(six[12...])) : true
+    }
     if six.starts(with: [0x20, 0x02]) { return Self.isPrivate(Array(six[2..<6])) }
     // Everybody's are in 2000::/3.
     return six[0] & 0xE0 != 0x20

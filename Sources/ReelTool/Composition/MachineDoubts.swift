@@ -43,6 +43,8 @@ struct MachineDoubts {
       sentence = Self.sentence(failures)
       return putOff()
     }
+    // Where others may have taken the folder away, the files have another try, elsewhere perhaps.
+    if areMissing { return putOff() }
     guard check.reachesNone(of: failures.map(\.item.address)) else { return take() }
     // Where the store answers, it is not the network here.
     if !check.reachesTheStore { sentence = Self.sentence(failures) }
@@ -66,31 +68,39 @@ struct MachineDoubts {
   /// folder itself is not there, or files of several owners in several places can't be read.
   private var areOfTheMachine: Bool {
     if failures.allSatisfy({ if case .upload = $0.failure.code { true } else { false } }) { return true }
-    if failures.allSatisfy({ $0.failure.code == .source(.notFound) }) { return true }
+    if areMissing { return failures.allSatisfy { $0.item.address.isLostByTheMachine } }
     let places = failures.map { Origin($0.item.address) }
-    return Set(places.map(\.folder)).count > 1 && Set(places.map(\.owner)).count > 1
+    return Set(places.map(\.folder)).count > 1 && Set(places.compactMap(\.owner)).count > 1
   }
+
+  private var areMissing: Bool { Self.areMissing(failures) }
 
   /// Where a file lies, and whose it is, as far as that can be seen.
   private struct Origin {
     let folder: [UInt8]
-    let owner: String
+    /// Nil for what is not there: it is nobody's.
+    let owner: String?
 
     init(_ address: SourcePath) {
       folder = Array(address.bytes[..<(address.bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
       if address.isAddress {
-        owner = AddressPlace(address.text)?.owner ?? ""
+        owner = AddressPlace(address.text)?.owner
       } else {
         var facts = stat()
-        owner = lstat(address.bytes.map { CChar(bitPattern: $0) } + [0], &facts) == 0 ? "\(facts.st_uid)" : ""
+        owner =
+          lstat(address.bytes.map { CChar(bitPattern: $0) } + [0], &facts) == 0 ? "\(facts.st_uid)" : nil
       }
     }
+  }
+
+  private static func areMissing(_ failures: [(item: TakenItem, failure: FileFailure)]) -> Bool {
+    failures.allSatisfy { $0.failure.code == .source(.notFound) }
   }
 
   private static func sentence(_ failures: [(item: TakenItem, failure: FileFailure)]) -> String? {
     guard let last = failures.last else { return nil }
     let all = "the last \(failures.count) files"
-    if failures.allSatisfy({ $0.failure.code == .source(.notFound) }) {
+    if areMissing(failures) {
       return "\(all) of the queue are not on this machine, and neither is their folder (the last is "
         + "\(last.item.address.text)): mount it where it was when they were enqueued, and start the worker again; they were "
         + "given back, for other machines"
@@ -175,6 +185,31 @@ extension SourcePath {
   fileprivate var hasNeighbours: Bool {
     let end = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
     return SourcePath(bytes: Array(bytes[..<max(1, end)])).isFolderWithEntries
+  }
+
+  /// Whether nobody else can have taken it away: no folder on the way to it, as far as that leads, may be changed by
+  /// others than root and this process's own user.
+  fileprivate var isLostByTheMachine: Bool {
+    guard bytes.first == UInt8(ascii: "/") else { return false }
+    var step: [UInt8] = []
+    var wasShared = false
+    for name in [[]] + bytes.split(separator: UInt8(ascii: "/")).dropLast() {
+      step += name.isEmpty ? [] : [UInt8(ascii: "/")] + name
+      var facts = stat()
+      guard
+        lstat((step.isEmpty ? [UInt8(ascii: "/")] : step).map { CChar(bitPattern: $0) } + [0], &facts) == 0
+      else {
+        // Whoever may write to the folder where the way ends may have ended it.
+        return !wasShared
+      }
+      guard facts.st_uid == 0 || facts.st_uid == geteuid() else { return false }
+      let isLink = facts.st_mode & S_IFMT == S_IFLNK
+      let isShared = !isLink && facts.st_mode & 0o022 != 0
+      // Where each may only remove what is its own (`/tmp`), what is ours was not removed by others.
+      if isShared, facts.st_mode & mode_t(S_ISVTX) == 0 { return false }
+      wasShared = isShared
+    }
+    return !wasShared
   }
 
   /// Whether it is a folder that has something in it: where nothing is mounted, it is missing or empty.

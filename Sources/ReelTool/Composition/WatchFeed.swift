@@ -369,6 +369,15 @@ final class WatchFeed: FileFeed {
         ))
       return forget(file)
     }
+    if taken.settled.hasHoles, kind == .delete {
+      tell(
+        WatchNotice(
+          path: file.path, code: .notDisposed,
+          message:
+            "it stays: parts of it were never written, and nobody can tell whether they are still to come; delete it yourself, or say --after move:FOLDER"
+        ))
+      return forget(file)
+    }
     let (trusts, folders) = (disposals.trustsSidecars, disposals.folders)
     let result = await blocking.run { [cancellation] in
       Result { () throws(SourceError) in

@@ -1,3 +1,5 @@
+import ReelCore
+
 /// What can happen next: the steps of docs/publish.md, one effect each.
 extension OnceState {
   func successors(with mistake: Mistake?) -> [OnceState] {
@@ -30,19 +32,27 @@ extension OnceState {
       next.begin(index, mistake)
       return [next]
     }
-    if !posts.isEmpty { return [meetingPost(index, mistake)] }
-    guard let row = rows.firstIndex(where: { $0.state == .unfinished }) else {
-      if mistake == .claimNotAtomic {
-        next.workers[index].sawNothing = true
-      } else {
-        next.begin(index, mistake)
-      }
-      return [next]
+    let claimant = workers[index].owner
+    // What the catalogs call.
+    let decision = ClaimDecision<Post, Int>.decide(
+      .skip, published: posts.first,
+      own: rows.indices.filter { rows[$0].state == .unfinished }, related: [],
+      holding: { row in
+        IntentHolding(owner: rows[row].owner, claimant: claimant) {
+          mistake == .neverTakenOver || isAlive($0)
+        }
+      },
+      posterNameIsTaken: false, nameIsTaken: false)
+    switch decision {
+    case .published: return [meetingPost(index, mistake)]
+    case .held, .nameTaken: return []
+    case .takeOver(let row):
+      next.rows[row].attempt += 1
+      next.rows[row].owner = claimant
+      next.hold(row, index)
+    case .begin where mistake == .claimNotAtomic: next.workers[index].sawNothing = true
+    case .begin: next.begin(index, mistake)
     }
-    if let owner = rows[row].owner, mistake == .neverTakenOver || isAlive(owner) { return [] }
-    next.rows[row].attempt += 1
-    next.rows[row].owner = workers[index].owner
-    next.hold(row, index)
     return [next]
   }
 

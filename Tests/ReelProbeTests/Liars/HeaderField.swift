@@ -61,8 +61,15 @@ struct HeaderField: Sendable, CustomStringConvertible {
     case .avi: AVIFields(bytes).found
     case .asf: ASFFields(bytes).found
     case .flv: FLVFields(bytes).found
-    default: []
+    case .ogg: OggFields(bytes).found
+    case .mxf: MXFFields(bytes).found
+    case .mpegTS, .m2ts, .mpegPS: MPEGFields(bytes).found
     }
+  }
+
+  /// Puts right what a writer of the changed file would have put there, too.
+  static func seal(_ bytes: inout [UInt8], _ container: MediaContainer) {
+    if container == .ogg { OggFields.seal(&bytes) }
   }
 }
 

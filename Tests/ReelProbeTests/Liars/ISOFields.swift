@@ -52,19 +52,19 @@ struct ISOFields {
       fields.add(name + " rate", .edit, at: base + 4 + 2 * time, 2)
     case "mehd": fields.add(name + " duration", .duration, at: base, time)
     case "hdlr": handler = fields.text(at + 8, 4)
-    case "stts", "ctts":
+    case "stts" where fields.big(base, 4) > 0, "ctts" where fields.big(base, 4) > 0:
       fields.add(name + " entries", .count, at: base, 4)
       fields.add(name + " count", .count, at: base + 4, 4)
       fields.add(name + (type == "stts" ? " step" : " offset"), .rate, at: base + 8, 4)
     case "stsz":
       fields.add(name + " size", .index, at: base, 4)
       fields.add(name + " count", .count, at: base + 4, 4)
-    case "stsc":
+    case "stsc" where fields.big(base, 4) > 0:
       fields.add(name + " entries", .index, at: base, 4)
       fields.add(name + " samples", .index, at: base + 8, 4)
-    case "stco": fields.add(name + " offset", .index, at: base + 4, 4)
+    case "stco" where fields.big(base, 4) > 0: fields.add(name + " offset", .index, at: base + 4, 4)
     case "tfhd", "trun", "tfdt", "sidx":
-      for place in stride(from: at, to: min(end - 4, at + 24), by: 4) {
+      for place in stride(from: at, to: min(end - 3, at + 24), by: 4) {
         fields.add("\(name) +\(place - at)", type == "tfdt" ? .clock : .index, at: place, 4)
       }
     case "stsd": takeEntry(name, at + 8)

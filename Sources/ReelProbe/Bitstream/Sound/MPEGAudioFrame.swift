@@ -6,6 +6,8 @@ struct MPEGAudioFrame: Hashable {
   let channels: Int
   /// 1 to 3
   let layer: Int
+  /// In one frame.
+  let samples: Int
 
   /// Nil where none begins.
   init?(_ frame: [UInt8]) {
@@ -17,6 +19,7 @@ struct MPEGAudioFrame: Hashable {
     sampleRate = [44_100, 48_000, 32_000][rate] >> halved
     channels = frame[3] >> 6 == 3 ? 1 : 2
     layer = 4 - Int(layerBits)
+    samples = layer == 1 ? 384 : layer == 3 && halved > 0 ? 576 : 1152
   }
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }

@@ -1,0 +1,72 @@
+import CFFmpeg
+import ReelCore
+
+/// The rate of pictures that the bitstream's own parameters state (ITU-T H.264, E.2.1; H.265, E.3.1).
+struct BitstreamRate: Hashable {
+  /// Frames a second.
+  let rate: Rational
+  /// Whether it is the clock's rather than the pictures': where H.264 does not say that its rate is fixed, some encoders
+  /// state that of fields, or ticks of any clock.
+  let isLoose: Bool
+  /// Whether pictures may be shown longer than one of its steps, as film on television is.
+  private let mayRepeat: Bool
+
+  /// Nil where nothing is stated.
+  init?(_ stream: StreamChoice.Stream) {
+    guard let parameters = stream.pointee.codecpar else { return nil }
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_H264:
+      guard let sequence = H264SequenceParameters(of: parameters), let stated = sequence.frameRate else {
+        return nil
+      }
+      (rate, isLoose, mayRepeat) = (stated, !sequence.isFixedRate, !sequence.hasPlainFrames)
+    case AV_CODEC_ID_HEVC:
+      let sets = HEVCConfiguration(BitstreamHeader.extradata(of: parameters))?.sequenceParameterSets
+      guard let set = sets?.first, let stated = HEVCSequenceParameters(unit: set)?.frameRate else {
+        return nil
+      }
+      (rate, isLoose, mayRepeat) = (stated, false, false)
+    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
+      guard let stated = Self.sequenceRate(BitstreamHeader.extradata(of: parameters)) else { return nil }
+      (rate, isLoose, mayRepeat) = (stated, false, true)
+    default: return nil
+    }
+  }
+
+  /// By the code in a sequence header (ISO/IEC 13818-2, 6.3.3).
+  private static func sequenceRate(_ bytes: [UInt8]) -> Rational? {
+    guard bytes.count >= 8, bytes.starts(with: [0, 0, 1, 0xB3]) else { return nil }
+    let rates = [
+      (24_000, 1001), (24, 1), (25, 1), (30_000, 1001), (30, 1), (50, 1), (60_000, 1001), (60, 1),
+    ]
+    let code = Int(bytes[7] & 15)
+    return (1...8).contains(code) ? Rational(rates[code - 1].0, rates[code - 1].1) : nil
+  }
+
+  /// Whether pictures that come so fast are as it says, to a fiftieth.
+  func agrees(with found: Double) -> Bool { Self.isNear(rate.value, found) }
+
+  /// Whether it says otherwise than that pictures come so fast.
+  func contradicts(_ found: Double) -> Bool {
+    guard !mayRepeat, rate.value > 0, rate.value <= ContentEvidence.fastest, !agrees(with: found) else {
+      return false
+    }
+    return !isLoose || !Self.isNear(rate.value, 2 * found) && !Self.isNear(2 * rate.value, found)
+  }
+
+  private static func isNear(_ stated: Double, _ found: Double) -> Bool {
+    abs(stated - found) <= 0.02 * found
+  }
+}
+
+extension H264SequenceParameters {
+  /// Of a stream's own header; nil where it has none.
+  init?(of parameters: UnsafeMutablePointer<AVCodecParameters>) {
+    let record = BitstreamHeader.extradata(of: parameters)
+    let set =
+      AVCConfiguration(record)?.sequenceParameterSets.first.map { $0[...] }
+      ?? StartCodeUnits(record).first { $0[$0.startIndex] & 0x1f == 7 }.map { Array($0)[...] }
+    guard let set else { return nil }
+    self.init(unit: set)
+  }
+}

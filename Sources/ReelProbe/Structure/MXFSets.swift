@@ -1,0 +1,124 @@
+import ReelCore
+
+/// What the sets of an MXF file's header and footer say of its tracks, each of them more than once (SMPTE ST 377-1, A and F).
+struct MXFSets: Hashable {
+  /// Units in a second, of all tracks and descriptors of pictures.
+  private(set) var rates: Set<Rational> = []
+  /// Units in all, by all tracks and descriptors.
+  private(set) var durations: Set<Int64> = []
+  /// Whether the units of some tracks are samples of sound, so that durations are of several units.
+  private var countsSamples = false
+  /// What the descriptors of sound say.
+  private(set) var sounds: Set<Sound> = []
+
+  struct Sound: Hashable {
+    var channels: Int?
+    var sampleRate: Int?
+    var bits: Int?
+    var blockAlign: Int?
+    var bytesPerSecond: Int?
+
+    /// Whether its numbers contradict one another: those of uncompressed sound are products.
+    var contradictsItself: Bool {
+      guard let channels, let sampleRate, let bits, let blockAlign, bits > 0, bits % 8 == 0 else {
+        return false
+      }
+      if channels * (bits / 8) != blockAlign { return true }
+      return bytesPerSecond.map { $0 != blockAlign * sampleRate } ?? false
+    }
+  }
+
+  private static let searched = 1 << 18
+  private static let key: [UInt8] = [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x53]
+
+  init(_ file: some ByteReading) {
+    take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size))))
+  }
+
+  private mutating func take(_ bytes: [UInt8]) {
+    var at = 0
+    while at + 20 < bytes.count {
+      guard bytes[at] == 6, bytes[at + 1] == 0x0E, bytes[at + 2] == 0x2B, bytes[at + 3] == 0x34 else {
+        at += 1
+        continue
+      }
+      let isSet = bytes[at...].starts(with: Self.key)
+      guard let (length, contents) = Self.length(bytes, at: at + 16) else { return }
+      guard length <= bytes.count - contents else { return }
+      if isSet { takeSet(Array(bytes[contents..<(contents + length)])) }
+      at = contents + length
+    }
+  }
+
+  private static func length(_ bytes: [UInt8], at place: Int) -> (Int, Int)? {
+    let first = Int(bytes[place])
+    guard first & 0x80 != 0 else { return (first, place + 1) }
+    let width = first & 0x7f
+    guard (1...4).contains(width), let length = bytes.number(at: place + 1, bytes: width) else { return nil }
+    return (length, place + 1 + width)
+  }
+
+  private mutating func takeSet(_ bytes: [UInt8]) {
+    var (at, sound): (Int, Sound) = (0, Sound())
+    while let tag = bytes.number(at: at, bytes: 2), let size = bytes.number(at: at + 2, bytes: 2) {
+      let value = at + 4
+      let ratio = Rational(
+        bytes.number(at: value, bytes: 4) ?? 0, bytes.number(at: value + 4, bytes: 4) ?? 0)
+      switch (tag, size) {
+      case (0x4B01, 8): if let ratio { note(ratio) }
+      case (0x3001, 8): if let ratio, ratio.value < 1000 { rates.insert(ratio) }
+      case (0x0202, 8), (0x3002, 8):
+        let high = bytes.number(at: value, bytes: 4) ?? 0
+        let count = Int64(high) << 32 | Int64(bytes.number(at: value + 4, bytes: 4) ?? 0)
+        if count > 0 { durations.insert(count) }
+      case (0x3D07, 4): sound.channels = bytes.number(at: value, bytes: 4)
+      case (0x3D01, 4): sound.bits = bytes.number(at: value, bytes: 4)
+      case (0x3D03, 8): sound.sampleRate = ratio.map { Int($0.value.rounded()) }
+      case (0x3D0A, 2): sound.blockAlign = bytes.number(at: value, bytes: 2)
+      case (0x3D09, 4): sound.bytesPerSecond = bytes.number(at: value, bytes: 4)
+      default: break
+      }
+      at = value + size
+    }
+    if sound.sampleRate != nil { sounds.insert(sound) }
+  }
+
+  private mutating func note(_ rate: Rational) {
+    if rate.value < 1000 {
+      rates.insert(rate)
+    } else {
+      countsSamples = true
+    }
+  }
+
+  /// What it says of the same thing, and not alike.
+  var warnings: [MediaWarning] {
+    var found: [MediaWarning] = []
+    let values = rates.map(\.value)
+    if let least = values.min(), let most = values.max(), most > least * 1.02 {
+      found.append(
+        MediaWarning(
+          .frameRateMismatch, "its headers give two edit rates, and nothing else tells which is right",
+          fact: "video.frameRate", stated: .number(most), measured: .number(least)))
+      found.append(
+        MediaWarning(
+          .claimUnchecked, "its headers give two edit rates, so that its duration is uncertain",
+          fact: "duration"))
+    }
+    if !countsSamples, let least = durations.min(), let most = durations.max(),
+      Double(most) > Double(least) * 1.03 + 1
+    {
+      found.append(
+        MediaWarning(
+          .durationMismatch, "its headers give its tracks different durations", fact: "duration",
+          stated: .number(Double(most)), measured: .number(Double(least))))
+    }
+    if sounds.contains(where: \.contradictsItself) {
+      found.append(
+        MediaWarning(
+          .soundMismatch, "the numbers that its header gives for its sound contradict one another",
+          fact: "audio.0"))
+    }
+    return found
+  }
+}

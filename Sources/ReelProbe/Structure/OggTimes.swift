@@ -1,0 +1,142 @@
+import ReelCore
+
+/// What the pages of an Ogg file say of when their packets end, against how many packets there are (RFC 3533, 6).
+struct OggTimes: Hashable {
+  /// What Theora's header states, at which all of its pictures come (Theora specification, 6.2).
+  private(set) var rate: Rational?
+  /// How many pictures there are; nil without Theora, and where not all pages were looked at.
+  private(set) var pictures: Int64?
+  /// How long the sound lasts, by the last of its pages; nil where that is not known.
+  private(set) var soundSeconds: Double?
+  /// Whether a page gives a time that its packets do not add up to.
+  private(set) var jumps = false
+
+  private static let mostBytes: Int64 = 8 << 20
+
+  fileprivate struct Stream {
+    let codec: Codec
+    var headers = 3
+    var packets: Int64 = 0
+    var before: Int64?
+    /// Whether it begins in the middle, as a part of a broadcast does.
+    var beginsLate = false
+    var last: Int64 = 0
+  }
+
+  fileprivate enum Codec {
+    case theora(shift: Int64)
+    case vorbis(rate: Int, longest: Int64)
+    case opus(skipped: Int64)
+  }
+
+  /// Nil for a large file, one that is far away, and one that does not begin with a page.
+  init?(_ file: some ByteReading) {
+    guard file.size <= Self.mostBytes, !file.isFar else { return nil }
+    var streams: [Int: Stream] = [:]
+    var at: Int64 = 0
+    while at < file.size {
+      let head = file.bytes(at: at, count: 27 + 255)
+      guard head.count >= 28, head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26]) else {
+        if at == 0 { return nil }
+        break
+      }
+      let lengths = head[27..<(27 + Int(head[26]))]
+      let contents = at + 27 + Int64(lengths.count)
+      let serial = head.number(at: 14, bytes: 4) ?? 0
+      if head[5] & 2 != 0 {
+        let packet = file.bytes(at: contents, count: Int(min(64, lengths.first ?? 0)))
+        if let codec = codec(packet) { streams[serial] = Stream(codec: codec, headers: codec.headers) }
+      }
+      let granule = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(head[6 + $1]) }
+      if var stream = streams[serial] {
+        take(&stream, Int64(bitPattern: granule), packets: Int64(lengths.count { $0 < 255 }))
+        streams[serial] = stream
+      }
+      at = contents + lengths.reduce(0) { $0 + Int64($1) }
+    }
+    // Of several, one after the other or beside one another, none tells for all.
+    let pictures = streams.values.filter(\.isTheora)
+    let sounds = streams.values.filter { !$0.isTheora }
+    if pictures.count == 1 { self.pictures = pictures[0].packets }
+    if sounds.count == 1, let only = sounds.first, !only.beginsLate { soundSeconds = only.seconds }
+  }
+
+  /// How long all pictures last.
+  var pictureSeconds: Double? {
+    guard let pictures, let rate, rate.value > 0 else { return nil }
+    return Double(pictures) / rate.value
+  }
+
+  /// By the number of pictures, else by the sound.
+  var seconds: Double? { pictureSeconds ?? soundSeconds }
+
+  /// From the first packet of a stream.
+  private mutating func codec(_ packet: [UInt8]) -> Codec? {
+    if packet.count >= 42, packet.starts(with: [0x80] + Array("theora".utf8)) {
+      rate = Rational(packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0)
+      return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5))
+    }
+    if packet.count >= 30, packet.starts(with: [1] + Array("vorbis".utf8)) {
+      let rate = (0..<4).reversed().reduce(0) { $0 << 8 | Int(packet[12 + $1]) }
+      return .vorbis(rate: rate, longest: 1 << Int64(packet[28] >> 4))
+    }
+    if packet.count >= 19, packet.starts(with: Array("OpusHead".utf8)) {
+      return .opus(skipped: Int64(packet[10]) | Int64(packet[11]) << 8)
+    }
+    return nil
+  }
+
+  private mutating func take(_ stream: inout Stream, _ granule: Int64, packets: Int64) {
+    let headers = min(packets, Int64(stream.headers))
+    stream.headers -= Int(headers)
+    let own = packets - headers
+    stream.packets += own
+    // -1: no packet ends here.
+    guard own > 0, granule != -1 else { return }
+    let time: Int64
+    switch stream.codec {
+    case .theora(let shift): time = granule >> shift &+ granule & (1 << shift - 1)
+    case .vorbis, .opus: time = granule
+    }
+    defer { (stream.before, stream.last) = (time, max(stream.last, time)) }
+    guard granule >= 0 else { return jumps = true }
+    guard let before = stream.before else {
+      switch stream.codec {
+      case .theora: stream.beginsLate = time > own
+      case .vorbis(_, let longest): stream.beginsLate = time > own * longest
+      case .opus: stream.beginsLate = time > own * 5760
+      }
+      return
+    }
+    let (step, overflow) = time.subtractingReportingOverflow(before)
+    switch stream.codec {
+    case .theora: if overflow || step != own { jumps = true }
+    case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest { jumps = true }
+    case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }
+    }
+  }
+}
+
+extension OggTimes.Codec {
+  /// Packets before the first one with content.
+  fileprivate var headers: Int {
+    if case .opus = self { return 2 }
+    return 3
+  }
+}
+
+extension OggTimes.Stream {
+  fileprivate var isTheora: Bool {
+    if case .theora = codec { return true }
+    return false
+  }
+
+  /// Of sound, by its last page.
+  fileprivate var seconds: Double? {
+    switch codec {
+    case .theora: nil
+    case .vorbis(let rate, _): Double(last) / Double(max(1, rate))
+    case .opus(let skipped): Double(max(0, last - skipped)) / 48_000
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import ReelCore
+import Testing
+
+/// The whole table: what a catalog may know, and what the answer is.
+@Suite struct ClaimDecisionTests {
+  private enum Answer: Hashable {
+    case published, held, nameTaken, begin
+    case takeOver(Int)
+  }
+
+  private struct Known {
+    var isPublished = false
+    var own: [IntentHolding] = []
+    var related: [IntentHolding] = []
+    var posterNameIsTaken = false
+    var nameIsTaken = false
+  }
+
+  private func answer(_ duplicates: DuplicateHandling, _ known: Known) -> Answer {
+    // Places: of own intents from 0, of related ones from 100.
+    let decision = ClaimDecision<String, Int>.decide(
+      duplicates, published: known.isPublished ? "post" : nil, own: Array(known.own.indices),
+      related: known.related.indices.map { $0 + 100 },
+      holding: { $0 < 100 ? known.own[$0] : known.related[$0 - 100] },
+      posterNameIsTaken: known.posterNameIsTaken, nameIsTaken: known.nameIsTaken)
+    return switch decision {
+    case .published: .published
+    case .held: .held
+    case .nameTaken: .nameTaken
+    case .begin: .begin
+    case .takeOver(let place): .takeOver(place)
+    }
+  }
+
+  @Test func whoeverWantsNoSecondPostIsToldOfTheFirst() {
+    for own in Self.holdings {
+      for names in [false, true] {
+        let known = Known(
+          isPublished: true, own: own, related: [.held], posterNameIsTaken: names, nameIsTaken: names)
+        #expect(answer(.skip, known) == .published)
+      }
+    }
+  }
+
+  @Test func nobodyPublishesBesideOneThatIsAlive() {
+    for own in Self.holdings {
+      for related in Self.holdings where (own + related).contains(.held) {
+        #expect(answer(.skip, Known(own: own, related: related, posterNameIsTaken: true)) == .held)
+      }
+    }
+  }
+
+  @Test func theOldestFreeIntentGoesOn() {
+    #expect(answer(.skip, Known(own: [.free, .free])) == .takeOver(0))
+    #expect(answer(.allow, Known(isPublished: true, own: [.held, .free])) == .takeOver(1))
+    // Its name is its own, whatever was drawn.
+    #expect(answer(.skip, Known(own: [.free], nameIsTaken: true)) == .takeOver(0))
+    // One of the same file, mended, is not what is claimed.
+    #expect(answer(.skip, Known(related: [.free])) == .begin)
+  }
+
+  @Test func aSecondPostBeginsBesideWhatIsHeld() {
+    #expect(answer(.allow, Known(isPublished: true)) == .begin)
+    #expect(answer(.allow, Known(own: [.held, .held], related: [.held])) == .begin)
+  }
+
+  @Test func noNameIsGivenTwice() {
+    #expect(answer(.skip, Known(nameIsTaken: true)) == .nameTaken)
+    #expect(answer(.allow, Known(own: [.held], nameIsTaken: true)) == .nameTaken)
+    for own in Self.holdings where !own.contains(.held) {
+      #expect(answer(.skip, Known(own: own, posterNameIsTaken: true)) == .nameTaken)
+    }
+  }
+
+  @Test func oneHoldsWhatItHasAndWhatTheLivingHave() {
+    let living: (Int) -> Bool = { $0 == 7 }
+    #expect(IntentHolding(owner: nil, claimant: 1, isAlive: living) == .free)
+    #expect(IntentHolding(owner: 1, claimant: 1, isAlive: living) == .held)
+    #expect(IntentHolding(owner: 7, claimant: 1, isAlive: living) == .held)
+    #expect(IntentHolding(owner: 8, claimant: 1, isAlive: living) == .free)
+  }
+
+  private static let holdings: [[IntentHolding]] = [
+    [], [.free], [.held], [.free, .free], [.free, .held], [.held, .free], [.held, .held],
+  ]
+}
