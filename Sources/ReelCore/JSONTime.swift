@@ -15,13 +15,11 @@ package enum ISOTime {
   private static let whole = Date.ISO8601FormatStyle()
   private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-  /// Rounded to milliseconds.
+  /// Rounded to milliseconds; outside of ``range``, the nearest time within.
   package static func text(_ date: Date, _ precision: Precision) -> String {
-    let rounded = (date.timeIntervalSince1970 * 1000).rounded()
-    let seconds = (rounded / 1000).rounded(.down)
-    let milliseconds = Int64(clamping: rounded - seconds * 1000)
-    return second(seconds, date: "T")
-      + (precision == .milliseconds || milliseconds != 0 ? "." + padded(milliseconds, 3) : "") + "Z"
+    let (seconds, milliseconds) = parts((date.timeIntervalSince1970 * 1000).rounded())
+    let text = day(seconds) + "T" + time(seconds)
+    return text + (precision == .milliseconds || milliseconds > 0 ? "." + padded(milliseconds, 3) : "") + "Z"
   }
 
   /// Nil when `text` is no such time, or one outside of ``range``.
@@ -34,23 +32,26 @@ package enum ISOTime {
 
   /// `2024-05-01 10:11`, in UTC, for people.
   package static func minute(_ date: Date) -> String {
-    String(second(date.timeIntervalSince1970.rounded(.down), date: " ").dropLast(3))
+    let (seconds, _) = parts(date.timeIntervalSince1970 * 1000)
+    return day(seconds) + " " + time(seconds).prefix(5)
   }
 
   /// `2024-05-01 10:11:12 UTC`, for people.
   package static func second(_ date: Date) -> String {
-    second(date.timeIntervalSince1970.rounded(.down), date: " ") + " UTC"
+    let (seconds, _) = parts(date.timeIntervalSince1970 * 1000)
+    return day(seconds) + " " + time(seconds) + " UTC"
   }
 
-  /// By hand because a worker writes times, too: the style makes a calendar, which looks for this system's time zone in
-  /// /etc, and a confined worker that does is ended for it. Times out of ``range``, which no worker tells, are the style's.
-  private static func second(_ seconds: Double, date separator: String) -> String {
-    guard range.contains(seconds) else {
-      return whole.format(Date(timeIntervalSince1970: seconds)).replacing("T", with: separator).replacing(
-        "Z", with: "")
-    }
-    let whole = Int64(clamping: seconds)
-    return day(whole) + separator + time(whole)
+  // Written by hand because a worker writes times, too: the style makes a calendar, which looks for this system's time
+  // zone in /etc, and a confined worker that does is ended for it.
+
+  /// Seconds since 1970 and the milliseconds after them.
+  private static func parts(_ milliseconds: Double) -> (seconds: Int64, milliseconds: Int64) {
+    let least = Int64(range.lowerBound) * 1000
+    let most = Int64(range.upperBound) * 1000 - 1
+    let whole = min(max(Int64(clamping: milliseconds.rounded(.down)), least), most)
+    let rest = (whole % 1000 + 1000) % 1000
+    return ((whole - rest) / 1000, rest)
   }
 
   /// The date of the Gregorian calendar, before 15 October 1582 of the Julian one, as Foundation reads it again. Reckoned
