@@ -243,7 +243,7 @@ long reel_eat_memory(void) {
   }
 }
 
-void reel_speak(const void *bytes, size_t count, int descriptor) {
+int reel_speak(const void *bytes, size_t count, int descriptor) {
   struct iovec part = {(void *)bytes, count};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
@@ -256,7 +256,7 @@ void reel_speak(const void *bytes, size_t count, int descriptor) {
     header->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
-  sendmsg(3, &message, MSG_NOSIGNAL);
+  return sendmsg(3, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 ssize_t reel_hear(void *bytes, size_t capacity, int *descriptor, int peeking) {

@@ -85,7 +85,7 @@ final class HijackedReader: FileReader {
     var media = MediaInfo(container: request.container, size: request.size)
     media.title = "forged"
     guard let receipt, let frame = try? ReadReply.facts(media, .header).encoded() else { return }
-    receipt.with(frame).withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+    _ = receipt.with(frame).withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 
   /// Facts of a video that may be published.

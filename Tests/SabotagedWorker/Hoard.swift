@@ -55,6 +55,6 @@ struct Hoard {
   private func answer(_ media: MediaInfo, _ receipt: Receipt?) {
     guard let frame = try? ReadReply.facts(media, .header).encoded() else { return }
     let message = (receipt?.bytes ?? [UInt8](repeating: 0, count: Receipt.length)) + frame
-    message.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+    _ = message.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 }

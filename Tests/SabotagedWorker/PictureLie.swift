@@ -69,7 +69,7 @@ enum PictureLie {
   /// Says what is right, a byte at a time; then more than anybody waits for.
   private static func crumbs(_ reply: PictureReply, _ jpeg: [UInt8]) -> (PictureReply, [UInt8]) {
     for frame in [try? reply.encoded()] + jpeg.map({ try? PictureBytes.encoded([$0]) }) {
-      frame?.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+      _ = frame?.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
     }
     _exit(0)
   }

@@ -35,7 +35,7 @@ enum RangeSabotage {
 
   private static func speak(_ frame: [UInt8], _ receipt: Receipt?) {
     guard let message = receipt?.with(frame) else { return }
-    message.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
+    _ = message.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, -1) }
   }
 
   /// A question as no honest one writes it: the numbers stand behind the envelope's ten bytes.

@@ -18,7 +18,7 @@ enum Sabotage {
     case "too-much": speak([UInt8](repeating: 0x52, count: 150_000))
     case "endless":
       while true { speak([UInt8](repeating: 0x52, count: 1000)) }
-    case "send-descriptor": speak([UInt8](repeating: 0, count: 10), descriptor: 4)
+    case "send-descriptor": speak([UInt8](repeating: 0, count: 10), descriptor: 0)
     default: break
     }
   }
@@ -69,6 +69,9 @@ enum Sabotage {
   }
 
   private static func speak(_ bytes: [UInt8], descriptor: Int32 = -1) {
-    bytes.withUnsafeBytes { reel_speak($0.baseAddress, $0.count, descriptor) }
+    // As long as others of this user have many descriptors under way, the kernel takes no more.
+    while bytes.withUnsafeBytes({ reel_speak($0.baseAddress, $0.count, descriptor) }) == -ETOOMANYREFS {
+      pause()
+    }
   }
 }

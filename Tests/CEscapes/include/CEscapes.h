@@ -16,7 +16,7 @@ const char *reel_escape_name(int index);
 const char *reel_question_name(int index);
 
 // Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
-void reel_speak(const void *bytes, size_t count, int descriptor);
+int reel_speak(const void *bytes, size_t count, int descriptor);
 
 // Receives what comes next over the worker's channel, or only looks at it, and the descriptor with it (-1 when there is none,
 // or no room for it). Returns how many bytes there are, or -1.
