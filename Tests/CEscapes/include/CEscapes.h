@@ -15,7 +15,7 @@ const char *reel_escape_name(int index);
 // What a newer C library asks for, which `reel_escape` tries as well; NULL after the last.
 const char *reel_question_name(int index);
 
-// Sends bytes over the worker's channel, and a descriptor with them unless it is below 0.
+// Sends bytes over the worker's channel, and a descriptor with them unless it is below 0. Returns 0, or -errno.
 int reel_speak(const void *bytes, size_t count, int descriptor);
 
 // Receives what comes next over the worker's channel, or only looks at it, and the descriptor with it (-1 when there is none,
