@@ -126,26 +126,12 @@ struct DecodedPicture {
       let decoder = avcodec_find_decoder(parameters.pointee.codec_id),
       CodecAllowList.pictures.contains(String(cString: decoder.pointee.name))
     else { return nil }
-    var freed = avcodec_alloc_context3(nil)
-    defer { avcodec_free_context(&freed) }
-    var frame = av_frame_alloc()
-    defer { av_frame_free(&frame) }
-    guard let context = freed, avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
-    context.pointee.thread_count = 1
-    guard avcodec_open2(context, decoder, nil) >= 0, avcodec_send_packet(context, packet) >= 0 else {
-      return nil
+    let picture = FirstFrame.decode(packet, parameters, by: decoder) { _, frame in
+      reel_is_damaged(frame) ? nil : (frame.pointee.width, frame.pointee.height, frame.pointee.format)
     }
-    // One that waits for more gives up what it has at the end.
-    if avcodec_receive_frame(context, frame) < 0 {
-      guard avcodec_send_packet(context, nil) >= 0, avcodec_receive_frame(context, frame) >= 0 else {
-        return nil
-      }
-    }
-    guard let frame, frame.pointee.width > 0, frame.pointee.height > 0, !reel_is_damaged(frame) else {
-      return nil
-    }
-    (width, height) = (Int(frame.pointee.width), Int(frame.pointee.height))
-    layout = PixelLayout(frame.pointee.format)
+    guard let (width, height, format) = picture, width > 0, height > 0 else { return nil }
+    (self.width, self.height) = (Int(width), Int(height))
+    layout = PixelLayout(format)
   }
 }
 

@@ -1,3 +1,5 @@
+import ReelProbe
+
 /// Where a player may begin: clusters that hold a key frame (RFC 9559, 5.1.5).
 struct CueList {
   struct Point: Hashable {

@@ -1,3 +1,5 @@
+import ReelProbe
+
 /// Elements as bytes (RFC 8794, 4 to 7).
 enum EBMLWriter {
   /// - Parameter sizeWidth: how many bytes tell the size, from 1 to 8; nil for as few as do.

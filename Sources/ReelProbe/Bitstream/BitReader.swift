@@ -3,11 +3,14 @@ struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
 
-  /// From a NAL unit's payload with its emulation prevention bytes (ITU-T H.264, 7.4.1): the 3 of 0 0 3 is left
-  /// out.
+  /// From a NAL unit's payload with its emulation prevention bytes.
   init(escaped payload: some Sequence<UInt8>) {
-    var bytes: [UInt8] = []
-    var zeros = 0
+    bytes = Self.unescaped(payload)
+  }
+
+  /// A NAL unit's payload without its emulation prevention bytes (ITU-T H.264, 7.4.1): the 3 of 0 0 3 is left out.
+  static func unescaped(_ payload: some Sequence<UInt8>) -> [UInt8] {
+    var (bytes, zeros): ([UInt8], Int) = ([], 0)
     for byte in payload {
       if zeros >= 2, byte == 3 {
         zeros = 0
@@ -16,7 +19,7 @@ struct BitReader {
       zeros = byte == 0 ? zeros + 1 : 0
       bytes.append(byte)
     }
-    self.bytes = bytes
+    return bytes
   }
 
   /// From bytes that are as they are, as in VP9 and AV1.

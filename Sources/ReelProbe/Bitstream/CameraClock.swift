@@ -9,29 +9,15 @@ enum CameraClock {
       guard let first = unit.first, [1, 5, 6].contains(first & 0x1f) else { continue }
       // Messages stand before the picture.
       guard first & 0x1f == 6 else { return nil }
-      if let found = time(message: unit.dropFirst()) { return found }
+      if let found = time(packs: CameraMessage.packs(in: unit.dropFirst()) ?? []) { return found }
     }
     return nil
   }
 
-  private static let mark: [UInt8] =
-    [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
-    + Array("MDPM".utf8)
-
-  /// Packs of a tag and four bytes, behind their number: 0x18 is the offset, the year and the month, 0x19 the day and the
-  /// time, in decimal digits.
-  private static func time(message: ArraySlice<UInt8>) -> Date? {
-    let bytes = unescaped(message)
-    guard bytes.count > mark.count + 2,
-      let start = (0..<(bytes.count - mark.count - 1)).first(where: { bytes[$0...].starts(with: mark) })
-    else { return nil }
-    var packs: [UInt8: ArraySlice<UInt8>] = [:]
-    var next = start + mark.count + 1
-    for _ in 0..<bytes[start + mark.count] where next + 5 <= bytes.count {
-      packs[bytes[next]] = bytes[(next + 1)..<(next + 5)]
-      next += 5
-    }
-    guard let date = packs[0x18].map(Array.init), let clock = packs[0x19].map(Array.init), date[0] != 0xFF,
+  /// 0x18 is the offset, the year and the month, 0x19 the day and the time, in decimal digits.
+  private static func time(packs: [(tag: UInt8, bytes: [UInt8])]) -> Date? {
+    let packs = Dictionary(packs.map { ($0.tag, $0.bytes) }) { $1 }
+    guard let date = packs[0x18], let clock = packs[0x19], date[0] != 0xFF,
       let year = number(date[1...2]), let month = number(date[3...3]), let day = number(clock[0...0]),
       let hour = number(clock[1...1]), let minute = number(clock[2...2]), let second = number(clock[3...3])
     else { return nil }
@@ -48,18 +34,4 @@ enum CameraClock {
   }
 
   private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-  /// Without emulation prevention bytes (ITU-T H.264, 7.4.1).
-  private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var (kept, zeros): ([UInt8], Int) = ([], 0)
-    for byte in bytes.prefix(1024) {
-      if zeros >= 2, byte == 3 {
-        zeros = 0
-        continue
-      }
-      zeros = byte == 0 ? zeros + 1 : 0
-      kept.append(byte)
-    }
-    return kept
-  }
 }

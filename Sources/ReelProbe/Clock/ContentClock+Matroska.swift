@@ -1,24 +1,5 @@
 import CFFmpeg
 
-/// Identifiers of elements (RFC 9559, 5).
-private enum ID {
-  static let seekHead: UInt32 = 0x114D_9B74
-  static let seek: UInt32 = 0x4DBB
-  static let seekID: UInt32 = 0x53AB
-  static let seekPosition: UInt32 = 0x53AC
-  static let information: UInt32 = 0x1549_A966
-  static let scale: UInt32 = 0x2AD7B1
-  static let cues: UInt32 = 0x1C53_BB6B
-  static let point: UInt32 = 0xBB
-  static let positions: UInt32 = 0xB7
-  static let clusterPosition: UInt32 = 0xF1
-  static let timestamp: UInt32 = 0xE7
-  static let group: UInt32 = 0xA0
-  static let block: UInt32 = 0xA1
-  static let simpleBlock: UInt32 = 0xA3
-  static let duration: UInt32 = 0x9B
-}
-
 /// The blocks of a Matroska file (RFC 9559, 10), by the numbers of their tracks.
 struct MatroskaClock<Bytes: ByteReading> {
   private let file: Bytes
@@ -38,7 +19,7 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// Nil without clusters of which the times can be told.
   static func read(_ file: Bytes) -> ContentClock? {
     guard let header = EBMLElement(file, at: 0), let headerEnd = header.end,
-      let segment = EBMLElement(file, at: headerEnd), segment.id == 0x1853_8067
+      let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment
     else { return nil }
     var reader = MatroskaClock(file, segment)
     return reader.read()
@@ -48,8 +29,9 @@ struct MatroskaClock<Bytes: ByteReading> {
     self.file = file
     self.segment = segment
     let outermost = segment.children(in: file)
-    let information = outermost.first { $0.id == ID.information }?.children(in: file) ?? []
-    let scale = information.first { $0.id == ID.scale }.flatMap { $0.number(in: file) } ?? 1_000_000
+    let information = outermost.first { $0.id == MatroskaID.info }?.children(in: file) ?? []
+    let scale =
+      information.first { $0.id == MatroskaID.timestampScale }.flatMap { $0.number(in: file) } ?? 1_000_000
     let base = AVRational(num: Int32(clamping: max(1, scale)), den: 1_000_000_000)
     // A pause of a recording is written into the times, and so is a picture that stays.
     clock = ContentClock(base: base, ahead: 6 * 3600)
@@ -59,7 +41,7 @@ struct MatroskaClock<Bytes: ByteReading> {
   private let outer: [EBMLElement]
 
   private mutating func read() -> ContentClock? {
-    guard let first = outer.first(where: { $0.id == EBMLElement.cluster }) else { return nil }
+    guard let first = outer.first(where: { $0.id == MatroskaID.cluster }) else { return nil }
     farLimit = first.start + Self.mostFar / 4
     let reached = walk(from: first.start, blocks: Self.mostAtBeginning)
     guard let reached else {
@@ -87,7 +69,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let end = min(segment.end ?? file.size, file.size)
     var next = start
     while next < end, let element = EBMLElement(file, at: next) {
-      if element.id == EBMLElement.cluster {
+      if element.id == MatroskaID.cluster {
         if let stopped = walk(cluster: element, most) { return stopped }
         // A cluster of unknown size ends where another element of its level begins.
         guard let elementEnd = element.end ?? endOfUnknown else { return nil }
@@ -116,12 +98,12 @@ struct MatroskaClock<Bytes: ByteReading> {
         return nil
       }
       switch element.id {
-      case ID.timestamp: time = Int64(clamping: element.number(in: file) ?? 0)
-      case ID.simpleBlock: take(element, time, lasting: 0)
-      case ID.group:
+      case MatroskaID.timestamp: time = Int64(clamping: element.number(in: file) ?? 0)
+      case MatroskaID.simpleBlock: take(element, time, lasting: 0)
+      case MatroskaID.blockGroup:
         let parts = element.children(in: file)
-        let duration = parts.first { $0.id == ID.duration }.flatMap { $0.number(in: file) } ?? 0
-        parts.first { $0.id == ID.block }.map { take($0, time, lasting: Int64(clamping: duration)) }
+        let duration = parts.first { $0.id == MatroskaID.blockDuration }.flatMap { $0.number(in: file) } ?? 0
+        parts.first { $0.id == MatroskaID.block }.map { take($0, time, lasting: Int64(clamping: duration)) }
       default: break
       }
       guard let elementEnd = element.end else { return nil }
@@ -173,7 +155,7 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// found in the last bytes.
   private func lastCluster(beyond reached: Int64) -> Int64? {
     let named = indexed.map { max($0, reached) }
-    var last = named.flatMap { EBMLElement(file, at: $0)?.id == EBMLElement.cluster ? $0 : nil }
+    var last = named.flatMap { EBMLElement(file, at: $0)?.id == MatroskaID.cluster ? $0 : nil }
     if last == nil { last = found(beyond: reached) }
     guard var cluster = last else { return nil }
     // Only the very last one is walked through.
@@ -181,40 +163,29 @@ struct MatroskaClock<Bytes: ByteReading> {
     var next = cluster
     for _ in 0..<Self.mostClusters where next < end {
       guard let element = EBMLElement(file, at: next), let elementEnd = element.end else { break }
-      if element.id == EBMLElement.cluster { cluster = next }
+      if element.id == MatroskaID.cluster { cluster = next }
       next = elementEnd
     }
     return cluster
   }
 
   private var indexed: Int64? {
-    let cues = outer.first { $0.id == ID.cues } ?? soughtCues
+    let cues =
+      outer.first { $0.id == MatroskaID.cues } ?? segment.sought(MatroskaID.cues, from: outer, in: file)
     guard let cues, let end = cues.end, end <= file.size else { return nil }
     var (next, last) = (cues.contents, Int64?.none)
     var point: EBMLElement?
     while next < end, let element = EBMLElement(file, at: next), let elementEnd = element.end {
-      if element.id == ID.point { point = element }
+      if element.id == MatroskaID.cuePoint { point = element }
       next = elementEnd
     }
-    let positions = point?.children(in: file).first { $0.id == ID.positions }?.children(in: file) ?? []
-    last = positions.first { $0.id == ID.clusterPosition }.flatMap { $0.number(in: file) }.flatMap {
+    let positions =
+      point?.children(in: file).first { $0.id == MatroskaID.cueTrackPositions }?.children(in: file) ?? []
+    last = positions.first { $0.id == MatroskaID.cueClusterPosition }.flatMap { $0.number(in: file) }.flatMap
+    {
       $0 < UInt64(file.size) ? segment.contents + Int64($0) : nil
     }
     return last
-  }
-
-  private var soughtCues: EBMLElement? {
-    let seeks = outer.first { $0.id == ID.seekHead }?.children(in: file) ?? []
-    for seek in seeks where seek.id == ID.seek {
-      let parts = seek.children(in: file)
-      guard parts.contains(where: { $0.id == ID.seekID && $0.number(in: file) == UInt64(ID.cues) }),
-        let position = parts.first(where: { $0.id == ID.seekPosition }).flatMap({ $0.number(in: file) }),
-        position < UInt64(file.size)
-      else { continue }
-      let found = EBMLElement(file, at: segment.contents + Int64(position))
-      return found?.id == ID.cues ? found : nil
-    }
-    return nil
   }
 
   /// The first cluster in the last bytes from which on one element follows the other to the end; of those that do not say
@@ -225,11 +196,15 @@ struct MatroskaClock<Bytes: ByteReading> {
     guard start < end else { return nil }
     let tail = file.bytes(at: start, count: Int(end - start))
     var last: Int64?
+    // From none of these the end is reached, so that no element is stepped over twice.
+    var passed: Set<Int64> = []
     let mark: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
     for at in tail.indices where tail[at] == mark[0] && tail[at...].starts(with: mark) {
       let place = start + Int64(at)
       var next = place
-      while next < end, let elementEnd = EBMLElement(file, at: next)?.end { next = elementEnd }
+      while next < end, passed.insert(next).inserted, let elementEnd = EBMLElement(file, at: next)?.end {
+        next = elementEnd
+      }
       if next == end { return place }
       if next == place, isEndless(at: place) { last = place }
     }
@@ -240,14 +215,6 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// (RFC 9559, 5.1.3.1).
   private func isEndless(at place: Int64) -> Bool {
     guard let cluster = EBMLElement(file, at: place), cluster.end == nil else { return false }
-    return EBMLElement(file, at: cluster.contents)?.id == ID.timestamp
-  }
-}
-
-extension EBMLElement {
-  /// The unsigned number that it holds; nil for more than 8 bytes.
-  func number(in file: some ByteReading) -> UInt64? {
-    guard let end, (1...8).contains(end - contents) else { return nil }
-    return file.bigEndian(at: contents, width: Int(end - contents))
+    return EBMLElement(file, at: cluster.contents)?.id == MatroskaID.timestamp
   }
 }

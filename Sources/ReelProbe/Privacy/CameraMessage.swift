@@ -9,32 +9,22 @@ package enum CameraMessage {
 
   /// What the messages at the beginning of a picture give away.
   package static func disclosure(of picture: ArraySlice<UInt8>) -> Disclosure {
-    guard let start = PlaceSearch.index(of: name, in: picture) else { return .nothing }
-    let message = withoutEscapes(picture[(start + name.count)...].prefix(4096))
-    let count = Int(message.first ?? 0)
-    for entry in 0..<count {
-      let place = 1 + 5 * entry
-      guard place + 5 <= message.count else { break }
-      // From 0xB0 on, the tags of Exif's positions; those of latitude come first.
-      let isLatitude = (0xB1...0xB4).contains(message[place])
-      if isLatitude, message[(place + 1)..<(place + 5)].contains(where: { $0 != 0 && $0 != 0xFF }) {
-        return .location
-      }
+    guard let packs = packs(in: picture) else { return .nothing }
+    // From 0xB0 on, the tags of Exif's positions; those of latitude come first.
+    let isLocated = packs.contains { pack in
+      (0xB1...0xB4).contains(pack.tag) && pack.bytes.contains { $0 != 0 && $0 != 0xFF }
     }
-    return .identity
+    return isLocated ? .location : .identity
   }
 
-  /// A 3 behind two zeros keeps what follows from looking like a start code (7.4.1).
-  private static func withoutEscapes(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var (found, zeros): ([UInt8], Int) = ([], 0)
-    for byte in bytes {
-      if zeros >= 2, byte == 3 {
-        zeros = 0
-        continue
-      }
-      zeros = byte == 0 ? zeros + 1 : 0
-      found.append(byte)
+  /// The first message's packs of a tag and four bytes, as far as they are there; nil where there is no message.
+  static func packs(in picture: ArraySlice<UInt8>) -> [(tag: UInt8, bytes: [UInt8])]? {
+    guard let start = PlaceSearch.index(of: name, in: picture) else { return nil }
+    let message = BitReader.unescaped(picture[(start + name.count)...].prefix(4096))
+    let count = min(Int(message.first ?? 0), max(0, message.count - 1) / 5)
+    return (0..<count).map { entry in
+      let place = 1 + 5 * entry
+      return (message[place], Array(message[(place + 1)..<(place + 5)]))
     }
-    return found
   }
 }

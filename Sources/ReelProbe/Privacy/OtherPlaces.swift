@@ -158,7 +158,7 @@ struct OtherPlaces {
   private mutating func lookIntoMatroska() {
     guard let header = EBMLElement(file, at: 0), let end = header.end,
       let segment = EBMLElement(file, at: end),
-      let cluster = segment.children(in: file).last, cluster.id == EBMLElement.cluster
+      let cluster = segment.children(in: file).last, cluster.id == MatroskaID.cluster
     else { return }
     found.note(
       CameraMessage.disclosure(of: file.bytes(at: cluster.contents, count: CameraMessage.looked)[...]))

@@ -28,8 +28,6 @@ package struct EBMLElement: Hashable {
 }
 
 extension EBMLElement {
-  /// A Matroska cluster (RFC 9559, 5.1.3).
-  package static let cluster: UInt32 = 0x1F43_B675
   /// Elements that are looked at within another one.
   private static let mostChildren = 512
 
@@ -40,9 +38,31 @@ extension EBMLElement {
     var next = contents
     while next < end, found.count < Self.mostChildren, let element = EBMLElement(file, at: next) {
       found.append(element)
-      guard let elementEnd = element.end, element.id != Self.cluster else { break }
+      guard let elementEnd = element.end, element.id != MatroskaID.cluster else { break }
       next = elementEnd
     }
     return found
+  }
+
+  /// The unsigned number that it holds; nil for more than 8 bytes.
+  func number(in file: some ByteReading) -> UInt64? {
+    guard let end, (1...8).contains(end - contents) else { return nil }
+    return file.bigEndian(at: contents, width: Int(end - contents))
+  }
+
+  /// The element with this identifier that a seek head among `outermost`, which this segment begins with, points to
+  /// (RFC 9559, 5.1.1): it may stand behind the clusters.
+  func sought(_ id: UInt32, from outermost: [EBMLElement], in file: some ByteReading) -> EBMLElement? {
+    let seeks = outermost.first { $0.id == MatroskaID.seekHead }?.children(in: file) ?? []
+    for seek in seeks where seek.id == MatroskaID.seek {
+      let parts = seek.children(in: file)
+      guard parts.contains(where: { $0.id == MatroskaID.seekID && $0.number(in: file) == UInt64(id) }),
+        let position = parts.first(where: { $0.id == MatroskaID.seekPosition })?.number(in: file),
+        position < UInt64(file.size)
+      else { continue }
+      let found = EBMLElement(file, at: contents + Int64(position))
+      return found?.id == id ? found : nil
+    }
+    return nil
   }
 }

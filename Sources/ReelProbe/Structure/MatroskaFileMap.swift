@@ -11,20 +11,16 @@ struct MatroskaFileMap: Hashable {
   /// The files that a player would go on with.
   private(set) var links = MatroskaLinks()
 
-  private enum ID {
-    static let header: UInt32 = 0x1A45_DFA3
-    static let docType: UInt32 = 0x4282
-    static let segment: UInt32 = 0x1853_8067
-  }
   /// Clusters of a live recording that are looked at; at a second each, five hours.
   private static let mostElements = 20_000
 
   init(_ file: some ByteReading) {
-    guard let header = EBMLElement(file, at: 0), header.id == ID.header, let headerEnd = header.end else {
+    guard let header = EBMLElement(file, at: 0), header.id == MatroskaID.header, let headerEnd = header.end
+    else {
       return
     }
     docType = Self.docType(in: header, until: headerEnd, of: file)
-    guard let segment = EBMLElement(file, at: headerEnd), segment.id == ID.segment else { return }
+    guard let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment else { return }
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
     tracks = MatroskaVideoTrack.numbers(in: segment, of: file)
     links = MatroskaLinks(in: segment, of: file)
@@ -41,7 +37,7 @@ struct MatroskaFileMap: Hashable {
     var next = header.contents
     for _ in 0..<32 where next < end {
       guard let element = EBMLElement(file, at: next), let elementEnd = element.end else { return nil }
-      if element.id == ID.docType {
+      if element.id == MatroskaID.docType {
         let length = Int(min(16, elementEnd - element.contents))
         return String(
           validating: file.bytes(at: element.contents, count: length).filter { $0 != 0 }, as: UTF8.self)

@@ -16,14 +16,6 @@ struct MatroskaVideoTrack: Hashable {
   private(set) var displayHeight: Int?
   private(set) var displayUnit = 0
 
-  private enum ID {
-    static let tracks: UInt32 = 0x1654_AE6B
-    static let entry: UInt32 = 0xAE
-    static let number: UInt32 = 0xD7
-    static let type: UInt32 = 0x83
-    static let codec: UInt32 = 0x86
-    static let video: UInt32 = 0xE0
-  }
   private static let videoType = 1
 
   /// Whether it cuts anything off.
@@ -44,9 +36,12 @@ struct MatroskaVideoTrack: Hashable {
   static func numbers(in segment: EBMLElement, of file: some ByteReading) -> [Number] {
     entries(in: segment, of: file).compactMap { entry in
       let parts = entry.children(in: file)
-      guard parts.contains(where: { $0.id == ID.codec }),
-        let number = parts.first(where: { $0.id == ID.number }).flatMap({ Self.number($0, in: file) }),
-        let type = parts.first(where: { $0.id == ID.type }).flatMap({ Self.number($0, in: file) })
+      guard parts.contains(where: { $0.id == MatroskaID.codec }),
+        let number = parts.first(where: { $0.id == MatroskaID.trackNumber }).flatMap({
+          Self.number($0, in: file)
+        }),
+        let type = parts.first(where: { $0.id == MatroskaID.trackType }).flatMap({ Self.number($0, in: file) }
+        )
       else { return nil }
       return Number(number: number, type: type)
     }
@@ -54,9 +49,9 @@ struct MatroskaVideoTrack: Hashable {
 
   private static func entries(in segment: EBMLElement, of file: some ByteReading) -> [EBMLElement] {
     for element in segment.children(in: file) {
-      if element.id == EBMLElement.cluster { return [] }
-      guard element.id == ID.tracks else { continue }
-      return element.children(in: file).filter { $0.id == ID.entry }
+      if element.id == MatroskaID.cluster { return [] }
+      guard element.id == MatroskaID.tracks else { continue }
+      return element.children(in: file).filter { $0.id == MatroskaID.entry }
     }
     return []
   }
@@ -64,11 +59,11 @@ struct MatroskaVideoTrack: Hashable {
   /// Nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
   private static func track(_ entry: EBMLElement, in file: some ByteReading) -> MatroskaVideoTrack? {
     let parts = entry.children(in: file)
-    guard parts.contains(where: { $0.id == ID.type && number($0, in: file) == videoType }),
-      parts.contains(where: { $0.id == ID.codec })
+    guard parts.contains(where: { $0.id == MatroskaID.trackType && number($0, in: file) == videoType }),
+      parts.contains(where: { $0.id == MatroskaID.codec })
     else { return nil }
     var track = MatroskaVideoTrack()
-    for video in parts where video.id == ID.video {
+    for video in parts where video.id == MatroskaID.video {
       for element in video.children(in: file) { track.take(element, in: file) }
     }
     return track
@@ -92,10 +87,7 @@ struct MatroskaVideoTrack: Hashable {
 
   /// Nil for what is no number of pixels.
   private static func number(_ element: EBMLElement, in file: some ByteReading) -> Int? {
-    guard let end = element.end, (1...8).contains(end - element.contents),
-      let number = file.bigEndian(at: element.contents, width: Int(end - element.contents)),
-      number <= 1 << 20
-    else { return nil }
+    guard let number = element.number(in: file), number <= 1 << 20 else { return nil }
     return Int(number)
   }
 }

@@ -11,18 +11,11 @@ enum DecodedSound {
     else {
       return nil
     }
-    var freed = avcodec_alloc_context3(nil)
-    defer { avcodec_free_context(&freed) }
-    var frame = av_frame_alloc()
-    defer { av_frame_free(&frame) }
-    guard let context = freed, avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
-    context.pointee.thread_count = 1
-    guard avcodec_open2(context, decoder, nil) >= 0, avcodec_send_packet(context, packet) >= 0,
-      avcodec_receive_frame(context, frame) >= 0,
-      avcodec_parameters_from_context(parameters, context) >= 0
-    else { return nil }
-    return SoundHeader(
-      channels: Int(reel_channels(parameters)), sampleRate: Int(context.pointee.sample_rate))
+    return FirstFrame.decode(packet, parameters, by: decoder) { context, _ in
+      guard avcodec_parameters_from_context(parameters, context) >= 0 else { return nil }
+      return SoundHeader(
+        channels: Int(reel_channels(parameters)), sampleRate: Int(context.pointee.sample_rate))
+    }
   }
 
   /// Whether the stream's own header leaves open what is heard.
