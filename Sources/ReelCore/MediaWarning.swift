@@ -1,6 +1,9 @@
 /// Something in a file that contradicts something else in it, or that it does not hold itself. The facts beside it are
 /// what is believed.
 public struct MediaWarning: Hashable, Sendable, Codable {
+  /// How many a reading tells at most.
+  package static let most = 48
+
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// The header gives the pictures another size than they have.

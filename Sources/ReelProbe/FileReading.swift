@@ -163,7 +163,8 @@ struct FileReading {
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
-    media.warnings = warnings.found + (evidence?.warnings(media) ?? [])
+    media.warnings = Array(
+      (warnings.found + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
     return media
   }
 
@@ -190,7 +191,8 @@ struct FileReading {
   private func takeContent(_ evidence: ContentEvidence, _ scan: inout PacketScan, into media: inout MediaInfo)
   {
     if media.video != nil {
-      if structure.container != .avi, evidence.clock == nil || structure.container == .mpegPS {
+      let isLarge = structure.container.isMPEG && evidence.clock?.isWhole != true
+      if structure.container != .avi, evidence.clock == nil || isLarge || structure.container == .mpegPS {
         scan.run(untilSeenOfKept: FramePace.sample)
       }
       if var video = media.video {

@@ -31,7 +31,9 @@ struct PacketReading {
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
     structure.stepsAreIndexed
       || structure.container != .mpegPS
-        && ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) } != nil
+        && (clock?.isWhole == false && structure.container.isMPEG
+          || ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) }
+            != nil)
   }
 
   /// FFmpeg reads on until it knows a size. It must not wait for a decoder that is not there.

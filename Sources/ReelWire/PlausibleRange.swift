@@ -29,7 +29,7 @@ enum PlausibleRange {
 /// How many of each a frame takes.
 enum WireCount {
   static let audioStreams = 1024
-  static let warnings = 48
+  static let warnings = MediaWarning.most
   /// Three facts of each stream of sound, and those of the file.
   static let evidence = 3 * audioStreams + 64
 }

@@ -82,6 +82,33 @@ struct ContentClockTests {
     #expect(abs((plain.duration ?? 0) - 8) < 0.2)
   }
 
+  /// Between the windows of a large file that are looked at lies what was left out, and that is no frame's length.
+  @Test(arguments: [("a.ts", "libx264"), ("a.ts", "mpeg2video"), ("a.m2ts", "libx264")])
+  func aLargeTransportStreamHasTheRateOfItsPictures(name: String, encoder: String) throws {
+    let pictures = [
+      "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=20", "-vf", "noise=alls=60:allf=t",
+    ]
+    let coded = ["-c:v", encoder, "-pix_fmt", "yuv420p", "-b:v", "4M", "-maxrate", "4M", "-bufsize", "1M"]
+    guard let file = try FFmpegTool.make(name, pictures + coded) else { return }
+    #expect(file.size > 6 << 20)
+    for media in try file.readBothWays(as: name == "a.ts" ? .mpegTS : .m2ts) {
+      #expect(media.video?.frameRate?.value == 25)
+      #expect(media.video?.variableFrameRate != true)
+      #expect(abs((media.duration ?? 0) - 20) < 0.3)
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// As capture cards and editors write them: an empty chunk stands for a frame that was dropped.
+  @Test func framesThatAnAVILeavesOutTakeTheirTime() throws {
+    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-vsync", "vfr"]
+    let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=4"]
+    guard let file = try FFmpegTool.make("a.avi", long + arguments) else { return }
+    let media = try file.read(as: .avi).media
+    #expect(abs((media.duration ?? 0) - 4) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
   @Test func theCellsOfAProgramStreamAreAddedUp() throws {
     guard let cell = try make("a.vob", ["-c:v", "mpeg2video", "-c:a", "ac3"]) else { return }
     let media = try read(cell + cell + cell, as: .mpegPS)

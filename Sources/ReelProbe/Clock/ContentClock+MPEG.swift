@@ -104,7 +104,7 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private mutating func readWindows() {
     let windows = file.isFar ? 4 : Self.windows
-    let starts = (0..<windows).map { $0 * (file.size - Self.window) / (windows - 1) }
+    let starts = (0..<windows).map { $0 * ((file.size - Self.window) / (windows - 1)) }
     var found: [(start: Int64, moments: [Moment])] = starts.map { ($0, moments(in: window(at: $0))) }
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
@@ -118,7 +118,7 @@ struct MPEGClock<Bytes: ByteReading> {
           left.moments.last { $0.key == key }, right.moments.first { $0.key == key }, right.start - left.start
         )
       {
-        let middle = (left.start + right.start) / 2
+        let middle = left.start + (right.start - left.start) / 2
         found.insert((middle, moments(in: window(at: middle))), at: place + 1)
         looked += 1
       } else {
@@ -128,6 +128,7 @@ struct MPEGClock<Bytes: ByteReading> {
     for window in found {
       // What lies between two windows was left out, and only that is.
       takeFar(window.moments.filter { $0.key == key })
+      clock.keepsTimes = false
     }
   }
 

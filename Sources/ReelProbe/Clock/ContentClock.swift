@@ -24,6 +24,8 @@ struct ContentClock {
   var mayEndAnywhere = false
   /// Whether parts that follow one another are of the same moments.
   var overlaps = false
+  /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
+  var keepsTimes = true
   /// From now on packets are from the end of the file.
   var isAtEnd = false
   private let jump: PacketExtent.Jump
@@ -46,7 +48,7 @@ struct ContentClock {
       time, decoded: decoded, lasting: duration, isFar: isFar || isAtEnd && tails[key] == nil)
     if isAtEnd {
       tails[key, default: []].append(time)
-    } else if heads[key, default: []].count < Self.mostTimes {
+    } else if keepsTimes, heads[key, default: []].count < Self.mostTimes {
       heads[key, default: []].append(time)
       if let decoded { decodes[key, default: []].append(decoded) }
     }

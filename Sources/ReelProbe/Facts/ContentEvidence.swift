@@ -114,10 +114,12 @@ struct ContentEvidence {
   private var countedFrames: (seconds: Double, stated: Double?)? {
     guard let avi = structure.avi, let stream = streams.video, let rate = header.rates[stream.pointee.index]
     else { return nil }
-    let (entries, place) = (reel_index_summary(stream).entries, Int(stream.pointee.index))
-    guard entries > 0 else { return nil }
+    let (index, place) = (reel_index_summary(stream), Int(stream.pointee.index))
+    guard index.entries > 0 else { return nil }
+    // FFmpeg leaves out the empty chunks of frames that were dropped, and counts them.
+    let frames = max(Double(index.entries), Double(index.last_time) + 1)
     return (
-      Double(entries) / rate.value, avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
+      frames / rate.value, avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
     )
   }
 
@@ -191,8 +193,10 @@ struct ContentEvidence {
   /// What the times of the pictures say of their rate, and whether all of them were looked at.
   func pace(_ scan: borrowing PacketScan) -> (pace: FramePace, isMeasured: Bool)? {
     guard let stream = streams.video else { return nil }
-    // In a program stream only the first of several pictures in a packet has a time.
-    if structure.container != .mpegPS, let clock, clock.isWhole || scan.end != .file,
+    // In a program stream only the first of several pictures in a packet has a time; of a large transport stream only
+    // windows were looked at.
+    if structure.container != .mpegPS, let clock,
+      clock.isWhole || scan.end != .file && !structure.container.isMPEG,
       let key = key(of: stream),
       let pace = clock.pace(of: key)
     {
