@@ -92,7 +92,7 @@ struct EncryptedMovie {
     let header = Self.header(track)
     return AudioFacts(
       codec: VideoFacts.codecName(codec), channels: header?.channels ?? track.entry?.channels,
-      sampleRate: header?.sampleRate ?? track.entry?.sampleRate.flatMap { $0 > 0 ? $0 : nil })
+      sampleRate: header?.sampleRate ?? track.entry?.sampleRate)
   }
 
   private static func header(_ track: ISOTrack) -> SoundHeader? {

@@ -114,4 +114,27 @@ struct StructureTests {
       _ = FileStructure(BytesInMemory(all: bytes), sniffed: container)
     }
   }
+
+  /// A list of streams that is shorter than its own name.
+  @Test(arguments: [0, 1, 3] as [UInt32]) func aListTooShortForItsNameIsNone(size: UInt32) throws {
+    func little(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    let headers =
+      Array("hdrlLIST".utf8) + little(size) + Array("strl".utf8) + [UInt8](repeating: 0, count: 32)
+    let list = Array("LIST".utf8) + little(UInt32(headers.count)) + headers
+    let bytes = Array("RIFF".utf8) + little(UInt32(list.count + 4)) + Array("AVI ".utf8) + list
+    let file = try #require(OpenFile(holding: bytes))
+    _ = try? file.read(as: .avi)
+  }
+
+  @Test func boxesInOneAnotherHaveABottom() {
+    var boxes: [UInt8] = []
+    for depth in 1...7000 {
+      let size = UInt32(8 * depth)
+      boxes = (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) } + Array("wave".utf8) + boxes
+    }
+    let entry = [0, 0, 0, 0] + Array("mp4a".utf8) + [UInt8](repeating: 0, count: 28) + boxes
+    let file = BytesInMemory(all: entry)
+    let box = ISOBox(type: "mp4a", start: 0, contents: 8, end: Int64(entry.count))
+    #expect(SampleEntry(box, handler: "soun", of: file).format == "mp4a")
+  }
 }

@@ -128,7 +128,8 @@ private struct Timing {
       guard let units = reader.bits(32), let scale = reader.bits(32), let isFixed = reader.flag()
       else { return nil }
       // A frame is two ticks (E.2.1); most say 50/2, and mean 25.
-      frameRate = scale % 2 == 0 ? Rational(Int(scale / 2), Int(units)) : Rational(Int(scale), 2 * Int(units))
+      let rate = scale % 2 == 0 ? (Int(scale / 2), Int(units)) : (Int(scale), 2 * Int(units))
+      frameRate = max(rate.0, rate.1) <= Int32.max ? Rational(rate.0, rate.1) : nil
       isFixedRate = isFixed
     } else {
       (frameRate, isFixedRate) = (nil, false)

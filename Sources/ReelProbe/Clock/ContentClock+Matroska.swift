@@ -173,7 +173,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let cues =
       outer.first { $0.id == MatroskaID.cues } ?? segment.sought(MatroskaID.cues, from: outer, in: file)
     guard let cues, let end = cues.end, end <= file.size else { return nil }
-    var (next, last) = (cues.contents, Int64?.none)
+    var next = cues.contents
     var point: EBMLElement?
     while next < end, let element = EBMLElement(file, at: next), let elementEnd = element.end {
       if element.id == MatroskaID.cuePoint { point = element }
@@ -181,11 +181,10 @@ struct MatroskaClock<Bytes: ByteReading> {
     }
     let positions =
       point?.children(in: file).first { $0.id == MatroskaID.cueTrackPositions }?.children(in: file) ?? []
-    last = positions.first { $0.id == MatroskaID.cueClusterPosition }.flatMap { $0.number(in: file) }.flatMap
+    return positions.first { $0.id == MatroskaID.cueClusterPosition }.flatMap { $0.number(in: file) }.flatMap
     {
       $0 < UInt64(file.size) ? segment.contents + Int64($0) : nil
     }
-    return last
   }
 
   /// The first cluster in the last bytes from which on one element follows the other to the end; of those that do not say

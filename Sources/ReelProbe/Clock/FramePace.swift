@@ -82,7 +82,8 @@ struct FramePace: Hashable {
     var reduced = AVRational()
     let seconds = Double(steps) / average
     av_reduce(
-      &reduced.num, &reduced.den, Int64(steps) * Self.parts, Int64((seconds * Double(Self.parts)).rounded()),
+      &reduced.num, &reduced.den, Int64(steps) * Self.parts,
+      Int64(clamping: (seconds * Double(Self.parts)).rounded()),
       Int64(Self.largestPart))
     return Rational(Int(reduced.num), Int(reduced.den)).map(FrameRate.init)
   }

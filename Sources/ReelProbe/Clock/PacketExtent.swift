@@ -36,7 +36,7 @@ struct PacketExtent: Hashable {
   private let jump: Jump?
 
   /// Stretches that are told apart; in a file with more its clock means nothing.
-  private static let mostStretches = 10_000
+  static let mostStretches = 10_000
 
   /// - Parameter jump: nil where every time is believed.
   init(jump: Jump? = nil) {

@@ -9,8 +9,8 @@ extension AudioFacts {
     let rate = parameters?.pointee.sample_rate ?? 0
     self.init(
       codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
-      channels: header?.channels ?? ((1...1024).contains(channels) ? Int(channels) : nil),
-      sampleRate: header?.sampleRate ?? ((1...100_000_000).contains(rate) ? Int(rate) : nil))
+      channels: [header?.channels, Int(channels)].compactMap(\.self).first(where: (1...1024).contains),
+      sampleRate: [header?.sampleRate, Int(rate)].compactMap(\.self).first(where: (1...100_000_000).contains))
   }
 }
 

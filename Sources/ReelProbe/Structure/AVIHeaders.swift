@@ -97,7 +97,7 @@ struct AVIHeaders: Hashable {
       if id == "avih" {
         let bytes = file.bytes(at: chunk.lowerBound, count: 40)
         main = (Self.number(bytes, 0, 4), Self.size(bytes, 32, 36))
-      } else if id == "LIST", Self.type(file, chunk) == "strl" {
+      } else if id == "LIST", chunk.count >= 4, Self.type(file, chunk) == "strl" {
         if let stream = Self.stream(file, (chunk.lowerBound + 4)..<chunk.upperBound) { found.append(stream) }
       }
       return true

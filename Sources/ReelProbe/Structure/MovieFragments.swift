@@ -47,7 +47,7 @@ struct MovieFragments: Hashable {
   /// How far tracks may drift apart from one fragment to another, in seconds.
   private static let drift = 0.5
   /// Lengths of samples that are told apart.
-  private static let mostSteps = 4096
+  fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
 
   /// How far the first fragment's tracks were apart, by the track, in seconds.
@@ -122,7 +122,7 @@ struct MovieFragments: Hashable {
         faults.insert(.shape)
         continue
       }
-      bytes += told.bytes
+      bytes = bytes.addingClamped(told.bytes)
       guard told.count > 0 else { continue }
       let start = fragment.base ?? run.next
       if run.isApart(from: start) { faults.insert(.pace) }
@@ -159,7 +159,7 @@ extension MovieFragments.Run {
 
   fileprivate mutating func add(_ told: TrackFragment.Samples, at start: Int64, jump: Double) {
     let gap = Double(start) - Double(next)
-    if stretches.isEmpty || abs(gap) > jump * Double(scale) {
+    if stretches.isEmpty || abs(gap) > jump * Double(scale), stretches.count < PacketExtent.mostStretches {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
     }
     let (end, overflow) = start.addingReportingOverflow(told.ticks)
@@ -193,7 +193,7 @@ extension MovieFragments.Run {
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {
-    if steps[step] != nil || steps.count < 4096 { steps[step, default: 0] += count }
+    if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
   }
 
   /// In seconds, each from when its first sample is shown.
@@ -336,6 +336,6 @@ private struct TrackFragment {
 extension TrackFragment.Samples {
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
     ticks = ticks &+ step &* count
-    steps[step, default: 0] += count
+    if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
   }
 }

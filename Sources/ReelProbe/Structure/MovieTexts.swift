@@ -107,7 +107,7 @@ enum MovieText {
   private static func kept(_ text: String) -> String? {
     var text = text.trimmed
     while text.utf8.count > Tags.longestValue { text.removeLast() }
-    return text
+    return text.isEmpty ? nil : text
   }
 
   private static func legacy(_ bytes: [UInt8], _ upper: String) -> String {

@@ -73,7 +73,8 @@ struct OggTimes: Hashable {
   /// From the first packet of a stream.
   private mutating func codec(_ packet: [UInt8]) -> Codec? {
     if packet.count >= 42, packet.starts(with: [0x80] + Array("theora".utf8)) {
-      rate = Rational(packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0)
+      let parts = [packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0]
+      rate = parts.allSatisfy { $0 <= Int32.max } ? Rational(parts[0], parts[1]) : nil
       return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5))
     }
     if packet.count >= 30, packet.starts(with: [1] + Array("vorbis".utf8)) {

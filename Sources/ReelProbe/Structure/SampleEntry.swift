@@ -20,8 +20,7 @@ struct SampleEntry: Hashable {
   private(set) var sampleRate: Int?
   /// The configuration of the codec: the contents of `avcC`, `hvcC`, `av1C` …
   private(set) var configuration: [UInt8]?
-  /// What an elementary stream descriptor holds (ISO/IEC 14496-1, 7.2.6.5): the object type, and the decoder's own bytes.
-  private(set) var objectType: UInt8?
+  /// The decoder's own bytes in an elementary stream descriptor (ISO/IEC 14496-1, 7.2.6.5).
   private(set) var decoderBytes: [UInt8]?
 
   struct Aperture: Hashable {
@@ -43,29 +42,35 @@ struct SampleEntry: Hashable {
     let bytes = file.bytes(at: box.contents, count: Int(max(0, min(Self.mostBytes, box.end - box.contents))))
     switch handler {
     case "vide":
-      (width, height) = (bytes.number(at: 24, bytes: 2), bytes.number(at: 26, bytes: 2))
+      (width, height) = (
+        Self.known(bytes.number(at: 24, bytes: 2)), Self.known(bytes.number(at: 26, bytes: 2))
+      )
       takeBoxes(bytes, from: Self.pictureHead)
       if pixel == nil { pixel = Self.hiddenPixel(in: bytes) }
     case "soun":
       // QuickTime has longer heads, by version.
       let version = bytes.number(at: 8, bytes: 2) ?? 0
-      channels = bytes.number(at: 16, bytes: 2)
-      sampleRate = bytes.number(at: 24, bytes: 2)
+      channels = Self.known(bytes.number(at: 16, bytes: 2))
+      sampleRate = Self.known(bytes.number(at: 24, bytes: 2))
       takeBoxes(bytes, from: Self.soundHead + (version == 1 ? 16 : version == 2 ? 36 : 0))
     default: break
     }
   }
 
+  /// A zero says nothing.
+  private static func known(_ number: Int?) -> Int? { number == 0 ? nil : number }
+
   /// The boxes from a place on, up to the first that is none.
-  private mutating func takeBoxes(_ bytes: [UInt8], from start: Int) {
+  /// - Parameter depth: in how many others they stand.
+  private mutating func takeBoxes(_ bytes: [UInt8], from start: Int, depth: Int = 0) {
     var next = start
     while let size = bytes.number(at: next, bytes: 4), size >= 8, size <= bytes.count - next {
-      take(FourCharacterCode(bytes[(next + 4)..<(next + 8)]), Array(bytes[(next + 8)..<(next + size)]))
+      take(FourCharacterCode(bytes[(next + 4)..<(next + 8)]), Array(bytes[(next + 8)..<(next + size)]), depth)
       next += size
     }
   }
 
-  private mutating func take(_ type: FourCharacterCode, _ body: [UInt8]) {
+  private mutating func take(_ type: FourCharacterCode, _ body: [UInt8], _ depth: Int) {
     switch type {
     case "pasp": pixel = pixel ?? Self.pixel(body, at: 0)
     case "clap": aperture = aperture ?? Self.aperture(body)
@@ -77,7 +82,8 @@ struct SampleEntry: Hashable {
       {
         transfer = named
       }
-    case "sinf", "wave": takeBoxes(body, from: 0)
+    // A `wave` may hold a `sinf`, and no more.
+    case "sinf", "wave": if depth < 2 { takeBoxes(body, from: 0, depth: depth + 1) }
     case "frma":
       if body.count >= 4, format == "encv" || format == "enca" { original = FourCharacterCode(body) }
     case "esds": takeDescriptor(body)
@@ -115,8 +121,7 @@ struct SampleEntry: Hashable {
     if flags & 0x80 != 0 { rest = rest.dropFirst(2) }
     if flags & 0x40 != 0, let length = rest.first { rest = rest.dropFirst(1 + Int(length)) }
     if flags & 0x20 != 0 { rest = rest.dropFirst(2) }
-    guard Self.open(4, &rest) != nil, let type = rest.first else { return }
-    objectType = type
+    guard Self.open(4, &rest) != nil else { return }
     rest = rest.dropFirst(13)
     guard let length = Self.open(5, &rest), length <= rest.count else { return }
     decoderBytes = Array(rest.prefix(length))

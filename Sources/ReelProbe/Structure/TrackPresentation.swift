@@ -54,13 +54,15 @@ struct TrackPresentation: Hashable {
     var steps: Set<Int64?> = []
     for window in windows {
       let found = times.samples(from: window.start, to: window.end)
-      count += found.count
-      ticks += window.end - window.start
+      // Edits may show the same again and again.
+      count = count.addingClamped(found.count)
+      ticks = ticks.addingClamped(window.end - window.start)
       steps.insert(found.step)
     }
     shown = count
     let isToTheEnd = windows.last?.end == total
-    shownSeconds = Double(ticks + (isToTheEnd ? min(tail, windows.last?.beyond ?? tail) : 0)) * tick
+    shownSeconds =
+      Double(ticks.addingClamped(isToTheEnd ? min(tail, windows.last?.beyond ?? tail) : 0)) * tick
     if edits.contains(where: { $0.start != nil && $0.rate != 1 << 16 }) {
       seconds = edits.reduce(0) { $0 + Double($1.duration) / Double(movieScale ?? 1) }
     } else {

@@ -35,7 +35,9 @@ enum SoundFrame {
       }
     switch first & 3 {
     case 0: return milliseconds / 1000
-    case 3: return packet.count > 1 ? milliseconds * Double(packet[1] & 63) / 1000 : nil
+    // RFC 6716, 3.2.5: a count of zero is none.
+    case 3:
+      return packet.count > 1 && packet[1] & 63 > 0 ? milliseconds * Double(packet[1] & 63) / 1000 : nil
     default: return 2 * milliseconds / 1000
     }
   }
