@@ -194,7 +194,11 @@ final class S3Client: Sendable {
     for fewer in failure.suspects(among: extras) {
       if let taken = try await taken(request, fewer) { return (.failure(taken), nothing) }
       let next = try await answer(to: request.without(leftOut.union(fewer)), nothing: nothing, exchange)
-      if case .failure(let other) = next.outcome, other.mayBeForAnExtra { continue }
+      if case .failure(let other) = next.outcome {
+        if other.mayBeForAnExtra { continue }
+        // Only of a request that it has carried out, or of a name that is taken, a store has shown what it takes.
+        guard other.reply.status == .preconditionFailed else { return next }
+      }
       learned.withLock { $0.leftOut.formUnion(fewer) }
       return next
     }

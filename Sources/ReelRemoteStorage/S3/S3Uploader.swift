@@ -143,13 +143,14 @@ extension S3Uploader {
   private func store(
     _ source: UploadSource, _ key: ObjectKey, replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
+    // Of several that go out side by side, each may find it out.
+    let wasNarrow = isNarrow.isEntered
     do throws(UploadError) {
       try await send(source, key, replaces, meter)
     } catch {
       // It may be what stands before the store (nginx, a gateway) that takes no request of this size.
-      guard error.code == .tooLarge, source.size > PartPlan.smallestPart, isNarrow.enter() else {
-        throw error
-      }
+      guard error.code == .tooLarge, source.size > PartPlan.smallestPart, !wasNarrow else { throw error }
+      isNarrow.enter()
       try await send(source, key, replaces, meter)
     }
   }
@@ -312,6 +313,5 @@ private final class NarrowWay: Sendable {
 
   var isEntered: Bool { entered.load(ordering: .relaxed) }
 
-  /// Whether it was not known before.
-  func enter() -> Bool { !entered.exchange(true, ordering: .relaxed) }
+  func enter() { entered.store(true, ordering: .relaxed) }
 }
