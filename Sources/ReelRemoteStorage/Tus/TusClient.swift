@@ -65,7 +65,8 @@ struct TusClient: Sendable {
     return url
   }
 
-  /// Whether `url` may be given bytes: what a server names may be anybody, on a network that only this machine reaches.
+  /// Whether `url` may be asked for anything or given bytes: what a server names, or a row of the catalog, may be anybody, on
+  /// a network that only this machine reaches.
   /// - Throws: `storeUnusable`.
   func check(_ url: TusURL) throws(UploadError) {
     guard url.origin == endpoint.origin || uploadHosts.contains(url.origin.authority) else {
@@ -77,6 +78,7 @@ struct TusClient: Sendable {
   /// - Throws: `interrupted` when the answer contradicts itself, or says that there is none and is not the server's,
   ///   beside what every call throws.
   func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> UploadStatus {
+    try check(url)
     let reply = try await sendToUpload(call(.head, url))
     if isGone(reply) { return .gone }
     guard reply.isSuccess, let offset = Self.number(reply.fields[.uploadOffset]) else {
@@ -110,6 +112,7 @@ struct TusClient: Sendable {
   /// DELETE: ends the upload and frees what it holds (the termination extension).
   /// - Throws: as ``standing(of:_:)``.
   func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) {
+    try check(url)
     let reply = try await sendToUpload(call(.delete, url))
     guard reply.isDone || [404, 410].contains(reply.status.code) else {
       throw failure(reply, "remove \(key)")

@@ -63,7 +63,6 @@ struct TusUpload: Sendable {
       // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
       guard kept.digest == source.digest else { throw failure.taken(key) }
       if length ?? source.size == source.size, isWithinItsPart(state) {
-        try client.check(place.url)
         return Earlier(state: state)
       }
       await giveUp(state)
