@@ -406,16 +406,17 @@ package struct FolderWatch: Sendable {
     while case let changes = notifications.changes(), !changes.isEmpty {
       for change in changes {
         switch change {
-        case .closed(let path): (noticed[path], reopened[path]) = (true, nil)
+        case .closed(let path):
+          let others = (reopened[path] ?? 0) - 1
+          (noticed[path], reopened[path]) = others > 0 ? (noticed[path] ?? false, others) : (true, nil)
         case .opened(let path):
           if noticed[path] ?? walk?.closed.contains(path) ?? false || reopened[path] != nil {
             reopened[path, default: 0] += 1
           }
         case .leftUnchanged(let path):
-          guard let openings = reopened[path] else { continue }
-          reopened[path] = openings > 1 ? openings - 1 : nil
-          // By those who only read it, so it is what its writer left.
-          if openings <= 1 { noticed[path] = true }
+          // Never the last: the kernel tells of two openings that nobody has read of yet as of one, and the other may be a
+          // writer's.
+          if let openings = reopened[path], openings > 1 { reopened[path] = openings - 1 }
         case .appeared(let path): noticed[path] = noticed[path] ?? false
         case .gone(let path, let isFolder):
           (noticed[path], reopened[path]) = (nil, nil)
