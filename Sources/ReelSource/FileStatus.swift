@@ -133,12 +133,24 @@ final class DirectoryHandle: Sendable {
     try FileStatus(of: try PathBytes(name), in: descriptor)
   }
 
-  /// The names of files that print like `name`, which is a sidecar's, as of the first call. Blocks.
-  func sidecars(alike name: [UInt8]) -> [[UInt8]] {
+  /// Whether there is a `name`. One that is too long for a name is none's.
+  func has(_ name: [UInt8]) throws(SourceError) -> Bool {
+    do throws(SourceError) {
+      _ = try status(of: name)
+      return true
+    } catch {
+      guard error.code == .notFound || error.code == .invalidName else { throw error }
+      return false
+    }
+  }
+
+  /// The names of files that print like `name`, which is a sidecar's, as of the first call that could list them. Blocks.
+  func sidecars(alike name: [UInt8]) throws(SourceError) -> [[UInt8]] {
     guard let key = AlikeName.key(name) else { return [] }
-    return sidecars.withLock { known in
+    return try sidecars.withLock { known throws(SourceError) in
       if let known { return known[key] ?? [] }
-      let names = (try? NameList(of: self)).map { names in (0..<names.count).map { names[$0] } } ?? []
+      let list = try NameList(of: self)
+      let names = (0..<list.count).map { list[$0] }
       let all = Dictionary(
         grouping: names.filter(Sidecar.isName).compactMap { name in AlikeName.key(name).map { ($0, name) } },
         by: \.0

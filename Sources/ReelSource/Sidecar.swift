@@ -51,17 +51,22 @@ public enum Sidecar {
 
   /// The name in `directory` of what lies beside `video`: ``name(for:)``, or else the only one that prints like that, but for
   /// the letter case of its extension. Nil where there is none. Blocks.
-  /// - Throws: `sidecarInvalid` when several are alike.
+  /// - Throws: `sidecarInvalid` when several are alike, and what keeps it from being known.
   static func find(for video: [UInt8], in directory: DirectoryHandle) throws(SourceError) -> [UInt8]? {
     let exact = name(for: video)
     guard exact != video else { return nil }
-    if (try? directory.status(of: exact)) != nil { return exact }
+    if try directory.has(exact) { return exact }
     let alike: [[UInt8]]
     if exact.allSatisfy({ $0 < 0x80 }) {
-      let stem = exact.dropLast(4)
-      alike = ["JSON", "Json"].map { stem + Array($0.utf8) }.filter { (try? directory.status(of: $0)) != nil }
+      let stem = Array(exact.dropLast(4))
+      var found: [[UInt8]] = []
+      for letters in ["JSON", "Json"] {
+        let name = stem + Array(letters.utf8)
+        if try directory.has(name) { found.append(name) }
+      }
+      alike = found
     } else {
-      alike = directory.sidecars(alike: exact)
+      alike = try directory.sidecars(alike: exact)
     }
     let others = alike.filter { $0 != video }
     guard others.count <= 1 else {
@@ -72,7 +77,7 @@ public enum Sidecar {
     return others.first
   }
 
-  /// As ``find(for:in:)``; nil also where several are alike. Blocks.
+  /// As ``find(for:in:)``; nil also where several are alike, and where it can't be known. Blocks.
   static func name(beside video: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
     (try? find(for: video, in: directory)) ?? nil
   }
