@@ -77,7 +77,14 @@ private actor Canary {
     if let last, wasLeft || now() - last.at < Self.age { return await last.answer.value }
     let task = Task { await send() }
     last = (task, now())
-    return await task.value
+    let answer = await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+    // Of a run that ends, nothing is to be kept.
+    if task.isCancelled, case .unknown = answer { last = nil }
+    return answer
   }
 
   private func send() async -> Answer {
@@ -85,14 +92,26 @@ private actor Canary {
     do throws(UploadError) {
       _ = try await store.upload(bytes, to: key) { _ in }
     } catch {
-      return error.isRefusal || error.code.endsTheRun
-        ? .refused(error.text.replacing(key.description, with: "an object")) : .unknown
+      if error.isRefusal || error.code.endsTheRun {
+        return .refused(error.text.replacing(key.description, with: "an object"))
+      }
+      // The store may have it all the same, if it is not another's. Not shielded: it may be down.
+      if error.code != .alreadyExists {
+        await remove { [store] () async throws(UploadError) in try await store.remove(key) }
+      }
+      return .unknown
     }
+    await remove { [store] () async throws(UploadError) in
+      try await shielded { () async throws(UploadError) in try await store.remove(key) }
+    }
+    return .taken
+  }
+
+  private func remove(_ removal: () async throws(UploadError) -> Void) async {
     do throws(UploadError) {
-      try await shielded { [store] () async throws(UploadError) in try await store.remove(key) }
+      try await removal()
     } catch {
       wasLeft = true
     }
-    return .taken
   }
 }

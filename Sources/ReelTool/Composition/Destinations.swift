@@ -195,9 +195,9 @@ struct Destinations: Sendable {
     return uploader
   }
 
-  /// What a store is tried with that has refused something.
+  /// What a store is tried with that has refused something: a video, as it may look at what it is given.
   private static let canary = UploadSource(
-    Array("A test of Reel's, which removes it at once.\n".utf8), contentType: MediaContainer.mp4.contentType)
+    SampleVideo.bytes, contentType: MediaContainer.mp4.contentType)
 
   /// What writes a run's posts down beside their objects, retried; nil for a store that keeps none.
   func decoratedRecorder(_ opened: Opened) throws -> (any PostRecorder)? {
