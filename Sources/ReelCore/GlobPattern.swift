@@ -125,23 +125,36 @@ private enum AlikePattern {
   }
 
   private static func matches(_ pattern: ArraySlice<Character>, _ name: ArraySlice<Character>) -> Bool {
-    guard let first = pattern.first else { return name.isEmpty }
+    var (pattern, name) = (pattern, name)
+    // Only the last `*` is ever to take more: whatever one before it might take, the last can as well.
+    var last: (after: ArraySlice<Character>, name: ArraySlice<Character>)?
+    while true {
+      if pattern.first == "*" {
+        pattern = pattern.drop { $0 == "*" }
+        last = (pattern, name)
+      } else if let after = afterOne(pattern, name.first) {
+        (pattern, name) = (after, name.dropFirst())
+      } else if pattern.isEmpty, name.isEmpty {
+        return true
+      } else {
+        guard let star = last, !star.name.isEmpty else { return false }
+        (pattern, name) = (star.after, star.name.dropFirst())
+        last = (pattern, name)
+      }
+    }
+  }
+
+  /// What follows in `pattern`, which begins with no `*`, where its first element is this character; else nil.
+  private static func afterOne(_ pattern: ArraySlice<Character>, _ one: Character?) -> ArraySlice<Character>?
+  {
+    guard let first = pattern.first, let one else { return nil }
     let rest = pattern.dropFirst()
     switch first {
-    case "*":
-      let after = rest.drop { $0 == "*" }
-      return (name.startIndex...name.endIndex).contains { matches(after, name[$0...]) }
-    case "?":
-      // A byte, as everywhere.
-      guard let one = name.first, one.isASCII else { return false }
-      return matches(rest, name.dropFirst())
-    case "[":
-      guard let one = name.first, let (isIn, after) = bracket(rest, one) else { return false }
-      return isIn && matches(after, name.dropFirst())
-    case "\\":
-      guard let meant = rest.first, meant == name.first else { return false }
-      return matches(rest.dropFirst(), name.dropFirst())
-    default: return first == name.first && matches(rest, name.dropFirst())
+    // A byte, as everywhere.
+    case "?": return one.isASCII ? rest : nil
+    case "[": return bracket(rest, one).flatMap { isIn, after in isIn ? after : nil }
+    case "\\": return rest.first == one ? rest.dropFirst() : nil
+    default: return first == one ? rest : nil
     }
   }
 
