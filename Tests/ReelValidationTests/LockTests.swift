@@ -58,7 +58,10 @@ import Testing
   @Test("another file, another reading, a new one and one that is gone are four different findings")
   func differences() {
     #expect(held(entry(other), to: entry(digest)).map(\.rule) == [LockRules.changed])
-    #expect(held(entry(other), to: entry(digest)).map(\.fix) == [#"git stash push -- 'clips/it'\''s.mp4'"#])
+    #expect(
+      held(entry(other), to: entry(digest)).map(\.fix) == [
+        #"git --literal-pathspecs stash push -- 'clips/it'\''s.mp4'"#
+      ])
     let read = held(entry(digest) { $0.video?.rotation = 90 }, to: entry(digest))
     #expect(read.map(\.rule) == [LockRules.reading])
     #expect(read.first?.sentence.contains("video.rotation was 0 and is 90") == true)

@@ -62,7 +62,7 @@ package struct LockComparison: Sendable {
       rule: LockRules.changed, severity: .error, state: .broken, expected: shown(locked.digest),
       found: shown(current.digest), sentence: "it is not the file that was locked\(facts)",
       // What is there may be nowhere else: it goes to the stash.
-      fix: FixCommand.text("git stash push -- FILE", for: reported))
+      fix: FixCommand.text("git --literal-pathspecs stash push -- FILE", for: reported))
   }
 
   private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
