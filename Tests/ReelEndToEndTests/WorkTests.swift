@@ -6,7 +6,7 @@ import ReelTestSupport
 import Testing
 
 /// The queue on the command line: `reel enqueue`, `reel work`, `reel status`.
-@Suite(.besidePostgres) struct WorkTests {
+@Suite(.besidePostgres, .shortTime) struct WorkTests {
   /// A queue, and a store that workers share.
   private struct Fleet {
     let database: TestDatabase
