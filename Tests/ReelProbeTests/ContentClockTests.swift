@@ -99,6 +99,25 @@ struct ContentClockTests {
     }
   }
 
+  /// Of a large file only both ends are looked at, and what lies between is no packet's length.
+  @Test(arguments: [("a.wmv", "wmv2", "wmav2"), ("a.flv", "flv", "libmp3lame"), ("a.mkv", "mpeg4", "ac3")])
+  func aLargeFileLastsAsLongAsItsPictures(name: String, video: String, sound: String) throws {
+    let sources = [
+      "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=20", "-f", "lavfi", "-i",
+      "sine=sample_rate=44100:duration=20", "-vf", "noise=alls=60:allf=t",
+    ]
+    guard let file = try FFmpegTool.make(name, sources + ["-c:v", video, "-b:v", "4M", "-c:a", sound]) else {
+      return
+    }
+    let container = try #require(file.sniffed)
+    #expect(file.size > 4 << 20)
+    let thorough = try file.read(as: container, by: [.thorough]).media
+    let media = try file.read(as: container).media
+    #expect(abs((media.duration ?? 0) - 20) < 0.3, "\(media.duration ?? 0)")
+    #expect(abs((media.duration ?? 0) - (thorough.duration ?? 0)) < 0.1)
+    #expect(media.video?.frameRate?.value == 25 && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
   /// As capture cards and editors write them: an empty chunk stands for a frame that was dropped.
   @Test func framesThatAnAVILeavesOutTakeTheirTime() throws {
     let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-vsync", "vfr"]

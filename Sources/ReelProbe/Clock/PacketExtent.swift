@@ -33,6 +33,9 @@ struct PacketExtent: Hashable {
   private(set) var packets = 0
   /// The time of decoding of the last packet.
   private var before = Int64.min
+  /// Where packets were left out: how many times, and how much time passed there, in ticks.
+  private var gaps = 0
+  private var gapTicks = 0.0
   private let jump: Jump?
 
   /// Stretches that are told apart; in a file with more its clock means nothing.
@@ -54,6 +57,9 @@ struct PacketExtent: Hashable {
     let clock = decoded ?? time
     if stretches.isEmpty || isJump(to: clock, isFar) && stretches.count < Self.mostStretches {
       stretches.append(Stretch())
+    } else if isFar {
+      gaps += 1
+      gapTicks += Double(clock) - Double(before)
     }
     before = clock
     let last = stretches.count - 1
@@ -80,7 +86,8 @@ struct PacketExtent: Hashable {
       sum.ticks += Double(stretch.last) - Double(stretch.first)
       sum.count += stretch.packets - 1
     }
-    let ordinary = steps.count > 0 ? steps.ticks / Double(steps.count) : 0
+    let count = steps.count - gaps
+    let ordinary = count > 0 ? max(0, steps.ticks - gapTicks) / Double(count) : 0
     return stretches.compactMap { stretch in
       guard stretch.packets == 1 || stretch.last > stretch.first else { return nil }
       let end = stretch.end > stretch.last ? Double(stretch.end) : Double(stretch.last) + ordinary
