@@ -144,31 +144,32 @@ extension PrivateCopy {
 
     func run(_ isCancelled: () -> Bool) throws(Failure) -> (ContentDigest, CopyRoom.Place?)? {
       let isClone = original.handle.descriptor.map { reel_clone_file(file.descriptor, $0) == 0 } ?? false
-      let room = isClone ? nil : try room(isCancelled)
+      let leavesHoles = !isClone && Holes.areIn(original)
+      // Room for a file with holes would have to be reserved where its bytes are.
+      let room = isClone || leavesHoles ? nil : try room(isCancelled)
       if isClone { try seal() }
-      guard let digest = try hash(isClone: isClone, isCancelled) else { return nil }
+      guard let digest = try hash(isClone: isClone, leavesHoles: leavesHoles, isCancelled) else { return nil }
       if !isClone { try seal() }
       return (digest, room)
     }
 
     private func room(_ isCancelled: () -> Bool) throws(Failure) -> CopyRoom.Place? {
       do throws(SystemError) {
-        return try CopyRoom.shared.take(
-          Holes.areIn(original) ? original.handle.storedBytes() ?? 0 : original.size, for: file.descriptor,
-          isCancelled: isCancelled)
+        return try CopyRoom.shared.take(original.size, for: file.descriptor, isCancelled: isCancelled)
       } catch {
         throw .staging(file.failure(error.code, "make a private copy"))
       }
     }
 
-    private func hash(isClone: Bool, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+    private func hash(
+      isClone: Bool, leavesHoles: Bool, _ isCancelled: () -> Bool
+    ) throws(Failure) -> ContentDigest? {
       let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: Int(min(Int64(chunk), max(1, original.size.addingClamped(1)))), alignment: 4096)
       defer { buffer.deallocate() }
       var hash = SHA256()
       var offset: Int64 = 0
       var hinted: Int64 = 0
-      let leavesHoles = !isClone && Holes.areIn(original)
       while !isCancelled() {
         let count = try isClone ? readClone(into: buffer, at: offset) : read(into: buffer, at: offset)
         if count == 0 { break }

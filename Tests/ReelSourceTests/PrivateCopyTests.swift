@@ -69,6 +69,21 @@ struct PrivateCopyTests {
     #expect(status.st_size == 4 << 20 && status.st_blocks <= 1024)
   }
 
+  @Test("of a large file with a hole at its beginning take no more room than it")
+  func sparseAndLarge() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("f.mp4", [])
+    let (number, bytes) = (open(path.text, O_RDWR), [UInt8](repeating: 7, count: 20 << 20))
+    try #require(pwrite(number, bytes, bytes.count, 40 << 20) == bytes.count)
+    close(number)
+    let file = try FoundFile.named(path, followLinks: false).open()
+    let copy = try #require(
+      try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path), isCancelled: { false }))
+    var status = stat()
+    try #require(fstat(copy.descriptor ?? -1, &status) == 0)
+    #expect(status.st_size == 60 << 20 && Int64(status.st_blocks) * 512 <= 21 << 20)
+  }
+
   @Test("leave no name behind, even while they are held")
   func nameless() throws {
     let copy = try PrivateCopy.make(of: try source([1, 2, 3]), in: TemporaryStaging(folder: folder.path))
