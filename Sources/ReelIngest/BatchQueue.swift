@@ -59,9 +59,8 @@ struct NumberedItem: Sendable {
   let size: Int64?
   private let result: Result<FoundFile, SourceError>
 
-  fileprivate init(_ number: Int, _ path: SourcePath, size: Int64?, _ result: Result<FoundFile, SourceError>)
-  {
-    file = FileReference(number: number, path: path)
+  fileprivate init(_ file: FileReference, size: Int64?, _ result: Result<FoundFile, SourceError>) {
+    self.file = file
     self.size = size
     self.result = result
   }
@@ -83,7 +82,7 @@ struct ScanCount {
   var isComplete = false
 
   /// The item's place in the run; nil when it is none of the run's.
-  mutating func count(_ item: WalkItem) -> NumberedItem? {
+  mutating func count(_ item: WalkItem, _ ticket: FeedTicket? = nil) -> NumberedItem? {
     switch item {
     case .ignored, .orphanSidecar:
       ignored += 1
@@ -91,10 +90,13 @@ struct ScanCount {
     case .candidate(let file):
       found += 1
       bytes = bytes.addingClamped(file.identity.size)
-      return NumberedItem(found, file.path, size: file.identity.size, .success(file))
+      return NumberedItem(
+        FileReference(number: found, path: file.path, ticket: ticket), size: file.identity.size,
+        .success(file))
     case .failed(let path, let error):
       found += 1
-      return NumberedItem(found, path, size: nil, .failure(error))
+      return NumberedItem(
+        FileReference(number: found, path: path, ticket: ticket), size: nil, .failure(error))
     }
   }
 

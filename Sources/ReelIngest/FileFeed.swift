@@ -1,12 +1,32 @@
 import ReelSource
 
+/// By what a feed knows one of its files: it travels with the file, and every event about the file has it.
+package struct FeedTicket: Hashable, Sendable {
+  private let number: Int
+
+  /// Tickets of one feed are told apart by their numbers.
+  package init(_ number: Int) { self.number = number }
+}
+
+/// Something that a feed hands out.
+package struct FeedItem: Sendable {
+  let item: WalkItem
+  let ticket: FeedTicket?
+
+  /// - Parameter ticket: nil where the feed doesn't ask what becomes of it.
+  package init(_ item: WalkItem, ticket: FeedTicket? = nil) {
+    self.item = item
+    self.ticket = ticket
+  }
+}
+
 /// Where the files of a run come from: a walk, or somebody who hands them out as they come.
 package protocol FileFeed: Sendable {
   /// The next files, at least one and at most `count`; none at the end, or when `isOver` says that the run ends. Blocks.
-  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem]
+  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem]
 
-  /// Said before work on these of its files begins, by the numbers that they have in the run. Blocks.
-  func begin(_ files: [Int])
+  /// Said before work on these of its files begins. Blocks.
+  func begin(_ files: [FileReference])
 
   /// Whether files come for as long as the process lives: nothing may be left for the end, and no file that takes long to
   /// read may hold up another one that comes later.
@@ -36,9 +56,11 @@ extension FileFeed {
 }
 
 extension SourceWalk: FileFeed {
-  package func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] { next(upTo: count) }
+  package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
+    next(upTo: count).map { FeedItem($0) }
+  }
 
-  package func begin(_ files: [Int]) {}
+  package func begin(_ files: [FileReference]) {}
 
   package func cancel() { cancellation.set() }
 }

@@ -74,11 +74,18 @@ public struct FileReference: Hashable, Sendable {
   public let number: Int
   /// As the user or the walk named it.
   public let path: SourcePath
+  /// Its feed's. Not in JSON.
+  package let ticket: FeedTicket?
 
   /// A file by its number, from 1, and its path.
   public init(number: Int, path: SourcePath) {
+    self.init(number: number, path: path, ticket: nil)
+  }
+
+  init(number: Int, path: SourcePath, ticket: FeedTicket?) {
     self.number = number
     self.path = path
+    self.ticket = ticket
   }
 }
 

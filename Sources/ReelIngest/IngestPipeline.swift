@@ -86,8 +86,8 @@ struct IngestPipeline: Sendable {
     while !stop.isSet, !scan.isComplete {
       let items = await thread.run { walk.next(upTo: BatchCutter.most) { stop.isSet } }
       scan.isComplete = items.isEmpty
-      let numbered = items.compactMap { scan.count($0) }
-      await warn(items.compactMap { MetadataWarning($0) })
+      let numbered = items.compactMap { scan.count($0.item, $0.ticket) }
+      await warn(items.compactMap { MetadataWarning($0.item) })
       if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
       let batches = cutter.cut(numbered)
       if batches.isEmpty { continue }
@@ -129,7 +129,7 @@ struct IngestPipeline: Sendable {
     var scan = ScanCount()
     while !stop.isSet {
       let items = await thread.run { walk.next(upTo: 256) { stop.isSet } }
-      for item in items { _ = scan.count(item) }
+      for item in items { _ = scan.count(item.item) }
       scan.isComplete = items.isEmpty
       hub.emit(.runScanned(scan.facts))
       if items.isEmpty { return }

@@ -36,7 +36,7 @@ struct Lane {
       if context.stop.isSet { continue }
       // Now, and not while it holds intents: those that are under way may be waiting for just these.
       lone.waitForRoom()
-      context.feed?.begin(batch.map(\.file.number))
+      context.feed?.begin(batch.map(\.file))
       do throws(StepFailure) {
         try takeIn(batch)
       } catch {

@@ -117,6 +117,28 @@ struct LaneTests {
     #expect(try await catalog.status().failures.map(\.failure.code) == ["corrupt"])
   }
 
+  @Test("what a feed knows a file by is in each event about it, whatever the run has passed by")
+  func tickets() async {
+    for number in 0..<40 {
+      folder.add("\(number).mp4", "bytes of \(number % 30)")
+      folder.add("\(number).txt", "no video")
+    }
+    let feed = TicketFeed(folder.input)
+    let services = IngestServices(
+      prober: ScriptedProber(), uploader: MemoryUploader(), catalog: catalog)
+    let model = IngestModel(feed: feed, options: IngestOptions(), services: services)
+    let stream = model.events()
+    let summary = await model.run()
+    #expect(summary.published == 30 && summary.duplicates == 10)
+    var files: Set<SourcePath> = []
+    for await event in stream {
+      guard let file = event.body.file else { continue }
+      files.insert(file.path)
+      #expect(file.ticket == TicketFeed.ticket(of: file.path))
+    }
+    #expect(files.count == 40)
+  }
+
   @Test("a run that a lane aborts does not wait for what its feed is waiting for")
   func aborted() async {
     folder.add("a.mp4", "bytes of a")
@@ -179,15 +201,37 @@ private final class WaitingFeed: FileFeed {
     (self.wait, self.onCancel) = (wait, onCancel)
   }
 
-  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
-    let items = walk.next(upTo: count)
+  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
+    let items = walk.next(upTo: count, until: isOver)
     if items.isEmpty { wait() }
     return items
   }
 
-  func begin(_ files: [Int]) {}
+  func begin(_ files: [FileReference]) {}
 
   func cancel() { onCancel() }
+}
+
+/// The files of a folder, with tickets that follow from their names.
+private struct TicketFeed: FileFeed {
+  private let walk: SourceWalk
+
+  init(_ folder: SourceInput) { walk = SourceWalk(inputs: [folder], options: WalkOptions()) }
+
+  static func ticket(of path: SourcePath) -> FeedTicket { FeedTicket(path.hashValue) }
+
+  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
+    walk.next(upTo: count).map { item in
+      guard case .candidate(let file) = item else { return FeedItem(item) }
+      return FeedItem(item, ticket: Self.ticket(of: file.path))
+    }
+  }
+
+  func begin(_ files: [FileReference]) {
+    for file in files { #expect(file.ticket == Self.ticket(of: file.path)) }
+  }
+
+  func cancel() {}
 }
 
 /// A folder in which only one file at a time goes on alone.

@@ -12,14 +12,14 @@ import Synchronization
 /// at work.
 final class QueueFeed: FileFeed {
   private struct State {
-    /// What is held, by the numbers that the files have in the run.
-    var items: [Int: TakenItem] = [:]
-    /// The last number.
+    /// What is held.
+    var items: [FeedTicket: TakenItem] = [:]
+    /// Tickets that were handed out.
     var count = 0
     /// Items that ended lately, and when.
     var ended: [(at: ContinuousClock.Instant, count: Int)] = []
     /// The files of the run that are being worked on.
-    var begun: Set<Int> = []
+    var begun: Set<FeedTicket> = []
     var doubts = MachineDoubts()
     var problem: CommandFailure?
   }
@@ -66,7 +66,7 @@ final class QueueFeed: FileFeed {
   /// Nothing to do: no wait for the queue is longer than it takes to ask `isOver` again.
   func cancel() {}
 
-  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
+  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     do throws(CatalogError) {
       while !isOver(), problem == nil {
         let room = room()
@@ -75,7 +75,7 @@ final class QueueFeed: FileFeed {
           continue
         }
         let taken = try worker.take(upTo: min(count, room))
-        if !taken.isEmpty { return taken.map(found) }
+        if !taken.isEmpty { return taken.map { FeedItem(found($0), ticket: ticket(for: $0)) } }
         try settle()
         if try isDone() { return [] }
         try wait(isOver)
@@ -86,10 +86,10 @@ final class QueueFeed: FileFeed {
     return []
   }
 
-  func begin(_ files: [Int]) {
+  func begin(_ files: [FileReference]) {
     hands.sync {
       let items = state.withLock { state in
-        state.begun.formUnion(files)
+        state.begun.formUnion(files.compactMap(\.ticket))
         return state.begun.compactMap { state.items[$0]?.id }
       }
       do throws(CatalogError) {
@@ -147,11 +147,16 @@ final class QueueFeed: FileFeed {
     }
   }
 
-  private func found(_ item: TakenItem) -> WalkItem {
+  private func ticket(for item: TakenItem) -> FeedTicket {
     state.withLock { state in
       state.count += 1
-      state.items[state.count] = item
+      let ticket = FeedTicket(state.count)
+      state.items[ticket] = item
+      return ticket
     }
+  }
+
+  private func found(_ item: TakenItem) -> WalkItem {
     do throws(SourceError) {
       try allowed.check(item.address)
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
@@ -192,10 +197,10 @@ final class QueueFeed: FileFeed {
     var ended = 0
     state.withLock { state in
       for event in events {
-        guard let file = event.body.file, let result = PublishResult(event.body),
-          let item = state.items.removeValue(forKey: file.number)
+        guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
+          let item = state.items.removeValue(forKey: ticket)
         else { continue }
-        state.begun.remove(file.number)
+        state.begun.remove(ticket)
         ended += 1
         outcomes += state.doubts.note(result, of: item)
       }

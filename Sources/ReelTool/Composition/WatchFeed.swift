@@ -29,11 +29,9 @@ final class WatchFeed: FileFeed {
     var hasListed = false
     /// What they have found, and nobody has looked at yet.
     var found: [(watch: Int, finding: FolderWatch.Finding)] = []
-    /// What is under way, by the numbers that the files have in the run.
-    ///
-    /// Nil for what could not be opened.
-    var taken: [Int: Taken?] = [:]
-    /// The last number.
+    /// What is under way.
+    var taken: [FeedTicket: Taken] = [:]
+    /// Tickets that were handed out.
     var count = 0
     var postponements = Postponements()
     /// Files that take long to read, each with a turn of its own.
@@ -42,6 +40,8 @@ final class WatchFeed: FileFeed {
     /// To be told when the run has begun.
     var announced: WatchNotice?
     private var isListed = false
+
+    func taken(of file: FileReference) -> Taken? { file.ticket.flatMap { taken[$0] } }
 
     init(_ numbers: WatchNumbers, jobs: Int) {
       self.numbers = numbers
@@ -140,13 +140,13 @@ final class WatchFeed: FileFeed {
 
   // MARK: Handing out
 
-  func begin(_ files: [Int]) {}
+  func begin(_ files: [FileReference]) {}
 
   var isEndless: Bool { true }
 
   func setsAside(_ file: FileReference) -> Bool {
     state.withLock { state in
-      guard let taken = state.taken[file.number] ?? nil, !taken.file.isRemote, !taken.hasTurn else {
+      guard let taken = state.taken(of: file), !taken.file.isRemote, !taken.hasTurn else {
         return false
       }
       state.slow.add(taken.file, taken.settled, of: taken.watch)
@@ -156,7 +156,7 @@ final class WatchFeed: FileFeed {
 
   func awaitsMore(of file: FileReference) -> Bool {
     state.withLock { state in
-      guard let taken = state.taken[file.number] ?? nil else { return false }
+      guard let taken = state.taken(of: file) else { return false }
       return taken.settled.rest < secondLook && !taken.file.isRemote
     }
   }
@@ -164,7 +164,7 @@ final class WatchFeed: FileFeed {
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
     if failure.isOfMissingBytes, awaitsMore(of: file) { return true }
     return state.withLock { state in
-      guard let taken = state.taken[file.number] ?? nil else { return false }
+      guard let taken = state.taken(of: file) else { return false }
       if state.slow.isWaiting(taken.file.path) { return true }
       if failure.isCancellation || failure.chance(of: file.path) != .none { return true }
       return failure.mayBeOfABusyMachine && !state.postponements.isHopeless(file.path)
@@ -182,7 +182,7 @@ final class WatchFeed: FileFeed {
     alarm.ring()
   }
 
-  func next(upTo count: Int, until isOver: () -> Bool) -> [WalkItem] {
+  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let isFound = look(upTo: count)
@@ -210,7 +210,7 @@ final class WatchFeed: FileFeed {
     return !found.isEmpty
   }
 
-  private func takeFound() -> [WalkItem] {
+  private func takeFound() -> [FeedItem] {
     state.withLock { state in
       defer { state.found = [] }
       return state.found
@@ -218,15 +218,11 @@ final class WatchFeed: FileFeed {
   }
 
   /// The next of those that take long to read, if it is its turn and it is as it was.
-  private func takeSlow() -> [WalkItem] {
+  private func takeSlow() -> [FeedItem] {
     while let next = state.withLock({ $0.slow.next() }) {
       let file = withWatches { $0[next.watch].find(next.path) }
       if let file, file.identity == next.identity {
-        number(
-          Taken(
-            watch: next.watch, file: file, settled: next.settled,
-            sidecar: FileDisposal.SidecarState(beside: file), hasTurn: true))
-        return [.candidate(file)]
+        return [handOut(file, of: next.watch, next.settled, hasTurn: true)]
       }
       // It has gone, or comes as what it is now.
       state.withLock { $0.slow.end(next.path) }
@@ -237,14 +233,13 @@ final class WatchFeed: FileFeed {
   private var now: Duration { start.duration(to: .now) }
 
   /// What a run is to take in of it, if anything.
-  private func take(_ finding: FolderWatch.Finding, of watch: Int) -> WalkItem? {
+  private func take(_ finding: FolderWatch.Finding, of watch: Int) -> FeedItem? {
     switch finding {
     case .notice(let notice):
       tell(WatchNotice(notice, of: paths[watch]))
       return nil
     case .failed(let path, let error):
-      number(nil)
-      return .failed(path, error)
+      return FeedItem(.failed(path, error))
     case .open(let path):
       tell(
         WatchNotice(
@@ -258,18 +253,21 @@ final class WatchFeed: FileFeed {
         state.withLock { $0.slow.add(file, settled, of: watch) }
         return nil
       }
-      number(
-        Taken(
-          watch: watch, file: file, settled: settled, sidecar: FileDisposal.SidecarState(beside: file),
-          hasTurn: false))
-      return .candidate(file)
+      return handOut(file, of: watch, settled, hasTurn: false)
     }
   }
 
-  private func number(_ taken: Taken?) {
-    state.withLock { state in
+  private func handOut(
+    _ file: FoundFile, of watch: Int, _ settled: FolderWatch.Settled, hasTurn: Bool
+  ) -> FeedItem {
+    let taken = Taken(
+      watch: watch, file: file, settled: settled, sidecar: FileDisposal.SidecarState(beside: file),
+      hasTurn: hasTurn)
+    return state.withLock { state in
       state.count += 1
-      state.taken[state.count] = .some(taken)
+      let ticket = FeedTicket(state.count)
+      state.taken[ticket] = taken
+      return FeedItem(.candidate(file), ticket: ticket)
     }
   }
 
@@ -279,8 +277,8 @@ final class WatchFeed: FileFeed {
   /// verified.
   func note(_ events: [IngestEvent]) async {
     for event in events {
-      guard let reference = event.body.file, let result = PublishResult(event.body),
-        let taken = state.withLock({ $0.taken.removeValue(forKey: reference.number) ?? nil })
+      guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
+        let taken = state.withLock({ $0.taken.removeValue(forKey: ticket) })
       else { continue }
       let file = taken.file
       if taken.hasTurn { endTurn(of: file) }
