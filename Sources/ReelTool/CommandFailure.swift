@@ -1,5 +1,6 @@
 import ReelCore
 import ReelIngest
+import ReelStorage
 import ReelTerminal
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.
@@ -12,17 +13,31 @@ struct CommandFailure: Error {
     self.message = message
   }
 
-  init(_ error: CatalogError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
+  init(_ error: CatalogError) { self.init(error, isCancellation: error.code == .cancelled) }
+  init(_ error: UploadError) { self.init(error, isCancellation: error.code == .cancelled) }
+  init(_ error: ProbeError) { self.init(error, isCancellation: error.code == .cancelled) }
+  init(_ error: PosterError) { self.init(error, isCancellation: error.code == .cancelled) }
+
+  private init(_ error: some ReelError, isCancellation: Bool) {
+    self.init(isCancellation ? .interrupted : .couldNotRun, error.told)
   }
 
-  init(_ error: UploadError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
+  /// What an error means that nobody on the way has put into words: what a layer throws ends up here, in one place. Nil for
+  /// what is no failure of the command: wrong usage, an output that nobody reads any more.
+  init?(_ error: any Error) {
+    switch error {
+    case let failure as CommandFailure: self = failure
+    case let error as CatalogError: self.init(error)
+    case let error as UploadError: self.init(error)
+    case let error as ProbeError: self.init(error)
+    case let error as PosterError: self.init(error)
+    case let error as DestinationAddressError: self.init(.usage, error.told)
+    default: return nil
+    }
   }
 
-  init(_ error: ProbeError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
-  }
+  /// What is told of `error` within a sentence.
+  static func reason(_ error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
@@ -38,8 +53,6 @@ extension FileFailure {
   }
 }
 
-// The errors of the layers, as the command line tells them.
-
 /// - Parameter subject: what `body` reads: an error does not name it.
 func orCommandFailure<Value>(
   reading subject: String, _ body: () throws(SourceError) -> Value
@@ -49,18 +62,6 @@ func orCommandFailure<Value>(
   } catch {
     throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.told)")
   }
-}
-
-func orCommandFailure<Value>(_ body: () throws(UploadError) -> Value) throws -> Value {
-  do throws(UploadError) { return try body() } catch { throw CommandFailure(error) }
-}
-
-func orCommandFailure<Value>(_ body: () async throws(CatalogError) -> Value) async throws -> Value {
-  do throws(CatalogError) { return try await body() } catch { throw CommandFailure(error) }
-}
-
-func orCommandFailure<Value>(_ body: () async throws(UploadError) -> Value) async throws -> Value {
-  do throws(UploadError) { return try await body() } catch { throw CommandFailure(error) }
 }
 
 /// The exit codes of `reel`, as `--help` prints them.

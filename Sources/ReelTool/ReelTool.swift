@@ -59,9 +59,6 @@ enum Main {
       } else {
         try command.run()
       }
-    } catch let failure as CommandFailure {
-      failure.tell()
-      exit(failure.code.rawValue)
     } catch let end as CommandExit {
       exit(end.code.rawValue)
     } catch is OutputClosed {
@@ -69,6 +66,10 @@ enum Main {
     } catch let error where ReelTool.exitCode(for: error).isSuccess {
       ReelTool.exit(withError: error)
     } catch {
+      if let failure = CommandFailure(error) {
+        failure.tell()
+        exit(failure.code.rawValue)
+      }
       let usage = UsageProblem(message: ReelTool.fullMessage(for: error), arguments: arguments)
       usage.tell()
       exit(ReelTool.exitCode(for: error).rawValue)

@@ -43,12 +43,8 @@ struct CatalogCommand: AsyncParsableCommand {
       guard try await !source.isSame(as: target) else {
         throw CommandFailure(.usage, "both are the catalog \(source.name): name another place for the copy")
       }
-      let result = try await orCommandFailure { () async throws(CatalogError) in
-        let copy = CatalogCopy(from: try await source.copySource(), to: target.copyTarget())
-        return try await BlockingQueue(label: "reel.catalog.copy", width: 1).run { () throws(CatalogError) in
-          try copy.run()
-        }
-      }
+      let copy = CatalogCopy(from: try await source.copySource(), to: target.copyTarget())
+      let result = try await BlockingQueue(label: "reel.catalog.copy", width: 1).run { try copy.run() }
       let view = CatalogCopyView(
         result, from: source.name, to: target.name, isShared: target.library == nil)
       let traits = TerminalTraits.standardOutput()

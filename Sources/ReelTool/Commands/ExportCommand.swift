@@ -42,7 +42,7 @@ struct ExportCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let place = try CatalogPlace(settings)
-    let found = try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    let found = try await place.reading()
     guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }
     let export = PostExport(catalog: catalog, table: PostTable(form ?? .jsonl, raw: raw))
     // Where nothing is to be cleaned up, a signal ends the process as it does others.
@@ -115,13 +115,11 @@ struct PostPages {
 
   /// Nil at the end; page numbers may have gaps, so a page may be empty.
   mutating func next() async throws -> [Post]? {
-    try await orCommandFailure { () async throws(CatalogError) in
-      if last == nil {
-        last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0
-      }
-      guard let last, from <= last else { return nil }
-      defer { from += Self.size }
-      return try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
+    if last == nil {
+      last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0
     }
+    guard let last, from <= last else { return nil }
+    defer { from += Self.size }
+    return try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
   }
 }

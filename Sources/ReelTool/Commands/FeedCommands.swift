@@ -85,24 +85,20 @@ struct FeedCommand: AsyncParsableCommand {
 
   private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
     guard let catalog else { return (FeedPage(posts: [], next: nil), .newest(before: nil)) }
-    do throws(CatalogError) {
-      if let from {
-        let posts = try await catalog.posts(from: from, count: size)
-        let last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber
-        // Page numbers may have gaps, so a full page says nothing about the next one.
-        let (next, isTooLarge) = from.addingReportingOverflow(size)
-        let isLast = isTooLarge || last.map { $0 < next } ?? true
-        return (
-          FeedPage(posts: posts, next: isLast ? nil : FeedCursor(pageNumber: next)),
-          .oldest(from: from, last: last)
-        )
-      }
-      let cursor = before.flatMap { FeedCursor($0) }
-      let page = try await catalog.newestPosts(matching: filter.postFilter, before: cursor, limit: size)
-      return (page, .newest(before: cursor))
-    } catch {
-      throw CommandFailure(error)
+    if let from {
+      let posts = try await catalog.posts(from: from, count: size)
+      let last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber
+      // Page numbers may have gaps, so a full page says nothing about the next one.
+      let (next, isTooLarge) = from.addingReportingOverflow(size)
+      let isLast = isTooLarge || last.map { $0 < next } ?? true
+      return (
+        FeedPage(posts: posts, next: isLast ? nil : FeedCursor(pageNumber: next)),
+        .oldest(from: from, last: last)
+      )
     }
+    let cursor = before.flatMap { FeedCursor($0) }
+    let page = try await catalog.newestPosts(matching: filter.postFilter, before: cursor, limit: size)
+    return (page, .newest(before: cursor))
   }
 }
 
@@ -202,14 +198,10 @@ struct ShowCommand: AsyncParsableCommand {
 
   private func posts(_ path: SourcePath, _ catalog: (any PostCatalog)?) async throws -> [Post] {
     if let id = PostID(subject) {
-      return try await orCommandFailure { () async throws(CatalogError) in
-        try await [catalog?.post(id)].compactMap(\.self)
-      }
+      return try await [catalog?.post(id)].compactMap(\.self)
     }
     let digest = try await digest(of: path)
-    return try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog?.posts(of: digest) ?? []
-    }
+    return try await catalog?.posts(of: digest) ?? []
   }
 
   private func digest(of path: SourcePath) async throws -> ContentDigest {

@@ -17,9 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let catalog = try await AppContext.reading(settings)
-    let status = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog?.status() ?? .empty
-    }
+    let status = try await catalog?.status() ?? .empty
     let view = StatusView(status, library: try CatalogPlace(settings).name)
     let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
@@ -34,12 +32,10 @@ struct StatusCommand: AsyncParsableCommand {
     guard case .server = try CatalogPlace(settings) else { return nil }
     let pool = try QueuePlace.pool(settings)
     defer { pool.close() }
-    return try await orCommandFailure { () async throws(CatalogError) in
-      try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
-        try WorkQueue.status(pool) {
-          LongWait.tell(
-            "the queue is left out, which this user may not read: docs/fleet.md lists what to grant")
-        }
+    return try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
+      try WorkQueue.status(pool) {
+        LongWait.tell(
+          "the queue is left out, which this user may not read: docs/fleet.md lists what to grant")
       }
     }
   }
@@ -72,12 +68,10 @@ struct BackupCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
     let path = try CatalogPlace(settings).needingLibrary(
       "copy its database with pg_dump, or a running copy of it")
-    try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path) else {
-        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
-      }
-      try await CatalogBackup.write(of: library, to: file)
+    guard let library = try await LibraryFolder.existing(at: path) else {
+      throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
     }
+    try await CatalogBackup.write(of: library, to: file)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(traits.text(["the catalog of \(path) is in \(file)"]))
   }
@@ -174,11 +168,8 @@ struct CacheCommand: AsyncParsableCommand {
       cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)
     if let catalog {
-      status = try await orCommandFailure { () async throws(CatalogError) in
-        let status = try await ask(catalog)
-        try await catalog.close()
-        return status
-      }
+      status = try await ask(catalog)
+      try await catalog.close()
     }
     let view = CacheView(status, cleared: cleared)
     let traits = TerminalTraits.standardOutput()

@@ -77,11 +77,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     options.remoteUse = .finding
     let walk = SourceWalk(inputs: inputs, options: options)
     let (priority, retry, dryRun) = (priority, retry, dryRun)
-    let result = try await orCommandFailure { () async throws(CatalogError) in
-      try await BlockingQueue(label: "reel.enqueue", width: 1).run { () throws(CatalogError) in
-        let queue = try dryRun ? WorkQueue.existing(pool) : WorkQueue(pool)
-        return try Enqueuing(queue: queue, priority: priority, dryRun: dryRun).run(walk, retry: retry)
-      }
+    let result = try await BlockingQueue(label: "reel.enqueue", width: 1).run { () throws(CatalogError) in
+      let queue = try dryRun ? WorkQueue.existing(pool) : WorkQueue(pool)
+      return try Enqueuing(queue: queue, priority: priority, dryRun: dryRun).run(walk, retry: retry)
     }
     pool.close()
     let traits = TerminalTraits.standardOutput()

@@ -74,7 +74,7 @@ struct AppContext: Sendable {
       posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
     } catch {
       try? await catalog.close()
-      throw CommandFailure(error)
+      throw error
     }
     if posts == 0 { return }
     try? await catalog.close()
@@ -88,7 +88,7 @@ struct AppContext: Sendable {
   /// rest.
   func close() async throws {
     await prober.close()
-    try await orCommandFailure { () async throws(CatalogError) in try await services.catalog.close() }
+    try await services.catalog.close()
   }
 
   /// A signal ends the run: nobody waits any more for a server that is gone.
@@ -115,7 +115,7 @@ struct AppContext: Sendable {
   /// wrong one.
   static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
     let place = try CatalogPlace(settings)
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.reading() }
+    let catalog = try await place.reading()
     if catalog == nil, place.library == nil { LongWait.tell(place.absence) }
     return catalog
   }
@@ -123,23 +123,19 @@ struct AppContext: Sendable {
   /// The catalog for a command that changes what is there; nil when there is none yet.
   static func existing(_ settings: Settings) async throws -> (any PostCatalog)? {
     let place = try CatalogPlace(settings)
-    return try await orCommandFailure { () async throws(CatalogError) in
-      guard try await place.reading() != nil else { return nil }
-      return try await place.writing()
-    }
+    guard try await place.reading() != nil else { return nil }
+    return try await place.writing()
   }
 
   private static func catalog(
     at place: CatalogPlace, dryRun: Bool
   ) async throws -> (any PostCatalog, any UploadCheckpoints) {
-    try await orCommandFailure { () async throws(CatalogError) in
-      if dryRun {
-        guard let catalog = try await place.reading() else { return (MemoryCatalog(), MemoryCheckpoints()) }
-        return (catalog, MemoryCheckpoints())
-      }
-      let catalog = try await place.writing()
-      return (catalog, catalog)
+    if dryRun {
+      guard let catalog = try await place.reading() else { return (MemoryCatalog(), MemoryCheckpoints()) }
+      return (catalog, MemoryCheckpoints())
     }
+    let catalog = try await place.writing()
+    return (catalog, catalog)
   }
 
   // MARK: The prober

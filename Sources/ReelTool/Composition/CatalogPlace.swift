@@ -150,10 +150,8 @@ enum CatalogPlace: Sendable {
   func isSame(as other: CatalogPlace) async throws -> Bool {
     if name == other.name { return true }
     guard let path = library, let otherPath = other.library else { return false }
-    return try await orCommandFailure { () async throws(CatalogError) in
-      guard let one = try await LibraryFolder.existing(at: path) else { return false }
-      return try await LibraryFolder.existing(at: otherPath) == one
-    }
+    guard let one = try await LibraryFolder.existing(at: path) else { return false }
+    return try await LibraryFolder.existing(at: otherPath) == one
   }
 
   /// The catalog as one that is copied.

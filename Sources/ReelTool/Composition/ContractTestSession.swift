@@ -18,7 +18,7 @@ struct ContractTestSession: Sendable {
     let path = try? AppContext.libraryPath(settings)
     let stores = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
     let uploader = try await stores.open(destination).uploader
-    try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
+    try await uploader.prepare()
     let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure(

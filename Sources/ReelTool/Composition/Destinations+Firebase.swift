@@ -76,9 +76,7 @@ extension Destinations {
         "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
           + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
     }
-    return try await orCommandFailure { () async throws(UploadError) in
-      try await ServiceAccountKey.read(path)
-    }
+    return try await ServiceAccountKey.read(path)
   }
 
   /// An emulator, for which there is no key, never gets a token that opens anything.
@@ -86,9 +84,7 @@ extension Destinations {
     _ key: ServiceAccountKey?, _ transport: CurlTransport
   ) async throws -> any TokenSource {
     guard let key else { return EmulatorToken() }
-    return try await orCommandFailure { () async throws(UploadError) in
-      try await ServiceAccountTokens(key, transport: transport)
-    }
+    return try await ServiceAccountTokens(key, transport: transport)
   }
 }
 

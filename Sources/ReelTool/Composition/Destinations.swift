@@ -40,7 +40,7 @@ struct Destinations: Sendable {
   /// The store at `to` (`--to`), or the library's own.
   /// - Throws: ``CommandFailure`` when that is not a destination, or a setting can't be used with it.
   func open(_ to: String?) async throws -> Opened {
-    if let to { return try await open(try Self.address(to)) }
+    if let to { return try await open(try DestinationAddress(parsing: to)) }
     guard let library else {
       throw CommandFailure(
         .usage,
@@ -54,7 +54,7 @@ struct Destinations: Sendable {
   /// - Throws: ``SecretWithheld`` when it needs a secret, and those at hand were not given for it; ``CommandFailure`` also
   ///   when today's settings or folders make another store of its name.
   func open(_ destination: Destination) async throws -> Opened {
-    let address = try Self.address(destination.name)
+    let address = try DestinationAddress(parsing: destination.name)
     guard await mayHaveSecrets(address, destination) else { throw SecretWithheld() }
     let opened =
       if case .folder(let root) = address {
@@ -93,9 +93,7 @@ struct Destinations: Sendable {
   /// The store that `to` names, by its address or as the catalog does, which has posts; nil, for all, where that is nil.
   func known(_ to: String?, in catalog: any CatalogExamination) async throws -> [Destination]? {
     guard let to else { return nil }
-    let known = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.destinations()
-    }
+    let known = try await catalog.destinations()
     if let named = known.first(where: { $0.name == to }) { return [named] }
     let meant = try await open(to).uploader.destination
     guard known.contains(meant) else {
@@ -115,14 +113,6 @@ struct Destinations: Sendable {
         uploader: try await s3(bucket), folder: nil, keepsToRate: true, uploadsAtOnce: Self.uploadsToS3)
     case .tus(let address): return Opened(uploader: try tus(address), folder: nil, keepsToRate: true)
     case .firebase(let address): return try await firebase(address)
-    }
-  }
-
-  private static func address(_ text: String) throws -> DestinationAddress {
-    do throws(DestinationAddressError) {
-      return try DestinationAddress(parsing: text)
-    } catch {
-      throw CommandFailure(.usage, error.told)
     }
   }
 

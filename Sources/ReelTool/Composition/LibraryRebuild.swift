@@ -38,11 +38,8 @@ struct LibraryRebuild: Sendable {
   ///   can't be read just now. The catalog is still lost then.
   func run() async throws -> RebuildView {
     let path = try CatalogPlace(settings).needingLibrary("put a backup of the database back (pg_restore)")
-    let library = try await orCommandFailure { () async throws(CatalogError) in
-      guard let library = try await LibraryFolder.existing(at: path) else {
-        throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
-      }
-      return library
+    guard let library = try await LibraryFolder.existing(at: path) else {
+      throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
     }
     let prober = AppContext.prober(settings, workers: AppContext.processors)
     do {
@@ -56,9 +53,7 @@ struct LibraryRebuild: Sendable {
   }
 
   private func rebuild(_ library: LibraryFolder, _ prober: SandboxedProber) async throws -> RebuildView {
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in
-      try await CatalogRebuild.begin(for: library, onWait: { hold in LongWait.tell(hold) })
-    }
+    let catalog = try await CatalogRebuild.begin(for: library, onWait: { hold in LongWait.tell(hold) })
     var (objects, failures) = try await found(in: library)
     // The feed shows them in the order in which they were stored.
     objects.sort { ($0.storedAt, $0.key.rawValue) < ($1.storedAt, $1.key.rawValue) }
@@ -74,9 +69,9 @@ struct LibraryRebuild: Sendable {
       }
       posts += rebuilt.count
       let batch = rebuilt
-      try await orCommandFailure { () async throws(CatalogError) in try await catalog.add(batch) }
+      try await catalog.add(batch)
     }
-    try await orCommandFailure { () async throws(CatalogError) in try await catalog.finish() }
+    try await catalog.finish()
     return RebuildView(
       library: library.path, posts: posts, failures: failures.map { $0.worded(FlagNames.put) })
   }
@@ -103,7 +98,7 @@ struct LibraryRebuild: Sendable {
           "what is in \(opened.uploader.destination) can't be told from its objects alone: put a backup of the catalog "
             + "in its place (docs/backup.md), or name only folders with --to")
       }
-      let names = try await orCommandFailure { () async throws(UploadError) in try await store.names() }
+      let names = try await store.names()
       // Whose posters they were nobody knows any more.
       for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) where !key.isPoster {
         let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
@@ -156,9 +151,7 @@ struct LibraryRebuild: Sendable {
     } catch {
       return .leftOut(try Self.leftOut(object.key, error))
     }
-    let stored = try await orCommandFailure { () async throws(UploadError) in
-      try await object.store.find(object.key)
-    }
+    let stored = try await object.store.find(object.key)
     guard let digest, let stored, stored.size == file.size, file.identity == object.identity else {
       throw CommandFailure(.couldNotRun, "\(object.key) changed while it was read: " + Self.again)
     }
@@ -183,7 +176,7 @@ struct LibraryRebuild: Sendable {
   private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> RepairFailure {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
-      if error.code.isInstallation || error.code == .cancelled { throw CommandFailure(error) }
+      if error.code.isInstallation || error.code == .cancelled { throw error }
       throw CommandFailure(.couldNotRun, "\(key): \(error.told): " + again)
     }
     return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)

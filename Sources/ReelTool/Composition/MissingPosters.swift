@@ -44,13 +44,11 @@ struct MissingPosters: Sendable {
     report: @escaping @Sendable (PosterDocument) throws -> Void
   ) async throws -> Count {
     let place = try CatalogPlace(settings)
-    let isThere = try await orCommandFailure { () async throws(CatalogError) in
-      try await place.reading() != nil
-    }
+    let isThere = try await place.reading() != nil
     if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let width = settings.jobs ?? AppContext.processors
     let prober = AppContext.prober(settings, workers: width, makesPosters: true)
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
+    let catalog = try await place.writing()
     var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
     let missing = MissingPosters(
@@ -70,9 +68,7 @@ struct MissingPosters: Sendable {
     var count = Count()
     var destinations = try await stores.known(to, in: catalog) ?? []
     if to == nil {
-      destinations = try await orCommandFailure { () async throws(CatalogError) in
-        try await catalog.destinations()
-      }
+      destinations = try await catalog.destinations()
     }
     for destination in destinations {
       do {
@@ -129,9 +125,7 @@ struct MissingPosters: Sendable {
   private func page(
     of destination: Destination, after place: Int, limit: Int
   ) async throws -> [PosterlessPost] {
-    try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.postsWithoutPoster(in: destination, after: place, limit: limit)
-    }
+    try await catalog.postsWithoutPoster(in: destination, after: place, limit: limit)
   }
 
   /// Where the videos are.
@@ -176,10 +170,11 @@ struct MissingPosters: Sendable {
       }
       guard opened.folder != nil || copies != nil else { return nil }
       uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
-      try await orCommandFailure { () async throws(UploadError) in try await uploader.prepare() }
+      try await uploader.prepare()
     } catch is SecretWithheld {
       return nil
-    } catch let failure as CommandFailure {
+    } catch {
+      guard let failure = CommandFailure(error) else { throw error }
       throw StoreFailure(failure: failure)
     }
     return Store(uploader: uploader, copies: copies, place: opened.folder ?? destination.name)
@@ -225,7 +220,7 @@ struct MissingPosters: Sendable {
       return true
     }
     for (path, error) in failures {
-      if error.code.isInstallation { throw CommandFailure(error) }
+      if error.code.isInstallation { throw error }
       // What was not begun is no failure.
       if error.code == .cancelled { continue }
       try tell(
@@ -261,9 +256,7 @@ struct MissingPosters: Sendable {
         poster: PosterRequest(digest: one.source.digest, size: one.source.size, newKey: key)
       )
     }
-    let keys = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.namePosters(requests, in: store.destination)
-    }
+    let keys = try await catalog.namePosters(requests, in: store.destination)
     var shown: [(made: Made, poster: PostPoster)] = []
     for (one, key) in zip(made, keys) {
       // Another process has made it meanwhile, or is at it.
@@ -272,7 +265,7 @@ struct MissingPosters: Sendable {
         let stored = try await stored(one.source.intended, as: key, in: store)
         shown.append((one, PostPoster(one.poster, stored: one.post.beside(stored))))
       } catch {
-        if error.code.endsTheRun { throw CommandFailure(error) }
+        if error.code.endsTheRun { throw error }
         // What was not begun is no failure.
         if error.code == .cancelled { continue }
         if error.code == .conflict || error.standing != nil {
@@ -288,9 +281,7 @@ struct MissingPosters: Sendable {
       }
     }
     let posters = shown.map { (post: $0.made.post.id, poster: $0.poster) }
-    let isShown = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.showPosters(posters, of: store.destination)
-    }
+    let isShown = try await catalog.showPosters(posters, of: store.destination)
     for (one, isShown) in zip(shown, isShown) {
       let file = SourcePath(place + "/" + one.poster.key.rawValue)
       let lost = FileFailure(

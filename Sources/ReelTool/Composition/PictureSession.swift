@@ -68,13 +68,9 @@ struct PictureSession: Sendable {
   /// The sheet as a JPEG.
   /// - Throws: ``CommandFailure``.
   func jpeg(of picture: RawPicture) async throws -> [UInt8] {
-    do throws(PosterError) {
-      return try await BlockingQueue(label: "reel.sheet", width: 1).runCancellable {
-        [prober] flag throws(PosterError) in
-        try prober.jpeg(of: picture, cancellation: flag)
-      }
-    } catch {
-      throw CommandFailure(error)
+    try await BlockingQueue(label: "reel.sheet", width: 1).runCancellable {
+      [prober] flag throws(PosterError) in
+      try prober.jpeg(of: picture, cancellation: flag)
     }
   }
 
@@ -133,11 +129,5 @@ struct PictureSession: Sendable {
   private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
     let failure = FileFailure(telling: error, as: error.code)
     return PicturedFile(path: path, identity: nil, result: .failure(failure))
-  }
-}
-
-extension CommandFailure {
-  init(_ error: PosterError) {
-    self.init(error.code == .cancelled ? .interrupted : .couldNotRun, error.told)
   }
 }

@@ -28,19 +28,15 @@ struct PostSigning {
   /// The page, and how many of its posts are in other stores and were left as they are.
   func signed(_ page: FeedPage, _ catalog: any PosterAdding) async throws -> (page: FeedPage, elsewhere: Int)
   {
-    let here = try await orCommandFailure { () async throws(CatalogError) in
-      try await catalog.posts(page.posts.map(\.id), in: destination)
+    let here = try await catalog.posts(page.posts.map(\.id), in: destination)
+    if let first = page.posts.first(where: { here.contains($0.id) }) {
+      try await lookAtClockAndRegion(first)
     }
-    return try await orCommandFailure { () async throws(UploadError) in
-      if let first = page.posts.first(where: { here.contains($0.id) }) {
-        try await lookAtClockAndRegion(first)
-      }
-      var posts: [Post] = []
-      for post in page.posts {
-        posts.append(here.contains(post.id) ? try await bucket.presigned(post, seconds: seconds) : post)
-      }
-      return (FeedPage(posts: posts, next: page.next), posts.count - here.count)
+    var posts: [Post] = []
+    for post in page.posts {
+      posts.append(here.contains(post.id) ? try await bucket.presigned(post, seconds: seconds) : post)
     }
+    return (FeedPage(posts: posts, next: page.next), posts.count - here.count)
   }
 
   /// A signature by a wrong clock, or for a wrong region, opens nothing. Both are put right by the store's reply to any

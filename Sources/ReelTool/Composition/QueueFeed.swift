@@ -178,10 +178,8 @@ final class QueueFeed: FileFeed {
       do {
         let state = RemoteState(text: item.version)
         return .success(try await sources.input(item.address, listed: item.size.map { ($0, state) }))
-      } catch let failure as CommandFailure {
-        return .failure(SourceError(.unreadable, failure.message))
       } catch {
-        return .failure(SourceError(.unreadable, "\(error)"))
+        return .failure(SourceError(.unreadable, CommandFailure.reason(error)))
       }
     }
     guard let input = call.wait() else { throw SourceError(.unreadable, "its store can't be reached") }

@@ -16,14 +16,9 @@ struct RelocationSession: Sendable {
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
-    let reading = try await orCommandFailure { () async throws(CatalogError) in
-      guard let catalog = try await place.reading() else { throw CatalogError(.unusable, place.absence) }
-      return catalog
-    }
+    guard let reading = try await place.reading() else { throw CatalogError(.unusable, place.absence) }
     let stores = Destinations(settings: settings, library: place.library, checkpoints: reading)
-    let known = try await orCommandFailure { () async throws(CatalogError) in
-      try await reading.destinations()
-    }
+    let known = try await reading.destinations()
     let from = try await destination(known, stores)
     // What can't be parsed is told by opening it.
     if let here = try? DestinationAddress(parsing: from.name),
@@ -41,18 +36,18 @@ struct RelocationSession: Sendable {
     let store = StoreVerification.Store(
       RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
     let count = try await look(at: from, as: to, in: store, reading, place.name)
-    try await orCommandFailure { () async throws(CatalogError) in try await reading.close() }
+    try await reading.close()
     guard count.objects == count.sound else {
       try write("nothing was changed: not every object of \(from) is in \(to)")
       return ReelExit(count)
     }
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in try await place.writing() }
+    let catalog = try await place.writing()
     do throws(CatalogError) {
       try await catalog.relocate(from, to: to, holding: count.objects, duplicates: duplicates)
       try await catalog.close()
     } catch {
       try? await catalog.close()
-      throw CommandFailure(error)
+      throw error
     }
     try write("\(HumanNumber.count(count.objects, "object", "objects")) of \(from): now in \(to)")
     return .done
@@ -94,7 +89,7 @@ struct RelocationSession: Sendable {
     do throws(CatalogError) {
       try await verification.run([from]) { event in
         switch event {
-        case .unreachable(_, let error): problem = CommandFailure(error)
+        case .unreachable(_, let error): problem = error
         // The store is the one that was named.
         case .notLookedAt: break
         case .verified(let verified):
@@ -110,7 +105,7 @@ struct RelocationSession: Sendable {
         }
       }
     } catch {
-      throw problem ?? CommandFailure(error)
+      throw problem ?? error
     }
     if let problem { throw problem }
     return view.count

@@ -18,19 +18,17 @@ struct RepairSession: Sendable {
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func diagnosis(fixing: Bool) async throws -> Diagnosis {
     let place = try CatalogPlace(settings)
-    return try await orCommandFailure { () async throws(CatalogError) in
-      let before = try await look(at: place)
-      let isWorthIt = before.findings.contains {
-        $0.repair == .byFix || supply != nil && $0.isRestorable
-      }
-      guard fixing, isWorthIt else {
-        return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
-      }
-      let failures = try await repair(place, before.findings)
-      return Diagnosis(
-        before: before.findings, after: try await look(at: place), failures: failures,
-        wasRead: readsObjects)
+    let before = try await look(at: place)
+    let isWorthIt = before.findings.contains {
+      $0.repair == .byFix || supply != nil && $0.isRestorable
     }
+    guard fixing, isWorthIt else {
+      return Diagnosis(before: before.findings, after: before, wasRead: readsObjects)
+    }
+    let failures = try await repair(place, before.findings)
+    return Diagnosis(
+      before: before.findings, after: try await look(at: place), failures: failures,
+      wasRead: readsObjects)
   }
 
   private func look(at place: CatalogPlace) async throws(CatalogError) -> Look {
@@ -84,7 +82,7 @@ struct RepairSession: Sendable {
     do {
       return try stores.decoratedRecorder(opened)
     } catch {
-      throw UploadError(.storeUnusable, (error as? CommandFailure)?.message ?? "\(error)")
+      throw UploadError(.storeUnusable, CommandFailure.reason(error))
     }
   }
 
@@ -94,7 +92,7 @@ struct RepairSession: Sendable {
     do {
       return try await stores.open(destination)
     } catch {
-      throw UploadError(.storeUnusable, (error as? CommandFailure)?.message ?? "\(error)")
+      throw UploadError(.storeUnusable, CommandFailure.reason(error))
     }
   }
 }

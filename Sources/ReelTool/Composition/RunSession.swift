@@ -240,11 +240,11 @@ struct RunSession: Sendable {
     _ batch: [IngestEvent], of inputs: Inputs, orEnd end: @Sendable () -> Void
   ) async throws {
     await inputs.watched?.feed.note(batch)
-    do throws(CatalogError) {
+    do {
       try await inputs.work?.note(batch)
     } catch {
       end()
-      throw CommandFailure(error)
+      throw error
     }
   }
 

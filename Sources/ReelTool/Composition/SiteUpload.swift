@@ -33,13 +33,7 @@ struct SiteUpload: Sendable {
   }
 
   private static func address(_ to: String) throws -> S3Address {
-    let address: DestinationAddress
-    do throws(DestinationAddressError) {
-      address = try DestinationAddress(parsing: to)
-    } catch {
-      throw CommandFailure(.usage, error.told)
-    }
-    guard case .s3(let bucket) = address else {
+    guard case .s3(let bucket) = try DestinationAddress(parsing: to) else {
       throw CommandFailure(
         .usage,
         "reel page can upload a site only to an S3 bucket (--to s3://bucket/prefix): for another store, upload the folder SITE "
@@ -58,9 +52,7 @@ struct SiteUpload: Sendable {
           + "open. Put them into the site with --media copy, or ingest them with --to s3://… or --public-base-url"
       )
     }
-    let (steps, media) = try orCommandFailure { () throws(UploadError) in
-      try Self.reading { () throws(SiteError) in (try writer.files(), try writer.media()) }
-    }
+    let (steps, media) = try Self.reading { () throws(SiteError) in (try writer.files(), try writer.media()) }
     let interruption = Interruption()
     let progress = SiteUploadProgress(
       SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)),
@@ -77,7 +69,7 @@ struct SiteUpload: Sendable {
     drawing?.cancel()
     await drawing?.value
     if case .failure(let error) = result {
-      guard wasInterrupted else { throw CommandFailure(error) }
+      guard wasInterrupted else { throw error }
       throw CommandFailure(
         .interrupted, "interrupted: \(progress.summary.line); run the same command again to continue")
     }
@@ -160,7 +152,7 @@ struct SiteUpload: Sendable {
       return try stores.decorated(
         Destinations.Opened(uploader: stores.uploader(bucket, store), folder: nil, keepsToRate: true))
     } catch {
-      let reason = (error as? CommandFailure)?.message ?? (error as? S3StoreError)?.told ?? "\(error)"
+      let reason = (error as? S3StoreError)?.told ?? CommandFailure.reason(error)
       throw UploadError(.storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(reason)")
     }
   }

@@ -53,7 +53,7 @@ struct ValidationSession: Sendable {
     await prober.close()
     switch result {
     case .success(let facts): return judgement(facts, wasInterrupted)
-    case .failure(let error): throw CommandFailure(error)
+    case .failure(let error): throw error
     }
   }
 

@@ -16,9 +16,7 @@ struct VerificationSession: Sendable {
   /// - Throws: ``CommandFailure`` when there is nothing that could be looked at.
   func run() async throws -> ReelExit {
     let place = try CatalogPlace(settings)
-    let catalog = try await orCommandFailure { () async throws(CatalogError) in
-      try await place.examined()
-    }
+    let catalog = try await place.examined()
     guard let catalog else { return try nothing(place.name) }
     var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     if let to { stores.secretsAreFor = to }
@@ -29,7 +27,7 @@ struct VerificationSession: Sendable {
       try? await catalog.close()
       throw error
     }
-    try await orCommandFailure { () async throws(CatalogError) in try await catalog.close() }
+    try await catalog.close()
     return exit
   }
 
@@ -55,9 +53,7 @@ struct VerificationSession: Sendable {
     }
     await printer.whenClosed { looking.cancel() }
     let (result, wasInterrupted) = await interruption.cancelling(looking)
-    if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled {
-      throw CommandFailure(error)
-    }
+    if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled { throw error }
     let count = try await printer.end(isWhole: !wasInterrupted)
     return wasInterrupted ? .interrupted : ReelExit(count)
   }
@@ -80,10 +76,8 @@ struct VerificationSession: Sendable {
         RetryingUploader(base: opened.uploader), recorder: try stores.decoratedRecorder(opened))
     } catch is SecretWithheld {
       return nil
-    } catch let failure as CommandFailure {
-      throw UploadError(.storeUnusable, failure.message)
     } catch {
-      throw UploadError(.storeUnusable, "\(error)")
+      throw UploadError(.storeUnusable, CommandFailure.reason(error))
     }
   }
 }

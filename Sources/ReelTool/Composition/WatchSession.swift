@@ -70,7 +70,7 @@ struct WatchSession: Sendable {
       do {
         return try await plan()
       } catch {
-        let reason = (error as? CommandFailure)?.message ?? "\(error)"
+        let reason = CommandFailure.reason(error)
         if outage.isNew(reason) { session.warn("\(reason); it is tried again and again") }
         guard await waits(outage.nextPause()) else { return nil }
       }

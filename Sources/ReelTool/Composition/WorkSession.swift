@@ -23,21 +23,19 @@ struct WorkSession: Sendable {
     if let lease = DebugSteps.lease { settings.lease = lease }
     let beat = settings.lease / 3
     let blocking = BlockingQueue(label: "reel.work", width: 1)
-    let (worker, listener) = try await orCommandFailure { [settings] () async throws(CatalogError) in
-      try await blocking.run { () throws(CatalogError) in
-        let queue = try WorkQueue(pool)
-        let worker = try QueueWorker(
-          queue, host: Self.host, destination: destination, settings: settings)
-        try worker.freeWhatIsDue()
-        let listener = QueueListener(
-          queue,
-          onPooler: {
-            LongWait.tell(
-              "a pooler (PgBouncer) stands before the server of the queue and passes no notifications on: new items are "
-                + "noticed within ten seconds, not at once")
-          })
-        return (worker, listener)
-      }
+    let (worker, listener) = try await blocking.run { [settings] () throws(CatalogError) in
+      let queue = try WorkQueue(pool)
+      let worker = try QueueWorker(
+        queue, host: Self.host, destination: destination, settings: settings)
+      try worker.freeWhatIsDue()
+      let listener = QueueListener(
+        queue,
+        onPooler: {
+          LongWait.tell(
+            "a pooler (PgBouncer) stands before the server of the queue and passes no notifications on: new items are "
+              + "noticed within ten seconds, not at once")
+        })
+      return (worker, listener)
     }
     // A thread of its own: it must not wait for those that publish.
     let beating = BlockingQueue(label: "reel.work.heartbeat", width: 1)
@@ -100,7 +98,7 @@ struct WorkSession: Sendable {
       try await queue.run { [worker] () throws(CatalogError) in try worker.retire() }
     } catch {
       // What came first is told.
-      throw feed.problem ?? CommandFailure(error)
+      throw feed.problem ?? error
     }
     if let problem = feed.problem { throw problem }
   }

@@ -52,7 +52,7 @@ struct MetricsWriter: Sendable {
 
   /// What could not be written at the end is told; how the run went is told all the same.
   func writeLast(_ state: IngestState) {
-    do { try write(state) } catch { (error as? CommandFailure)?.tell() }
+    do { try write(state) } catch { CommandFailure(error)?.tell() }
   }
 
   /// Writes until cancelled. A file that can't be written now may be later; the last writing tells.
