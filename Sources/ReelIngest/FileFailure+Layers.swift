@@ -75,6 +75,14 @@ enum StepFailure: Error {
     }
   }
 
+  /// The file's end, whatever it means for the run.
+  var result: PublishResult {
+    switch self {
+    case .refused(let refusal): .refused(refusal)
+    case .failed(let failure), .endsTheRun(let failure): .failed(failure)
+    }
+  }
+
   init(_ error: SourceError) {
     self = .failed(FileFailure(error))
   }

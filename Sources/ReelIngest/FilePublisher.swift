@@ -34,7 +34,7 @@ struct FilePublisher: Sendable {
 
   private func ending(
     of file: LoneFile, noting notes: inout [CatalogNote]
-  ) async throws(StepFailure) -> FileEnding {
+  ) async throws(StepFailure) -> PublishResult {
     var wanted: WantedFile
     switch file {
     case .reading(let hashed, let probe, let reader):
@@ -132,7 +132,8 @@ struct FilePublisher: Sendable {
   }
 
   /// Again when the drawn name is taken by something else, or when somebody took the intent over meanwhile.
-  private func publish(_ wanted: WantedFile, under first: Intent?) async throws(StepFailure) -> FileEnding {
+  private func publish(_ wanted: WantedFile, under first: Intent?) async throws(StepFailure) -> PublishResult
+  {
     var held = first
     var lost = LostAttempt.name
     for _ in 0..<3 {
@@ -175,7 +176,7 @@ struct FilePublisher: Sendable {
 
 extension FilePublisher {
   private enum Attempt {
-    case ended(FileEnding)
+    case ended(PublishResult)
     /// Another attempt is due.
     case lost(LostAttempt)
   }

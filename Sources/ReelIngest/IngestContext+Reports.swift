@@ -1,13 +1,6 @@
 import ReelCore
 import Synchronization
 
-/// How a file's steps end when nothing went wrong.
-enum FileEnding: Sendable {
-  case published(Post)
-  case duplicate(Post?)
-  case planned(FilePlanned)
-}
-
 // Turns a file's end into its one terminal event, and into what `reel status` shows of it.
 extension IngestContext {
   /// What is told, and what is noted of it.
@@ -18,18 +11,16 @@ extension IngestContext {
     var ending: RunEnding?
   }
 
-  func report(_ ending: FileEnding, of file: FileReference) -> Report {
-    switch ending {
-    case .published(let post):
-      Report(event: .postPublished(file, post), notes: [note(nil, of: file)])
-    case .duplicate(let post):
-      Report(event: .fileDuplicate(file, FileDuplicate(post: post)), notes: [note(nil, of: file)])
-    case .planned(let plan): Report(event: .filePlanned(file, plan))
-    }
+  /// Of a file whose steps ended without a failure.
+  func report(_ result: PublishResult, of file: FileReference) -> Report {
+    var report = Report(event: result.event(of: file))
+    if case .planned = result { return report }
+    report.notes = [note(nil, of: file)]
+    return report
   }
 
   func report(_ failure: StepFailure, of file: FileReference) -> Report {
-    var report = Report(event: failure.event(of: file))
+    var report = Report(event: failure.result.event(of: file))
     switch failure {
     case .failed(let failure), .endsTheRun(let failure):
       guard feed?.postpones(file, after: failure) ?? false else { break }
@@ -66,16 +57,6 @@ extension IngestContext {
   /// The record in place of an older one; nil forgets.
   func note(_ record: FailureRecord?, of file: FileReference) -> CatalogNote {
     .failure(record, at: options.absolute(file.path))
-  }
-}
-
-extension StepFailure {
-  /// The terminal event.
-  func event(of file: FileReference) -> IngestEvent.Body {
-    switch self {
-    case .refused(let refusal): .fileRefused(file, refusal)
-    case .failed(let failure), .endsTheRun(let failure): .fileFailed(file, failure)
-    }
   }
 }
 

@@ -124,7 +124,7 @@ struct IngestContext: Sendable {
   /// What is to become of a file whose facts are known.
   enum Decision {
     case wanted(WantedFile)
-    case ended(FileEnding)
+    case ended(PublishResult)
   }
 
   /// - Parameter reader: who has read it just now; nil where that is remembered.
@@ -222,11 +222,11 @@ struct IngestContext: Sendable {
   }
 
   /// A post whose publishing process died before it could tell is told now, once.
-  func ending(of existing: PublishedPost) -> FileEnding {
+  func ending(of existing: PublishedPost) -> PublishResult {
     existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
   }
 
-  func plan(_ draft: PostDraft, _ publication: Publication) -> FileEnding {
+  func plan(_ draft: PostDraft, _ publication: Publication) -> PublishResult {
     if options.duplicates == .skip, !planned.add(publication) { return .duplicate(nil) }
     return .planned(FilePlanned(media: draft.media, metadata: draft.metadata))
   }

@@ -210,32 +210,3 @@ extension IngestRun {
     return result ?? error.map(PublishResult.failed) ?? .cancelled
   }
 }
-
-/// How the publishing of one video ended.
-public enum PublishResult: Hashable, Sendable {
-  /// It is a post now.
-  case published(Post)
-  /// It was a post already.
-  case duplicate(Post?)
-  /// A dry run: it would have been published.
-  case planned(FilePlanned)
-  /// The policy does not want it.
-  case refused(FileRefused)
-  /// Something went wrong.
-  case failed(FileFailure)
-  /// Its run was cancelled before it became a post. Publishing it again goes on where this ended.
-  case cancelled
-
-  /// The end that `body` tells; nil when it tells none.
-  public init?(_ body: IngestEvent.Body) {
-    switch body {
-    case .postPublished(_, let post): self = .published(post)
-    case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
-    case .filePlanned(_, let plan): self = .planned(plan)
-    case .fileRefused(_, let refusal): self = .refused(refusal)
-    case .fileFailed(_, let failure), .filePostponed(_, let failure):
-      self = failure.isCancellation ? .cancelled : .failed(failure)
-    default: return nil
-    }
-  }
-}

@@ -119,7 +119,7 @@ struct KnownFileFilter: Sendable {
       events.append(.fileProbed(item.file, report))
       failure = .refused(refusal)
     }
-    events.append(failure.event(of: item.file))
+    events.append(failure.result.event(of: item.file))
     let isNoted = record.failureCode == failure.failure.code.rawValue || context.options.dryRun
     let note =
       isNoted ? nil : context.record(failure).map { context.note($0, of: item.file) }

@@ -64,7 +64,7 @@ struct Lane {
 
   // MARK: Ends
 
-  mutating func end(_ ending: FileEnding, _ file: FileReference) {
+  mutating func end(_ ending: PublishResult, _ file: FileReference) {
     end(context.report(ending, of: file))
   }
 
