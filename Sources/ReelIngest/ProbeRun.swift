@@ -28,7 +28,7 @@ public struct ProbeRun: Sendable {
   ) async throws(ProbeError) {
     var problem: ProbeError?
     await withTaskCancellationHandler {
-      await queue.mapInOrder(ItemSource(walk: walk), probe) { file in
+      await queue.mapInOrder(WalkedFiles(walk), probe) { file in
         problem = file.installationProblem
         guard problem == nil else { return false }
         return await report(file)
@@ -49,8 +49,8 @@ public struct ProbeRun: Sendable {
   ) async throws(ProbeError) {
     let problem = Mutex<ProbeError?>(nil)
     await withTaskCancellationHandler {
-      await queue.mapInOrder(ItemSource(walk: walk)) { item, flag in
-        let file = probe(item, flag)
+      await queue.mapInOrder(WalkedFiles(walk)) { walked, flag in
+        let file = probe(walked, flag)
         return Answer(prepared: prepare(file), installation: file.installationProblem)
       } blocking: { answer in
         if let found = answer.installation {
@@ -68,13 +68,13 @@ public struct ProbeRun: Sendable {
   /// As many again open and prepare files while the others wait for their readers.
   private var queue: BlockingQueue { BlockingQueue(label: "reel.probe-run", width: 2 * width) }
 
-  private func probe(_ item: NumberedItem, _ flag: CancellationFlag) -> ProbedFile {
-    let path = item.file.path
+  private func probe(_ file: WalkedFile, _ flag: CancellationFlag) -> ProbedFile {
+    let path = file.path
     let source: SourceFile
-    do throws(StepFailure) {
-      source = try opened(item, flag)
+    do throws(SourceError) {
+      source = try file.found.get().open(flag)
     } catch {
-      return ProbedFile(path: path, result: .failure(error.failure))
+      return ProbedFile(path: path, result: .failure(FileFailure(error)))
     }
     let result: Result<ProbeReport, FileFailure>
     do throws(ProbeError) {
@@ -83,11 +83,6 @@ public struct ProbeRun: Sendable {
       result = .failure(FileFailure(error))
     }
     return ProbedFile(path: path, result: result, read: (source.handle as? any RemoteHandle)?.transfer)
-  }
-
-  private func opened(_ item: NumberedItem, _ flag: CancellationFlag) throws(StepFailure) -> SourceFile {
-    let found = try item.candidate()
-    return try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try found.open(flag) }
   }
 }
 
@@ -103,26 +98,4 @@ extension ProbedFile {
 private struct Answer<Prepared: Sendable>: Sendable {
   let prepared: Prepared
   let installation: ProbeError?
-}
-
-/// The walk's candidates and failures, one at a time, numbered.
-private struct ItemSource: IteratorProtocol, Sendable {
-  let walk: SourceWalk
-  private var scan = ScanCount()
-  private var batch: ArraySlice<WalkItem> = []
-
-  init(walk: SourceWalk) {
-    self.walk = walk
-  }
-
-  /// Blocks.
-  mutating func next() -> NumberedItem? {
-    while true {
-      while let item = batch.popFirst() {
-        if let numbered = scan.count(item) { return numbered }
-      }
-      batch = walk.next(upTo: 64)[...]
-      if batch.isEmpty { return nil }
-    }
-  }
 }

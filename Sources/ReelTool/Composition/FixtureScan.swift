@@ -55,9 +55,9 @@ struct FixtureScan: Sendable {
     let walk = SourceWalk(inputs: inputs, options: options)
     await withTaskCancellationHandler {
       // As many again open and hash files while the others wait for their readers.
-      await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(FoundItems(walk: walk)) {
-        item, flag in
-        Result { () throws(ProbeError) in try facts(of: item, flag) }
+      await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(WalkedFiles(walk)) {
+        file, flag in
+        Result { () throws(ProbeError) in try facts(of: file, flag) }
       } _: { facts in
         switch facts {
         case .success(let facts): gathered += [facts].compactMap(\.self)
@@ -73,13 +73,13 @@ struct FixtureScan: Sendable {
     return gathered
   }
 
-  private func facts(of item: WalkItem, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
-    switch item {
-    case .ignored, .orphanSidecar: return nil
-    case .failed(let path, let error):
+  private func facts(of file: WalkedFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
+    switch file.found {
+    case .success(let found): return try facts(of: found, flag)
+    case .failure(let error):
+      let path = file.path
       if Self.isSidecarName(path), !inputs.contains(SourceInput(path: path)) { return nil }
       return FixtureFacts(path: path, patternPath: inputs.place(of: path), reading: unreachable(error))
-    case .candidate(let found): return try facts(of: found, flag)
     }
   }
 
@@ -220,27 +220,5 @@ extension FixtureFacts {
   fileprivate func isFile(of other: FixtureFacts) -> Bool {
     guard let identity, let same = other.identity else { return false }
     return identity.device == same.device && identity.inode == same.inode
-  }
-}
-
-/// What the walk does not pass by, one at a time.
-struct FoundItems: IteratorProtocol, Sendable {
-  let walk: SourceWalk
-  private var batch: ArraySlice<WalkItem> = []
-
-  init(walk: SourceWalk) {
-    self.walk = walk
-  }
-
-  /// Blocks.
-  mutating func next() -> WalkItem? {
-    while true {
-      while let item = batch.popFirst() {
-        if case .ignored = item { continue }
-        return item
-      }
-      batch = walk.next(upTo: 64)[...]
-      if batch.isEmpty { return nil }
-    }
   }
 }

@@ -68,14 +68,13 @@ struct MendSession: Sendable {
   private func all(_ report: @escaping @Sendable (MendDocument) throws -> Void) async -> Result<
     Bool, any Error
   > {
-    let items = FoundItems(walk: SourceWalk(inputs: inputs, options: walk))
+    let files = WalkedFiles(SourceWalk(inputs: inputs, options: walk))
     var result = Result<Bool, any Error>.success(true)
-    await BlockingQueue(label: "reel.mend", width: width).mapInOrder(items) { item, flag in
-      answer(item, flag)
+    await BlockingQueue(label: "reel.mend", width: width).mapInOrder(files) { file, flag in
+      answer(file, flag)
     } _: { answer in
       do {
         switch answer {
-        case nil: break
         case .end(let failure): throw failure
         case .document(let document):
           try report(document)
@@ -90,16 +89,12 @@ struct MendSession: Sendable {
     return result
   }
 
-  private func answer(_ item: WalkItem, _ flag: CancellationFlag) -> Answer? {
-    switch item {
-    case .ignored, .orphanSidecar: return nil
-    case .failed(let path, let error):
+  private func answer(_ file: WalkedFile, _ flag: CancellationFlag) -> Answer {
+    switch file.found {
+    case .failure(let error):
       return .document(
-        MendDocument(
-          path: path,
-          result: .failure(
-            FileFailure(telling: error, as: error.code))))
-    case .candidate(let found):
+        MendDocument(path: file.path, result: .failure(FileFailure(telling: error, as: error.code))))
+    case .success(let found):
       do throws(MendError) {
         return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
       } catch {

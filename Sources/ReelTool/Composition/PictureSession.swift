@@ -88,11 +88,10 @@ struct PictureSession: Sendable {
     let walk = SourceWalk(inputs: inputs, options: options)
     var result = Result<Bool, any Error>.success(true)
     await BlockingQueue(label: "reel.pictures", width: width).mapInOrder(
-      FoundItems(walk: walk), ahead: ahead
-    ) { item, flag in
-      Self.pictured(item, make, flag)
+      WalkedFiles(walk), ahead: ahead
+    ) { file, flag in
+      Self.pictured(file, make, flag)
     } _: { file in
-      guard let file else { return true }
       do {
         if let error = file.installation { throw CommandFailure(error) }
         if !(try report(file)) { result = .success(false) }
@@ -106,28 +105,23 @@ struct PictureSession: Sendable {
   }
 
   private static func pictured<Output: Sendable>(
-    _ item: WalkItem, _ make: (SourceFile, CancellationFlag) throws(PosterError) -> Output,
+    _ walked: WalkedFile, _ make: (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ flag: CancellationFlag
-  ) -> PicturedFile<Output>? {
-    switch item {
-    case .ignored, .orphanSidecar: return nil
-    case .failed(let path, let error): return unreadable(path, error)
-    case .candidate(let found):
-      let file: SourceFile
-      do throws(SourceError) { file = try found.open() } catch { return unreadable(found.path, error) }
-      do throws(PosterError) {
-        return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
-      } catch {
-        let failure = FileFailure(telling: error, as: error.code)
-        return PicturedFile(
-          path: file.path, identity: file.identity, result: .failure(failure),
-          installation: error.code.isInstallation ? error : nil)
-      }
+  ) -> PicturedFile<Output> {
+    let file: SourceFile
+    do throws(SourceError) {
+      file = try walked.found.get().open()
+    } catch {
+      let failure = FileFailure(telling: error, as: error.code)
+      return PicturedFile(path: walked.path, identity: nil, result: .failure(failure))
     }
-  }
-
-  private static func unreadable<Output>(_ path: SourcePath, _ error: SourceError) -> PicturedFile<Output> {
-    let failure = FileFailure(telling: error, as: error.code)
-    return PicturedFile(path: path, identity: nil, result: .failure(failure))
+    do throws(PosterError) {
+      return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
+    } catch {
+      let failure = FileFailure(telling: error, as: error.code)
+      return PicturedFile(
+        path: file.path, identity: file.identity, result: .failure(failure),
+        installation: error.code.isInstallation ? error : nil)
+    }
   }
 }
