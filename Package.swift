@@ -137,7 +137,7 @@ let package = Package(
       dependencies: ["COpenSSL", "ReelCore", "ReelCrypto", "ReelRemoteStorage", "ReelHTTPFakes"],
       path: "Tests/FakeGoogle"),
     .target(
-      name: "ReelTestServers", dependencies: ["ReelPostgres"], path: "Tests/Servers"),
+      name: "ReelTestServers", dependencies: ["ReelPostgres", "ReelTestSupport"], path: "Tests/Servers"),
     .target(
       name: "ReelFaultCampaign",
       dependencies: [

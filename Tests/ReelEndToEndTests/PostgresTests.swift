@@ -2,6 +2,7 @@ import Foundation
 import ReelPostgres
 import ReelTestServers
 import Testing
+import ReelTestSupport
 
 /// Commands over a catalog on a server.
 @Suite(.besidePostgres) struct PostgresTests {
@@ -65,8 +66,7 @@ import Testing
 
   /// As docs/fleet.md has it.
   @Test(.notQuick) func whoMayOnlyReadGetsTheFeedAndTheStatus() async throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let root = Checkout.root
     let page = try String(contentsOf: root.appending(path: "docs/fleet.md"), encoding: .utf8)
     let grants = try #require(
       page.split(separator: "-- a site that shows the feed:").last?.split(separator: "```").first)

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ReelTestServers
 import Synchronization
+import ReelTestSupport
 
 /// The real binary, as a user runs it: built beside these tests.
 struct ReelBinary {
@@ -77,8 +78,7 @@ struct ReelBinary {
 
   /// The project's root.
   static var project: URL {
-    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    Checkout.root
   }
 
   /// What `scripts/test --long` tells the sanitizers is for the programs too.

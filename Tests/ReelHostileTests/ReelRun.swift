@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ReelTestSupport
 
 /// One run of the real `reel`, measured: the tests find it beside themselves, as a user's would be.
 struct ReelRun {
@@ -19,8 +20,7 @@ struct ReelRun {
     .deletingLastPathComponent()
 
   /// The project's root.
-  static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  static let project = Checkout.root
 
   static func program(_ name: String) -> String { folder.appendingPathComponent(name).path }
 

@@ -3,6 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelSandbox
 import Testing
+import ReelTestSupport
 
 /// The pages under `docs/` say what the code says.
 @Suite struct DocumentationTests {
@@ -117,8 +118,7 @@ struct Page {
 
   /// - Parameter path: from the project's folder.
   static func folder(_ path: String) -> URL {
-    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: path)
+    Checkout.root.appending(path: path)
   }
 
   var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }

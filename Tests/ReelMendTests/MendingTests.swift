@@ -13,8 +13,7 @@ struct MendSample: CustomTestStringConvertible {
 
   var testDescription: String { URL(fileURLWithPath: path).lastPathComponent }
 
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Samples")
+  private static let folder = Checkout.root.appendingPathComponent("Samples")
 
   static func named(_ name: String) -> MendSample {
     let path = folder.appendingPathComponent(name)
@@ -430,8 +429,7 @@ enum MendCorpus {
   static let matroska = named(["mkv", "webm"])
 
   private static func named(_ extensions: [String]) -> [String] {
-    let beside = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/corpus")
+    let beside = Checkout.root.deletingLastPathComponent().appendingPathComponent("shared/corpus")
     let folder = ProcessInfo.processInfo.environment["REEL_CORPUS"] ?? beside.path
     let found = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
     return found.filter { extensions.contains(($0 as NSString).pathExtension.lowercased()) }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ReelTestSupport
 
 /// The real files beside the project, with what two independent readers agree on (`truth.tsv`).
 struct Corpus: Sendable {
@@ -7,7 +8,7 @@ struct Corpus: Sendable {
   let files: [CorpusFile]
 
   /// The folder of this package.
-  static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+  static let package = Checkout.root.path
 
   /// From `REEL_CORPUS`, else `../shared/corpus` beside the package; nil where neither is there.
   static let beside: Corpus? = {

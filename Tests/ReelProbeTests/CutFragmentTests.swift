@@ -2,11 +2,11 @@ import Foundation
 import ReelCore
 import ReelProbe
 import Testing
+import ReelTestSupport
 
 /// A fragmented file that ends anywhere was cut off; that is another thing than to be damaged.
 struct CutFragmentTests {
-  private static let sample = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+  private static let sample = Checkout.root
     .appendingPathComponent("Samples/clips/fragmented.mp4")
 
   @Test func aCutFragmentIsTruncated() throws {

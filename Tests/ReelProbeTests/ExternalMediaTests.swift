@@ -2,6 +2,7 @@ import Foundation
 import ReelCore
 import ReelProbe
 import Testing
+import ReelTestSupport
 
 /// Where the samples of a movie lie: in it, or in files that it only names.
 struct ExternalMediaTests {
@@ -105,8 +106,7 @@ struct ExternalMediaTests {
   /// Real clips of which only the flag was changed: their bytes are all there, and are not what a player shows.
   @Test(arguments: ["faststart.mp4", "phone-portrait.mov", "fragmented.mp4", "hdr10.mov"])
   func bothWaysSayIt(name: String) throws {
-    let samples = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Samples/clips")
+    let samples = Checkout.root.appending(path: "Samples/clips")
     let whole = try Data(contentsOf: samples.appending(path: name))
     let file = try #require(OpenFile(holding: SmallMovie.elsewhere(Array(whole))))
     let container = try #require(file.sniffed)

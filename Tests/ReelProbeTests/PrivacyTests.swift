@@ -8,8 +8,7 @@ import Testing
 /// What files of other containers than the MP4 family give away (of that family: `PlacesTests` of ReelMend).
 @Suite("What a file gives away")
 struct PrivacyTests {
-  private static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Samples/clips")
+  private static let samples = Checkout.root.appendingPathComponent("Samples/clips")
 
   private static func sample(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: samples.appendingPathComponent(name)))

@@ -2,11 +2,11 @@ import Foundation
 import ReelCore
 import ReelProbe
 import Testing
+import ReelTestSupport
 
 /// Every way that can read a file must tell the same of it, field by field.
 struct ThreeWaysTests {
-  private static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Samples")
+  private static let samples = Checkout.root.appendingPathComponent("Samples")
 
   @Test(arguments: ["clips", "broken"]) func allWaysAgreeOnEverySample(folder: String) throws {
     var methods: [ProbeMethod: Int] = [:]

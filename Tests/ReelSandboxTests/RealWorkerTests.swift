@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 import Testing
+import ReelTestSupport
 
 @testable import ReelSandbox
 
@@ -74,8 +75,7 @@ import Testing
 /// `Samples/` at the root of the project.
 enum Samples {
   static func files(in folder: String) -> [String] {
-    let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(
-      separator: "/")
+    let root = Checkout.root.path
     let path = "\(root)/Samples/\(folder)"
     guard let listing = opendir(path) else { return [] }
     defer { closedir(listing) }

@@ -89,7 +89,7 @@ private struct Sabotage: Encodable, Sendable, CustomStringConvertible {
   static let python: String? = ["/usr/bin/python3", "/usr/local/bin/python3"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  static let adapter = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  static let adapter = Checkout.root.appending(path: "Tests")
     .appending(path: "Adapters/sabotaged.py").path
 
   /// Every kind that the adapter knows.

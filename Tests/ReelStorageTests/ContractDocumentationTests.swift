@@ -1,12 +1,12 @@
 import Foundation
 import ReelStorageTesting
 import Testing
+import ReelTestSupport
 
 /// `docs/adding-an-uploader.md` names every contract test.
 @Suite struct ContractDocumentationTests {
   @Test func everyPromiseHasItsRowAndNoOther() throws {
-    let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let project = Checkout.root
     let page = try String(
       contentsOf: project.appending(path: "docs/adding-an-uploader.md"), encoding: .utf8)
     let rows = UploaderContractTest.all.map { "| `\($0.name)` | \($0.sentence) |\n" }.joined()

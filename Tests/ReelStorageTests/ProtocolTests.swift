@@ -193,8 +193,7 @@ import Testing
       let kinds: [String: Kind]
       enum CodingKeys: String, CodingKey { case kinds = "$defs" }
     }
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let root = Checkout.root
     let file = try Data(contentsOf: root.appending(path: "docs/command-uploader.schema.json"))
     let kinds = try JSONDecoder().decode(Schema.self, from: file).kinds
     let codes = try #require(kinds["error"]?.properties?["code"]?.enum)

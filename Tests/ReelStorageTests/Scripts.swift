@@ -2,6 +2,7 @@ import Foundation
 import ReelCore
 import ReelStorage
 import Testing
+import ReelTestSupport
 
 /// A folder of a test's own, with adapters in it; removed with this value.
 final class AdapterFolder: Sendable {
@@ -58,7 +59,6 @@ enum SampleAdapter: String, CaseIterable, Sendable {
   case shell = "folder.sh"
 
   var path: String {
-    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Samples/adapters/" + rawValue).path
+    Checkout.root.appending(path: "Samples/adapters/" + rawValue).path
   }
 }

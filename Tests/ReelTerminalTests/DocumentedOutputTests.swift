@@ -3,12 +3,12 @@ import ReelCore
 import ReelIngest
 import ReelTerminal
 import Testing
+import ReelTestSupport
 
 /// `docs/events.md` and `docs/probe.md` show what is really written.
 @Suite struct DocumentedOutputTests {
   private func page(_ name: String) throws -> [Substring] {
-    let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let project = Checkout.root
     let text = try String(contentsOf: project.appending(path: name), encoding: .utf8)
     return text.split(separator: "\n", omittingEmptySubsequences: false)
   }

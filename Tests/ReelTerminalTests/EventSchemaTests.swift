@@ -3,6 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelTerminal
 import Testing
+import ReelTestSupport
 
 /// `docs/events.schema.json` and the events' `Codable` say the same.
 @Suite struct EventSchemaTests {
@@ -10,8 +11,7 @@ import Testing
   private let validator: SchemaValidator
 
   init() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    let root = Checkout.root
     schema = try JSONOutput.decode(
       JSONValue.self, from: try Data(contentsOf: root.appending(path: "docs/events.schema.json")))
     validator = SchemaValidator(root: schema)

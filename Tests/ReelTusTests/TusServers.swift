@@ -4,6 +4,7 @@ import ReelCore
 import ReelHTTPFakes
 import ReelTestServers
 import Testing
+import ReelTestSupport
 
 @testable import ReelRemoteStorage
 
@@ -52,8 +53,7 @@ final class PythonServer: Sendable {
 
 enum Project {
   static var root: URL {
-    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    Checkout.root
   }
 
   /// The first that is there.

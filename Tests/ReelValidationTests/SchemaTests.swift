@@ -3,11 +3,11 @@ import ReelCore
 import ReelTerminal
 import ReelValidation
 import Testing
+import ReelTestSupport
 
 /// The published schema of policies, and the schemas of others that reports keep.
 @Suite("Schemas") struct SchemaTests {
-  static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  static let project = Checkout.root
 
   @Test("docs/policy.schema.json is what the rules say; else: reel policy schema > docs/policy.schema.json")
   func published() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ReelTestSupport
 
 /// One of the emulators of Google's services, a process on a port of 127.0.0.1 that ends with this value.
 package final class GoogleEmulator: Sendable {
@@ -23,8 +24,7 @@ package final class GoogleEmulator: Sendable {
   package static let firestoreAbsence: Comment =
     "SKIPPED: Google's Firestore emulator is not installed (google-cloud-cli-firestore-emulator, and java)"
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  private static let root = Checkout.root
 
   private static func existing(_ path: String) -> String? {
     FileManager.default.fileExists(atPath: path) ? path : nil

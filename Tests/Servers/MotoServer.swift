@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ReelTestSupport
 
 /// moto, an S3 store whose replies are its own (PyPI), on a port of 127.0.0.1, in memory, gone with the tests. It takes
 /// every key and every signature.
@@ -13,8 +14,7 @@ package final class MotoServer: Sendable {
 
   private let server: ServerProcess
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  private static let root = Checkout.root
 
   /// Where `scripts/test` installs it.
   private static let python = root.appending(path: ".build/servers/moto/bin/python")

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ReelTestSupport
 
 /// PostgreSQL as Debian has it: on a port of 127.0.0.1, in a folder of its own, gone with the tests. One for all tests
 /// of a process, which takes a second to start; each takes a database of its own.
@@ -9,8 +10,7 @@ package final class PostgresServer: Sendable {
 
   private let server: ServerProcess
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  private static let root = Checkout.root
   private static let script = root.appending(path: "scripts/lib/postgres-server")
 
   /// Whether it can be started here.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ReelTestSupport
 
 /// OpenStack Swift with its S3 protocol, a real server that checks signatures, hashes and checksums: on a port of
 /// 127.0.0.1, in a folder of its own, gone with the tests.
@@ -27,8 +28,7 @@ package final class SwiftS3Server: Sendable {
   package static let absence: Comment =
     "SKIPPED: the S3 server is not installed (scripts/lib/swift-s3 install .build/servers/swift)"
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  private static let root = Checkout.root
 
   /// Starts one, and returns when it answers.
   package static func start() async throws -> SwiftS3Server {

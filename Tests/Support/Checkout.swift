@@ -1,0 +1,8 @@
+import Foundation
+
+/// The checkout that the tests were built from.
+package enum Checkout {
+  /// Its folder.
+  package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+}
