@@ -6,7 +6,7 @@
 //                                half of it, `kill` kills the process before it; with N+ every one from there on
 //   REEL_SHIM_COUNTS=FILE        at the end: a line "CALL COUNT" for each, and "fired 1" when the fault came
 //   REEL_SHIM_RECORD=FILE        every change to the files in the folder, in the order in which they were made, and
-//                                what was written to standard output (docs: Tests/ReelEndToEndTests/DiskRecord.swift)
+//                                what was written to standard output (docs: Tests/ReelEndToEndTests/Support/DiskRecord.swift)
 //   REEL_SHIM_BOOT=FILE          is read in the place of the kernel's boot id: another boot of the same machine
 //   REEL_SHIM_CLOCK=S[@N]        the wall clock is off by S seconds, from its Nth reading on
 //   REEL_SHIM_FLOCK=unseen       only programs with this setting see each other's flock(2) on files, as under another
