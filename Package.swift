@@ -4,9 +4,32 @@ import PackageDescription
 // Each module has one job, and dependencies between them go one way (docs/architecture.md). `scripts/test` builds with
 // `--explicit-target-dependency-import-check error`, so an import that is not declared here is a build error.
 
-/// A module: `Sources/NAME`.
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies)
+/// The layers, from the bottom: folders of `Sources`.
+enum Layer: String {
+  case system = "System"
+  case core = "Core"
+  case reading = "Reading"
+  case judging = "Judging"
+  case storing = "Storing"
+  case catalogs = "Catalogs"
+  case publishing = "Publishing"
+  case extras = "Extras"
+  case showing = "Showing"
+  case products = "Products"
+  case programs = "Programs"
+
+  func path(_ module: String) -> String { "Sources/\(rawValue)/\(module)" }
+}
+
+/// A module: `Sources/LAYER/NAME`.
+func module(_ layer: Layer, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: layer.path(name))
+}
+
+/// C: a library's names and what differs between its versions, or code of our own.
+func shim(_ name: String, linking libraries: String...) -> Target {
+  .target(
+    name: name, path: Layer.system.path(name), linkerSettings: libraries.map { .linkedLibrary($0) })
 }
 
 /// The tests of a module: `Tests/NAME`.
@@ -30,74 +53,70 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
   ],
   targets: [
-    // C: system libraries, and code of our own.
-    .target(name: "CCommit"),
-    .target(name: "CCurl"),
-    .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
-    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(
-      name: "CFFmpeg",
-      linkerSettings: [
-        .linkedLibrary("avformat"), .linkedLibrary("avcodec"), .linkedLibrary("avutil"),
-        .linkedLibrary("swscale"),
-      ]),
-    .target(name: "CPostgres"),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-    .target(name: "CReel", linkerSettings: [.linkedLibrary("seccomp")]),
-    .target(name: "CProcess"),
-    .target(name: "CXXHash"),
+    shim("CCommit"),
+    shim("CCurl"),
+    shim("CExpat", linking: "expat"),
+    shim("CFFmpeg", linking: "avformat", "avcodec", "avutil", "swscale"),
+    shim("CPostgres"),
+    shim("CProcess"),
+    shim("CReel", linking: "seccomp"),
+    shim("CSQLite", linking: "sqlite3"),
+    shim("CXXHash"),
+    .systemLibrary(
+      name: "COpenSSL", path: Layer.system.path("COpenSSL"), pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CYAML", path: Layer.system.path("CYAML"), pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"])]),
 
     // The values, the protocols and the system.
-    module("ReelCore", ["CCommit", "CReel"]),
-    module("ReelCrypto", ["COpenSSL"]),
+    module(.core, "ReelCore", ["CCommit", "CReel"]),
+    module(.core, "ReelCrypto", ["COpenSSL"]),
 
-    // Reading: what comes in, and what it is.
-    module("ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
-    module("ReelWire", ["CReel", "ReelCore"]),
-    module("ReelProbe", ["CFFmpeg", "ReelCore"]),
-    module("ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
-    module("ReelMend", ["CFFmpeg", "CReel", "CXXHash", "ReelCore", "ReelProbe"]),
-    .executableTarget(
-      name: "reel-probe-worker",
-      dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture", "ReelMend"]),
-    module("ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
+    // What comes in, and what it is.
+    module(.reading, "ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
+    module(.reading, "ReelWire", ["CReel", "ReelCore"]),
+    module(.reading, "ReelProbe", ["CFFmpeg", "ReelCore"]),
+    module(.reading, "ReelSandbox", ["CReel", "ReelCore", "ReelWire"]),
 
-    // Storing, and remembering what was stored.
-    module("ReelStorage", ["CReel", "ReelCore", "ReelCrypto"]),
-    module("ReelRemoteStorage", ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
-    module("ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
-    module("ReelCatalogCopy", ["ReelCore", "ReelCrypto"]),
-    module("ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelCatalogCopy"]),
-    module("ReelPostgres", ["CPostgres", "ReelCore", "ReelCatalogCopy"]),
+    module(.judging, "ReelValidation", ["CYAML", "ReelCore"]),
 
-    // Judging.
-    module("ReelValidation", ["CYAML", "ReelCore"]),
-
-    // A run, and how it is shown.
-    module("ReelIngest", ["ReelCore", "ReelSource"]),
+    module(.storing, "ReelStorage", ["CReel", "ReelCore", "ReelCrypto"]),
     module(
-      "ReelTerminal",
-      ["ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
+      .storing, "ReelRemoteStorage",
+      ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
+    module(.storing, "ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
 
-    // What a browser shows.
+    module(.catalogs, "ReelCatalogCopy", ["ReelCore", "ReelCrypto"]),
+    module(.catalogs, "ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelCatalogCopy"]),
+    module(.catalogs, "ReelPostgres", ["CPostgres", "ReelCore", "ReelCatalogCopy"]),
+
+    // A run.
+    module(.publishing, "ReelIngest", ["ReelCore", "ReelSource"]),
+
+    // What a worker can do besides.
+    module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
+    module(.extras, "ReelMend", ["CFFmpeg", "CReel", "CXXHash", "ReelCore", "ReelProbe"]),
+
+    // How it is shown: as text, and in a browser.
+    module(
+      .showing, "ReelTerminal",
+      ["ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
     .target(
       name: "ReelPage",
       dependencies: [
         "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelIngest", "ReelTerminal",
       ],
-      resources: [.embedInCode("Assets")]),
+      path: Layer.showing.path("ReelPage"), resources: [.embedInCode("Assets")]),
 
-    // All that an app imports.
+    // What an app imports, and what its tests do.
     module(
-      "Reel",
+      .products, "Reel",
       [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
         "ReelIngest", httpTypes,
       ]),
-
-    // What a test of such an app imports.
-    module("ReelTesting", ["ReelCore", "ReelStorageTesting"]),
+    module(.products, "ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 
     // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
     .executableTarget(
@@ -106,7 +125,12 @@ let package = Package(
         "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
         "ReelIngest", "ReelTerminal", "ReelPage", argumentParser,
-      ]),
+      ],
+      path: Layer.programs.path("ReelTool")),
+    .executableTarget(
+      name: "reel-probe-worker",
+      dependencies: ["ReelCore", "ReelWire", "ReelProbe", "ReelPicture", "ReelMend"],
+      path: Layer.programs.path("reel-probe-worker")),
 
     // Support for tests.
     .target(

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 root, folder = Path(sys.argv[1]), Path(sys.argv[2])
-catalog = root / "Sources/Reel/Reel.docc"
+catalog = root / "Sources/Products/Reel/Reel.docc"
 pages = [root / "docs/library.md", root / "docs/adding-an-uploader.md", *sorted((catalog / "Articles").glob("*.md"))]
 steps = sorted((catalog / "Resources").glob("*-[0-9][0-9].swift"))
 manifest_mark = "// Package.swift"

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 PAGES = ["README.md", "docs/install.md", "docs/validate.md", "docs/library.md"]
-MANIFESTS = ["docs/library.md", "Sources/Reel/Reel.docc/Resources/FolderToFeed-Package.swift"]
+MANIFESTS = ["docs/library.md", "Sources/Products/Reel/Reel.docc/Resources/FolderToFeed-Package.swift"]
 
 
 class Origin:

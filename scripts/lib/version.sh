@@ -4,8 +4,8 @@
 # reel_version ROOT: such as 0.3.0, or 0.3.0-dev between releases.
 reel_version() {
   local version
-  version=$(sed -n 's/.*static let number = "\(.*\)"$/\1/p' "$1/Sources/ReelCore/ReelVersion.swift")
-  [[ -n $version ]] || give_up "Sources/ReelCore/ReelVersion.swift does not say the version"
+  version=$(sed -n 's/.*static let number = "\(.*\)"$/\1/p' "$1/Sources/Core/ReelCore/ReelVersion.swift")
+  [[ -n $version ]] || give_up "Sources/Core/ReelCore/ReelVersion.swift does not say the version"
   printf '%s' "$version"
 }
 

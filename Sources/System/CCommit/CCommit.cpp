@@ -4,7 +4,7 @@
 #include "CCommit.h"
 
 #ifdef __has_embed
-#if __has_embed("../../.git/logs/HEAD")
+#if __has_embed("../../../.git/logs/HEAD")
 #define REEL_HAS_LOG 1
 #endif
 #endif
@@ -20,7 +20,7 @@ struct Commit {
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 constexpr unsigned char log[] = {
-#embed "../../.git/logs/HEAD" suffix(, )
+#embed "../../../.git/logs/HEAD" suffix(, )
     '\n'};
 
 constexpr bool is_digit(unsigned char byte) {
