@@ -222,6 +222,38 @@ struct FileDisposalTests {
     #expect(try Set(names("no")) == [name, moved, moved + ".txt"])
   }
 
+  @Test("names are cut to what encrypted folders take, in which they are shorter")
+  func shortNames() throws {
+    try folder.folder("no")
+    let name = String(repeating: "é", count: 69) + ".mp4"
+    for kind in [FileDisposal.Kind.delete, .move(folder.source("no")), .move(folder.source("no"))] {
+      try folder.write("drop/" + name)
+      var disposal = FileDisposal(kind)
+      disposal.renaming = { source, old, target, new throws(SystemError) in
+        if new.count > 143 { throw SystemError(code: ENAMETOOLONG, call: "renameat2") }
+        try FileDisposal.Folder.systemRename(source, old, target, new)
+      }
+      try disposal.apply(to: found(name))
+      #expect(try names("drop") == [])
+    }
+    #expect(try Set(names("no")) == [name, String(repeating: "é", count: 68) + "-1.mp4"])
+  }
+
+  /// As where letter case does not count, the sidecar is listed by another name than it is found by.
+  @Test("a sidecar that is listed in other letters goes with its video, and is not taken for another's")
+  func otherLetters() throws {
+    for other in [false, true] {
+      for name in ["CLIP.MP4", "CLIP.json"] + (other ? ["CLIP.MOV"] : []) { try folder.write("drop/" + name) }
+      try #require(link(folder.path + "/drop/CLIP.json", folder.path + "/drop/CLIP.JSON") == 0)
+      try FileDisposal(.delete).apply(to: found("CLIP.MP4"))
+      // The second name is one only here.
+      #expect(try names("drop").contains("CLIP.json") == other)
+      for name in try names("drop") {
+        try FileManager.default.removeItem(atPath: folder.path + "/drop/" + name)
+      }
+    }
+  }
+
   @Test("why it is no post is there before the file is, and what a crash has left of that is completed")
   func reasonFirst() throws {
     try folder.folder("no")

@@ -133,28 +133,35 @@ struct PictureWriter {
   // MARK: Names
 
   private static let ending = Array(".jpg".utf8)
-  private static let longestName = 255
 
   /// `clip.jpg` for `clip.mp4`; where that is taken in this run, or a source, `clip.mp4.jpg`, then `clip.mp4-2.jpg`.
   private mutating func name(for source: SourcePath, in folder: SourcePath) -> [UInt8] {
     let name = source.lastComponent.bytes
     let stem = source.claimedExtension.map { Array(name.dropLast($0.utf8.count + 1)) } ?? name
-    let names = [Self.name(stem, ""), Self.name(name, "")]
-    let others = (2...).lazy.map { Self.name(name, "-\($0)") }
+    let longest = longest(in: folder)
+    let names = [Self.name(stem, "", longest), Self.name(name, "", longest)]
+    let others = (2...).lazy.map { Self.name(name, "-\($0)", longest) }
     func isFree(_ name: [UInt8]) -> Bool {
       !taken.contains(name) && !isSource(PictureTarget.status(of: folder.appending(name)))
     }
-    let free = names.first(where: isFree) ?? others.first(where: isFree) ?? Self.name(name, "")
+    let free = names.first(where: isFree) ?? others.first(where: isFree) ?? names[1]
     taken.insert(free)
     return free
   }
 
+  /// Bytes of a name that the folder's file system takes; encrypted ones take fewer than 255.
+  private func longest(in folder: SourcePath) -> Int {
+    var facts = statvfs()
+    guard folder.withCString({ statvfs($0, &facts) }) == 0 else { return 255 }
+    return Int(min(255, max(64, facts.f_namemax)))
+  }
+
   /// As much of the stem as leaves room for the rest, and no half of a character.
-  private static func name(_ stem: [UInt8], _ number: String) -> [UInt8] {
+  private static func name(_ stem: [UInt8], _ number: String, _ longest: Int) -> [UInt8] {
     let rest = Array(number.utf8) + ending
     var stem = stem
-    if stem.count + rest.count > longestName {
-      var end = longestName - rest.count
+    if stem.count + rest.count > longest {
+      var end = longest - rest.count
       while end > 0, stem[end] & 0xC0 == 0x80 { end -= 1 }
       stem = Array(stem[..<end])
     }

@@ -68,7 +68,7 @@ extension FileDisposal {
     private func drop(_ name: [UInt8], ifStill identity: DirectoryIdentity) throws(SystemError) {
       let isStill = { (try? directory.status(of: $0))?.directoryIdentity == identity }
       guard isStill(name) else { return }
-      let aside = FileDisposal.dropped(name)
+      let aside = FileDisposal.dropped(name, longest: shortestName)
       let folder = directory.descriptor
       try Self.call("renameat", name, aside) { renameat(folder.rawValue, $0, folder.rawValue, $1) }
       if isStill(aside) { return unlink(aside) }
@@ -97,16 +97,31 @@ extension FileDisposal {
       _ name: [UInt8], from first: Int = 0, markedBy mark: [UInt8] = [], spare: Int = 0,
       _ body: ([UInt8]) throws(SystemError) -> Void
     ) throws(SystemError) -> [UInt8] {
-      for number in first..<first + Self.mostNumbers {
-        let other = mark + Self.numbered(name, number, longest: Self.longestName - mark.count - spare)
+      var (number, longest) = (first, Self.longestName)
+      while number < first + Self.mostNumbers {
+        let other = mark + Self.numbered(name, number, longest: longest - mark.count - spare)
         do throws(SystemError) {
           try body(other)
           return other
         } catch {
-          guard error.code == EEXIST else { throw error }
+          switch error.code {
+          case EEXIST: number += 1
+          case ENAMETOOLONG where longest > shortestName: longest = shortestName
+          default: throw error
+          }
         }
       }
       throw SystemError(code: EEXIST, call: "rename")
+    }
+
+    /// Bytes of a name that this folder's file system takes, where 255 are too many: encrypted folders (eCryptfs,
+    /// Synology's) take 143, and not every system says so.
+    var shortestName: Int {
+      var facts = statvfs()
+      guard fstatvfs(directory.descriptor.rawValue, &facts) == 0, facts.f_namemax < Self.longestName else {
+        return 143
+      }
+      return max(64, Int(facts.f_namemax))
     }
 
     /// The first number under which neither a file nor its sidecar meets another one. The same sidecar is not in the way:

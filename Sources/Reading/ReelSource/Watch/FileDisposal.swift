@@ -137,12 +137,24 @@ package struct FileDisposal: Sendable {
     guard let sidecar = Sidecar.name(beside: name, in: directory),
       (try? directory.status(of: sidecar))?.kind == .regular, let names = try? NameList(of: directory)
     else { return nil }
-    let key = AlikeName.key(sidecar)
-    let others = (0..<names.count).lazy.map { names[$0] }.filter { $0 != name && $0 != sidecar }
-    return others.contains { other in
+    let identity = { (name: [UInt8]) in (try? directory.status(of: name))?.directoryIdentity }
+    let (own, key, folded) = (identity(sidecar), AlikeName.key(sidecar), Self.folded(sidecar))
+    // Where letter case does not count, it is listed in other letters than it was found by.
+    let all = (0..<names.count).lazy.map { names[$0] }
+    let listed =
+      all.contains(sidecar) ? sidecar : all.first { Sidecar.isName($0) && identity($0) == own } ?? sidecar
+    func isWanted(by other: [UInt8]) -> Bool {
       let wanted = Sidecar.name(for: other)
-      return wanted == sidecar || key != nil && AlikeName.key(wanted) == key && !Sidecar.isName(other)
-    } ? nil : sidecar
+      if wanted == sidecar { return true }
+      if Sidecar.isName(other) { return false }
+      return key != nil && AlikeName.key(wanted) == key
+        || Self.folded(wanted) == folded && identity(wanted) == own
+    }
+    return all.contains { $0 != name && isWanted(by: $0) && identity($0) != own } ? nil : listed
+  }
+
+  private static func folded(_ name: [UInt8]) -> [UInt8] {
+    name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
   }
 
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {
@@ -204,10 +216,10 @@ package struct FileDisposal: Sendable {
   private static let droppedMarkLength = 12
 
   /// A name that nobody else knows or uses, for what is called `name`.
-  static func dropped(_ name: [UInt8]) -> [UInt8] {
+  static func dropped(_ name: [UInt8], longest: Int) -> [UInt8] {
     let mark =
       hiddenDropped + Array(SystemRandomness().name(length: droppedMarkLength).utf8) + Array("-".utf8)
-    return mark + Folder.numbered(name, 0, longest: 255 - mark.count)
+    return mark + Folder.numbered(name, 0, longest: longest - mark.count)
   }
 
   private static let hiddenDropped = Array(".reel-dropping-".utf8)
