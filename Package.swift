@@ -5,7 +5,7 @@ import PackageDescription
 // `--explicit-target-dependency-import-check error`, so an import that is not declared here is a build error.
 
 /// The layers, from the bottom: folders of `Sources`.
-enum Layer: String {
+enum Layer: String, CaseIterable {
   case system = "System"
   case core = "Core"
   case reading = "Reading"
@@ -250,6 +250,18 @@ let package = Package(
 if let names = Context.environment["REEL_TESTS"] {
   let wanted = Set(names.split(separator: ",").map(String.init))
   package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}
+
+// A module imports from its own layer and from those below.
+let layers = Dictionary(
+  uniqueKeysWithValues: package.targets.compactMap { target in
+    Layer.allCases.firstIndex { target.path == $0.path(target.name) }.map { (target.name, $0) }
+  })
+for target in package.targets {
+  guard let layer = layers[target.name] else { continue }
+  for case .byNameItem(let name, _) in target.dependencies {
+    if let other = layers[name], other > layer { fatalError("\(target.name) is in a layer below \(name)") }
+  }
 }
 
 // For those who work on Reel (scripts/test and CI set it), warnings are errors. For nobody else: a system's headers that

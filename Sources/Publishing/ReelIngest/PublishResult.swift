@@ -24,7 +24,9 @@ public enum PublishResult: Hashable, Sendable {
     case .fileRefused(_, let refusal): self = .refused(refusal)
     case .fileFailed(_, let failure), .filePostponed(_, let failure):
       self = failure.isCancellation ? .cancelled : .failed(failure)
-    default: return nil
+    case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileProbed, .fileNotMended,
+      .posterMade, .posterFailed, .fileNamed, .uploadProgress, .uploadRetrying, .runFinished:
+      return nil
     }
   }
 
