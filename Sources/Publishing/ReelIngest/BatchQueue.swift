@@ -66,12 +66,7 @@ struct NumberedItem: Sendable {
   }
 
   /// The file to take in.
-  func candidate() throws(StepFailure) -> FoundFile {
-    switch result {
-    case .success(let found): return found
-    case .failure(let error): throw StepFailure(error)
-    }
-  }
+  func candidate() throws(SourceError) -> FoundFile { try result.get() }
 }
 
 /// Numbers what the walk finds, and counts what it passes by.

@@ -59,6 +59,8 @@ extension FileFailure {
 }
 
 /// Why the steps of one file ended before its post.
+///
+/// What a layer throws becomes one where a step is caught, and nowhere before that.
 enum StepFailure: Error {
   case refused(FileRefused)
   case failed(FileFailure)
@@ -80,6 +82,21 @@ enum StepFailure: Error {
     switch self {
     case .refused(let refusal): .refused(refusal)
     case .failed(let failure), .endsTheRun(let failure): .failed(failure)
+    }
+  }
+
+  init(_ error: any Error) {
+    switch error {
+    case let failure as StepFailure: self = failure
+    case let error as SourceError: self.init(error)
+    case let error as PrivateCopy.Failure: self.init(error)
+    case let error as ProbeError: self.init(error)
+    case let error as MendError: self.init(error)
+    case let error as PosterError: self.init(error)
+    case let error as UploadError: self.init(error)
+    case let error as CatalogError: self.init(error)
+    // No step throws anything else.
+    default: self = .endsTheRun(FileFailure(code: "unexpected", message: "\(error)"))
     }
   }
 
@@ -151,17 +168,6 @@ extension StepFailure {
     switch failure {
     case .source(let error): self.init(error)
     case .staging(let error): self.init(error)
-    }
-  }
-
-  /// What `body` gives; its error of a layer becomes that of the file.
-  static func convert<Value, Layer: Error>(
-    _ wrap: (Layer) -> StepFailure, _ body: () throws(Layer) -> Value
-  ) throws(StepFailure) -> Value {
-    do throws(Layer) {
-      return try body()
-    } catch {
-      throw wrap(error)
     }
   }
 }

@@ -15,10 +15,10 @@ struct FilePublisher: Sendable {
   func publish(_ file: LoneFile) async {
     var notes: [CatalogNote] = []
     let report: IngestContext.Report
-    do throws(StepFailure) {
+    do {
       report = context.report(try await ending(of: file, noting: &notes), of: file.file)
     } catch {
-      report = context.report(error, of: file.file)
+      report = context.report(StepFailure(error), of: file.file)
     }
     note(notes + report.notes)
     context.hub.emit(report.event)
@@ -34,7 +34,7 @@ struct FilePublisher: Sendable {
 
   private func ending(
     of file: LoneFile, noting notes: inout [CatalogNote]
-  ) async throws(StepFailure) -> PublishResult {
+  ) async throws -> PublishResult {
     var wanted: WantedFile
     switch file {
     case .reading(let hashed, let probe, let reader):
@@ -50,7 +50,7 @@ struct FilePublisher: Sendable {
     case .waiting(let one), .intended(let one, _), .notStored(let one, _, _), .notCompleted(let one, _, _):
       wanted = one
     }
-    do throws(StepFailure) {
+    do {
       switch file {
       case .reading, .mending: wanted = try await withPoster(wanted)
       default: break
@@ -64,7 +64,7 @@ struct FilePublisher: Sendable {
 
   private func judge(
     _ file: HashedFile, _ probe: any PendingProbe, _ reader: ReaderVersion, noting notes: inout [CatalogNote]
-  ) async throws(StepFailure) -> IngestContext.Decision {
+  ) async throws -> IngestContext.Decision {
     let report: ProbeReport
     do throws(ProbeError) {
       let watch = context.watch(.probe)
@@ -72,7 +72,7 @@ struct FilePublisher: Sendable {
       report = try await threads.run { () throws(ProbeError) in try probe.finish() }
     } catch {
       notes += file.notes(of: error, by: reader)
-      throw StepFailure(error)
+      throw error
     }
     try context.checkWhole(report, file.file)
     context.hub.emit(.fileProbed(file.file, report))
@@ -86,11 +86,11 @@ struct FilePublisher: Sendable {
   private func judge(
     _ file: HashedFile, _ report: ProbeReport, mending mends: MendOptions, _ reader: ReaderVersion?,
     noting notes: inout [CatalogNote]
-  ) async throws(StepFailure) -> IngestContext.Decision {
+  ) async throws -> IngestContext.Decision {
     // What was read of the file as it came in spares reading it again when it does not become a post.
     let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
-    do throws(StepFailure) {
-      let (mended, facts) = try await threads.run { [context] () throws(StepFailure) in
+    do {
+      let (mended, facts) = try await threads.run { [context] in
         try context.mend(file, report, mends)
       }
       return try context.judge(
@@ -101,8 +101,8 @@ struct FilePublisher: Sendable {
     }
   }
 
-  private func withPoster(_ wanted: WantedFile) async throws(StepFailure) -> WantedFile {
-    let (posted, events) = try await threads.run { [context] () throws(StepFailure) in
+  private func withPoster(_ wanted: WantedFile) async throws -> WantedFile {
+    let (posted, events) = try await threads.run { [context] in
       var (wanted, events) = (wanted, [IngestEvent.Body]())
       try context.makePoster(of: &wanted, telling: &events)
       return (wanted, events)
@@ -112,7 +112,7 @@ struct FilePublisher: Sendable {
   }
 
   /// The intent that the file's next attempt goes on with; nil when it has to claim one.
-  private func intent(of file: LoneFile) async throws(StepFailure) -> Intent? {
+  private func intent(of file: LoneFile) async throws -> Intent? {
     switch file {
     case .reading, .mending, .waiting: return nil
     case .intended(_, let intent): return intent
@@ -123,17 +123,16 @@ struct FilePublisher: Sendable {
       }
       if error.code.isWorthARetry || error.code == .alreadyExists { return intent }
       try await release(intent, because: .retryLater)
-      throw StepFailure(error)
+      throw error
     case .notCompleted(_, let intent, let error):
       if error.code == .leaseLost { return nil }
       try? await release(intent, because: .retryLater)
-      throw StepFailure(error)
+      throw error
     }
   }
 
   /// Again when the drawn name is taken by something else, or when somebody took the intent over meanwhile.
-  private func publish(_ wanted: WantedFile, under first: Intent?) async throws(StepFailure) -> PublishResult
-  {
+  private func publish(_ wanted: WantedFile, under first: Intent?) async throws -> PublishResult {
     var held = first
     var lost = LostAttempt.name
     for _ in 0..<3 {
@@ -186,7 +185,7 @@ extension FilePublisher {
     case lease(CatalogError)
   }
 
-  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws(StepFailure) -> Attempt {
+  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws -> Attempt {
     let stored: StoredObject
     var wanted = wanted
     var isPosterNamed = true
@@ -210,7 +209,7 @@ extension FilePublisher {
       }
       guard error.code == .conflict else {
         try await release(intent, because: .retryLater)
-        throw StepFailure(error)
+        throw error
       }
       return .lost(try await withdraw(intent))
     }
@@ -228,27 +227,23 @@ extension FilePublisher {
     } catch {
       if error.code == .leaseLost { return .lost(.lease(error)) }
       try? await release(intent, because: .retryLater)
-      throw StepFailure(error)
+      throw error
     }
   }
 
   /// Asks until the intent is ours or the video is a post; somebody alive who holds it gets time to finish.
-  private func claim(_ wanted: WantedFile) async throws(StepFailure) -> Claim {
+  private func claim(_ wanted: WantedFile) async throws -> Claim {
     let watch = context.watch(.claim)
     defer { watch.end() }
     let request = context.request(for: wanted)
     var pause = Duration.milliseconds(5)
     while true {
-      do throws(CatalogError) {
-        let claim = try await services.catalog.claim(request)
-        guard case .held = claim else { return claim }
-      } catch {
-        throw StepFailure(error)
-      }
+      let claim = try await services.catalog.claim(request)
+      guard case .held = claim else { return claim }
       do {
         try await Task.sleep(for: pause)
       } catch {
-        throw .failed(.cancelled)
+        throw StepFailure.failed(.cancelled)
       }
       pause = min(pause * 2, .milliseconds(250))
     }
@@ -257,12 +252,8 @@ extension FilePublisher {
   /// Gives the intent up, also in a cancelled task.
   /// - Throws: what ends the run, when that can't be written down: a copy of the same video would wait for this process,
   ///   which lives on.
-  private func release(_ intent: Intent, because reason: ReleaseReason) async throws(StepFailure) {
-    do throws(CatalogError) {
-      try await services.catalog.release(intent, because: reason)
-    } catch {
-      throw StepFailure(error)
-    }
+  private func release(_ intent: Intent, because reason: ReleaseReason) async throws {
+    try await services.catalog.release(intent, because: reason)
   }
 }
 
@@ -366,13 +357,13 @@ extension FilePublisher {
 
   /// Something else has the intent's name. What an earlier attempt recorded of the object is not left behind; where
   /// another one has gone on with the intent meanwhile, its post is recorded again.
-  private func withdraw(_ intent: Intent) async throws(StepFailure) -> LostAttempt {
+  private func withdraw(_ intent: Intent) async throws -> LostAttempt {
     if intent.mayBeStored, let recorder = services.recorder {
       do throws(UploadError) {
         try await recorder.withdraw(intent.id)
       } catch {
         try await release(intent, because: .retryLater)
-        throw StepFailure(error)
+        throw error
       }
     }
     guard try await !giveUp(intent) else { return .name }
@@ -380,25 +371,20 @@ extension FilePublisher {
   }
 
   /// False where the intent is another attempt's by now.
-  private func giveUp(_ intent: Intent) async throws(StepFailure) -> Bool {
-    do throws(CatalogError) {
-      return try await services.catalog.giveUp(intent)
-    } catch {
-      throw StepFailure(error)
-    }
+  private func giveUp(_ intent: Intent) async throws -> Bool {
+    try await services.catalog.giveUp(intent)
   }
 
   /// Under the intent's name stands what must not count. First nobody can publish under it any more; only then it goes:
   /// whoever took this process for dead may have found it, and published it.
   /// - Throws: `error`, unless another attempt, under another name, may succeed.
-  private func withdraw(_ intent: Intent, after error: UploadError) async throws(StepFailure) {
+  private func withdraw(_ intent: Intent, after error: UploadError) async throws {
     let isGone = try await giveUp(intent) ? await clear(intent) : false
     if error.code.isWorthARetry { return }
-    throw StepFailure(
-      error.adding(
-        isGone
-          ? "it was removed; try again, and check the store if it happens again"
-          : "it may still be there: reel doctor tells"))
+    throw error.adding(
+      isGone
+        ? "it was removed; try again, and check the store if it happens again"
+        : "it may still be there: reel doctor tells")
   }
 
   /// Removes what stands under the names of an intent that was given up, also in a cancelled task.

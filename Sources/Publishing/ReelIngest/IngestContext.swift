@@ -26,10 +26,8 @@ struct IngestContext: Sendable {
 
   /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
   /// has said once. Blocks.
-  func reader() throws(StepFailure) -> ReaderVersion {
-    try StepFailure.convert(StepFailure.init) { () throws(ProbeError) in
-      try services.prober.readerVersion(cancellation: stop.cancellation)
-    }
+  func reader() throws -> ReaderVersion {
+    try services.prober.readerVersion(cancellation: stop.cancellation)
   }
 
   // MARK: Words
@@ -68,29 +66,25 @@ struct IngestContext: Sendable {
   /// where there was nothing to mend after all. Blocks.
   func mend(
     _ file: HashedFile, _ report: ProbeReport, _ mends: MendOptions
-  ) throws(StepFailure) -> (HashedFile, ProbeReport) {
+  ) throws -> (HashedFile, ProbeReport) {
     guard let mender = services.mender else { return (file, report) }
     let watch = watch(.mend)
     defer { watch.end() }
     let staging = services.uploader.staging ?? services.staging
-    let draft = try StepFailure.convert(StepFailure.init) { () throws(UploadError) in try staging.makeFile() }
+    let draft = try staging.makeFile()
     let outcome: MendOutcome
     do throws(MendError) {
       outcome = try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
     } catch {
       // Nobody has asked for credentials to be dropped: the file counts as it came.
-      guard error.code == .notMendable, error.remedy == .credentials else { throw StepFailure(error) }
+      guard error.code == .notMendable, error.remedy == .credentials else { throw error }
       hub.emit([.fileNotMended(file.file, FileFailure(leftAsItIs: error))])
       return (file, report)
     }
     guard !outcome.done.isEmpty else { return (file, report) }
-    let copy = try StepFailure.convert(StepFailure.init) { () throws(PrivateCopy.Failure) in
-      try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
-    }
-    guard let copy else { throw .failed(.cancelled) }
-    let facts = try StepFailure.convert(StepFailure.init) { () throws(MendError) in
-      try self.facts(of: copy, report, mends, outcome)
-    }
+    let copy = try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
+    guard let copy else { throw StepFailure.failed(.cancelled) }
+    let facts = try self.facts(of: copy, report, mends, outcome)
     services.onStep(.mended)
     let publication = Publication(
       digest: copy.digest, destination: file.publication.destination, authorID: file.publication.authorID)
@@ -116,9 +110,9 @@ struct IngestContext: Sendable {
   // MARK: Judging
 
   /// A file that looks cut off is judged only when it is known that nothing more comes.
-  func checkWhole(_ report: ProbeReport, _ file: FileReference) throws(StepFailure) {
+  func checkWhole(_ report: ProbeReport, _ file: FileReference) throws {
     guard report.media.truncated == true, feed?.awaitsMore(of: file) == true else { return }
-    throw StepFailure(ProbeError(.truncated, "its data ends too early"))
+    throw ProbeError(.truncated, "its data ends too early")
   }
 
   /// What is to become of a file whose facts are known.
@@ -132,18 +126,16 @@ struct IngestContext: Sendable {
   func judge(
     _ file: HashedFile, _ report: ProbeReport, readBy reader: ReaderVersion?,
     noting notes: inout [CatalogNote]
-  ) throws(StepFailure) -> Decision {
+  ) throws -> Decision {
     services.onStep(.probed)
     let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
     let violations = services.policy.violations(in: report.media, of: file.source.path)
     if let refusal = FileRefused(violations) {
       if let reading, !options.dryRun { notes.append(reading) }
-      throw .refused(refusal)
+      throw StepFailure.refused(refusal)
     }
     services.onStep(.judged)
-    let metadata = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
-      try file.metadata.get()
-    }
+    let metadata = try file.metadata.get()
     var draft = draft(report, of: file.source.path, metadata: metadata)
     draft.mended = file.mended.isEmpty ? nil : file.mended
     if options.dryRun { return .ended(plan(draft, file.publication)) }
@@ -163,7 +155,7 @@ struct IngestContext: Sendable {
   /// - Throws: where there is none and one is required; what ends the run.
   func makePoster(
     of wanted: inout WantedFile, telling events: inout [IngestEvent.Body]
-  ) throws(StepFailure) {
+  ) throws {
     guard options.posters != .none, let maker = services.posters else { return }
     let watch = watch(.poster)
     defer { watch.end() }
@@ -182,7 +174,7 @@ struct IngestContext: Sendable {
   /// - Throws: `failure`, where the file is not to be published then.
   func goOn(
     without failure: StepFailure, _ file: FileReference
-  ) throws(StepFailure) -> [IngestEvent.Body] {
+  ) throws -> [IngestEvent.Body] {
     guard options.posters == .wanted, case .failed(let reason) = failure, !reason.isCancellation else {
       throw failure
     }

@@ -141,7 +141,7 @@ extension IngestContext {
   ///
   /// The size is that of the walk: opening the file afterwards makes sure that it is still that one. Blocks where it is
   /// too large.
-  func checkSize(of found: FoundFile) throws(StepFailure) {
+  func checkSize(of found: FoundFile) throws {
     let size = found.identity.size
     var violations = services.policy.violations(ofSize: size, of: found.path)
     if let most = options.maxSize, size > most {
@@ -151,7 +151,7 @@ extension IngestContext {
     let stored = found.isRemote ? nil : (try? found.open())?.handle.storedBytes()
     let holes = SizeWords.holes(size, stored: stored)
     let told = violations.map { PolicyViolation(rule: $0.rule, message: "\($0.text)\(holes ?? "")") }
-    if let refusal = FileRefused(told) { throw .refused(refusal) }
+    if let refusal = FileRefused(told) { throw StepFailure.refused(refusal) }
   }
 }
 

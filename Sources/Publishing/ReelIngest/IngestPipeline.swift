@@ -30,10 +30,11 @@ struct IngestPipeline: Sendable {
   }
 
   private func takeAllIn(_ makeWalk: () -> any FileFeed) async -> RunEnding {
-    do throws(StepFailure) {
+    do {
       try await prepare()
     } catch {
-      return error.failure.isCancellation ? .cancelled : .aborted(error.failure)
+      let failure = StepFailure(error).failure
+      return failure.isCancellation ? .cancelled : .aborted(failure)
     }
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
@@ -57,20 +58,12 @@ struct IngestPipeline: Sendable {
     }
   }
 
-  private func prepare() async throws(StepFailure) {
-    do throws(UploadError) {
-      if !options.dryRun {
-        try await services.uploader.prepare()
-        try await services.recorder?.prepare()
-      }
-    } catch {
-      throw StepFailure(error)
+  private func prepare() async throws {
+    if !options.dryRun {
+      try await services.uploader.prepare()
+      try await services.recorder?.prepare()
     }
-    do throws(ProbeError) {
-      try services.prober.checkInstallation()
-    } catch {
-      throw StepFailure(error)
-    }
+    try services.prober.checkInstallation()
   }
 
   /// More than 255 threads at once libdispatch does not give.

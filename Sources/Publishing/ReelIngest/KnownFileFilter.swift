@@ -22,7 +22,7 @@ struct KnownFileFilter: Sendable {
 
   /// Ends those that are known, and gives the others. Blocks.
   /// - Throws: what ends the run: a catalog that can't be read, a reader that isn't there.
-  func filter(_ batch: [NumberedItem]) throws(StepFailure) -> Filtered {
+  func filter(_ batch: [NumberedItem]) throws -> Filtered {
     let records = try cachedRecords(of: batch)
     let outcomes = try outcomes(of: records)
     var filtered = Filtered()
@@ -39,13 +39,12 @@ struct KnownFileFilter: Sendable {
 
   // MARK: Looking up
 
-  private func cachedRecords(of batch: [NumberedItem]) throws(StepFailure) -> [CachedRecord?] {
+  private func cachedRecords(of batch: [NumberedItem]) throws -> [CachedRecord?] {
     let found = batch.map { try? $0.candidate() }
     let questions = found.compactMap { $0.map(context.question) }
     guard !questions.isEmpty else { return batch.map { _ in nil } }
-    var answers = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
-      try context.services.catalog.recall(questions, readingPosts: context.options.tellsKnownPosts)[...]
-    }
+    var answers = try context.services.catalog.recall(
+      questions, readingPosts: context.options.tellsKnownPosts)[...]
     return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
   }
 
@@ -53,7 +52,7 @@ struct KnownFileFilter: Sendable {
   /// that are not videos are known for it by their first bytes.
   private func outcomes(
     of records: [CachedRecord?]
-  ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
+  ) throws -> [ContentDigest: ProbeOutcome] {
     let digests = records.compactMap { $0 }.filter { !$0.isPublished }.map(\.digest)
     var outcomes: [ContentDigest: ProbeOutcome] = [:]
     if let firstLook = context.services.prober.firstLookVersion {
@@ -66,21 +65,19 @@ struct KnownFileFilter: Sendable {
 
   private func outcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
-  ) throws(StepFailure) -> [ContentDigest: ProbeOutcome] {
+  ) throws -> [ContentDigest: ProbeOutcome] {
     guard !digests.isEmpty else { return [:] }
-    let outcomes = try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
-      try context.services.catalog.probeOutcomes(of: digests, by: reader)
-    }
+    let outcomes = try context.services.catalog.probeOutcomes(of: digests, by: reader)
     let known = zip(digests, outcomes).compactMap { digest, outcome in outcome.map { (digest, $0) } }
     return Dictionary(known) { first, _ in first }
   }
 
   /// Nil when it can't say just now, for lack of processes or descriptors: the files then hear why, one by one.
-  private func reader() throws(StepFailure) -> ReaderVersion? {
-    do throws(StepFailure) {
+  private func reader() throws -> ReaderVersion? {
+    do {
       return try context.reader()
     } catch {
-      if case .endsTheRun = error { throw error }
+      if case .endsTheRun = StepFailure(error) { throw error }
       return nil
     }
   }

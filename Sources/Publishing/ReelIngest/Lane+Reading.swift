@@ -16,13 +16,14 @@ extension Lane {
         tell(beginning.take())
         emit()
       }
-      do throws(StepFailure) {
+      do {
         if let file = try hash(one, beginning) { hashed.append(file) }
       } catch {
         tell(beginning)
+        let failure = StepFailure(error)
         end(
-          context.stop.cancellation.isSet && error.isOfWhatLiesElsewhere(one.item)
-            ? .failed(.cancelled) : error, one.item.file)
+          context.stop.cancellation.isSet && failure.isOfWhatLiesElsewhere(one.item)
+            ? .failed(.cancelled) : failure, one.item.file)
       }
     }
     return judge(unpublished(hashed))
@@ -42,7 +43,7 @@ extension Lane {
   /// here on everything reads that copy. A dry run makes none. Nil when the file has ended.
   private mutating func hash(
     _ one: KnownFileFilter.Admitted, _ beginning: IngestEvent.Body?
-  ) throws(StepFailure) -> HashedFile? {
+  ) throws -> HashedFile? {
     let watch = context.watch(.copy)
     defer { watch.end() }
     let file = one.item.file
@@ -52,7 +53,7 @@ extension Lane {
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     if trust {
       said = said.completed(
-        by: try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try sidecar(of: found) })
+        by: try sidecar(of: found))
     }
     if let known = one.known, let post = try content(of: known, by: said).post, try holds(known, found) {
       tell(beginning)
@@ -60,9 +61,7 @@ extension Lane {
       return nil
     }
     try context.checkSize(of: found)
-    let source = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
-      try found.open(context.stop.cancellation)
-    }
+    let source = try found.open(context.stop.cancellation)
     context.services.onStep(.opened)
     let now = context.services.clock.now()
     let copy = try copy(source)
@@ -86,12 +85,10 @@ extension Lane {
   }
 
   /// Whether the file holds the bytes that it is known for, as far as that is to be proved.
-  private func holds(_ known: ContentDigest, _ found: FoundFile) throws(StepFailure) -> Bool {
+  private func holds(_ known: ContentDigest, _ found: FoundFile) throws -> Bool {
     guard context.options.provesDuplicates else { return true }
     let cancellation = context.stop.cancellation
-    return try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
-      try SourceDigest.sha256(of: try found.open(cancellation)) { cancellation.isSet } == known
-    }
+    return try SourceDigest.sha256(of: try found.open(cancellation)) { cancellation.isSet } == known
   }
 
   private mutating func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
@@ -101,11 +98,9 @@ extension Lane {
     return sidecar.metadata
   }
 
-  private func content(of digest: ContentDigest, by author: PostMetadata) throws(StepFailure) -> KnownContent
-  {
-    try StepFailure.convert(StepFailure.init) { () throws(CatalogError) in
-      try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
-    } ?? KnownContent()
+  private func content(of digest: ContentDigest, by author: PostMetadata) throws -> KnownContent {
+    try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
+      ?? KnownContent()
   }
 
   private func firstLook(at source: SourceFile) -> Result<MediaContainer?, ProbeError> {
@@ -114,28 +109,28 @@ extension Lane {
 
   private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
 
-  private func copy(_ source: SourceFile) throws(StepFailure) -> Copied {
+  private func copy(_ source: SourceFile) throws -> Copied {
     let cancellation = context.stop.cancellation
     // No hours go into the digest of a file that is large and no video.
     let firstLook = firstLook(at: source)
     var isWanted = true
     if case .failure(let error) = firstLook {
-      guard source.size <= Self.largestDigestOfRefused else { throw StepFailure(error) }
+      guard source.size <= Self.largestDigestOfRefused else { throw error }
       isWanted = false
     }
     let copied: Copied?
     // What lies elsewhere is read by the worker from a copy in a dry run, too: its questions are not the network's.
     if context.options.dryRun, source.handle.descriptor != nil {
-      copied = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in
-        try SourceDigest.sha256(of: source) { cancellation.isSet }
-      }.map { (source, $0, SourceFileBytes(source)) }
+      copied = try SourceDigest.sha256(of: source) { cancellation.isSet }.map {
+        (source, $0, SourceFileBytes(source))
+      }
     } else {
       let staging = isWanted && !context.options.dryRun ? context.services.uploader.staging : nil
-      copied = try StepFailure.convert(StepFailure.init) { () throws(PrivateCopy.Failure) in
-        try PrivateCopy.make(of: source, in: staging ?? context.services.staging) { cancellation.isSet }
+      copied = try PrivateCopy.make(of: source, in: staging ?? context.services.staging) {
+        cancellation.isSet
       }.map { ($0.source, $0.digest, $0) }
     }
-    guard let copied else { throw .failed(.cancelled) }
+    guard let copied else { throw StepFailure.failed(.cancelled) }
     return copied
   }
 
@@ -174,19 +169,18 @@ extension Lane {
       // What was not even told to have begun counts as not begun.
       if context.stop.cancellation.isSet, file.beginning != nil { continue }
       tell(file.beginning)
-      do throws(StepFailure) {
+      do {
         if let one = try judge(file, content) { wanted.append(one) }
       } catch {
-        end(error, file.file)
+        end(StepFailure(error), file.file)
       }
     }
     return wanted
   }
 
   /// Nil when the file has ended, or goes on alone.
-  private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws(StepFailure) -> WantedFile?
-  {
-    _ = try StepFailure.convert(StepFailure.init) { () throws(SourceError) in try file.metadata.get() }
+  private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws -> WantedFile? {
+    _ = try file.metadata.get()
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
     try context.checkWhole(report, file.file)
@@ -213,7 +207,7 @@ extension Lane {
   /// long that it goes on alone.
   private mutating func probe(
     _ file: HashedFile, _ readings: [ReaderVersion: ProbeOutcome]
-  ) throws(StepFailure) -> (ProbeReport?, ReaderVersion?) {
+  ) throws -> (ProbeReport?, ReaderVersion?) {
     let watch = context.watch(.probe)
     defer { watch.end() }
     let container: MediaContainer?
@@ -224,14 +218,14 @@ extension Lane {
       if let version = context.services.prober.firstLookVersion {
         note(file.notes(of: error, by: version))
       }
-      throw StepFailure(error)
+      throw error
     }
     // What was hashed in an earlier run was read in it, too, and that is remembered.
     if file.isNew { expectReading() }
     let reader = try context.reader()
     switch readings[reader] {
     case .media(let report): return (report, nil)
-    case .failure(let error): throw StepFailure(error)
+    case .failure(let error): throw error
     case nil: break
     }
     do throws(ProbeError) {
@@ -248,7 +242,7 @@ extension Lane {
       }
     } catch {
       note(file.notes(of: error, by: reader))
-      throw StepFailure(error)
+      throw error
     }
   }
 }

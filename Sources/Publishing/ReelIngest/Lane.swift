@@ -37,11 +37,12 @@ struct Lane {
       // Now, and not while it holds intents: those that are under way may be waiting for just these.
       lone.waitForRoom()
       context.feed?.begin(batch.map(\.file))
-      do throws(StepFailure) {
+      do {
         try takeIn(batch)
       } catch {
+        let failure = StepFailure(error).failure
         // One that was cancelled ends because the run does.
-        if !error.failure.isCancellation { context.stop.set(.aborted(error.failure)) }
+        if !failure.isCancellation { context.stop.set(.aborted(failure)) }
       }
       emit()
       if notes.count >= Self.mostNotes {
@@ -52,7 +53,7 @@ struct Lane {
     writeNotes()
   }
 
-  private mutating func takeIn(_ batch: [NumberedItem]) throws(StepFailure) {
+  private mutating func takeIn(_ batch: [NumberedItem]) throws {
     let watch = context.watch(.recall)
     let filtered = try KnownFileFilter(context: context).filter(batch)
     watch.end()
@@ -137,11 +138,11 @@ extension Lane {
   private mutating func withPosters(_ files: [WantedFile]) -> [WantedFile] {
     files.compactMap { wanted in
       var wanted = wanted
-      do throws(StepFailure) {
+      do {
         try context.makePoster(of: &wanted, telling: &events)
         return wanted
       } catch {
-        fail(wanted, error)
+        fail(wanted, StepFailure(error))
         return nil
       }
     }
