@@ -1,6 +1,4 @@
-import Dispatch
 import ReelCore
-import Synchronization
 
 /// Takes one file through the rest of its steps, for all that has to wait: a slow reader, a network, another process, a
 /// retry.
@@ -12,7 +10,7 @@ struct FilePublisher: Sendable {
   private var services: IngestServices { context.services }
 
   /// Takes the file to its one terminal event.
-  func publish(_ file: LoneFile) async {
+  func publish(_ file: DeferredFile) async {
     var notes: [CatalogNote] = []
     let report: IngestContext.Report
     do {
@@ -33,31 +31,31 @@ struct FilePublisher: Sendable {
   }
 
   private func ending(
-    of file: LoneFile, noting notes: inout [CatalogNote]
+    of file: DeferredFile, noting notes: inout [CatalogNote]
   ) async throws -> PublishResult {
-    var wanted: WantedFile
+    var accepted: AcceptedFile
     switch file {
     case .reading(let hashed, let probe, let reader):
       switch try await judge(hashed, probe, reader, noting: &notes) {
       case .ended(let ending): return ending
-      case .wanted(let judged): wanted = judged
+      case .accepted(let judged): accepted = judged
       }
     case .mending(let hashed, let report, let mends, let reader):
       switch try await judge(hashed, report, mending: mends, reader, noting: &notes) {
       case .ended(let ending): return ending
-      case .wanted(let judged): wanted = judged
+      case .accepted(let judged): accepted = judged
       }
     case .waiting(let one), .intended(let one, _), .notStored(let one, _, _), .notCompleted(let one, _, _):
-      wanted = one
+      accepted = one
     }
     do {
       switch file {
-      case .reading, .mending: wanted = try await withPoster(wanted)
+      case .reading, .mending: accepted = try await withPoster(accepted)
       default: break
       }
-      return try await publish(wanted, under: try await intent(of: file))
+      return try await publish(accepted, under: try await intent(of: file))
     } catch {
-      if let reading = wanted.reading { notes.append(reading) }
+      if let reading = accepted.reading { notes.append(reading) }
       throw error
     }
   }
@@ -101,18 +99,18 @@ struct FilePublisher: Sendable {
     }
   }
 
-  private func withPoster(_ wanted: WantedFile) async throws -> WantedFile {
+  private func withPoster(_ accepted: AcceptedFile) async throws -> AcceptedFile {
     let (posted, events) = try await threads.run { [context] in
-      var (wanted, events) = (wanted, [IngestEvent.Body]())
-      try context.makePoster(of: &wanted, telling: &events)
-      return (wanted, events)
+      var (accepted, events) = (accepted, [IngestEvent.Body]())
+      try context.makePoster(of: &accepted, telling: &events)
+      return (accepted, events)
     }
     context.hub.emit(events)
     return posted
   }
 
   /// The intent that the file's next attempt goes on with; nil when it has to claim one.
-  private func intent(of file: LoneFile) async throws -> Intent? {
+  private func intent(of file: DeferredFile) async throws -> Intent? {
     switch file {
     case .reading, .mending, .waiting: return nil
     case .intended(_, let intent): return intent
@@ -132,7 +130,7 @@ struct FilePublisher: Sendable {
   }
 
   /// Again when the drawn name is taken by something else, or when somebody took the intent over meanwhile.
-  private func publish(_ wanted: WantedFile, under first: Intent?) async throws -> PublishResult {
+  private func publish(_ accepted: AcceptedFile, under first: Intent?) async throws -> PublishResult {
     var held = first
     var lost = LostAttempt.name
     for _ in 0..<3 {
@@ -140,7 +138,7 @@ struct FilePublisher: Sendable {
       if let granted = held.take() {
         intent = granted
       } else {
-        switch try await claim(wanted) {
+        switch try await claim(accepted) {
         case .published(let existing):
           if case .lease = lost { await recordAgain(existing.post) }
           return context.ending(of: existing)
@@ -149,9 +147,9 @@ struct FilePublisher: Sendable {
         }
         services.onStep(.intended)
         context.hub.emit(
-          .fileNamed(wanted.file, FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)))
+          .fileNamed(accepted.file, FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)))
       }
-      switch try await attempt(wanted, under: intent) {
+      switch try await attempt(accepted, under: intent) {
       case .ended(let ending): return ending
       case .lost(let what): lost = what
       }
@@ -185,21 +183,21 @@ extension FilePublisher {
     case lease(CatalogError)
   }
 
-  private func attempt(_ wanted: WantedFile, under intent: Intent) async throws -> Attempt {
+  private func attempt(_ accepted: AcceptedFile, under intent: Intent) async throws -> Attempt {
     let stored: StoredObject
-    var wanted = wanted
+    var accepted = accepted
     var isPosterNamed = true
     do throws(UploadError) {
-      let (hub, file) = (context.hub, wanted.file)
-      stored = try await store(wanted.source, as: intent.key, under: intent) { progress in
+      let (hub, file) = (context.hub, accepted.file)
+      stored = try await store(accepted.source, as: intent.key, under: intent) { progress in
         hub.emit(
           progress.retrying == nil ? .uploadProgress(file, progress) : .uploadRetrying(file, progress))
       }
-      isPosterNamed = try await storePoster(of: &wanted, under: intent)
+      isPosterNamed = try await storePoster(of: &accepted, under: intent)
       if isPosterNamed {
-        try wanted.checkUnchanged()
+        try accepted.checkUnchanged()
         services.onStep(.verified)
-        try await record(wanted.draft, under: intent, stored)
+        try await record(accepted.draft, under: intent, stored)
         services.onStep(.recorded)
       }
     } catch {
@@ -221,7 +219,7 @@ extension FilePublisher {
     defer { watch.end() }
     do throws(CatalogError) {
       // T2. It runs to its end even when the run is cancelled meanwhile: the object is stored and proven.
-      let post = try await services.catalog.complete(intent, draft: wanted.draft, stored: stored)
+      let post = try await services.catalog.complete(intent, draft: accepted.draft, stored: stored)
       services.onStep(.published)
       return .ended(.published(post))
     } catch {
@@ -232,10 +230,10 @@ extension FilePublisher {
   }
 
   /// Asks until the intent is ours or the video is a post; somebody alive who holds it gets time to finish.
-  private func claim(_ wanted: WantedFile) async throws -> Claim {
+  private func claim(_ accepted: AcceptedFile) async throws -> Claim {
     let watch = context.watch(.claim)
     defer { watch.end() }
-    let request = context.request(for: wanted)
+    let request = context.request(for: accepted)
     var pause = Duration.milliseconds(5)
     while true {
       let claim = try await services.catalog.claim(request)
@@ -287,12 +285,12 @@ extension FilePublisher {
   /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
   /// published, unless posters are required. False where one is, and something else has its name.
   private func storePoster(
-    of wanted: inout WantedFile, under intent: Intent
+    of accepted: inout AcceptedFile, under intent: Intent
   ) async throws(UploadError) -> Bool {
-    wanted.draft.poster = nil
-    guard let made = wanted.poster, let key = intent.poster else { return true }
+    accepted.draft.poster = nil
+    guard let made = accepted.poster, let key = intent.poster else { return true }
     do throws(UploadError) {
-      wanted.show(try await store(made.source, as: key, under: intent) { _ in })
+      accepted.show(try await store(made.source, as: key, under: intent) { _ in })
     } catch {
       guard context.options.posters == .wanted else {
         if error.code == .conflict { return false }
@@ -300,7 +298,7 @@ extension FilePublisher {
       }
       let isItsFault = [.rejected, .denied, .tooLarge, .conflict, .verificationFailed].contains(error.code)
       guard isItsFault else { throw error }
-      context.hub.emit(.posterFailed(wanted.file, FileFailure(error)))
+      context.hub.emit(.posterFailed(accepted.file, FileFailure(error)))
     }
     return true
   }
@@ -399,91 +397,5 @@ extension FilePublisher {
         return false
       }
     }.value
-  }
-}
-
-/// The tasks of files that go on alone.
-///
-/// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
-///
-/// Files with slow readers would take processor time from all the others, so the first of them are left for the end.
-final class LoneFileTasks: Sendable {
-  private struct State {
-    var underWay = 0
-    var waiting: [DispatchSemaphore] = []
-    var slow: [LoneFile] = []
-  }
-  /// Slow files that are left for the end. Each holds a source and a copy open.
-  private let mostSlow: Int
-  private let publisher: FilePublisher
-  private let places: Int
-  private let state = Mutex(State())
-  private let all = DispatchGroup()
-
-  /// - Parameters:
-  ///   - places: files under way at which a lane waits.
-  ///   - leavesSlowOnes: whether the first slow files are left for the end; they take no places.
-  init(_ publisher: FilePublisher, places: Int, leavesSlowOnes: Bool) {
-    self.publisher = publisher
-    self.places = places
-    mostSlow = leavesSlowOnes ? 16 : 0
-  }
-
-  /// Blocks while too many are under way. For who holds no intent: one of them may be waiting for that.
-  func waitForRoom() {
-    while let room = room() { room.wait() }
-  }
-
-  private func room() -> DispatchSemaphore? {
-    state.withLock { state in
-      guard state.underWay >= places else { return nil }
-      let room = DispatchSemaphore(value: 0)
-      state.waiting.append(room)
-      return room
-    }
-  }
-
-  /// Takes the file to its end. Never blocks, so there may be a batch of each lane more than there are places.
-  func add(_ file: LoneFile) {
-    let isLeft = state.withLock { state in
-      guard case .reading = file, state.slow.count < mostSlow else { return false }
-      state.slow.append(file)
-      return true
-    }
-    if !isLeft { start(file) }
-  }
-
-  private func start(_ file: LoneFile) {
-    state.withLock { $0.underWay += 1 }
-    all.enter()
-    let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
-    Task {
-      let publishing = Task { await publisher.publish(file) }
-      let registration = cancellation.onSet { publishing.cancel() }
-      await publishing.value
-      cancellation.clear(registration)
-      for lane in ended() { lane.signal() }
-      all.leave()
-    }
-  }
-
-  /// Whom to wake: all of them, as there may have been more under way than there are places.
-  private func ended() -> [DispatchSemaphore] {
-    state.withLock { state in
-      state.underWay -= 1
-      guard state.underWay < places else { return [] }
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-  }
-
-  /// Begins those that were left for the end, and waits for all that were added.
-  func end() async {
-    let slow = state.withLock { state in
-      defer { state.slow = [] }
-      return state.slow
-    }
-    for file in slow { start(file) }
-    await DispatchQueue(label: "reel.lone-files").run { [all] in all.wait() }
   }
 }

@@ -117,7 +117,7 @@ struct IngestContext: Sendable {
 
   /// What is to become of a file whose facts are known.
   enum Decision {
-    case wanted(WantedFile)
+    case accepted(AcceptedFile)
     case ended(PublishResult)
   }
 
@@ -143,30 +143,30 @@ struct IngestContext: Sendable {
       size: file.source.size, digest: file.digest, contentType: draft.media.container.contentType,
       bytes: file.bytes)
     source.origin = file.origin
-    return .wanted(
-      WantedFile(
+    return .accepted(
+      AcceptedFile(
         file: file.file, video: file.source, source: source, draft: draft, publication: file.publication,
         arrived: file.arrived, reading: reading))
   }
 
   // MARK: Posters
 
-  /// Makes the poster of `wanted`, where posts are to have some, and adds what is to be told of it to `events`. Blocks.
+  /// Makes the poster of `accepted`, where posts are to have some, and adds what is to be told of it to `events`. Blocks.
   /// - Throws: where there is none and one is required; what ends the run.
   func makePoster(
-    of wanted: inout WantedFile, telling events: inout [IngestEvent.Body]
+    of accepted: inout AcceptedFile, telling events: inout [IngestEvent.Body]
   ) throws {
     guard options.posters != .none, let maker = services.posters else { return }
     let watch = watch(.poster)
     defer { watch.end() }
     do throws(PosterError) {
       let poster = try maker.poster(
-        of: wanted.video, sniffed: wanted.draft.media.container, options: options.poster,
+        of: accepted.video, sniffed: accepted.draft.media.container, options: options.poster,
         cancellation: stop.cancellation)
-      wanted.poster = MadePoster(poster)
-      events.append(.posterMade(wanted.file, PosterMade(poster)))
+      accepted.poster = MadePoster(poster)
+      events.append(.posterMade(accepted.file, PosterMade(poster)))
     } catch {
-      events += try goOn(without: StepFailure(error), wanted.file)
+      events += try goOn(without: StepFailure(error), accepted.file)
     }
   }
 
@@ -200,17 +200,17 @@ struct IngestContext: Sendable {
       digest: digest, publication: options.duplicates == .skip ? publication(digest, by: author) : nil)
   }
 
-  func request(for wanted: WantedFile) -> ClaimRequest {
+  func request(for accepted: AcceptedFile) -> ClaimRequest {
     let (randomness, length) = (services.randomness, options.nameLength)
     return ClaimRequest(
-      publication: wanted.publication, duplicates: options.duplicates, size: wanted.source.size,
+      publication: accepted.publication, duplicates: options.duplicates, size: accepted.source.size,
       newID: PostID(at: services.clock.now(), random: randomness),
-      newKey: ObjectKey(random: randomness, container: wanted.draft.media.container, length: length),
-      poster: wanted.poster.map { made in
+      newKey: ObjectKey(random: randomness, container: accepted.draft.media.container, length: length),
+      poster: accepted.poster.map { made in
         PosterRequest(
           digest: made.source.digest, size: made.source.size,
           newKey: ObjectKey(posterNamedBy: randomness, length: length))
-      }, arrived: wanted.arrived)
+      }, arrived: accepted.arrived)
   }
 
   /// A post whose publishing process died before it could tell is told now, once.

@@ -136,7 +136,7 @@ struct IngestPipeline: Sendable {
       services: services, options: options, hub: hub, stop: stop, feed: feed)
     let publisher = FilePublisher(
       context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
-    let lone = LoneFileTasks(
+    let deferred = DeferredFileTasks(
       publisher, places: places, leavesSlowOnes: options.maxInFlight == nil && !feed.isEndless)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
@@ -145,18 +145,18 @@ struct IngestPipeline: Sendable {
       for number in 0..<jobs {
         group.addTask {
           await DispatchQueue(label: "reel.lane.\(number)").run {
-            var lane = Lane(context: context, lone: lone) { expectation.yield() }
+            var lane = Lane(context: context, deferred: deferred) { expectation.yield() }
             lane.run(queue)
           }
         }
       }
     }
     expectation.finish()
-    await lone.end()
+    await deferred.end()
     await warming
   }
 
-  /// Files that go on alone, at which the lanes wait. Each holds a folder, a source and a copy open.
+  /// Deferred files at which the lanes wait. Each holds a folder, a source and a copy open.
   private var places: Int {
     // The lanes hold a batch each, which they begin only while there is a place.
     let most = max(1, (options.maxInFlight ?? .max) - jobs * mostInBatch + 1)

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import ReelCore
 import ReelSource
 
@@ -6,7 +5,7 @@ import ReelSource
 
 extension Lane {
   /// Begins each of `admitted`, and gives those that are to become posts.
-  mutating func read(_ admitted: [KnownFileFilter.Admitted]) -> [WantedFile] {
+  mutating func read(_ admitted: [KnownFileFilter.Admitted]) -> [AcceptedFile] {
     var hashed: [HashedFile] = []
     for one in admitted {
       if context.stop.isSet { break }
@@ -163,34 +162,34 @@ extension Lane {
 
   // MARK: Reading and judging
 
-  private mutating func judge(_ files: [(HashedFile, KnownContent)]) -> [WantedFile] {
-    var wanted: [WantedFile] = []
+  private mutating func judge(_ files: [(HashedFile, KnownContent)]) -> [AcceptedFile] {
+    var accepted: [AcceptedFile] = []
     for (file, content) in files {
       // What was not even told to have begun counts as not begun.
       if context.stop.cancellation.isSet, file.beginning != nil { continue }
       tell(file.beginning)
       do {
-        if let one = try judge(file, content) { wanted.append(one) }
+        if let one = try judge(file, content) { accepted.append(one) }
       } catch {
         end(StepFailure(error), file.file)
       }
     }
-    return wanted
+    return accepted
   }
 
-  /// Nil when the file has ended, or goes on alone.
-  private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws -> WantedFile? {
+  /// Nil when the file has ended, or was handed over.
+  private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws -> AcceptedFile? {
     _ = try file.metadata.get()
     let (report, reader) = try probe(file, content.readings)
     guard let report else { return nil }
     try context.checkWhole(report, file.file)
     events.append(.fileProbed(file.file, report))
     if let mends = context.mends(of: report.media, at: file.source.path) {
-      letGo(.mending(file, report, mends, by: reader))
+      handOver(.mending(file, report, mends, by: reader))
       return nil
     }
     switch try context.judge(file, report, readBy: reader, noting: &notes) {
-    case .wanted(let wanted): return wanted
+    case .accepted(let accepted): return accepted
     case .ended(let ending):
       end(ending, file.file)
       return nil
@@ -204,7 +203,7 @@ extension Lane {
   }
 
   /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
-  /// long that it goes on alone.
+  /// long that it is handed over.
   private mutating func probe(
     _ file: HashedFile, _ readings: [ReaderVersion: ProbeOutcome]
   ) throws -> (ProbeReport?, ReaderVersion?) {
@@ -237,7 +236,7 @@ extension Lane {
         if context.feed?.setsAside(file.file) == true {
           throw ProbeError(.timeout, "it takes long to read, which is done when there is time for it")
         }
-        letGo(.reading(file, probe, by: reader))
+        handOver(.reading(file, probe, by: reader))
         return (nil, reader)
       }
     } catch {

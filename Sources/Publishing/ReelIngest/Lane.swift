@@ -9,8 +9,8 @@ import ReelSource
 /// that another file or another process is at just now, a file that its reader takes long for.
 struct Lane {
   let context: IngestContext
-  /// The files that go on alone.
-  let lone: LoneFileTasks
+  /// The files that have been handed over.
+  let deferred: DeferredFileTasks
   /// Says that a file will most likely have to be read.
   let expectReading: @Sendable () -> Void
   /// Written with the next transaction.
@@ -23,19 +23,19 @@ struct Lane {
   var events: [IngestEvent.Body] = []
 
   init(
-    context: IngestContext, lone: LoneFileTasks, expectReading: @escaping @Sendable () -> Void
+    context: IngestContext, deferred: DeferredFileTasks, expectReading: @escaping @Sendable () -> Void
   ) {
     self.context = context
-    self.lone = lone
+    self.deferred = deferred
     self.expectReading = expectReading
   }
 
-  /// Takes in what comes, to the end of the queue.
+  /// Takes batches until the queue ends.
   mutating func run(_ queue: BatchQueue<[NumberedItem]>) {
     while let batch = queue.take(after: Self.patience, { writeNotes() }) {
       if context.stop.isSet { continue }
       // Now, and not while it holds intents: those that are under way may be waiting for just these.
-      lone.waitForRoom()
+      deferred.waitForRoom()
       context.feed?.begin(batch.map(\.file))
       do {
         try takeIn(batch)
@@ -79,10 +79,10 @@ struct Lane {
     if let ending = report.ending { context.stop.set(ending) }
   }
 
-  /// The file goes on alone; what was true of it before is told first.
-  mutating func letGo(_ file: LoneFile) {
+  /// The file goes on in a task of its own; what was true of it before is reported first.
+  mutating func handOver(_ file: DeferredFile) {
     emit()
-    lone.add(file)
+    deferred.add(file)
   }
 
   /// Tells what has become true.
@@ -125,41 +125,41 @@ struct Lane {
 extension Lane {
   /// A file with an intent.
   private struct Intended {
-    var wanted: WantedFile
+    var accepted: AcceptedFile
     let intent: Intent
 
     var poster: BatchUpload? {
-      guard let source = wanted.poster?.source, let key = intent.poster else { return nil }
+      guard let source = accepted.poster?.source, let key = intent.poster else { return nil }
       return BatchUpload(source: source.intended, key: key)
     }
   }
 
   /// Those that go on, with their posters where posts are to have some.
-  private mutating func withPosters(_ files: [WantedFile]) -> [WantedFile] {
-    files.compactMap { wanted in
-      var wanted = wanted
+  private mutating func withPosters(_ files: [AcceptedFile]) -> [AcceptedFile] {
+    files.compactMap { accepted in
+      var accepted = accepted
       do {
-        try context.makePoster(of: &wanted, telling: &events)
-        return wanted
+        try context.makePoster(of: &accepted, telling: &events)
+        return accepted
       } catch {
-        fail(wanted, StepFailure(error))
+        fail(accepted, StepFailure(error))
         return nil
       }
     }
   }
 
   /// Publishes what the store takes by the batch, and hands the others over.
-  mutating func publish(_ files: [WantedFile]) {
+  mutating func publish(_ files: [AcceptedFile]) {
     guard !files.isEmpty else { return }
     if context.stop.cancellation.isSet {
-      for wanted in files { fail(wanted, .failed(.cancelled)) }
+      for accepted in files { fail(accepted, .failed(.cancelled)) }
       return
     }
     var fresh: [Intended] = []
     for intended in claim(withPosters(files)) {
       // One that an earlier attempt may have stored is looked for first.
       if intended.intent.mayBeStored || !takesBatches {
-        letGo(.intended(intended.wanted, intended.intent))
+        handOver(.intended(intended.accepted, intended.intent))
       } else {
         fresh.append(intended)
       }
@@ -173,7 +173,7 @@ extension Lane {
 
   // MARK: T1
 
-  private mutating func claim(_ files: [WantedFile]) -> [Intended] {
+  private mutating func claim(_ files: [AcceptedFile]) -> [Intended] {
     let watch = context.watch(.claim)
     defer { watch.end() }
     let requests = files.map { context.request(for: $0) }
@@ -183,30 +183,30 @@ extension Lane {
         try catalog.claim(requests, noting: notes)
       }
     } catch {
-      for wanted in files { fail(wanted, StepFailure(error)) }
+      for accepted in files { fail(accepted, StepFailure(error)) }
       return []
     }
     var granted: [Intended] = []
-    for (wanted, claim) in zip(files, claims) {
+    for (accepted, claim) in zip(files, claims) {
       switch claim {
       case .success(.granted(let intent)):
         context.services.onStep(.intended)
-        granted.append(Intended(wanted: wanted, intent: intent))
+        granted.append(Intended(accepted: accepted, intent: intent))
         let named = FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)
-        events.append(.fileNamed(wanted.file, named))
-      case .success(.published(let existing)): end(context.ending(of: existing), wanted.file)
-      // Somebody is at the same video: another file of this batch, for one.
-      case .success(.held): letGo(.waiting(wanted))
-      case .failure(let error): fail(wanted, StepFailure(error))
+        events.append(.fileNamed(accepted.file, named))
+      case .success(.published(let existing)): end(context.ending(of: existing), accepted.file)
+      // The same video is being published: as another file of this batch, for one.
+      case .success(.held): handOver(.waiting(accepted))
+      case .failure(let error): fail(accepted, StepFailure(error))
       }
     }
     return granted
   }
 
   /// A file that does not become a post: what was read of it spares reading it again.
-  private mutating func fail(_ wanted: WantedFile, _ failure: StepFailure) {
-    if let reading = wanted.reading { note([reading]) }
-    end(failure, wanted.file)
+  private mutating func fail(_ accepted: AcceptedFile, _ failure: StepFailure) {
+    if let reading = accepted.reading { note([reading]) }
+    end(failure, accepted.file)
   }
 
   // MARK: The store
@@ -215,7 +215,7 @@ extension Lane {
     guard !files.isEmpty, let store = context.services.uploader.batches else { return [] }
     let watch = context.watch(.store)
     defer { watch.end() }
-    let videos = files.map { BatchUpload(source: $0.wanted.source.intended, key: $0.intent.key) }
+    let videos = files.map { BatchUpload(source: $0.accepted.source.intended, key: $0.intent.key) }
     let results = store.store(videos + files.compactMap(\.poster), cancellation: context.stop.cancellation)
     var posters = results[videos.count...]
     var stored: [(Intended, StoredObject)] = []
@@ -224,23 +224,23 @@ extension Lane {
       do throws(UploadError) {
         let object = try result.get()
         switch poster {
-        case .success(let stored): file.wanted.show(stored)
+        case .success(let stored): file.accepted.show(stored)
         case .failure:
           // Alone it is tried again, and decided what that means for the video.
-          letGo(.intended(file.wanted, file.intent))
+          handOver(.intended(file.accepted, file.intent))
           continue
         case nil: break
         }
         context.services.onStep(.uploaded)
-        let size = file.wanted.source.size
-        events.append(.uploadProgress(file.wanted.file, TransferProgress(sent: size, total: size)))
-        try file.wanted.checkUnchanged()
+        let size = file.accepted.source.size
+        events.append(.uploadProgress(file.accepted.file, TransferProgress(sent: size, total: size)))
+        try file.accepted.checkUnchanged()
         context.services.onStep(.verified)
         context.services.onStep(.recorded)
         stored.append((file, object))
       } catch {
         // Alone it is tried again, or given up.
-        letGo(.notStored(file.wanted, file.intent, error))
+        handOver(.notStored(file.accepted, file.intent, error))
       }
     }
     return stored
@@ -254,7 +254,7 @@ extension Lane {
     let watch = context.watch(.complete)
     defer { watch.end() }
     let completions = files.map { file, stored in
-      Completion(intent: file.intent, draft: file.wanted.draft, stored: stored)
+      Completion(intent: file.intent, draft: file.accepted.draft, stored: stored)
     }
     let posts: [Result<Post, CatalogError>]
     do throws(CatalogError) {
@@ -262,16 +262,16 @@ extension Lane {
         try catalog.complete(completions, noting: notes)
       }
     } catch {
-      for (file, _) in files { letGo(.notCompleted(file.wanted, file.intent, error)) }
+      for (file, _) in files { handOver(.notCompleted(file.accepted, file.intent, error)) }
       return
     }
     for ((file, _), post) in zip(files, posts) {
       switch post {
       case .success(let post):
         context.services.onStep(.published)
-        end(.published(post), file.wanted.file)
+        end(.published(post), file.accepted.file)
       case .failure(let error):
-        letGo(.notCompleted(file.wanted, file.intent, error))
+        handOver(.notCompleted(file.accepted, file.intent, error))
       }
     }
   }

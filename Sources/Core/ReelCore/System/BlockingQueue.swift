@@ -48,56 +48,6 @@ package final class BlockingQueue: Sendable {
   }
 }
 
-/// A number of places that are waited for without blocking. First come, first served; the place that was
-/// given back last is taken first, as its thread is warm.
-package final class AsyncSemaphore: Sendable {
-  private struct State {
-    var free: [Int]
-    var waiting: [CheckedContinuation<Int, Never>] = []
-    var served = 0
-  }
-  private let state: Mutex<State>
-
-  /// - Parameter count: how many there are; at least 1.
-  package init(count: Int) {
-    let count = max(1, count)
-    state = Mutex(State(free: Array((0..<count).reversed())))
-  }
-
-  /// How many wait for a place now.
-  var waitingCount: Int { state.withLock { $0.waiting.count - $0.served } }
-
-  /// Waits for a place, and gives its number: 0 ..< count.
-  package func take() async -> Int {
-    await withCheckedContinuation { continuation in
-      let place: Int? = state.withLock { state in
-        if let place = state.free.popLast() { return place }
-        state.waiting.append(continuation)
-        return nil
-      }
-      if let place { continuation.resume(returning: place) }
-    }
-  }
-
-  /// The place is free for who has waited longest.
-  package func giveBack(_ place: Int) {
-    let next: CheckedContinuation<Int, Never>? = state.withLock { state in
-      guard state.served < state.waiting.count else {
-        state.free.append(place)
-        return nil
-      }
-      let next = state.waiting[state.served]
-      state.served += 1
-      if state.served == state.waiting.count || state.served > 64 {
-        state.waiting.removeFirst(state.served)
-        state.served = 0
-      }
-      return next
-    }
-    next?.resume(returning: place)
-  }
-}
-
 extension BlockingQueue {
   /// Runs `transform` on every element, on all threads at once, and gives `body` the results one by one, in order:
   /// until there are no more, it gives false, or the task is cancelled.

@@ -1,0 +1,45 @@
+import ReelCore
+import ReelSource
+
+/// A file that is to become a post.
+struct AcceptedFile: Sendable {
+  let file: FileReference
+  /// What `source` reads.
+  let video: SourceFile
+  let source: UploadSource
+  var draft: PostDraft
+  let publication: Publication
+  /// What it was when it came in, where it was mended.
+  var arrived: ContentDigest?
+  /// What was read of it, where a reader has read it just now: remembered if it does not become a post after all. One
+  /// that does is never read again for the same destination.
+  let reading: CatalogNote?
+  /// Its poster, where one was made.
+  var poster: MadePoster?
+
+  /// Its post is to show its poster, which is stored now.
+  mutating func show(_ stored: StoredObject) {
+    draft.poster = poster.map { PostPoster($0.poster, stored: stored) }
+  }
+
+  /// What was hashed is what was uploaded, and whoever writes to the source was done. Blocks.
+  func checkUnchanged() throws(UploadError) {
+    do throws(SourceError) {
+      try source.bytes.checkUnchanged()
+    } catch {
+      throw UploadError(
+        error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
+    }
+  }
+}
+
+/// A poster that is to be stored.
+struct MadePoster: Sendable {
+  let poster: Poster
+  let source: UploadSource
+
+  init(_ poster: Poster) {
+    self.poster = poster
+    source = UploadSource(poster.jpeg, contentType: "image/jpeg")
+  }
+}
