@@ -71,7 +71,7 @@ struct PacketReading {
       return "no bitstream header"
     }
     if let claimed = header.sizes[stream.pointee.index],
-      claimed.width != bitstream.width || claimed.height != bitstream.height
+      !claimed.allows(width: Int(bitstream.width), height: Int(bitstream.height))
     {
       return "another size"
     }
