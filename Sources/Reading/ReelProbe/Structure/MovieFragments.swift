@@ -12,8 +12,10 @@ struct MovieFragments: Hashable {
     /// When the first sample is shown, against its time of decoding.
     fileprivate var firstOffset: Int64?
     fileprivate var defaultStep: Int64 = 0
-    /// Steps that fragments give several samples at once.
+    /// Steps that fragments give several samples at once, and that nothing confirms.
     fileprivate var commonSteps: Set<Int64> = []
+    /// Those of the last fragment, which are confirmed where the next one begins at its end.
+    fileprivate var lastCommonSteps: Set<Int64> = []
     fileprivate var defaultSize: Int64 = 0
     /// Ticks a second.
     fileprivate let scale: Int64
@@ -125,8 +127,9 @@ struct MovieFragments: Hashable {
       bytes = bytes.addingClamped(told.bytes)
       guard told.count > 0 else { continue }
       let start = fragment.base ?? run.next
-      if run.isApart(from: start) { faults.insert(.pace) }
-      runs[fragment.id]?.add(told, at: start, jump: Self.jump)
+      if run.isApart(from: start, told.steps) { faults.insert(.pace) }
+      runs[fragment.id]?.add(
+        told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
       let scale = Double(run.scale)
       spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
     }
@@ -157,7 +160,10 @@ extension MovieFragments.Run {
     for run in times.runs { note(run.step, run.count) }
   }
 
-  fileprivate mutating func add(_ told: TrackFragment.Samples, at start: Int64, jump: Double) {
+  /// - Parameter isConfirmed: whether the fragment says itself when it begins.
+  fileprivate mutating func add(
+    _ told: TrackFragment.Samples, at start: Int64, isConfirmed: Bool, jump: Double
+  ) {
     let gap = Double(start) - Double(next)
     if stretches.isEmpty || abs(gap) > jump * Double(scale), stretches.count < PacketExtent.mostStretches {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
@@ -169,20 +175,26 @@ extension MovieFragments.Run {
     ticks = ticks &+ told.ticks
     firstOffset = firstOffset ?? told.firstOffset
     for (step, count) in told.steps { note(step, count) }
-    commonSteps.formUnion(told.commonSteps)
+    if !isConfirmed { commonSteps.formUnion(lastCommonSteps) }
+    lastCommonSteps = told.commonSteps
   }
 
   /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
-  fileprivate func isApart(from start: Int64) -> Bool {
+  ///
+  /// - Parameter told: the steps of its samples. How long the last sample before it is shown its writer may not have known:
+  ///   it lasts as long as others do.
+  fileprivate func isApart(from start: Int64, _ told: [Int64: Int64]) -> Bool {
     guard let last = stretches.last, last.end == next else { return false }
+    let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     let gap = abs(Double(start) - Double(next)) / Double(scale)
-    return gap > max(0.1, 1.5 * Double(ordinaryStep) / Double(scale))
+    return gap > max(0.1, 1.5 * Double(max(usual, ordinaryStep)) / Double(scale))
   }
 
-  /// Whether a fragment gives several samples a step that is far from what the others have.
+  /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
   fileprivate var hasOddDefault: Bool {
     let ordinary = ordinaryStep
-    return ordinary > 0 && commonSteps.contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
+    return ordinary > 0
+      && commonSteps.union(lastCommonSteps).contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
   }
 
   /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
