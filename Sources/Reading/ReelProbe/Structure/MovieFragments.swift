@@ -89,15 +89,10 @@ struct MovieFragments: Hashable {
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
   }
 
-  private static func boxes(in box: ISOBox, of file: some ByteReading) -> [ISOBox] {
-    let end = min(box.end, file.size)
-    return box.contents < end ? Array(ISOBoxes(file, in: box.contents..<end, atMost: mostBoxes)) : []
-  }
-
   /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
   private mutating func takeDefaults(_ movie: ISOBox, of file: some ByteReading) {
-    for extends in Self.boxes(in: movie, of: file) where extends.type == "mvex" {
-      for box in Self.boxes(in: extends, of: file) where box.type == "trex" {
+    for extends in movie.children(in: file, atMost: Self.mostBoxes) where extends.type == "mvex" {
+      for box in extends.children(in: file, atMost: Self.mostBoxes) where box.type == "trex" {
         let bytes = file.bytes(at: box.contents, count: 24)
         guard let id = bytes.number(at: 4, bytes: 4), let step = bytes.number(at: 12, bytes: 4),
           let size = bytes.number(at: 16, bytes: 4)
@@ -110,7 +105,7 @@ struct MovieFragments: Hashable {
 
   private mutating func take(_ part: Part, of file: some ByteReading, holdsAll: Bool) {
     var (bytes, spans): (Int64, [(id: UInt32, start: Double, end: Double)]) = (0, [])
-    for box in Self.boxes(in: part.box, of: file) where box.type == "traf" {
+    for box in part.box.children(in: file, atMost: Self.mostBoxes) where box.type == "traf" {
       guard let fragment = TrackFragment(box, of: file) else {
         faults.insert(.shape)
         continue
@@ -263,10 +258,8 @@ private struct TrackFragment {
 
   /// Nil without a header, or with one that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
-    let end = min(box.end, file.size)
-    guard box.contents < end else { return nil }
     var header: (id: UInt32, step: Int64?, size: Int64?)?
-    for part in ISOBoxes(file, in: box.contents..<end, atMost: 64) {
+    for part in box.children(in: file, atMost: 64) {
       switch part.type {
       case "tfhd" where header == nil:
         guard let told = Self.header(part, of: file) else { return nil }
