@@ -42,6 +42,12 @@ struct AVIHeaders: Hashable {
     }
   }
 
+  struct Text: Hashable {
+    let bytes: [UInt8]
+    /// Whether there is more of it.
+    let isCut: Bool
+  }
+
   struct Size: Hashable {
     let width: Int
     let height: Int
@@ -55,15 +61,15 @@ struct AVIHeaders: Hashable {
   private(set) var movie: Range<Int64>?
   /// Whether an index tells where each of them stands.
   private(set) var hasIndex = false
-  /// The texts of its `INFO` list, as their bytes.
-  private(set) var texts: [FourCharacterCode: [UInt8]] = [:]
+  /// The texts of its `INFO` list.
+  private(set) var texts: [FourCharacterCode: Text] = [:]
 
   private static let mostChunks = 256
 
   /// Nil without the main header.
   init?(_ file: some ByteReading) {
     var headers: Range<Int64>?
-    var found: [FourCharacterCode: [UInt8]] = [:]
+    var found: [FourCharacterCode: Text] = [:]
     // What stands behind the pictures is far away.
     let isFar = file.isFar
     var (movie, hasIndex): (Range<Int64>?, Bool) = (nil, isFar)
@@ -87,12 +93,12 @@ struct AVIHeaders: Hashable {
   }
 
   private static func readTexts(
-    _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: [UInt8]]
+    _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: Text]
   ) {
     chunks(file, in: range) { id, chunk in
       if found[id] == nil {
-        let count = Int(min(Int64(Tags.longestValue), chunk.upperBound - chunk.lowerBound))
-        found[id] = file.bytes(at: chunk.lowerBound, count: count)
+        let bytes = file.bytes(at: chunk.lowerBound, count: min(Tags.longestValue, chunk.count))
+        found[id] = Text(bytes: bytes, isCut: chunk.count > bytes.count)
       }
       return true
     }
