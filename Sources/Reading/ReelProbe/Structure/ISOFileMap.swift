@@ -189,6 +189,6 @@ struct ISOFileMap: Hashable {
   private static func fragmentsTicks(_ box: ISOBox, of file: some ByteReading) -> UInt64? {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
     let width = version == 1 ? 8 : 4
-    return file.bigEndian(at: box.contents + 4, width: width).flatMap { TrackHeader.known($0, width: width) }
+    return file.knownTime(at: box.contents + 4, width: width)
   }
 }
