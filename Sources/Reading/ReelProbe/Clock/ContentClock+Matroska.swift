@@ -112,12 +112,15 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// Where the cluster ends that was looked into last; nil where it does not say.
   private var nextCluster: Int64?
 
-  /// Of a cluster whose first element is its time.
+  /// Of a cluster that begins with its time, as it has to (RFC 9559, 5.1.3.1), or with a checksum and its time.
   private func mark(_ cluster: Int64) -> SpreadPlaces.Mark? {
     guard let element = EBMLElement(file, at: cluster), element.id == MatroskaID.cluster,
-      let time = EBMLElement(file, at: element.contents), time.id == MatroskaID.timestamp,
-      let number = time.number(in: file)
+      var first = EBMLElement(file, at: element.contents)
     else { return nil }
+    if first.id == MatroskaID.checksum, let end = first.end, let next = EBMLElement(file, at: end) {
+      first = next
+    }
+    guard first.id == MatroskaID.timestamp, let number = first.number(in: file) else { return nil }
     return SpreadPlaces.Mark(time: Int64(clamping: number), place: cluster)
   }
 
@@ -301,10 +304,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     return last
   }
 
-  /// Whether a cluster that begins here does not say where it ends, and its first element is its time, as it has to be
-  /// (RFC 9559, 5.1.3.1).
+  /// Whether a cluster that begins here does not say where it ends.
   private func isEndless(at place: Int64) -> Bool {
-    guard let cluster = EBMLElement(file, at: place), cluster.end == nil else { return false }
-    return EBMLElement(file, at: cluster.contents)?.id == MatroskaID.timestamp
+    EBMLElement(file, at: place).map { $0.end == nil } == true && mark(place) != nil
   }
 }
