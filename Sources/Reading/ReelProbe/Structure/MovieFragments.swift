@@ -11,6 +11,8 @@ struct MovieFragments: Hashable {
     fileprivate var steps: [Int64: Int64] = [:]
     /// When the first sample is shown, against its time of decoding.
     fileprivate var firstOffset: Int64?
+    /// How far that is from those of the samples beside it.
+    fileprivate var firstOffsetBeyond: Int64 = 0
     fileprivate var defaultStep: Int64 = 0
     /// Steps that fragments give several samples at once, and that nothing confirms.
     fileprivate var commonSteps: Set<Int64> = []
@@ -83,7 +85,7 @@ struct MovieFragments: Hashable {
     }
     takeDefaults(movie, of: file)
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
-    if runs.values.contains(where: \.hasOddDefault) { faults.insert(.pace) }
+    if runs.values.contains(where: { $0.hasOddDefault || $0.hasOddStart }) { faults.insert(.pace) }
     if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
     let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
@@ -168,7 +170,10 @@ extension MovieFragments.Run {
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, next)
     samples += told.count
     ticks = ticks &+ told.ticks
-    firstOffset = firstOffset ?? told.firstOffset
+    if firstOffset == nil, let first = told.firstOffset {
+      firstOffset = first
+      if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
+    }
     for (step, count) in told.steps { note(step, count) }
     if !isConfirmed { commonSteps.formUnion(lastCommonSteps) }
     lastCommonSteps = told.commonSteps
@@ -191,6 +196,9 @@ extension MovieFragments.Run {
     return ordinary > 0
       && commonSteps.union(lastCommonSteps).contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
   }
+
+  /// Whether the first sample waits to be shown for longer than any decoder puts pictures in order (ITU-T H.264, A.3.1).
+  fileprivate var hasOddStart: Bool { firstOffsetBeyond / 16 > max(1, ordinaryStep) }
 
   /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
   /// pictures begin.
@@ -242,6 +250,8 @@ private struct TrackFragment {
     var steps: [Int64: Int64] = [:]
     var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
+    /// Those of the others, from the least to the most.
+    var otherOffsets: ClosedRange<Int64>?
   }
 
   let id: UInt32
@@ -330,8 +340,9 @@ private struct TrackFragment {
         if flags & 0x100 != 0 { found.note(Int64(number(place)), 1) }
         if flags & 0x200 != 0 { found.bytes += Int64(number(place + sizeAt)) }
       }
-      if flags & 0x800 != 0, found.firstOffset == nil, count > 0 {
-        found.firstOffset = Int64(Int32(bitPattern: number(width - 4)))
+      guard flags & 0x800 != 0 else { return }
+      for place in stride(from: 0, to: table.count, by: width) {
+        found.note(offset: Int64(Int32(bitPattern: number(place + width - 4))))
       }
     }
     return true
@@ -339,8 +350,21 @@ private struct TrackFragment {
 }
 
 extension TrackFragment.Samples {
+  fileprivate mutating func note(offset: Int64) {
+    guard firstOffset != nil else { return firstOffset = offset }
+    let other = otherOffsets ?? offset...offset
+    otherOffsets = min(other.lowerBound, offset)...max(other.upperBound, offset)
+  }
+
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
     ticks = ticks &+ step &* count
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
+  }
+}
+
+extension ClosedRange<Int64> {
+  /// How far a number is from it.
+  fileprivate func distance(to number: Int64) -> Int64 {
+    Swift.max(lowerBound - number, number - upperBound, 0)
   }
 }
