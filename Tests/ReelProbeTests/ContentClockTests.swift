@@ -207,6 +207,20 @@ struct ContentClockTests {
     #expect(try read(bytes, as: .ogg).title == "Tide")
   }
 
+  /// Tracks of sound may count samples, so that durations are of other units; no other rate means that.
+  @Test func aRateOfNoSoundExcusesNoDurationOfAnMXF() throws {
+    let arguments = ["-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-ar", "48000"]
+    guard var bytes = try make("a.mxf", arguments) else { return }
+    #expect(try read(bytes, as: .mxf).warnings == [])
+    let fields = HeaderField.all(of: bytes, .mxf)
+    let duration = try #require(fields.first { $0.name == "Duration below" })
+    duration.write(duration.value(in: bytes) * 10, into: &bytes)
+    try #require(fields.last { $0.name == "EditRate" }).write(59_507, into: &bytes)
+    let media = try read(bytes, as: .mxf)
+    #expect(media.warnings.contains { $0.fact == "duration" && $0.code == .durationMismatch })
+    #expect(media.warnings.contains { $0.code == .frameRateMismatch })
+  }
+
   @Test func theDateOfAnASFIsRead() throws {
     guard var bytes = try make("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]) else { return }
     let field = try #require(HeaderField.all(of: bytes, .asf).first { $0.name == "properties date" })

@@ -117,5 +117,23 @@ struct LegacyTextTests {
   ])
   func isDecoded(bytes: [UInt8], text: String) { #expect(LegacyText.decode(bytes) == text) }
 
+  /// 1 and 2 bytes, 1 and 3, 1 and 4: one of the cuts falls within a character wherever that begins.
+  @Test(arguments: ["é", "日", "😀"]) func textIsCutBetweenCharacters(character: String) {
+    let text = "a" + String(repeating: character, count: 20)
+    for count in 20..<24 {
+      let cut = Array(text.utf8.prefix(count))
+      let told = LegacyText.decode(cut, isCut: true)
+      #expect(told.map { text.hasPrefix($0) && $0.utf8.count > count - 4 } == true, "\(told ?? "nil")")
+      let wide = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+      let part = LegacyText.decode([0xFF, 0xFE] + wide.prefix(count), isCut: true)
+      #expect(part.map { text.hasPrefix($0) && $0.count >= count / 4 } == true, "\(part ?? "nil")")
+    }
+  }
+
+  /// What is Western stays that, though its last byte could begin a character of UTF-8.
+  @Test func aCutThatIsNoUTF8IsNone() {
+    #expect(LegacyText.decode([0x43, 0xE9, 0x61, 0xE9], isCut: true) == "Céaé")
+  }
+
   @Test func whatIsNoCharacterIsUnknown() { #expect(LegacyText.decode([0x43, 0x81]) == nil) }
 }

@@ -45,6 +45,18 @@ struct MovieEvidenceTests {
     }
   }
 
+  /// Rates for which a sample entry has no room are held to it, too.
+  @Test(arguments: [22_050, 48_000, 88_200, 441_000] as [UInt64])
+  func theClockOfPlainSoundIsHeldToItsEntry(rate: UInt64) throws {
+    var movie = MovieBytes(
+      try #require(try FFmpegTool.make("a.mov", FFmpegTool.tone + ["-c:a", "pcm_s16le", "-ar", "44100"]))
+        .allBytes)
+    #expect(try media(movie).warnings == [])
+    movie.write(rate, at: try #require(movie.box("moov/trak/mdia/mdhd")) + 12)
+    let told = warning(.soundMismatch, try media(movie))
+    #expect(told?.stated == .number(44_100) && told?.measured == .number(Double(rate)))
+  }
+
   @Test func aClockThatContradictsItsTrackIsNamed() throws {
     for path in ["moov/trak/mdia/mdhd", "moov/trak/mdia/minf/stbl/stts"] {
       var movie = try movie()

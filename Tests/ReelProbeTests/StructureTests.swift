@@ -15,7 +15,47 @@ struct BytesInMemory: ByteReading {
   }
 }
 
+/// Bytes in memory, as a file that notes how many of them were read.
+private final class CountedBytes: ByteReading {
+  private let bytes: BytesInMemory
+  private(set) var count = 0
+  var size: Int64 { bytes.size }
+
+  init(_ all: [UInt8]) { bytes = BytesInMemory(all: all) }
+
+  func bytes(at offset: Int64, count: Int) -> [UInt8] {
+    let found = bytes.bytes(at: offset, count: count)
+    self.count += found.count
+    return found
+  }
+}
+
 struct StructureTests {
+  // MARK: Boxes
+
+  /// Otherwise each of many tracks could claim the same table, which lies behind all of them.
+  @Test(arguments: ["trak", "moof"]) func aBoxEndsWithTheOneThatHoldsIt(kind: String) {
+    let claimed: UInt32 = 1 << 20
+    func head(_ type: String) -> [UInt8] { SmallMovie.u32(claimed) + Array(type.utf8) }
+    let scale = SmallMovie.box("mvhd", [UInt8](repeating: 1, count: 100))
+    let header = SmallMovie.box("tfhd", SmallMovie.u32(0) + SmallMovie.u32(1))
+    let steps = SmallMovie.u32(0) + SmallMovie.u32(claimed / 8 - 2)
+    let run = SmallMovie.u32(0x100) + SmallMovie.u32(claimed / 4 - 4)
+    let track = SmallMovie.box(
+      "trak", head("mdia") + head("minf") + head("stbl") + head("stts") + steps)
+    let fragment = SmallMovie.box("moof", SmallMovie.box("traf", header + head("trun") + run))
+    let tracks = (0..<50).flatMap { _ in track }
+    let movie = SmallMovie.box(
+      "moov", scale + (kind == "trak" ? tracks : SmallMovie(samples: 0).track(1, dataAt: 0)))
+    let fragments = kind == "trak" ? [] : (0..<50).flatMap { _ in fragment }
+    let file = CountedBytes(
+      movie + fragments + SmallMovie.box("free", [UInt8](repeating: 1, count: Int(claimed))))
+    let map = ISOFileMap(file)
+    #expect(map.tracks.count == (kind == "trak" ? 50 : 1))
+    #expect(map.fragments == (kind == "trak" ? 0 : 50))
+    #expect(file.count < 2 * Int(claimed), "\(file.count) bytes read")
+  }
+
   // MARK: Matroska
 
   @Test(arguments: [("webm", MediaContainer.webm), ("matroska", .matroska)])

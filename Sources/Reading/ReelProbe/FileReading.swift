@@ -235,8 +235,10 @@ struct FileReading {
       if let decoded { return AudioFacts(stream, header: decoded) }
     }
     let told = SoundHeader(stream, of: source, isEncrypted: isEncrypted) ?? track.entry?.dolbySound
-    let isMissing =
-      told == nil && !isEncrypted && SoundHeader.isInFrames(stream) && structure.truncated != true
+    // DTS Express has another header (ETSI TS 102 114, 9), and the same name for FFmpeg.
+    let codec = stream.pointee.codecpar?.pointee.codec_id
+    let isFramed = codec.map { SoundHeader.framed.contains($0) && $0 != AV_CODEC_ID_DTS } ?? false
+    let isMissing = told == nil && !isEncrypted && isFramed && structure.truncated != true
     return isMissing
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }

@@ -18,7 +18,10 @@ struct HeaderReading {
     if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     // How much is there of a file that was cut off takes its packets to tell.
     if structure.truncated == true { return "cut off" }
-    guard let stream = streams.video else { return "no video" }
+    guard let stream = streams.video else {
+      let isSound = !streams.audios.isEmpty && streams.audios.count == streams.all.count
+      return isSound ? doubtOfSound(header, streams) : "no video"
+    }
     let codec = stream.pointee.codecpar.pointee.codec_id
     // FFmpeg forgets the size that an MP4 gives for MPEG-4 part 2 and H.263, so that a decoder has to say it.
     let isDecoded = DecodedHeader.codecs.contains(codec)
@@ -32,6 +35,10 @@ struct HeaderReading {
     {
       return "no frame rate"
     }
+    return doubtOfSound(header, streams)
+  }
+
+  private func doubtOfSound(_ header: HeaderFacts, _ streams: StreamChoice) -> String? {
     if streams.audios.contains(where: { $0.pointee.codecpar.map(DecodedSound.isOpen) == true }) {
       return "sound that may be doubled"
     }
@@ -42,6 +49,7 @@ struct HeaderReading {
   /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
   /// stands against it, when it says otherwise or nothing; the file must then be opened anew.
   func doubtOfBitstream(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> String? {
+    if streams.video == nil { return nil }
     guard let stream = streams.video, let parameters = stream.pointee.codecpar,
       let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
     else { return "no packet" }

@@ -70,6 +70,7 @@ struct PacketReading {
     guard let bitstream = atOnce ?? later.flatMap({ BitstreamHeader(parameters, packet: $0) }) else {
       return "no bitstream header"
     }
+    // That of blocks, too: FFmpeg works the shape of pixels out of it where no decoder says more.
     if let claimed = header.sizes[stream.pointee.index],
       claimed.width != bitstream.width || claimed.height != bitstream.height
     {

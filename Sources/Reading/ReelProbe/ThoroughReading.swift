@@ -9,6 +9,8 @@ struct ThoroughReading {
   let context: UnsafeMutablePointer<AVFormatContext>
   /// Every packet has been read.
   let sum: StretchSum?
+  /// When the last one ends, in seconds.
+  private let end: Double?
   let isWhole: Bool
   private let isTelling: Bool
   private(set) var evidence: [FactEvidence] = []
@@ -21,6 +23,7 @@ struct ThoroughReading {
     self.streams = streams
     self.context = context
     sum = scan.sum(of: streams.videos + streams.audios)
+    end = scan.lastEnd(of: streams.videos + streams.audios)
     isWhole = scan.end == .file
     isTelling = scan.isTelling
   }
@@ -49,7 +52,14 @@ struct ThoroughReading {
       return note(["duration", "presentDuration", "bitRate"], media.truncated == true ? .index : .header)
     }
     // Where a header is right to the last packet, which does not always say how long it lasts, it is more exact.
-    let isExact = media.duration.map { abs($0 - found.seconds) <= max(0.1, found.seconds * 0.005) } ?? false
+    let isExact =
+      media.duration.map { told in
+        // Of what begins a little late it may count the time before that, too.
+        let late = media.durationSource == .container ? end.map { $0 - sum.seconds } : nil
+        let isLate = late.map { $0 > 0 && $0 <= max(1, 0.1 * sum.seconds) } ?? false
+        let ends = isLate ? [found.seconds, (end ?? 0) / speed] : [found.seconds]
+        return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
+      } ?? false
     if !isExact {
       media.duration = found.seconds
       media.durationSource = .packets

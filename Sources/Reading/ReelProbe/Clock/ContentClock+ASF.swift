@@ -8,43 +8,75 @@ struct ASFClock<Bytes: ByteReading> {
 
   /// Packets that are looked at from either end.
   private static var mostPackets: Int64 { 128 }
+  /// The same of a file that is looked at whole: of a hundred hours.
+  private static var mostPacketsInAll: Int64 { 1 << 20 }
+  /// Places between them, and packets that are looked at there.
+  private static var windows: Int { 4 }
+  private static var windowPackets: Int64 { 32 }
 
   /// - Parameters:
   ///   - data: where the data object begins.
   ///   - packetSize: bytes of each packet.
   ///
   /// Nil where no times are found. They count from before the beginning, by the preroll.
-  static func read(_ file: Bytes, data: Int64, packetSize: Int64) -> ContentClock? {
+  static func read(_ file: Bytes, data: Int64, packetSize: Int64, isWhole: Bool) -> ContentClock? {
     var reader = ASFClock(file: file)
     let first = data + 50
     let claimed = file.littleEndian(at: data + 16, width: 8) ?? 0
     let end = claimed > 50 && claimed < 1 << 62 ? min(file.size, data + Int64(claimed)) : file.size
     let packets = (end - first) / max(1, packetSize)
     guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
-    let mostPackets = file.isFar ? Self.mostPackets / 8 : Self.mostPackets
+    let mostPackets =
+      isWhole ? Self.mostPacketsInAll : file.isFar ? Self.mostPackets / 8 : Self.mostPackets
     for place in 0..<min(packets, mostPackets) { reader.take(first + place * packetSize, packetSize) }
     reader.clock.isWhole = packets <= mostPackets
-    reader.clock.isAtEnd = true
-    for place in max(mostPackets, packets - mostPackets)..<max(mostPackets, packets) {
-      reader.take(first + place * packetSize, packetSize)
+    guard packets > mostPackets else { return reader.clock.extents.isEmpty ? nil : reader.clock }
+    let tail = max(mostPackets, packets - mostPackets)
+    if !file.isFar {
+      let mark = { (place: Int64) in
+        reader.sendTime(first + place * packetSize).map { SpreadPlaces.Mark(time: Int64($0), place: place) }
+      }
+      guard let begin = mark(mostPackets), let end = mark(tail) else { return nil }
+      for start in SpreadPlaces.between(begin, end, count: Self.windows, mark) {
+        reader.clock.beginWindow(atEnd: false)
+        for place in start..<min(tail, start + Self.windowPackets) {
+          reader.take(first + place * packetSize, packetSize)
+        }
+      }
     }
+    reader.clock.beginWindow(atEnd: true)
+    for place in tail..<packets { reader.take(first + place * packetSize, packetSize) }
     return reader.clock.extents.isEmpty ? nil : reader.clock
   }
 
   private init(file: Bytes) { self.file = file }
 
-  private mutating func take(_ start: Int64, _ size: Int64) {
-    let bytes = file.bytes(at: start, count: Int(size))
-    var reader = LittleEndianReader(bytes)
-    guard let first = reader.number(1) else { return }
+  /// When the packet at `start` is to be sent, in milliseconds.
+  private func sendTime(_ start: Int64) -> Int? {
+    var reader = LittleEndianReader(file.bytes(at: start, count: 64))
+    return Self.header(&reader)?.time
+  }
+
+  private static func header(
+    _ reader: inout LittleEndianReader
+  ) -> (flags: Int, properties: Int, time: Int)? {
+    guard let first = reader.number(1) else { return nil }
     var flags = first
     if first & 0x80 != 0 {
-      guard first & 0x60 == 0, reader.skip(Int(first & 0x0f)), let next = reader.number(1) else { return }
+      guard first & 0x60 == 0, reader.skip(Int(first & 0x0f)), let next = reader.number(1) else { return nil }
       flags = next
     }
     guard let properties = reader.number(1), reader.number(ofKind: flags >> 5) != nil,
-      reader.number(ofKind: flags >> 1) != nil, reader.number(ofKind: flags >> 3) != nil, reader.skip(6)
-    else { return }
+      reader.number(ofKind: flags >> 1) != nil, reader.number(ofKind: flags >> 3) != nil,
+      let time = reader.number(4), reader.skip(2)
+    else { return nil }
+    return (flags, properties, time)
+  }
+
+  private mutating func take(_ start: Int64, _ size: Int64) {
+    let bytes = file.bytes(at: start, count: Int(size))
+    var reader = LittleEndianReader(bytes)
+    guard let (flags, properties, _) = Self.header(&reader) else { return }
     var (payloads, lengthKind) = (1, 0)
     if flags & 1 != 0 {
       guard let count = reader.number(1) else { return }

@@ -8,6 +8,11 @@ enum FLVClock {
   private static let mostTagsInDoubt = 2_000_000
   /// Bytes of a file that is far away that are read from either end.
   private static let mostFar: Int64 = 256 << 10
+  /// Places between the beginning and the end where tags are looked at, how many there, and bytes in which the first is
+  /// looked for.
+  private static let windows = 4
+  private static let mostInWindow = 96
+  private static let searched = 64 << 10
   /// Tags that are looked at from the end backwards.
   private static let mostAtEnd = 64
 
@@ -20,6 +25,7 @@ enum FLVClock {
     let reached = walk(file, from: Int64(header) + 4, tags: mostTags, &clock)
     if let reached {
       var quick = clock
+      if !file.isFar { takeMiddle(of: file, beyond: reached, &quick) }
       takeEnd(of: file, beyond: reached, &quick)
       if let claimed, let end = quick.end(), let sum = quick.sum(), sum.jumps == 0,
         [end, sum.seconds].contains(where: { abs($0 - claimed) <= max(0.1, claimed * 0.01) })
@@ -48,6 +54,37 @@ enum FLVClock {
     return next
   }
 
+  /// Where pictures are shown in another order than they are stored in, a window cuts that order; they are decoded in it.
+  private static func takeMiddle(
+    of file: some ByteReading, beyond reached: Int64, _ clock: inout ContentClock
+  ) {
+    guard let begin = Tag(file, at: reached), let length = file.bigEndian(at: file.size - 4, width: 4),
+      let end = Tag(file, at: file.size - 4 - Int64(length))
+    else { return }
+    let places = SpreadPlaces.between(begin.mark, end.mark, count: windows) {
+      firstTag(of: file, from: $0)?.mark
+    }
+    for place in places {
+      guard var tag = Tag(file, at: place) else { continue }
+      clock.beginWindow(atEnd: false)
+      for _ in 0..<mostInWindow {
+        tag.addDecoded(to: &clock)
+        guard let next = Tag(file, at: tag.end + 4) else { break }
+        tag = next
+      }
+    }
+  }
+
+  /// The first one whose length stands behind it, too (E.3).
+  private static func firstTag(of file: some ByteReading, from start: Int64) -> Tag? {
+    let bytes = file.bytes(at: start, count: searched)
+    return bytes.indices.dropLast(11).lazy.filter {
+      (bytes[$0] == 8 || bytes[$0] == 9) && bytes[$0 + 8] == 0 && bytes[$0 + 9] == 0 && bytes[$0 + 10] == 0
+    }
+    .compactMap { Tag(file, at: start + Int64($0)) }
+    .first { file.bigEndian(at: $0.end, width: 4) == UInt64($0.end - $0.start) }
+  }
+
   private static func takeEnd(
     of file: some ByteReading, beyond reached: Int64, _ clock: inout ContentClock
   ) {
@@ -60,7 +97,7 @@ enum FLVClock {
       tags.append(tag)
       end = tag.start
     }
-    clock.isAtEnd = true
+    clock.beginWindow(atEnd: true)
     for tag in tags.reversed() { tag.add(to: &clock) }
   }
 
@@ -70,6 +107,8 @@ enum FLVClock {
     private let kind: UInt8
     private let time: Int64
     private let head: [UInt8]
+
+    var mark: SpreadPlaces.Mark { SpreadPlaces.Mark(time: time, place: start) }
 
     init?(_ file: some ByteReading, at start: Int64) {
       let head = file.bytes(at: start, count: 16)
@@ -93,6 +132,10 @@ enum FLVClock {
 
     private var isPacked: Bool {
       head[11] & 0x80 == 0 && [7, 12].contains(head[11] & 0x0f) && head.count >= 16
+    }
+
+    func addDecoded(to clock: inout ContentClock) {
+      if isContent { clock.add(Int(kind), at: time, decoded: time) }
     }
 
     func add(to clock: inout ContentClock) {

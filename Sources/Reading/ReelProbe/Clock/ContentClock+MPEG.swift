@@ -129,6 +129,32 @@ struct MPEGClock<Bytes: ByteReading> {
       // What lies between two windows was left out, and only that is.
       takeFar(window.moments.filter { $0.key == key })
       clock.keepsTimes = false
+      noteSteps(window.moments)
+    }
+    if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
+  }
+
+  /// Other streams may begin earlier and end later.
+  private mutating func takeEnds(_ windows: [[Moment]], besides key: Int) {
+    guard let first = clock.extents[key]?.stretches.first?.first, windows.count > 1 else { return }
+    let ends = [windows[0], windows[windows.count - 1]]
+    for other in Set(ends.joined().map(\.key)).subtracting([key]) {
+      var before = first
+      for (place, end) in ends.enumerated() {
+        for (number, moment) in end.filter({ $0.key == other }).enumerated() {
+          guard let wait = moment.wait else { continue }
+          let decoded = before &+ Self.difference(moment.decoded, before)
+          clock.add(
+            other, at: decoded + wait, decoded: decoded, isFar: place == 1 && number == 0)
+          before = decoded
+        }
+      }
+    }
+  }
+
+  private mutating func noteSteps(_ moments: [Moment]) {
+    for (key, own) in Dictionary(grouping: moments, by: \.key) {
+      clock.note(key, steps: zip(own, own.dropFirst()).map { Self.difference($1.decoded, $0.decoded) })
     }
   }
 

@@ -9,20 +9,25 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   /// Blocks that are looked at before the rest is left to the end of the file.
   private static var mostAtBeginning: Int { 1024 }
+  /// The same of a file that is looked at whole: a hundred minutes of frames and sound.
+  private static var mostInAll: Int { 400_000 }
+  /// Places between the beginning and the end that the index leads to, and blocks that are looked at there.
+  private static var windows: Int { 4 }
+  private static var mostInWindow: Int { 128 }
   /// Blocks that are looked at behind the last point of the index.
   private static var mostAtEnd: Int { 16_384 }
   /// Clusters that are stepped over from there.
   private static var mostClusters: Int { 4096 }
-  /// Bytes at the end in which a cluster is looked for where there is no index.
+  /// Bytes in which a cluster is looked for where there is no index.
   private static var searched: Int { 256 << 10 }
 
   /// Nil without clusters of which the times can be told.
-  static func read(_ file: Bytes) -> ContentClock? {
+  static func read(_ file: Bytes, isWhole: Bool) -> ContentClock? {
     guard let header = EBMLElement(file, at: 0), let headerEnd = header.end,
       let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment
     else { return nil }
     var reader = MatroskaClock(file, segment)
-    return reader.read()
+    return reader.read(atBeginning: isWhole ? mostInAll : mostAtBeginning)
   }
 
   private init(_ file: Bytes, _ segment: EBMLElement) {
@@ -40,17 +45,19 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   private let outer: [EBMLElement]
 
-  private mutating func read() -> ContentClock? {
+  private mutating func read(atBeginning most: Int) -> ContentClock? {
     guard let first = outer.first(where: { $0.id == MatroskaID.cluster }) else { return nil }
     farLimit = first.start + Self.mostFar / 4
-    let reached = walk(from: first.start, blocks: Self.mostAtBeginning)
+    let reached = walk(from: first.start, blocks: most)
     guard let reached else {
       clock.isWhole = true
       clock.overlaps = overlaps
       return clock.extents.isEmpty ? nil : clock
     }
-    if let last = lastCluster(beyond: reached) {
-      clock.isAtEnd = true
+    let named = indexed
+    if let last = lastCluster(named.last?.cluster, beyond: reached) {
+      if !file.isFar { walkBetween(named, beyond: reached, before: last) }
+      clock.beginWindow(atEnd: true)
       blocks = 0
       if file.isFar {
         guard file.size - last <= Self.mostFar else { return nil }
@@ -63,6 +70,79 @@ struct MatroskaClock<Bytes: ByteReading> {
     }
     return nil
   }
+
+  /// Clusters between the beginning and the end: evenly in time where the index names them, or they say where they end;
+  /// else about so.
+  private mutating func walkBetween(
+    _ indexed: [(time: UInt64, cluster: Int64)], beyond reached: Int64, before last: Int64
+  ) {
+    let all = indexed.isEmpty ? steppedOver(before: last) : indexed
+    let named = all.filter { reached <= $0.cluster && $0.cluster < last }
+    var places: [Int64] = []
+    if let first = named.first?.time, let end = all.last?.time, end > first {
+      let span = Double(end - first)
+      places = (0..<Self.windows).compactMap { window in
+        let moment = Double(first) + span * (Double(window) + 0.5) / Double(Self.windows)
+        return named.last { Double($0.time) <= moment }?.cluster
+      }
+    } else if all.isEmpty, let begin = foundCluster(from: reached), let end = mark(last) {
+      places = SpreadPlaces.between(begin, end, count: Self.windows, foundCluster)
+    }
+    for place in Set(places).sorted() {
+      guard let cluster = EBMLElement(file, at: place), cluster.id == MatroskaID.cluster else { continue }
+      clock.beginWindow(atEnd: false)
+      (blocks, lasts) = (0, [:])
+      _ = walk(cluster: cluster, Self.mostInWindow)
+    }
+    lasts = [:]
+  }
+
+  /// When and where the clusters begin that follow the one in which the blocks at the beginning end.
+  private func steppedOver(before last: Int64) -> [(time: UInt64, cluster: Int64)] {
+    var found: [(time: UInt64, cluster: Int64)] = []
+    var next = nextCluster
+    for _ in 0..<Self.mostClusters {
+      guard let place = next, place <= last, let element = EBMLElement(file, at: place) else { break }
+      if let mark = mark(place) { found.append((UInt64(mark.time), place)) }
+      next = element.end
+    }
+    return found
+  }
+
+  /// Where the cluster ends that was looked into last; nil where it does not say.
+  private var nextCluster: Int64?
+
+  /// Of a cluster that begins with its time, as it has to (RFC 9559, 5.1.3.1), or with a checksum and its time.
+  private func mark(_ cluster: Int64) -> SpreadPlaces.Mark? {
+    guard let element = EBMLElement(file, at: cluster), element.id == MatroskaID.cluster,
+      var first = EBMLElement(file, at: element.contents)
+    else { return nil }
+    if first.id == MatroskaID.checksum, let end = first.end, let next = EBMLElement(file, at: end) {
+      first = next
+    }
+    guard first.id == MatroskaID.timestamp, let number = first.number(in: file) else { return nil }
+    return SpreadPlaces.Mark(time: Int64(clamping: number), place: cluster)
+  }
+
+  /// The first one from `start` on.
+  private func foundCluster(from start: Int64) -> SpreadPlaces.Mark? {
+    for part in 0..<Self.searchedParts {
+      let place = start + Int64(part * Self.searched)
+      // The identifier may lie across the border of two parts.
+      let bytes = file.bytes(at: place, count: Self.searched + Self.identifier.count - 1)
+      let found = bytes.indices.lazy
+        .filter { bytes[$0] == 0x1F && bytes[$0...].starts(with: Self.identifier) }
+        .compactMap { mark(place + Int64($0)) }
+      if let first = found.first { return first }
+    }
+    return nil
+  }
+
+  /// A browser's recorder begins a cluster with each key frame.
+  private static var searchedParts: Int { 4 }
+
+  /// That of a cluster.
+  private static var identifier: [UInt8] { [0x1F, 0x43, 0xB6, 0x75] }
 
   /// Clusters from `start` on, up to so many blocks. Gives where it stopped; nil at the end of the segment.
   private mutating func walk(from start: Int64, blocks most: Int) -> Int64? {
@@ -91,6 +171,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     let end = min(cluster.end ?? file.size, file.size)
     var (next, time) = (cluster.contents, Int64(0))
     endOfUnknown = nil
+    nextCluster = cluster.end
     while next < end, let element = EBMLElement(file, at: next) {
       // Elements of the segment have identifiers of four bytes.
       if cluster.end == nil, element.id >= 0x1000_0000 {
@@ -108,7 +189,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       }
       guard let elementEnd = element.end else { return nil }
       next = elementEnd
-      if blocks >= most || file.isFar && !clock.isAtEnd && next > farLimit { return next }
+      if blocks >= most || file.isFar && clock.windows.isEmpty && next > farLimit { return next }
     }
     return nil
   }
@@ -153,10 +234,11 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   /// Where a cluster near the end begins: the last of those that the index names and that follow it, else one that is
   /// found in the last bytes.
-  private func lastCluster(beyond reached: Int64) -> Int64? {
+  private func lastCluster(_ indexed: Int64?, beyond reached: Int64) -> Int64? {
     let named = indexed.map { max($0, reached) }
     var last = named.flatMap { EBMLElement(file, at: $0)?.id == MatroskaID.cluster ? $0 : nil }
-    if last == nil { last = found(beyond: reached) }
+    if last == nil { last = found(beyond: reached, in: Self.searched) }
+    if last == nil, !file.isFar { last = found(beyond: reached, in: Self.searchedParts * Self.searched) }
     guard var cluster = last else { return nil }
     // Only the very last one is walked through.
     let end = min(segment.end ?? file.size, file.size)
@@ -169,18 +251,31 @@ struct MatroskaClock<Bytes: ByteReading> {
     return cluster
   }
 
-  private var indexed: Int64? {
+  /// When and where the clusters begin that the index names: the last of them, and some before it.
+  private var indexed: [(time: UInt64, cluster: Int64)] {
     let cues =
       outer.first { $0.id == MatroskaID.cues } ?? segment.sought(MatroskaID.cues, from: outer, in: file)
-    guard let cues, let end = cues.end, end <= file.size else { return nil }
+    guard let cues, let end = cues.end, end <= file.size else { return [] }
     var next = cues.contents
-    var point: EBMLElement?
+    var points: [EBMLElement] = []
     while next < end, let element = EBMLElement(file, at: next), let elementEnd = element.end {
-      if element.id == MatroskaID.cuePoint { point = element }
+      if element.id == MatroskaID.cuePoint { points.append(element) }
       next = elementEnd
     }
+    // As many of them as it takes to find moments that lie evenly over the file.
+    let step = max(1, points.count / (16 * Self.windows))
+    return stride(from: (points.count - 1) % step, to: points.count, by: step).compactMap {
+      let parts = points[$0].children(in: file)
+      guard let time = parts.first(where: { $0.id == MatroskaID.cueTime })?.number(in: file),
+        let position = position(parts)
+      else { return nil }
+      return (time, position)
+    }
+  }
+
+  private func position(_ point: [EBMLElement]) -> Int64? {
     let positions =
-      point?.children(in: file).first { $0.id == MatroskaID.cueTrackPositions }?.children(in: file) ?? []
+      point.first { $0.id == MatroskaID.cueTrackPositions }?.children(in: file) ?? []
     return positions.first { $0.id == MatroskaID.cueClusterPosition }.flatMap { $0.number(in: file) }.flatMap
     {
       $0 < UInt64(file.size) ? segment.contents + Int64($0) : nil
@@ -189,16 +284,15 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   /// The first cluster in the last bytes from which on one element follows the other to the end; of those that do not say
   /// where they end, the last one.
-  private func found(beyond reached: Int64) -> Int64? {
+  private func found(beyond reached: Int64, in searched: Int) -> Int64? {
     let end = min(segment.end ?? file.size, file.size)
-    let start = max(reached, end - Int64(Self.searched))
+    let start = max(reached, end - Int64(searched))
     guard start < end else { return nil }
     let tail = file.bytes(at: start, count: Int(end - start))
     var last: Int64?
     // From none of these the end is reached, so that no element is stepped over twice.
     var passed: Set<Int64> = []
-    let mark: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
-    for at in tail.indices where tail[at] == mark[0] && tail[at...].starts(with: mark) {
+    for at in tail.indices where tail[at] == 0x1F && tail[at...].starts(with: Self.identifier) {
       let place = start + Int64(at)
       var next = place
       while next < end, passed.insert(next).inserted, let elementEnd = EBMLElement(file, at: next)?.end {
@@ -210,10 +304,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     return last
   }
 
-  /// Whether a cluster that begins here does not say where it ends, and its first element is its time, as it has to be
-  /// (RFC 9559, 5.1.3.1).
+  /// Whether a cluster that begins here does not say where it ends.
   private func isEndless(at place: Int64) -> Bool {
-    guard let cluster = EBMLElement(file, at: place), cluster.end == nil else { return false }
-    return EBMLElement(file, at: cluster.contents)?.id == MatroskaID.timestamp
+    EBMLElement(file, at: place).map { $0.end == nil } == true && mark(place) != nil
   }
 }

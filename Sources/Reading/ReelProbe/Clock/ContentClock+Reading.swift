@@ -4,14 +4,21 @@ import ReelCore
 extension ContentClock {
   /// The times in a file of this structure; nil where it has an index of all of them, where they are left to FFmpeg, and
   /// where its end is not found.
-  static func read(_ file: some ByteReading, _ structure: FileStructure) -> ContentClock? {
+  ///
+  /// - Parameter isWhole: whether each packet of a large file is looked at, too, up to some hundred thousand.
+  static func read(
+    _ file: some ByteReading, _ structure: FileStructure, isWhole: Bool = false
+  ) -> ContentClock? {
     switch structure.container {
-    case .matroska, .webm: MatroskaClock.read(file)
-    case .flv: FLVClock.read(file, claimed: structure.metadataDuration)
+    case .matroska, .webm: MatroskaClock.read(file, isWhole: isWhole)
+    case .flv: FLVClock.read(file, claimed: isWhole ? nil : structure.metadataDuration)
     case .mpegTS: MPEGClock.read(file, stride: 188, scrambled: structure.encrypted == true)
     case .m2ts: MPEGClock.read(file, stride: 192, scrambled: structure.encrypted == true)
     case .mpegPS: MPEGClock.read(file, stride: nil)
-    case .asf: ASFFile.packets(file).flatMap { ASFClock.read(file, data: $0.data, packetSize: $0.size) }
+    case .asf:
+      ASFFile.packets(file).flatMap {
+        ASFClock.read(file, data: $0.data, packetSize: $0.size, isWhole: isWhole)
+      }
     default: nil
     }
   }

@@ -12,12 +12,14 @@ struct ContentClock {
   private(set) var extents: [Key: PacketExtent] = [:]
   /// When the first packets are shown.
   private(set) var heads: [Key: [Int64]] = [:]
-  /// When the last packets are shown, where not all were read.
-  private(set) var tails: [Key: [Int64]] = [:]
+  /// When packets further on are shown, where not all were read: in each of the places that were looked at.
+  private(set) var windows: [[Key: [Int64]]] = []
   /// When these are decoded, where that is known of each.
   private var decodes: [Key: [Int64]] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
+  /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
+  private(set) var steps: [Key: [[Int64]]] = [:]
   /// Whether every packet was looked at.
   var isWhole = false
   /// Whether the file does not say where its end should be.
@@ -26,8 +28,8 @@ struct ContentClock {
   var overlaps = false
   /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
   var keepsTimes = true
-  /// From now on packets are from the end of the file.
-  var isAtEnd = false
+  /// Whether the last of the windows is the end of the file.
+  private(set) var isAtEnd = false
   private let jump: PacketExtent.Jump
 
   /// Times of a stream that are kept from each end.
@@ -39,15 +41,21 @@ struct ContentClock {
     jump = PacketExtent.Jump(back: 0.3, ahead: ahead, in: base)
   }
 
+  /// From now on packets are from another place further on in the file.
+  mutating func beginWindow(atEnd: Bool) {
+    windows.append([:])
+    isAtEnd = atEnd
+  }
+
   mutating func add(
     _ key: Key, at time: Int64, decoded: Int64? = nil, lasting duration: Int64 = 0,
     bytes: Range<Int64>? = nil,
     isFar: Bool = false
   ) {
     extents[key, default: PacketExtent(jump: jump)].add(
-      time, decoded: decoded, lasting: duration, isFar: isFar || isAtEnd && tails[key] == nil)
-    if isAtEnd {
-      tails[key, default: []].append(time)
+      time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false)
+    if !windows.isEmpty {
+      windows[windows.count - 1][key, default: []].append(time)
     } else if keepsTimes, heads[key, default: []].count < Self.mostTimes {
       heads[key, default: []].append(time)
       if let decoded { decodes[key, default: []].append(decoded) }
@@ -57,9 +65,26 @@ struct ContentClock {
 
   /// A packet whose time of showing is wrong.
   mutating func note(_ key: Key, decoded: Int64) {
-    if !isAtEnd, decodes[key, default: []].count < Self.mostTimes {
+    if windows.isEmpty, decodes[key, default: []].count < Self.mostTimes {
       decodes[key, default: []].append(decoded)
     }
+  }
+
+  /// What passes from one packet of a window to the next.
+  mutating func note(_ key: Key, steps own: [Int64]) {
+    if own.count >= 3 { steps[key, default: []].append(own) }
+  }
+
+  /// Whether packets follow one another evenly, and alike in all windows; nil where too few of these show it.
+  func isEvenThroughout(_ key: Key) -> Bool? {
+    let own = steps[key] ?? []
+    guard own.count >= 4 else { return nil }
+    let middles = own.map { $0.sorted()[$0.count / 2] }
+    let middle = middles.sorted()[middles.count / 2]
+    let slack = 2 + middle / 50
+    if middles.contains(where: { abs($0 - middle) > slack }) { return false }
+    let all = own.joined()
+    return all.count { abs($0 - middle) <= slack } * 50 >= all.count * 49 ? true : nil
   }
 
   /// How long streams last together, of all where `keys` is nil; nil without times.
@@ -82,8 +107,28 @@ struct ContentClock {
     return shown.unless(decodes[key].flatMap { FramePace($0, in: base, isCut: isCut) })
   }
 
-  /// The same at the end; nil where all were read, too.
-  func paceAtEnd(of key: Key) -> FramePace? {
-    tails[key].flatMap { FramePace($0, in: base, isCut: mayEndAnywhere) }
+  /// The same further on, in each place that shows it.
+  func pacesFurtherOn(of key: Key) -> [FramePace] {
+    windows.enumerated().compactMap { place, window in
+      let isLast = isAtEnd && place == windows.count - 1
+      return window[key].flatMap { FramePace($0, in: base, isCut: mayEndAnywhere || !isLast) }
+    }
+  }
+
+  /// Whether so much of a stream was looked at that its frames come everywhere as they do there: at the end, or in most
+  /// places before it.
+  func isShownThroughout(_ key: Key) -> Bool {
+    let shown = windows.filter { ($0[key]?.count ?? 0) > 2 }.count
+    return isAtEnd && (windows.last?[key]?.count ?? 0) > 2 || shown >= 3
+  }
+
+  /// Whether frames of a stream come unevenly at one of the places that were looked at, or at one of them faster than at
+  /// another.
+  func isUneven(_ key: Key) -> Bool {
+    guard let first = pace(of: key) else { return false }
+    return first.isVariable
+      || pacesFurtherOn(of: key).contains {
+        $0.isVariable || abs($0.ordinary - first.ordinary) > 0.02 * first.ordinary
+      }
   }
 }

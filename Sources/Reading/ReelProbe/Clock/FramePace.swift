@@ -11,6 +11,8 @@ struct FramePace: Hashable {
   let precision: Double
   /// Steps that were looked at.
   let steps: Int
+  /// How many of them are half as long again as the ordinary one, or longer.
+  private let longSteps: Int
 
   /// Frames that are looked at where there is no other need to read so far.
   static let sample = 128
@@ -41,10 +43,20 @@ struct FramePace: Hashable {
     precision = tick
     average = Double(steps) / (Double(min(span, sorted[sorted.count - 1] - sorted[0])) * tick)
     ordinary = 1 / (step * tick)
+    longSteps = zip(sorted, sorted.dropFirst()).count { Double($1 - $0) > 1.5 * step }
   }
 
-  private init(average: Double, ordinary: Double, precision: Double, steps: Int) {
+  private init(average: Double, ordinary: Double, precision: Double, steps: Int, longSteps: Int = 0) {
     (self.average, self.ordinary, self.precision, self.steps) = (average, ordinary, precision, steps)
+    self.longSteps = longSteps
+  }
+
+  /// Whether all but very few frames, behind which there is a gap, come at the ordinary step.
+  var isEvenButForFew: Bool { steps >= 10 && (1...max(2, steps / 100)).contains(longSteps) }
+
+  /// As if all came at the ordinary step.
+  var even: FramePace {
+    FramePace(average: ordinary, ordinary: ordinary, precision: precision, steps: steps)
   }
 
   /// Of frames of which each field was counted.

@@ -36,13 +36,12 @@ struct PacketExtent: Hashable {
   /// Where packets were left out: how many times, and how much time passed there, in ticks.
   private var gaps = 0
   private var gapTicks = 0.0
-  private let jump: Jump?
+  private let jump: Jump
 
   /// Stretches that are told apart; in a file with more its clock means nothing.
   static let mostStretches = 10_000
 
-  /// - Parameter jump: nil where every time is believed.
-  init(jump: Jump? = nil) {
+  init(jump: Jump) {
     self.jump = jump
   }
 
@@ -71,7 +70,6 @@ struct PacketExtent: Hashable {
   }
 
   private func isJump(to clock: Int64, _ isFar: Bool) -> Bool {
-    guard let jump else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
     return overflow || step < -jump.back || step > jump.ahead && !isFar
   }

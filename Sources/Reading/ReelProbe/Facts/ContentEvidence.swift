@@ -18,6 +18,10 @@ struct ContentEvidence {
   let speed: Double
   /// Whether the sound tells how fast the clock runs.
   private let isClockHeard: Bool
+  /// Whether all packets of a large file were looked at because some come unevenly.
+  private let wasUneven: Bool
+  /// The frames of an AVI that has no index.
+  private let frames: AVIFrames?
 
   init(
     structure: FileStructure, header: HeaderFacts, streams: StreamChoice, size: Int64, clock: ContentClock?,
@@ -27,7 +31,11 @@ struct ContentEvidence {
     self.header = header
     self.streams = streams
     self.size = size
+    let whole = Self.wholeIfUneven(clock, streams, structure, file)
+    wasUneven = whole != nil
+    let clock = whole ?? clock
     self.clock = clock
+    frames = streams.video.flatMap { AVIFrames(file, structure.avi, stream: Int($0.pointee.index)) }
     let keys = (streams.videos + streams.audios).map {
       ContentClock.key(of: $0, among: streams, in: structure)
     }
@@ -39,6 +47,16 @@ struct ContentEvidence {
     let heard = structure.container.isMatroska ? Self.speed(clock, streams, structure, file) : nil
     speed = heard ?? 1
     isClockHeard = heard != nil
+  }
+
+  /// Of frames that come unevenly only all of them tell how fast they come.
+  private static func wholeIfUneven(
+    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
+  ) -> ContentClock? {
+    guard let clock, !clock.isWhole, !file.isFar, !structure.container.isMPEG, let stream = streams.video,
+      let key = ContentClock.key(of: stream, among: streams, in: structure), clock.isUneven(key)
+    else { return nil }
+    return ContentClock.read(file, structure, isWhole: true)
   }
 
   /// Nil where nothing tells.
@@ -83,7 +101,7 @@ struct ContentEvidence {
       return FoundDuration(seconds, clock.isWhole ? .packets : .estimated, size: size)
     }
     if let claimed, sum.jumps == 0, speed == 1,
-      [seconds, end ?? seconds].contains(where: { abs($0 - claimed) <= max(0.1, claimed * 0.01) })
+      [seconds, endIfPrompt ?? seconds].contains(where: { abs($0 - claimed) <= max(0.1, claimed * 0.01) })
     {
       return FoundDuration(claimed, .container, size: size)
     }
@@ -94,6 +112,12 @@ struct ContentEvidence {
       return found
     }
     return FoundDuration(seconds, .packets, size: size)
+  }
+
+  /// When the last packet ends, where the first begins about when it should: what comes before that is no part of it.
+  private var endIfPrompt: Double? {
+    guard let sum, let end, end - sum.seconds <= max(1, 0.1 * sum.seconds) else { return nil }
+    return end
   }
 
   /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
@@ -114,13 +138,32 @@ struct ContentEvidence {
   private var countedFrames: (seconds: Double, stated: Double?)? {
     guard let avi = structure.avi, let stream = streams.video, let rate = header.rates[stream.pointee.index]
     else { return nil }
-    let (index, place) = (reel_index_summary(stream), Int(stream.pointee.index))
+    let place = Int(stream.pointee.index)
+    let stated = avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
+    if !avi.hasIndex { return frames.map { (Double($0.count) / rate.value, stated) } }
+    let index = reel_index_summary(stream)
     guard index.entries > 0 else { return nil }
     // FFmpeg leaves out the empty chunks of frames that were dropped, and counts them.
     let frames = max(Double(index.entries), Double(index.last_time) + 1)
-    return (
-      frames / rate.value, avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
-    )
+    return (frames / rate.value, stated)
+  }
+
+  /// Of an AVI that drops frames, by leaving their chunks empty: how fast those come that are there. Nil where it drops
+  /// none, and where nothing tells.
+  private func paceOfKept(_ stream: StreamChoice.Stream) -> FramePace? {
+    guard let avi = structure.avi else { return nil }
+    let times = avi.hasIndex ? Self.indexed(stream) : frames?.times
+    guard let times, let last = times.last, Int(last) + 1 > times.count else { return nil }
+    return FramePace(times, in: stream.pointee.time_base, isCut: false)
+  }
+
+  /// Frames of an index that are looked at: ten hours.
+  private static let mostIndexed: Int32 = 1 << 20
+
+  private static func indexed(_ stream: StreamChoice.Stream) -> [Int64] {
+    (0..<min(mostIndexed, avformat_index_get_entries_count(stream))).compactMap {
+      avformat_index_get_entry(stream, $0)?.pointee.timestamp
+    }
   }
 
   private static func sizes(_ one: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
@@ -193,6 +236,7 @@ struct ContentEvidence {
   /// What the times of the pictures say of their rate, and whether all of them were looked at.
   func pace(_ scan: borrowing PacketScan) -> (pace: FramePace, isMeasured: Bool)? {
     guard let stream = streams.video else { return nil }
+    if structure.container == .avi { return paceOfKept(stream).map { ($0, true) } }
     // In a program stream only the first of several pictures in a packet has a time; of a large transport stream only
     // windows were looked at.
     if structure.container != .mpegPS, let clock,
@@ -200,30 +244,56 @@ struct ContentEvidence {
       let key = key(of: stream),
       let pace = clock.pace(of: key)
     {
-      if clock.isWhole, clock.heads[key]?.count == clock.extents[key]?.packets { return (pace, true) }
-      if pace.isVariable { return (pace, true) }
-      let end = clock.paceAtEnd(of: key)
-      return (
-        pace, end.map { abs($0.ordinary - pace.ordinary) <= 0.02 * pace.ordinary && !$0.isVariable } ?? false
-      )
+      if clock.isWhole, clock.heads[key]?.count == clock.extents[key]?.packets {
+        // Where a few are out of their place, the others tell.
+        let isEven = wasUneven && structure.container.isMatroska && pace.isEvenButForFew
+        return (isEven ? pace.even : pace, !isEven)
+      }
+      return (pace, pace.isVariable || clock.isShownThroughout(key) && !clock.isUneven(key))
     }
     let isCut = scan.end != .file || structure.container.isMPEG
     let base = stream.pointee.time_base
     let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
     guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
-    // Where a few are out of their place, those at the beginning tell.
-    if pace.isVariable, let early = key(of: stream).flatMap({ clock?.pace(of: $0) }), !early.isVariable,
-      structure.container.isMatroska, early.steps >= Self.telling
-    {
-      return (early, false)
-    }
-    return (pace, scan.end == .file)
+    return (pace, scan.end == .file || !pace.isVariable && isEvenThroughout == true)
+  }
+
+  /// Whether the pictures of a large transport stream come alike wherever it was looked at. In a program stream only
+  /// some of them have times.
+  private var isEvenThroughout: Bool? {
+    guard [.mpegTS, .m2ts].contains(structure.container), let clock, !clock.isWhole,
+      let stream = streams.video
+    else { return nil }
+    return key(of: stream).flatMap { clock.isEvenThroughout($0) }
+  }
+
+  /// A rate that was measured at the beginning, of pictures that come at another one elsewhere.
+  private func rateUnchecked(_ media: MediaInfo) -> MediaWarning? {
+    guard let video = media.video, let rate = video.frameRate else { return nil }
+    let isPartial = clock?.isWhole == false && wasUneven
+    guard video.variableFrameRate == nil && isEvenThroughout == false || isPartial else { return nil }
+    return MediaWarning(
+      .claimUnchecked, "its pictures come unevenly, and only some of them were looked at",
+      fact: "video.frameRate", stated: .text(rate.description))
   }
 
   /// The rates that something other than the times states for the pictures: the header, the bitstream.
   func statedRates(_ stream: StreamChoice.Stream) -> [Rational] {
     let stated = header.rates[stream.pointee.index]
     return [bitstreamRate(stream), stated].compactMap { $0 }.filter { $0.value < Self.fastest }
+  }
+
+  /// The rate of an AVI that shows one of several frames, and has none in the place of the others.
+  private func keptRate(_ stream: StreamChoice.Stream, _ pace: FramePace) -> [Rational] {
+    guard structure.container == .avi, let stated = header.rates[stream.pointee.index], pace.ordinary > 0
+    else { return [] }
+    let share = (stated.value / pace.ordinary).rounded()
+    guard (1...1000).contains(share) else { return [] }
+    var reduced = AVRational()
+    av_reduce(
+      &reduced.num, &reduced.den, Int64(stated.numerator), Int64(stated.denominator) * Int64(share),
+      Int64(Int32.max))
+    return [Rational(Int(reduced.num), Int(reduced.den))].compactMap { $0 }
   }
 
   /// What the bitstream's own parameters say; for H.264 only.
@@ -254,7 +324,11 @@ struct ContentEvidence {
       video.frameRate = nil
       video.variableFrameRate = nil
     }
-    if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, let rate = structure.ogg?.rate {
+    let tick = stream.pointee.time_base
+    // FFmpeg counts the pictures of Ogg where not all pages were looked at.
+    if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, structure.container == .ogg,
+      let rate = structure.ogg?.rate ?? Rational(Int(tick.den), Int(tick.num))
+    {
       (video.frameRate, video.variableFrameRate) = (FrameRate(rate), false)
       return
     }
@@ -279,7 +353,9 @@ struct ContentEvidence {
       (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
       return
     }
-    if let rate = pace.rate(among: statedRates(stream)), rate.value <= Self.fastest { video.frameRate = rate }
+    if let rate = pace.rate(among: keptRate(stream, pace) + statedRates(stream)), rate.value <= Self.fastest {
+      video.frameRate = rate
+    }
     video.variableFrameRate = found.isMeasured ? pace.isVariable : nil
   }
 
@@ -337,7 +413,8 @@ struct ContentEvidence {
 
   /// What the headers claim otherwise, or was not looked at.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
-    [jumpsFound, durationUnchecked(media), rate(media)].compactMap { $0 } + clockDoubted(media)
+    [jumpsFound, durationUnchecked(media), rate(media), rateUnchecked(media)].compactMap { $0 }
+      + clockDoubted(media)
       + contradictions + pages + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
   }
 
@@ -414,7 +491,9 @@ struct ContentEvidence {
   private func rate(_ media: MediaInfo) -> MediaWarning? {
     guard let stream = streams.video, let stated = header.rates[stream.pointee.index],
       let found = media.video?.frameRate, abs(stated.value - found.value) > 0.02 * found.value,
-      media.video?.variableFrameRate != true || stated.value > Self.fastest
+      media.video?.variableFrameRate != true || stated.value > Self.fastest,
+      // That of an AVI is the tick of its frames, of which it may drop some.
+      structure.container != .avi
     else { return nil }
     return MediaWarning(
       .frameRateMismatch,

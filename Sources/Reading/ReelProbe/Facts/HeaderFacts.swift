@@ -7,6 +7,18 @@ struct HeaderFacts: Hashable {
   struct Size: Hashable {
     let width: Int32
     let height: Int32
+    /// Whether it is that of the blocks that the pictures are coded in, of which the last ones may be filled up: as MXF
+    /// has it (SMPTE ST 377-1, E.2.3).
+    var isOfBlocks = false
+
+    /// Whether pictures may have this size.
+    func allows(width own: Int, height other: Int) -> Bool {
+      if (Int(width), Int(height)) == (own, other) { return true }
+      // The blocks of two fields are 32 lines high together.
+      let widths = [own, own.roundedUp(to: 16)]
+      let heights = [other, other.roundedUp(to: 16), other.roundedUp(to: 32)]
+      return isOfBlocks && widths.contains(Int(width)) && heights.contains(Int(height))
+    }
   }
 
   /// Seconds; nil when the header does not tell.
@@ -45,11 +57,16 @@ struct HeaderFacts: Hashable {
       }
       guard parameters.pointee.width > 0, parameters.pointee.height > 0
       else { continue }
-      sizes[Int32(index)] = Size(width: parameters.pointee.width, height: parameters.pointee.height)
+      sizes[Int32(index)] = Size(
+        width: parameters.pointee.width, height: parameters.pointee.height, isOfBlocks: structure.mxf != nil)
     }
     self.sizes = sizes
     self.rates = rates
     self.sounds = sounds
     self.transfers = transfers
   }
+}
+
+extension Int {
+  fileprivate func roundedUp(to block: Int) -> Int { (self + block - 1) / block * block }
 }

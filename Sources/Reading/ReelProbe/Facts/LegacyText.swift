@@ -2,15 +2,33 @@
 enum LegacyText {
   /// UTF-8; UTF-16 where a mark or its zeros give it away; else the code page of Windows, Cyrillic (1251) where that makes
   /// words of it, Western European (1252) otherwise. Nil for bytes that have no character there.
-  static func decode(_ bytes: some Collection<UInt8>) -> String? {
+  ///
+  /// - Parameter isCut: whether there is more of it than these bytes, which then may end within a character.
+  static func decode(_ bytes: some Collection<UInt8>, isCut: Bool = false) -> String? {
     var bytes = Array(bytes)
-    if let wide = utf16(bytes) { return wide }
+    if let wide = utf16(bytes, isCut: isCut) { return wide }
     while bytes.last == 0 { bytes.removeLast() }
-    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    if let text = utf8(bytes, isCut: isCut) { return text }
     return isCyrillic(bytes) ? decode(bytes, cyrillic) : decode(bytes, western)
   }
 
-  private static func utf16(_ bytes: [UInt8]) -> String? {
+  /// Nil for what is no UTF-8.
+  static func utf8(_ bytes: [UInt8], isCut: Bool) -> String? {
+    guard isCut, let lead = bytes.suffix(3).lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0
+    else {
+      return String(validating: bytes, as: UTF8.self)
+    }
+    let width = (~bytes[lead]).leadingZeroBitCount
+    return String(validating: bytes.count - lead < width ? bytes[..<lead] : bytes[...], as: UTF8.self)
+  }
+
+  /// Nil for what is no UTF-16.
+  static func utf16(_ units: [UInt16], isCut: Bool) -> String? {
+    let endsWithin = isCut && units.last.map { UTF16.isLeadSurrogate($0) } == true
+    return String(validating: endsWithin ? units.dropLast() : units[...], as: UTF16.self)
+  }
+
+  private static func utf16(_ bytes: [UInt8], isCut: Bool) -> String? {
     guard bytes.count >= 4 else { return nil }
     let isMarkedLittle = bytes.starts(with: [0xFF, 0xFE])
     let isMarkedBig = bytes.starts(with: [0xFE, 0xFF])
@@ -22,7 +40,7 @@ enum LegacyText {
     }
     if isMarkedLittle || isMarkedBig { units.removeFirst() }
     while units.last == 0 { units.removeLast() }
-    return String(validating: units, as: UTF16.self)
+    return utf16(units, isCut: isCut)
   }
 
   /// Whether most letters are Cyrillic ones beside one another: in Western text letters beyond ASCII stand alone.

@@ -16,10 +16,9 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, rate, tables, fragments, jumps, shape,
-        sound, dates,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, shape, sound, dates,
       ]
-      .compactMap { $0 } + edits + (clock?.rate == nil ? statedRate : [])
+      .compactMap { $0 } + rate + soundClock + edits + (clock?.rate == nil ? statedRate : [])
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -82,15 +81,38 @@ struct MovieWarnings {
     abs(stated - measured) > max(0.15, measured * 0.03)
   }
 
-  /// A rate that cannot be meant.
-  private var rate: MediaWarning? {
-    guard media.video?.frameRate == nil, let rate = video?.presentation?.rate?.value,
+  /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.
+  private var rate: [MediaWarning] {
+    guard media.video?.frameRate == nil, let rate = (video?.presentation?.rate ?? videoRun?.rate)?.value,
       rate >= VideoFacts.beyondSense
-    else { return nil }
-    return MediaWarning(
-      .frameRateMismatch,
-      "its index gives \(ProbeWarnings.text(rate)) pictures a second, which cannot be meant",
-      fact: "video.frameRate", stated: .number(rate))
+    else { return [] }
+    let what = "its index gives \(ProbeWarnings.text(rate)) pictures a second, which cannot be meant"
+    return [
+      MediaWarning(.frameRateMismatch, what, fact: "video.frameRate", stated: .number(rate)),
+      MediaWarning(
+        .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) }),
+    ]
+  }
+
+  private var videoRun: MovieFragments.Run? { video?.id.flatMap { iso.fragmentTable?.runs[$0] } }
+
+  /// Sound in fragments whose samples last longer or shorter than those of its codec do: a clock is wrong.
+  private var soundClock: [MediaWarning] {
+    for stream in streams.audios {
+      guard let parameters = stream.pointee.codecpar, let id = tracks.track(of: stream)?.id,
+        let run = iso.fragmentTable?.runs[id], let rate = run.ordinaryRate,
+        let seconds = SoundFrame.seconds(parameters, first: []),
+        // AAC has shorter frames, too: of 960 samples, and of 512 and 480 for little delay.
+        ![1, 15.0 / 16, 1.0 / 2, 15.0 / 32].contains(where: { abs(1 / rate - $0 * seconds) <= 0.03 * seconds }
+        )
+      else { continue }
+      return [
+        MediaWarning(
+          .claimUnchecked, "samples of its sound last otherwise by its index than by their codec",
+          fact: "duration", stated: media.duration.map { .number($0) })
+      ]
+    }
+    return []
   }
 
   /// A rate in the pictures that the index contradicts, though by it they come evenly. Of fragments nothing but that may
@@ -213,7 +235,8 @@ struct MovieWarnings {
       // An entry has no room for rates from 65536 on, and the second version of QuickTime's says neither there.
       guard entry.sampleRate ?? 0 > 1, track.entry?.channels ?? 0 > 0 else { continue }
       for (fact, stated, measured) in pairs {
-        guard let stated, let measured, stated != measured, measured <= 65_535 else { continue }
+        // Of a rate that is too large for them some writers put the lower 16 bits there.
+        guard let stated, let measured, stated != measured, stated != measured & 0xFFFF else { continue }
         return MediaWarning(
           .soundMismatch,
           "its header gives its sound other \(fact == "channels" ? "channels" : "rates") than its samples have",

@@ -113,6 +113,14 @@ struct PacketScan: ~Copyable {
     return StretchSum(own.sorted { $0.packets > $1.packets }.map(\.stretches))
   }
 
+  /// When the last packet of `streams` ends, in seconds.
+  func lastEnd(of streams: [UnsafeMutablePointer<AVStream>]) -> Double? {
+    streams.compactMap { stream in
+      extents[stream.pointee.index]?.seconds(in: stream.pointee.time_base).map(\.upperBound).max()
+    }
+    .max()
+  }
+
   /// Whether so many packets were read that a header can be wrong about them: the last of a few may be shown for long.
   var isTelling: Bool { packets >= 10 }
 

@@ -39,7 +39,7 @@ struct ProbeWarnings {
   private var size: MediaWarning? {
     guard let stream = streams.video, let claimed = header.sizes[stream.pointee.index],
       let width = media.video?.storedWidth, let height = media.video?.storedHeight,
-      (Int(claimed.width), Int(claimed.height)) != (width, height)
+      !claimed.allows(width: width, height: height)
     else { return cutSize }
     return MediaWarning(
       .sizeMismatch,

@@ -27,20 +27,10 @@ extension SoundHeader {
       self = told
       return
     }
-    guard !isEncrypted, Self.isInFrames(codec), let first = avformat_index_get_entry(stream, 0),
+    guard !isEncrypted, Self.framed.contains(codec), let first = avformat_index_get_entry(stream, 0),
       let told = SoundHeader(codec, frame: file.bytes(at: first.pointee.pos, count: Self.lookedAt))
     else { return nil }
     self = told
-  }
-
-  /// Whether each frame of the stream's sound has a header, without which the container's word is worth nothing.
-  static func isInFrames(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
-    stream.pointee.codecpar.map { isInFrames($0.pointee.codec_id) } ?? false
-  }
-
-  /// Whether each frame has a header.
-  private static func isInFrames(_ codec: AVCodecID) -> Bool {
-    [AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3].contains(codec)
   }
 }
 

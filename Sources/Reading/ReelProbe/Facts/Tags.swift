@@ -31,7 +31,9 @@ struct Tags: Hashable {
   init(_ avi: AVIHeaders) {
     let names: [FourCharacterCode: String] = ["INAM": "title", "IART": "artist", "ICRD": "date"]
     var values: [String: String] = [:]
-    for (name, key) in names { values[key] = avi.texts[name].flatMap { LegacyText.decode($0) } }
+    for (name, key) in names {
+      values[key] = avi.texts[name].flatMap { LegacyText.decode($0.bytes, isCut: $0.isCut) }
+    }
     self.values = values
   }
 
@@ -60,9 +62,9 @@ struct Tags: Hashable {
 
   /// Bytes of no coding that is known become replacement characters.
   private static func text(_ pointer: UnsafePointer<CChar>) -> String {
-    let bytes = UnsafeRawBufferPointer(start: pointer, count: strnlen(pointer, longestValue))
-    return String(validating: bytes, as: UTF8.self) ?? LegacyText.decode(bytes)
-      ?? String(decoding: bytes, as: UTF8.self)
+    let length = strnlen(pointer, longestValue + 1)
+    let bytes = UnsafeRawBufferPointer(start: pointer, count: min(length, longestValue))
+    return LegacyText.decode(bytes, isCut: length > longestValue) ?? String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -42,6 +42,12 @@ struct AVIHeaders: Hashable {
     }
   }
 
+  struct Text: Hashable {
+    let bytes: [UInt8]
+    /// Whether there is more of it.
+    let isCut: Bool
+  }
+
   struct Size: Hashable {
     let width: Int
     let height: Int
@@ -51,40 +57,48 @@ struct AVIHeaders: Hashable {
   private(set) var microseconds: UInt32 = 0
   private(set) var size: Size?
   private(set) var streams: [Stream] = []
-  /// The texts of its `INFO` list, as their bytes.
-  private(set) var texts: [FourCharacterCode: [UInt8]] = [:]
+  /// Where its pictures and its sound stand.
+  private(set) var movie: Range<Int64>?
+  /// Whether an index tells where each of them stands.
+  private(set) var hasIndex = false
+  /// The texts of its `INFO` list.
+  private(set) var texts: [FourCharacterCode: Text] = [:]
 
   private static let mostChunks = 256
 
   /// Nil without the main header.
   init?(_ file: some ByteReading) {
     var headers: Range<Int64>?
-    var found: [FourCharacterCode: [UInt8]] = [:]
+    var found: [FourCharacterCode: Text] = [:]
     // What stands behind the pictures is far away.
     let isFar = file.isFar
+    var (movie, hasIndex): (Range<Int64>?, Bool) = (nil, isFar)
     Self.chunks(file, in: 12..<max(12, file.size)) { id, range in
-      guard id == "LIST" else { return true }
+      if id == "idx1" { hasIndex = true }
+      guard id == "LIST", range.count >= 4 else { return true }
       switch Self.type(file, range) {
       case "hdrl": headers = range
       case "INFO" where range.count >= 4:
         Self.readTexts(file, (range.lowerBound + 4)..<range.upperBound, into: &found)
-      case "movi": return !isFar
+      case "movi":
+        if movie == nil { movie = (range.lowerBound + 4)..<range.upperBound }
+        return !isFar
       default: break
       }
       return true
     }
     guard let headers, headers.count >= 4 else { return nil }
-    texts = found
+    (texts, self.movie, self.hasIndex) = (found, movie, hasIndex)
     readHeaders(file, (headers.lowerBound + 4)..<headers.upperBound)
   }
 
   private static func readTexts(
-    _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: [UInt8]]
+    _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: Text]
   ) {
     chunks(file, in: range) { id, chunk in
       if found[id] == nil {
-        let count = Int(min(Int64(Tags.longestValue), chunk.upperBound - chunk.lowerBound))
-        found[id] = file.bytes(at: chunk.lowerBound, count: count)
+        let bytes = file.bytes(at: chunk.lowerBound, count: min(Tags.longestValue, chunk.count))
+        found[id] = Text(bytes: bytes, isCut: chunk.count > bytes.count)
       }
       return true
     }
@@ -92,27 +106,38 @@ struct AVIHeaders: Hashable {
 
   private mutating func readHeaders(_ file: some ByteReading, _ range: Range<Int64>) {
     var found: [Stream] = []
+    var hasIndex = hasIndex
+    let length = file.littleEndian(at: 4, width: 4) ?? 0
+    let isFinished = length != 0 && length != UInt32.max
     var main = (microseconds: UInt32(0), size: Size?.none)
     Self.chunks(file, in: range) { id, chunk in
       if id == "avih" {
         let bytes = file.bytes(at: chunk.lowerBound, count: 40)
         main = (Self.number(bytes, 0, 4), Self.size(bytes, 32, 36))
       } else if id == "LIST", chunk.count >= 4, Self.type(file, chunk) == "strl" {
-        if let stream = Self.stream(file, (chunk.lowerBound + 4)..<chunk.upperBound) { found.append(stream) }
+        let list = (chunk.lowerBound + 4)..<chunk.upperBound
+        if let stream = Self.stream(file, list, isFinished: isFinished) { found.append(stream) }
+        Self.chunks(file, in: list) { id, _ in
+          if id == "indx" { hasIndex = true }
+          return !hasIndex
+        }
       }
       return true
     }
-    (microseconds, size, streams) = (main.microseconds, main.size, found)
+    (microseconds, size, streams, self.hasIndex) = (main.microseconds, main.size, found, hasIndex)
   }
 
-  private static func stream(_ file: some ByteReading, _ range: Range<Int64>) -> Stream? {
+  /// - Parameter isFinished: whether the file says how long it is: else what stands for lengths are none.
+  private static func stream(
+    _ file: some ByteReading, _ range: Range<Int64>, isFinished: Bool
+  ) -> Stream? {
     var stream: Stream?
     chunks(file, in: range) { id, chunk in
       let bytes = file.bytes(at: chunk.lowerBound, count: Int(min(48, chunk.upperBound - chunk.lowerBound)))
       if id == "strh", bytes.count >= 36 {
         stream = Stream(
           type: FourCharacterCode(bytes), scale: number(bytes, 20, 4), rate: number(bytes, 24, 4),
-          length: number(bytes, 32, 4))
+          length: isFinished ? number(bytes, 32, 4) : 0)
       } else if id == "strf", stream?.type == "auds", bytes.count >= 14 {
         func int(_ at: Int, _ width: Int) -> Int { Int(number(bytes, at, width)) }
         stream?.sound = Sound(

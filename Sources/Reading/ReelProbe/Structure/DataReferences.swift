@@ -31,10 +31,9 @@ struct DataReferences: Hashable {
   /// Of each reference only the flag counts that says whether it is this file, not what else it names.
   mutating func takeReferences(_ box: ISOBox, of file: some ByteReading) {
     guard let count = file.bigEndian(at: box.contents + 4, width: 4) else { return }
-    let (first, end) = (box.contents + 8, min(box.end, file.size))
-    guard first < end else { return }
     let most = Int(min(count, UInt64(Self.mostReferences)))
-    places = ISOBoxes(file, in: first..<end, atMost: most).prefix { $0.end - $0.contents >= 4 }.map { entry in
+    places = box.children(in: file, behind: 8, atMost: most).prefix { $0.end - $0.contents >= 4 }.map {
+      entry in
       if Self.withinFile.contains(entry.type) { return false }
       return file.bigEndian(at: entry.contents + 3, width: 1).map { $0 & 1 == 0 } ?? true
     }

@@ -9,6 +9,22 @@ package struct ISOBox: Hashable {
   package let end: Int64
 }
 
+extension ISOBox {
+  /// The boxes within it, behind `skipped` bytes of its own. They end where it does at the latest: what one claims beyond
+  /// that belongs to others, and would be read once for each that claims it.
+  func children(
+    in file: some ByteReading, behind skipped: Int64 = 0, atMost count: Int
+  ) -> some Sequence<ISOBox> {
+    let limit = min(end, file.size)
+    let range = min(contents + skipped, limit)..<limit
+    return ISOBoxes(file, in: range, atMost: count).lazy.map { $0.ending(at: limit) }
+  }
+
+  private func ending(at limit: Int64) -> ISOBox {
+    end <= limit ? self : ISOBox(type: type, start: start, contents: min(contents, limit), end: limit)
+  }
+}
+
 /// The boxes in a range of a file, one after the other, up to a number of them or the first that is none.
 package struct ISOBoxes<Bytes: ByteReading>: Sequence, IteratorProtocol {
   private let file: Bytes

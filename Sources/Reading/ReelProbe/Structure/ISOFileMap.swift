@@ -131,9 +131,7 @@ struct ISOFileMap: Hashable {
   }
 
   private mutating func descend(into outer: ISOBox, of file: some ByteReading) {
-    guard outer.contents < outer.end else { return }
-    let range = outer.contents..<min(outer.end, max(file.size, outer.contents))
-    for box in ISOBoxes(file, in: range, atMost: Self.mostInnerBoxes) {
+    for box in outer.children(in: file, atMost: Self.mostInnerBoxes) {
       take(box, in: outer.type, of: file)
       switch (outer.type, box.type) {
       case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
@@ -159,13 +157,10 @@ struct ISOFileMap: Hashable {
 
   /// The entries of a sample description box stand behind a version and a count (8.5.2).
   private mutating func noteFormats(in box: ISOBox, of file: some ByteReading) {
-    let first = box.contents + 8
-    guard first < box.end, first < file.size,
-      let count = file.bigEndian(at: box.contents + 4, width: 4)
-    else { return }
+    guard let count = file.bigEndian(at: box.contents + 4, width: 4) else { return }
     // What follows those that are counted is none.
     let most = Int(min(count, UInt64(Self.mostEntries)))
-    for entry in ISOBoxes(file, in: first..<min(box.end, file.size), atMost: most) {
+    for entry in box.children(in: file, behind: 8, atMost: most) {
       sampleFormats.append(entry.type)
       if track.entry == nil { track.take(SampleEntry(entry, handler: track.handler, of: file)) }
       references.takeEntry(entry, of: file)
@@ -182,24 +177,18 @@ struct ISOFileMap: Hashable {
     switch (outer, box.type) {
     case ("trak", _), ("edts", _), ("mdia", _), ("stbl", _): track.take(box, of: file)
     case ("moov", "udta"):
-      for text in Self.boxes(in: box, of: file) { texts.take(text, of: file) }
+      for text in box.children(in: file, atMost: Self.mostInnerBoxes) { texts.take(text, of: file) }
     case ("moov", "mvex"):
-      let extends = Self.boxes(in: box, of: file).first { $0.type == "mehd" }
+      let extends = box.children(in: file, atMost: Self.mostInnerBoxes).first { $0.type == "mehd" }
       fragmentsTicks = extends.flatMap { Self.fragmentsTicks($0, of: file) }
     default: break
     }
-  }
-
-  private static func boxes(in outer: ISOBox, of file: some ByteReading) -> [ISOBox] {
-    let end = min(outer.end, file.size)
-    guard outer.contents < end else { return [] }
-    return Array(ISOBoxes(file, in: outer.contents..<end, atMost: mostInnerBoxes))
   }
 
   /// 8.8.2
   private static func fragmentsTicks(_ box: ISOBox, of file: some ByteReading) -> UInt64? {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return nil }
     let width = version == 1 ? 8 : 4
-    return file.bigEndian(at: box.contents + 4, width: width).flatMap { TrackHeader.known($0, width: width) }
+    return file.knownTime(at: box.contents + 4, width: width)
   }
 }

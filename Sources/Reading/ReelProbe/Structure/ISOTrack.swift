@@ -64,10 +64,10 @@ struct ISOTrack: Hashable {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return }
     let width = version == 1 ? 8 : 4
     let clock = box.contents + 4 + Int64(2 * width)
-    created = file.bigEndian(at: box.contents + 4, width: width).flatMap { MovieDate.known($0, width: width) }
+    created = file.knownTime(at: box.contents + 4, width: width)
     guard let scale = file.bigEndian(at: clock, width: 4), scale > 0 else { return }
     timescale = UInt32(scale)
-    claimedTicks = file.bigEndian(at: clock + 4, width: width).flatMap { TrackHeader.known($0, width: width) }
+    claimedTicks = file.knownTime(at: clock + 4, width: width)
   }
 
   private mutating func takeOffsets(_ box: ISOBox, of file: some ByteReading) {
@@ -110,18 +110,13 @@ struct TrackHeader: Hashable {
     }
     guard bytes.count >= 3 * width + 72 else { return nil }
     isEnabled = bytes[3] & 1 == 1
-    created = MovieDate.known(number(4, width), width: width)
+    created = number(4, width).known(width: width)
     id = UInt32(number(4 + 2 * width, 4))
-    duration = Self.known(number(12 + 2 * width, width), width: width)
+    duration = number(12 + 2 * width, width).known(width: width)
     let matrix = 28 + 3 * width
     self.matrix = (0..<9).map { Int32(truncatingIfNeeded: number(matrix + 4 * $0, 4)) }
     self.width = UInt32(number(matrix + 36, 4))
     self.height = UInt32(number(matrix + 40, 4))
-  }
-
-  /// Nil for 0 and all ones, by which a duration is left open.
-  static func known(_ ticks: UInt64, width: Int) -> UInt64? {
-    ticks == 0 || ticks == UInt64.max >> (64 - 8 * UInt64(width)) ? nil : ticks
   }
 }
 

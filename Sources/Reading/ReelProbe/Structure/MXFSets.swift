@@ -6,8 +6,8 @@ struct MXFSets: Hashable {
   private(set) var rates: Set<Rational> = []
   /// Units in all, by all tracks and descriptors.
   private(set) var durations: Set<Int64> = []
-  /// Whether the units of some tracks are samples of sound, so that durations are of several units.
-  private var countsSamples = false
+  /// Those too fast for pictures, of tracks whose units are samples of sound.
+  private var fastRates: Set<Rational> = []
   /// What the descriptors of sound say.
   private(set) var sounds: Set<Sound> = []
 
@@ -84,17 +84,20 @@ struct MXFSets: Hashable {
   }
 
   private mutating func note(_ rate: Rational) {
-    if rate.value < 1000 {
-      rates.insert(rate)
-    } else {
-      countsSamples = true
-    }
+    if rate.value < 1000 { rates.insert(rate) } else { fastRates.insert(rate) }
+  }
+
+  /// Whether there is sound of which a track may count the samples so fast.
+  private func isOfSound(_ rate: Rational) -> Bool {
+    sounds.isEmpty || sounds.contains { $0.sampleRate == Int(rate.value.rounded()) }
   }
 
   /// What it says of the same thing, and not alike.
   var warnings: [MediaWarning] {
     var found: [MediaWarning] = []
-    let values = rates.map(\.value)
+    let values = (rates.union(fastRates.filter { !isOfSound($0) })).map(\.value)
+    // Then durations are of several units.
+    let countsSamples = fastRates.contains(where: isOfSound)
     if let least = values.min(), let most = values.max(), most > least * 1.02 {
       found.append(
         MediaWarning(

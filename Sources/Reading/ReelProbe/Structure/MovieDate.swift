@@ -2,11 +2,6 @@ import FoundationEssentials
 
 /// Dates in the boxes of movies and tracks: seconds since 1904 (ISO/IEC 14496-12, 8.2.2).
 enum MovieDate {
-  /// Nil for 0 and all ones, which stand for none.
-  static func known(_ seconds: UInt64, width: Int) -> UInt64? {
-    seconds == 0 || seconds == UInt64.max >> (64 - 8 * UInt64(width)) ? nil : seconds
-  }
-
   /// Nil for what no camera with a clock has written. Some count from 1970.
   static func date(_ seconds: UInt64?) -> Date? {
     guard let seconds, seconds < 1 << 40 else { return nil }

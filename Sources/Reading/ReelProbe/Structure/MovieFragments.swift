@@ -11,9 +11,13 @@ struct MovieFragments: Hashable {
     fileprivate var steps: [Int64: Int64] = [:]
     /// When the first sample is shown, against its time of decoding.
     fileprivate var firstOffset: Int64?
+    /// How far that is from those of the samples beside it.
+    fileprivate var firstOffsetBeyond: Int64 = 0
     fileprivate var defaultStep: Int64 = 0
-    /// Steps that fragments give several samples at once.
+    /// Steps that fragments give several samples at once, and that nothing confirms.
     fileprivate var commonSteps: Set<Int64> = []
+    /// Those of the last fragment, which are confirmed where the next one begins at its end.
+    fileprivate var lastCommonSteps: Set<Int64> = []
     fileprivate var defaultSize: Int64 = 0
     /// Ticks a second.
     fileprivate let scale: Int64
@@ -81,21 +85,16 @@ struct MovieFragments: Hashable {
     }
     takeDefaults(movie, of: file)
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
-    if runs.values.contains(where: \.hasOddDefault) { faults.insert(.pace) }
+    if runs.values.contains(where: { $0.hasOddDefault || $0.hasOddStart }) { faults.insert(.pace) }
     if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
     let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
   }
 
-  private static func boxes(in box: ISOBox, of file: some ByteReading) -> [ISOBox] {
-    let end = min(box.end, file.size)
-    return box.contents < end ? Array(ISOBoxes(file, in: box.contents..<end, atMost: mostBoxes)) : []
-  }
-
   /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
   private mutating func takeDefaults(_ movie: ISOBox, of file: some ByteReading) {
-    for extends in Self.boxes(in: movie, of: file) where extends.type == "mvex" {
-      for box in Self.boxes(in: extends, of: file) where box.type == "trex" {
+    for extends in movie.children(in: file, atMost: Self.mostBoxes) where extends.type == "mvex" {
+      for box in extends.children(in: file, atMost: Self.mostBoxes) where box.type == "trex" {
         let bytes = file.bytes(at: box.contents, count: 24)
         guard let id = bytes.number(at: 4, bytes: 4), let step = bytes.number(at: 12, bytes: 4),
           let size = bytes.number(at: 16, bytes: 4)
@@ -108,7 +107,7 @@ struct MovieFragments: Hashable {
 
   private mutating func take(_ part: Part, of file: some ByteReading, holdsAll: Bool) {
     var (bytes, spans): (Int64, [(id: UInt32, start: Double, end: Double)]) = (0, [])
-    for box in Self.boxes(in: part.box, of: file) where box.type == "traf" {
+    for box in part.box.children(in: file, atMost: Self.mostBoxes) where box.type == "traf" {
       guard let fragment = TrackFragment(box, of: file) else {
         faults.insert(.shape)
         continue
@@ -125,8 +124,9 @@ struct MovieFragments: Hashable {
       bytes = bytes.addingClamped(told.bytes)
       guard told.count > 0 else { continue }
       let start = fragment.base ?? run.next
-      if run.isApart(from: start) { faults.insert(.pace) }
-      runs[fragment.id]?.add(told, at: start, jump: Self.jump)
+      if run.isApart(from: start, told.steps) { faults.insert(.pace) }
+      runs[fragment.id]?.add(
+        told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
       let scale = Double(run.scale)
       spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
     }
@@ -157,7 +157,10 @@ extension MovieFragments.Run {
     for run in times.runs { note(run.step, run.count) }
   }
 
-  fileprivate mutating func add(_ told: TrackFragment.Samples, at start: Int64, jump: Double) {
+  /// - Parameter isConfirmed: whether the fragment says itself when it begins.
+  fileprivate mutating func add(
+    _ told: TrackFragment.Samples, at start: Int64, isConfirmed: Bool, jump: Double
+  ) {
     let gap = Double(start) - Double(next)
     if stretches.isEmpty || abs(gap) > jump * Double(scale), stretches.count < PacketExtent.mostStretches {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
@@ -167,23 +170,35 @@ extension MovieFragments.Run {
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, next)
     samples += told.count
     ticks = ticks &+ told.ticks
-    firstOffset = firstOffset ?? told.firstOffset
+    if firstOffset == nil, let first = told.firstOffset {
+      firstOffset = first
+      if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
+    }
     for (step, count) in told.steps { note(step, count) }
-    commonSteps.formUnion(told.commonSteps)
+    if !isConfirmed { commonSteps.formUnion(lastCommonSteps) }
+    lastCommonSteps = told.commonSteps
   }
 
   /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
-  fileprivate func isApart(from start: Int64) -> Bool {
+  ///
+  /// - Parameter told: the steps of its samples. How long the last sample before it is shown its writer may not have known:
+  ///   it lasts as long as others do.
+  fileprivate func isApart(from start: Int64, _ told: [Int64: Int64]) -> Bool {
     guard let last = stretches.last, last.end == next else { return false }
+    let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     let gap = abs(Double(start) - Double(next)) / Double(scale)
-    return gap > max(0.1, 1.5 * Double(ordinaryStep) / Double(scale))
+    return gap > max(0.1, 1.5 * Double(max(usual, ordinaryStep)) / Double(scale))
   }
 
-  /// Whether a fragment gives several samples a step that is far from what the others have.
+  /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
   fileprivate var hasOddDefault: Bool {
     let ordinary = ordinaryStep
-    return ordinary > 0 && commonSteps.contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
+    return ordinary > 0
+      && commonSteps.union(lastCommonSteps).contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
   }
+
+  /// Whether the first sample waits to be shown for longer than any decoder puts pictures in order (ITU-T H.264, A.3.1).
+  fileprivate var hasOddStart: Bool { firstOffsetBeyond / 16 > max(1, ordinaryStep) }
 
   /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
   /// pictures begin.
@@ -235,6 +250,8 @@ private struct TrackFragment {
     var steps: [Int64: Int64] = [:]
     var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
+    /// Those of the others, from the least to the most.
+    var otherOffsets: ClosedRange<Int64>?
   }
 
   let id: UInt32
@@ -251,10 +268,8 @@ private struct TrackFragment {
 
   /// Nil without a header, or with one that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
-    let end = min(box.end, file.size)
-    guard box.contents < end else { return nil }
     var header: (id: UInt32, step: Int64?, size: Int64?)?
-    for part in ISOBoxes(file, in: box.contents..<end, atMost: 64) {
+    for part in box.children(in: file, atMost: 64) {
       switch part.type {
       case "tfhd" where header == nil:
         guard let told = Self.header(part, of: file) else { return nil }
@@ -325,8 +340,9 @@ private struct TrackFragment {
         if flags & 0x100 != 0 { found.note(Int64(number(place)), 1) }
         if flags & 0x200 != 0 { found.bytes += Int64(number(place + sizeAt)) }
       }
-      if flags & 0x800 != 0, found.firstOffset == nil, count > 0 {
-        found.firstOffset = Int64(Int32(bitPattern: number(width - 4)))
+      guard flags & 0x800 != 0 else { return }
+      for place in stride(from: 0, to: table.count, by: width) {
+        found.note(offset: Int64(Int32(bitPattern: number(place + width - 4))))
       }
     }
     return true
@@ -334,8 +350,21 @@ private struct TrackFragment {
 }
 
 extension TrackFragment.Samples {
+  fileprivate mutating func note(offset: Int64) {
+    guard firstOffset != nil else { return firstOffset = offset }
+    let other = otherOffsets ?? offset...offset
+    otherOffsets = min(other.lowerBound, offset)...max(other.upperBound, offset)
+  }
+
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
     ticks = ticks &+ step &* count
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
+  }
+}
+
+extension ClosedRange<Int64> {
+  /// How far a number is from it.
+  fileprivate func distance(to number: Int64) -> Int64 {
+    Swift.max(lowerBound - number, number - upperBound, 0)
   }
 }

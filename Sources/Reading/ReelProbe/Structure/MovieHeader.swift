@@ -16,10 +16,24 @@ struct MovieHeader: Hashable {
       let ticks = file.bigEndian(at: times + 4, width: width)
     else { return nil }
     self.timescale = UInt32(timescale)
-    duration = TrackHeader.known(ticks, width: width)
-    created = file.bigEndian(at: box.contents + 4, width: width).flatMap { MovieDate.known($0, width: width) }
+    duration = ticks.known(width: width)
+    created = file.knownTime(at: box.contents + 4, width: width)
   }
 
   /// The duration in seconds.
   var seconds: Double? { duration.map { Double($0) / Double(timescale) } }
+}
+
+extension UInt64 {
+  /// Nil for 0 and all ones in `width` bytes, by which durations and dates are left open.
+  func known(width: Int) -> UInt64? {
+    self == 0 || self == UInt64.max >> (64 - 8 * UInt64(width)) ? nil : self
+  }
+}
+
+extension ByteReading {
+  /// A duration or a date of a movie's boxes; nil where it is left open.
+  func knownTime(at offset: Int64, width: Int) -> UInt64? {
+    bigEndian(at: offset, width: width).flatMap { $0.known(width: width) }
+  }
 }

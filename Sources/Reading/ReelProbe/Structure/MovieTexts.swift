@@ -32,9 +32,11 @@ struct MovieTexts: Hashable {
     let bytes = contents(box, of: file)
     var next = 0
     while let length = bytes.number(at: next, bytes: 2), let language = bytes.number(at: next + 2, bytes: 2),
-      next + 4 + length <= bytes.count
+      Int64(next + 4 + length) <= box.end - box.contents
     {
-      let text = MovieText.text(Array(bytes[(next + 4)..<(next + 4 + length)]), language: language)
+      let text = MovieText.text(
+        Array(bytes.dropFirst(next + 4).prefix(length)), language: language,
+        isCut: next + 4 + length > bytes.count)
       if let text, !text.isEmpty { return text }
       next += 4 + length
     }
@@ -45,17 +47,16 @@ struct MovieTexts: Hashable {
   private func mobile(_ box: ISOBox, of file: some ByteReading) -> String? {
     let bytes = contents(box, of: file)
     guard bytes.count > 6 else { return nil }
-    return MovieText.text(Array(bytes[6...]), language: MovieText.unspecified)
+    return MovieText.text(
+      Array(bytes[6...]), language: MovieText.unspecified,
+      isCut: Int64(bytes.count) < box.end - box.contents)
   }
 
   /// `meta` is a full box in MP4, and none in QuickTime.
   private mutating func takeList(_ box: ISOBox, of file: some ByteReading) {
     let isFull = file.bigEndian(at: box.contents + 4, width: 4) != UInt64(FourCharacterCode("hdlr").value)
-    let start = box.contents + (isFull ? 4 : 0)
-    guard start < min(box.end, file.size) else { return }
-    for list in ISOBoxes(file, in: start..<min(box.end, file.size), atMost: 16) where list.type == "ilst" {
-      guard list.contents < min(list.end, file.size) else { return }
-      for item in ISOBoxes(file, in: list.contents..<min(list.end, file.size), atMost: 256) {
+    for list in box.children(in: file, behind: isFull ? 4 : 0, atMost: 16) where list.type == "ilst" {
+      for item in list.children(in: file, atMost: 256) {
         if item.type == Self.name { title = title ?? value(item, of: file) }
         if item.type == Self.artistName { artist = artist ?? value(item, of: file) }
       }
@@ -68,9 +69,10 @@ struct MovieTexts: Hashable {
     guard bytes.count > 16, bytes[4..<8].elementsEqual("data".utf8), let size = bytes.number(at: 0, bytes: 4),
       let kind = bytes.number(at: 8, bytes: 4), size > 16
     else { return nil }
-    let text = Array(bytes[16..<min(size, bytes.count)])
+    let (text, isCut) = (Array(bytes[16..<min(size, bytes.count)]), size > bytes.count)
     return kind & 0xFF_FFFF == 2
-      ? MovieText.wide(text, isLittle: false) : MovieText.text(text, language: MovieText.unspecified)
+      ? MovieText.wide(text, isLittle: false, isCut: isCut)
+      : MovieText.text(text, language: MovieText.unspecified, isCut: isCut)
   }
 }
 
@@ -79,28 +81,35 @@ enum MovieText {
   /// The language that is none (`und`), packed as in ISO/IEC 14496-12, 8.4.2.
   static let unspecified = 0x55C4
 
-  /// - Parameter language: as packed by ISO, or Macintosh's code below 0x400, which stands for an encoding as well.
+  /// - Parameters:
+  ///   - language: as packed by ISO, or Macintosh's code below 0x400, which stands for an encoding as well.
+  ///   - isCut: whether there is more of it than these bytes, which then may end within a character.
   ///
   /// Nil for an encoding that is not known here.
-  static func text(_ bytes: [UInt8], language: Int) -> String? {
-    if bytes.starts(with: [0xFE, 0xFF]) { return wide(Array(bytes.dropFirst(2)), isLittle: false) }
-    if bytes.starts(with: [0xFF, 0xFE]) { return wide(Array(bytes.dropFirst(2)), isLittle: true) }
+  static func text(_ bytes: [UInt8], language: Int, isCut: Bool = false) -> String? {
+    if bytes.starts(with: [0xFE, 0xFF]) {
+      return wide(Array(bytes.dropFirst(2)), isLittle: false, isCut: isCut)
+    }
+    if bytes.starts(with: [0xFF, 0xFE]) {
+      return wide(Array(bytes.dropFirst(2)), isLittle: true, isCut: isCut)
+    }
     // Up to the end that C has.
     let text = Array(bytes.prefix { $0 != 0 })
+    let isCut = isCut && text.count == bytes.count
     // Most writers give UTF-8 whatever the language; hardly any other text looks like it.
-    if let unicode = String(validating: text, as: UTF8.self) { return kept(unicode) }
+    if let unicode = LegacyText.utf8(text, isCut: isCut) { return kept(unicode) }
     guard language < 0x400 || language == 0x7FFF else { return nil }
     if roman.contains(language) || language == 0x7FFF { return kept(legacy(text, macRoman)) }
     return cyrillic.contains(language) ? kept(legacy(text, macCyrillic)) : nil
   }
 
   /// UTF-16, up to a zero.
-  static func wide(_ bytes: [UInt8], isLittle: Bool) -> String? {
+  static func wide(_ bytes: [UInt8], isLittle: Bool, isCut: Bool = false) -> String? {
     let units = stride(from: 0, to: bytes.count - 1, by: 2).map { place -> UInt16 in
       let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
       return isLittle ? second << 8 | first : first << 8 | second
     }
-    return String(validating: units.prefix { $0 != 0 }, as: UTF16.self).flatMap(kept)
+    return LegacyText.utf16(Array(units.prefix { $0 != 0 }), isCut: isCut).flatMap(kept)
   }
 
   /// Blanks around it removed, and cut as every tag is.

@@ -28,7 +28,7 @@ struct SoundHeader: Hashable {
     self = found
   }
 
-  /// The codecs whose packets begin with a header.
+  /// The codecs whose packets begin with a header, without which the container's word is worth nothing.
   static let framed: Set<AVCodecID> =
     [
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,

@@ -1,0 +1,35 @@
+/// Places of a file at moments that lie about evenly in time, where bytes do not pass evenly: half of a file may be one
+/// scene.
+enum SpreadPlaces {
+  /// When something is shown, and where it stands.
+  struct Mark {
+    let time: Int64
+    let place: Int64
+  }
+
+  /// - Parameters:
+  ///   - count: how many are looked for between the two ends.
+  ///   - find: what comes first from a place on.
+  static func between(_ start: Mark, _ end: Mark, count: Int, _ find: (Int64) -> Mark?) -> [Int64] {
+    var marks = [start, end]
+    var exhausted: Set<Int64> = []
+    for _ in 0..<(2 * count) where marks.count < count + 2 {
+      let gaps = marks.indices.dropLast().filter { !exhausted.contains(marks[$0].place) }
+      // Where most time passes.
+      let longest = gaps.max { span(marks, $0) < span(marks, $1) }
+      guard let longest, span(marks, longest) > 0 else { break }
+      let (left, right) = (marks[longest], marks[longest + 1])
+      let found = find(left.place + (right.place - left.place) / 2)
+      if let found, left.place < found.place, found.place < right.place {
+        marks.insert(found, at: longest + 1)
+      } else {
+        exhausted.insert(left.place)
+      }
+    }
+    return marks.dropFirst().dropLast().map(\.place)
+  }
+
+  private static func span(_ marks: [Mark], _ at: Int) -> Double {
+    Double(marks[at + 1].time) - Double(marks[at].time)
+  }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import Glibc
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+/// Files that are larger than what the quick reading looks at, of which it sees only parts: what it tells is what all packets
+/// tell, and what was put in.
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
+struct LargeFileTests {
+  private static let seconds = 75.0
+
+  /// What is shown, and what is heard with it.
+  enum Content: String, CaseIterable {
+    case even
+    /// Stored in another order than it is shown in.
+    case reordered
+    /// Two of five frames are missing, from the first to the last.
+    case uneven
+    /// Four of five frames are missing in the middle.
+    case slowInTheMiddle
+
+    var filter: String {
+      switch self {
+      case .even, .reordered: ""
+      case .uneven: ",select='not(mod(n,2))+not(mod(n,5))'"
+      case .slowInTheMiddle: ",select='lt(t,25)+gte(t,50)+not(mod(n,5))'"
+      }
+    }
+
+    var frames: Double {
+      switch self {
+      case .even, .reordered: 1875
+      case .uneven: 1125
+      case .slowInTheMiddle: 625 + 125 + 625
+      }
+    }
+
+    var isVariable: Bool { self == .uneven || self == .slowInTheMiddle }
+  }
+
+  /// A way to write it, without encoding where the container takes what there is.
+  struct Way: Sendable, CustomTestStringConvertible {
+    let name: String
+    var base = Base.h264
+    let arguments: String
+    var lasts = LargeFileTests.seconds
+    /// Where frames come at a rate of their own, or what is missing is filled up.
+    var isAlwaysEven = false
+    var warnings: Set<MediaWarning.Code> = []
+
+    var testDescription: String { "\(name) \(arguments)" }
+  }
+
+  enum Base: CaseIterable {
+    case h264
+    case mpeg2
+    case mpeg4
+
+    var arguments: String {
+      switch self {
+      case .h264: "-c:v libx264 -preset ultrafast -qp 6 -c:a aac -ac 2 -ar 44100"
+      case .mpeg2: "-c:v mpeg2video -q:v 2 -c:a mp2 -ac 2 -ar 44100"
+      case .mpeg4: "-c:v mpeg4 -q:v 2 -c:a libmp3lame -ac 2 -ar 44100"
+      }
+    }
+  }
+
+  private static let ways: [Way] = [
+    Way(name: "a.mp4", arguments: ""), Way(name: "a.mov", arguments: ""), Way(name: "a.mkv", arguments: ""),
+    Way(name: "fragments.mp4", arguments: "-movflags frag_keyframe+empty_moov"),
+    Way(name: "live.mkv", arguments: "-live 1"), Way(name: "a.flv", arguments: ""),
+    Way(name: "a.ts", arguments: ""), Way(name: "a.m2ts", arguments: "-mpegts_m2ts_mode 1"),
+    Way(name: "late.ts", arguments: "-output_ts_offset 3600"),
+    Way(name: "late.flv", arguments: "-output_ts_offset 3600"),
+    Way(
+      name: "late.mkv", arguments: "-output_ts_offset 3600", warnings: [.durationMismatch]),
+    Way(
+      name: "late-fragments.mp4",
+      arguments: "-movflags frag_keyframe+empty_moov -output_ts_offset 3600"),
+    // An empty edit is a part of what is shown.
+    Way(name: "late.mp4", arguments: "-output_ts_offset 20", lasts: 95),
+    Way(name: "a.avi", base: .mpeg4, arguments: ""), Way(name: "mpeg4.mp4", base: .mpeg4, arguments: ""),
+  ]
+
+  /// These are encoded for the container, and only of what shows most.
+  private static let encoded: [Way] = [
+    Way(name: "a.mpg", base: .mpeg2, arguments: "", isAlwaysEven: true),
+    Way(name: "a.vob", base: .mpeg2, arguments: "", isAlwaysEven: true),
+    Way(name: "mpeg2.ts", base: .mpeg2, arguments: "", isAlwaysEven: true),
+    Way(name: "a.mxf", base: .mpeg2, arguments: "-c:a pcm_s16le -ar 48000", isAlwaysEven: true),
+  ]
+
+  @Test(arguments: Content.allCases) func whatIsCopiedIsToldAsItIs(content: Content) throws {
+    var bases: [Base: OpenFile] = [:]
+    for way in Self.ways where content != .reordered || way.base == .h264 {
+      let base = try bases[way.base] ?? Self.base(content, way.base)
+      guard let base else { continue }
+      bases[way.base] = base
+      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      let made = try FFmpegTool.make(way.name, input + Self.words(way.arguments))
+      if let made { hold(made, way, content) }
+    }
+  }
+
+  /// A program stream, and what has no variable rate.
+  @Test func whatIsEncodedForItsContainerIsToldAsItIs() throws {
+    guard let base = try Self.base(.even, .mpeg2) else { return }
+    for way in Self.encoded {
+      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      if let made = try FFmpegTool.make(way.name, input + Self.words(way.arguments)) {
+        hold(made, way, .even)
+      }
+    }
+  }
+
+  @Test(arguments: [Content.even, .uneven, .slowInTheMiddle]) func windowsMedia(content: Content) throws {
+    let arguments = Self.picture(content) + Self.words("-c:v wmv2 -q:v 2 -c:a wmav2 -ac 2 -vsync vfr")
+    if let made = try FFmpegTool.make("a.wmv", arguments) {
+      hold(made, Way(name: "a.wmv", arguments: ""), content)
+    }
+  }
+
+  @Test(arguments: [Content.even, .slowInTheMiddle]) func webM(content: Content) throws {
+    let fast = "-c:v libvpx -deadline realtime -cpu-used 16 -b:v 2M -qmax 10 -c:a libopus -ac 2 -vsync vfr"
+    if let made = try FFmpegTool.make("a.webm", Self.picture(content) + Self.words(fast)) {
+      hold(made, Way(name: "a.webm", arguments: ""), content)
+    }
+  }
+
+  /// Pictures of Theora are repeated where none came.
+  @Test(arguments: [Content.even, .slowInTheMiddle]) func theora(content: Content) throws {
+    let arguments = Self.picture(content) + Self.words("-c:v libtheora -q:v 9 -c:a libvorbis -ac 2 -r 25")
+    if let made = try FFmpegTool.make("a.ogv", arguments) {
+      hold(made, Way(name: "a.ogv", arguments: "", isAlwaysEven: true), content)
+    }
+  }
+
+  @Test func anAVIWithoutAnIndex() throws {
+    guard let base = try Self.base(.slowInTheMiddle, .mpeg4) else { return }
+    let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+    guard var bytes = try FFmpegTool.make("a.avi", input)?.allBytes else { return }
+    let index = try #require(bytes.lastPosition(of: "idx1"))
+    // As a writer leaves it that cannot go back.
+    bytes.removeSubrange(index...)
+    bytes.replaceSubrange(4..<8, with: [0xFF, 0xFF, 0xFF, 0xFF])
+    let list = try #require(bytes.position(of: "movi"))
+    bytes.replaceSubrange((list - 4)..<list, with: [0xFF, 0xFF, 0xFF, 0xFF])
+    hold(
+      try #require(OpenFile(holding: bytes)), Way(name: "unfinished.avi", arguments: ""), .slowInTheMiddle)
+  }
+
+  /// Pictures that begin long after the sound.
+  @Test(arguments: ["a.mkv", "a.ts", "a.flv"]) func lateStreamsCount(name: String) throws {
+    guard let base = try Self.base(.even, .h264) else { return }
+    let path = "/proc/\(getpid())/fd/\(base.descriptor)"
+    let input = [
+      "-itsoffset", "20", "-i", path, "-i", path, "-map", "0:v", "-map", "1:a", "-c", "copy",
+    ]
+    guard let made = try FFmpegTool.make(name, input) else { return }
+    hold(made, Way(name: name, arguments: "", lasts: Self.seconds + 20), .even)
+  }
+
+  @Test(arguments: ["a.mp4", "a.mov"]) func whatAnEditListHidesIsNotCounted(name: String) throws {
+    guard let base = try Self.base(.reordered, .h264) else { return }
+    let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+    guard let whole = try FFmpegTool.make("a.mp4", input) else { return }
+    let cut = ["-ss", "11.3", "-i", "/proc/\(getpid())/fd/\(whole.descriptor)", "-map", "0", "-c", "copy"]
+    guard let made = try FFmpegTool.make(name, cut) else { return }
+    hold(made, Way(name: name, arguments: "", lasts: Self.seconds - 11.3), .reordered)
+  }
+
+  // MARK: Making
+
+  private static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+
+  /// Noise, of which little is saved, in a size that is none of whole blocks.
+  private static func picture(_ content: Content) -> [String] {
+    [
+      "-f", "lavfi", "-i",
+      "testsrc2=size=68x52:rate=25:duration=\(Int(seconds)),noise=alls=100:allf=t+u,format=yuv420p\(content.filter)",
+      "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=\(Int(seconds))",
+    ]
+  }
+
+  private static func base(_ content: Content, _ base: Base) throws -> OpenFile? {
+    let order = content == .reordered ? "-bf 2" : base == .h264 ? "-bf 0" : ""
+    return try FFmpegTool.make(
+      "a.mkv", picture(content) + words("\(base.arguments) -g 50 -vsync vfr \(order)"))
+  }
+
+  // MARK: Holding
+
+  private func hold(_ file: OpenFile, _ way: Way, _ content: Content) {
+    let what = "\(way.testDescription), \(content)"
+    guard let container = file.sniffed else {
+      Issue.record("\(what): not recognized")
+      return
+    }
+    let quick = Result { try file.read(as: container) }
+    let thorough = Result { try file.read(as: container, by: [.thorough]) }
+    guard case .success(let quick) = quick, case .success(let thorough) = thorough else {
+      Issue.record("\(what): \(quick), thoroughly \(thorough)")
+      return
+    }
+    let wrong = LieVerdict(truth: thorough.media, answer: quick.media).silent(after: [])
+    #expect(wrong.isEmpty, "\(what): \(wrong), by \(quick.method)")
+    for (media, name) in [(quick.media, "quickly"), (thorough.media, "thoroughly")] {
+      holdToTruth(media, way, content, "\(what), \(name)")
+    }
+  }
+
+  private func holdToTruth(_ media: MediaInfo, _ way: Way, _ content: Content, _ what: String) {
+    let codes = Set(media.warnings.map(\.code))
+    let isUnchecked = codes.contains(.claimUnchecked)
+    #expect(codes.subtracting([.claimUnchecked]) == way.warnings, "\(what): \(media.warnings)")
+    #expect(!isUnchecked || content.isVariable, "\(what): \(media.warnings)")
+    #expect(abs((media.duration ?? 0) - way.lasts) < 0.25, "\(what): \(media.duration ?? 0)")
+    let video = media.video
+    #expect(video?.storedWidth == 68, "\(what)")
+    #expect(video?.storedHeight == 52, "\(what)")
+    #expect(video?.rotation == 0, "\(what)")
+    let isVariable = content.isVariable && !way.isAlwaysEven
+    let rate = isVariable ? content.frames / Self.seconds : 25
+    if let told = video?.frameRate?.value, !isUnchecked {
+      #expect(abs(told - rate) < 0.01 * rate, "\(what): \(told), not \(rate)")
+    }
+    if let told = video?.variableFrameRate { #expect(told == isVariable, "\(what)") }
+    #expect(media.audio.count == 1, "\(what)")
+    #expect(media.audio.first?.channels == 2, "\(what)")
+    #expect([44_100, 48_000].contains(media.audio.first?.sampleRate), "\(what)")
+  }
+}
+
+extension [UInt8] {
+  fileprivate func lastPosition(of text: String) -> Int? {
+    let mark = Array(text.utf8)
+    return indices.last { self[$0] == mark[0] && self[$0...].starts(with: mark) }
+  }
+}

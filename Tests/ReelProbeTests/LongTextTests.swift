@@ -1,0 +1,24 @@
+import ReelCore
+import ReelTestSupport
+import Testing
+
+@testable import ReelProbe
+
+/// Texts that are longer than what is kept of them are cut between two characters.
+@Suite(.notQuick, .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct LongTextTests {
+  /// One byte more or less before the cut, which therefore falls within a character for one of them.
+  @Test(arguments: ["a.avi", "a.mkv", "a.mp4", "a.mov", "a.wmv", "a.ogv"], ["", "a"])
+  func aLongTitleStaysWhatItIs(name: String, start: String) throws {
+    // More than is read of any text.
+    let title = start + String(repeating: "é", count: 9000)
+    let codec = name == "a.ogv" ? "libtheora" : name == "a.wmv" ? "wmv2" : "mpeg4"
+    let arguments = ["-frames:v", "5", "-c:v", codec, "-pix_fmt", "yuv420p", "-metadata", "title=\(title)"]
+    guard let file = try FFmpegTool.make(name, FFmpegTool.picture + arguments),
+      let container = file.sniffed
+    else { return }
+    let told = try #require(try file.read(as: container).media.title)
+    #expect(title.hasPrefix(told), "\(told.prefix(8))…\(told.suffix(8))")
+    #expect((Tags.longestValue - 4...Tags.longestValue).contains(told.utf8.count), "\(told.utf8.count)")
+  }
+}
