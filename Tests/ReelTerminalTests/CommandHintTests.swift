@@ -7,6 +7,10 @@ import Testing
     #expect(CommandHint().text("feed", "--before 9") == "reel feed --before 9")
   }
 
+  @Test func aWrapperIsNamedAsItWasCalled() {
+    #expect(CommandHint(program: "scripts/reel").text("feed") == "scripts/reel feed")
+  }
+
   @Test(arguments: [
     ("lib", "lib"), ("/srv/my lib", "'/srv/my lib'"), ("it's", #"'it'\''s'"#), ("-lib", "./-lib"),
     ("a\u{1B}[31m", #"$'a\x1b\x5b31m'"#), ("$(rm x)", "'$(rm x)'"),

@@ -91,13 +91,15 @@ extension SourcePath {
 /// Writes the commands that hints name, so that they can be copied as they are: a library that was named by a flag
 /// is named by it again.
 package struct CommandHint: Hashable, Sendable {
+  private let program: String
   private let library: String?
   private let catalog: String?
 
   /// What `--library` and `--catalog` were given; nil when they were not, for then the next command finds the same
   /// catalog by itself.
-  package init(library: String? = nil, catalog: String? = nil) {
-    (self.library, self.catalog) = (library, catalog)
+  /// - Parameter program: how the program is called, as a word for a shell.
+  package init(program: String = "reel", library: String? = nil, catalog: String? = nil) {
+    (self.program, self.library, self.catalog) = (program, library, catalog)
   }
 
   /// `arguments` behind the program's name, with the library behind the first of them, the command's name.
@@ -107,6 +109,6 @@ package struct CommandHint: Hashable, Sendable {
       value.map { " \(name) " + ShellWord.quoted(Array($0.utf8)) }
     }
     .joined()
-    return "reel \(command)\(place)" + (arguments.isEmpty ? "" : " " + arguments)
+    return "\(program) \(command)\(place)" + (arguments.isEmpty ? "" : " " + arguments)
   }
 }

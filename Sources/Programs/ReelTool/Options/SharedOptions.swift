@@ -39,7 +39,7 @@ struct LibraryOptions: ParsableArguments {
   }
 
   /// For commands that may come next.
-  var hint: CommandHint { CommandHint(library: library, catalog: catalog) }
+  var hint: CommandHint { CommandHint(program: ProgramName.shown, library: library, catalog: catalog) }
 }
 
 /// How text is shown.
