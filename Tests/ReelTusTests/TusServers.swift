@@ -61,8 +61,11 @@ enum Project {
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   /// As `scripts/lib/tus-server install .build/servers/tus` makes it, which scripts/test does.
-  static let tuspyserver: String? = [root.appending(path: ".build/servers/tus/bin/python").path]
-    .first { FileManager.default.isExecutableFile(atPath: $0) }
+  static let tuspyserver: String? = {
+    let environment = root.appending(path: ".build/servers/tus").path
+    return FileManager.default.fileExists(atPath: environment + "/installed")
+      ? environment + "/bin/python" : nil
+  }()
 }
 
 /// Our fake, and what it has seen.

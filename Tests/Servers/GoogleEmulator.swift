@@ -10,7 +10,10 @@ package final class GoogleEmulator: Sendable {
   private let server: ServerProcess
 
   /// Cloud Storage: gcp-storage-emulator (PyPI), where `scripts/test` installs it.
-  package static let storage: String? = existing(root.appending(path: ".build/servers/gcs/bin/python").path)
+  package static let storage: String? = existing(environment + "/installed").map { _ in
+    environment + "/bin/python"
+  }
+  private static let environment = root.appending(path: ".build/servers/gcs").path
 
   /// Said when it is not there.
   package static let storageAbsence: Comment =

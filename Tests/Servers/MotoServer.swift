@@ -20,7 +20,9 @@ package final class MotoServer: Sendable {
   private static let python = root.appending(path: ".build/servers/moto/bin/python")
 
   /// Whether it can be started here.
-  package static var isInstalled: Bool { FileManager.default.fileExists(atPath: python.path) }
+  package static var isInstalled: Bool {
+    FileManager.default.fileExists(atPath: root.appending(path: ".build/servers/moto/installed").path)
+  }
 
   /// Said when it can't.
   package static let absence: Comment =
