@@ -33,7 +33,8 @@ struct WatchTroubleTests {
     let outcome = try await watch.outcome()
     #expect(outcome.status == 0 && !outcome.errors.contains("failed"), "\(outcome)")
     #expect(try size(of: scene) == [Int64(whole.count + 8)])
-    let postponed = scene.events("file.postponed")
+    // On a busy machine it may also be set aside as one that takes long to read.
+    let postponed = scene.events("file.postponed").filter { !$0.contains("timeout") }
     #expect(postponed.count == 1 && postponed[0].contains("sourceChanged"), "\(postponed)")
     #expect(scene.events("file.failed").isEmpty && scene.notices().isEmpty)
   }
