@@ -167,6 +167,13 @@ import Testing
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .contentEncoding: "gzip"], body: 10,
       code: .unreadable, words: "compressed"),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .contentEncoding: "utf-8, X-GZip"], body: 10,
+      code: .unreadable, words: "compressed"),
+    Reply(status: 206, fields: [.contentRange: "bytes 0-9/100", .contentEncoding: "none"], body: 10),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .contentEncoding: "binary, utf-8"], body: 10),
+    Reply(status: 200, fields: [.contentEncoding: "BR"], body: 7, code: .unreadable, words: "compressed"),
     Reply(status: 200, body: 11, code: .unreadable, words: "as a whole"),
     Reply(status: 200, body: 10, range: 5..<15, code: .unreadable, words: "as a whole"),
     Reply(status: 200, fields: [.contentLength: "9"], body: 5, code: .unreadable, words: "fewer bytes"),
@@ -192,6 +199,14 @@ import Testing
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
       body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "W/\"a\"", modified: "earlier")), code: .sourceChanged),
+    // The same strong tag: the time says nothing (RFC 9110, 13.2.2).
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\"", .lastModified: "later"], body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier"))),
+    // No tag to compare.
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .lastModified: "later"], body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier")), code: .sourceChanged),
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/9223372036854775807"], body: 10, code: .unreadable,
       words: "can't be"),

@@ -51,6 +51,26 @@ struct TransportTests {
     }
   }
 
+  @Test("the head of a reply is enough, however long the body", arguments: [0, 10, 8 << 20], [200, 405])
+  func headOnly(_ count: Int, _ status: Int) async throws {
+    try await serve { _ in
+      .reply(status, headers: [("X-Tea", "pot")], body: [UInt8](repeating: 1, count: count))
+    } _: { server, transport, origin in
+      var call = HTTPCall(.get, origin, "/")
+      call.endsAtHead = true
+      for _ in 0..<2 {
+        let reply = try await transport.send(call)
+        #expect(reply.status.code == status && reply.body.isEmpty)
+        #expect(try reply.fields[#require(HTTPField.Name("x-tea"))] == "pot")
+        #expect(reply.fields[.contentLength] == "\(count)")
+      }
+      // What is left of it disturbs nobody.
+      call.endsAtHead = false
+      call.replyLimit = count
+      #expect(try await transport.send(call).body.count == count)
+    }
+  }
+
   @Test("what is sent arrives, and the reply comes back as it is")
   func exchange() async throws {
     try await serve { _ in

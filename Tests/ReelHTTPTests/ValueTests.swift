@@ -27,6 +27,14 @@ import Testing
     #expect(error?.reason.contains("hunter2") == false)
   }
 
+  @Test(
+    "a host beyond ASCII is to be written in Punycode",
+    arguments: ["https://münchen.example/", "https://例え.jp:9000", "https://b\u{FC}cket.example/a?x"])
+  func internationalNames(_ text: String) {
+    let error = #expect(throws: HTTPAddressError.self) { try HTTPAddress(parsing: text) }
+    #expect(error?.reason.contains("xn--") == true, "\(error?.reason ?? "")")
+  }
+
   @Test(arguments: [
     ("localhost", true), ("a.localhost", true), ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true),
     ("128.0.0.1", false), ("127.0.0.1.example", false), ("127.0.0", false), ("localhost.example", false),

@@ -154,6 +154,25 @@ struct IngestAddressTests {
     await server.stop()
   }
 
+  @Test(
+    "a server without ranges that refuses HEAD, too, tells the length where it gives the file",
+    arguments: [405, 403, 501, 404, 200])
+  func refusedHead(_ status: Int) async throws {
+    let bench = try Workbench()
+    let object = try Self.video(1, padding: 6 << 20)
+    guard case .bytes(let whole) = object.content else { return }
+    let server = try await ObjectServer.start([:]) { request in
+      if request.method == "GET" { return .reply(200, headers: [("ETag", "\"a\"")], body: whole) }
+      // As of a page that is made while it is sent.
+      let head = "HTTP/1.1 \(status) X\r\nTransfer-Encoding: chunked\r\n\r\n"
+      return .raw(Array(head.utf8), thenClose: true)
+    }
+    let outcome = try await Self.run(
+      bench, ["ingest", "http://127.0.0.1:\(server.port)/clip.mp4", "--json"])
+    #expect(try Self.summary(outcome)["published"] as? Int == 1, "\(outcome)")
+    await server.stop()
+  }
+
   @Test("addresses that differ in their queries are files of their own; one that is signed anew is the same")
   func queries() async throws {
     let bench = try Workbench()

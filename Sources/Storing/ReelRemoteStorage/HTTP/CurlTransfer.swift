@@ -49,6 +49,8 @@ final class CurlTransfer: @unchecked Sendable {
   let replyLimit: Int
   /// Bytes of a body that `fold` takes.
   let foldLimit: Int
+  /// Whether it is over with the reply's head.
+  let endsAtHead: Bool
   /// Takes the body of a 2xx reply; nil where it is kept, too.
   let fold: ((UnsafeRawBufferPointer) -> Void)?
 
@@ -89,11 +91,11 @@ final class CurlTransfer: @unchecked Sendable {
   static let headLimit = 80 << 10
 
   init(
-    _ request: CurlRequest, feed: BodyFeed?, replyLimit: Int, foldLimit: Int = .max,
+    _ request: CurlRequest, feed: BodyFeed?, replyLimit: Int, foldLimit: Int = .max, endsAtHead: Bool = false,
     fold: ((UnsafeRawBufferPointer) -> Void)? = nil
   ) {
-    (self.request, self.feed, self.replyLimit, self.foldLimit, self.fold) = (
-      request, feed, replyLimit, foldLimit, fold
+    (self.request, self.feed, self.replyLimit, self.foldLimit, self.endsAtHead, self.fold) = (
+      request, feed, replyLimit, foldLimit, endsAtHead, fold
     )
     reason.pointee = 0
   }
@@ -149,7 +151,7 @@ final class CurlTransfer: @unchecked Sendable {
     guard let curl, let easy else { return .failure(.cancelled) }
     if let failure { return .failure(failure) }
     if code == CURLE_OK, let connection, let socket = curl.socket(easy) { kept?.keep(connection, socket) }
-    guard code == CURLE_OK else {
+    guard code == CURLE_OK || endsAtHead && isHeadWhole && code == CURLE_WRITE_ERROR else {
       return .failure(
         HTTPFailure(
           CurlError(
@@ -275,6 +277,8 @@ final class CurlTransfer: @unchecked Sendable {
 
   fileprivate func keep(_ bytes: UnsafeRawBufferPointer) -> Int {
     hasMoved = true
+    // Ends the transfer, and its connection.
+    if endsAtHead { return 0 }
     if let fold, let curl, let easy, (200..<300).contains(curl.long(easy, CURLINFO_RESPONSE_CODE)) {
       guard bytes.count <= foldLimit - folded else {
         failure = .replyTooLarge(limit: foldLimit)

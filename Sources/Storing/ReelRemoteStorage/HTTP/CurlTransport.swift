@@ -61,7 +61,9 @@ public final class CurlTransport: HTTPTransport {
     defer { places.giveBack(place) }
     if Task.isCancelled { throw .cancelled }
     func transfer(_ request: CurlRequest, _ feed: BodyFeed?) -> CurlTransfer {
-      CurlTransfer(request, feed: feed, replyLimit: call.replyLimit, foldLimit: call.fetchLimit, fold: fold)
+      CurlTransfer(
+        request, feed: feed, replyLimit: call.replyLimit, foldLimit: call.fetchLimit,
+        endsAtHead: call.endsAtHead, fold: fold)
     }
     switch call.body {
     case .none: return try await loop.run(transfer(request, nil)).get()

@@ -62,6 +62,10 @@ public struct HTTPAddress: Hashable, Sendable {
   /// Reads `https://host:port/path` or `http://…`.
   /// - Throws: ``HTTPAddressError`` when it is something else, or holds a password, a query or a fragment.
   public init(parsing text: String) throws(HTTPAddressError) {
+    let authority = text.firstRange(of: "://").map { text[$0.upperBound...].prefix { !"/?#".contains($0) } }
+    guard authority?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
+      throw HTTPAddressError("its host holds letters beyond ASCII: write the host as xn--… (in Punycode)")
+    }
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty
     else { throw HTTPAddressError("it is written like https://host or http://127.0.0.1:9000") }

@@ -152,6 +152,8 @@ public struct HTTPCall: Sendable {
   package var thinking = Duration.zero
   /// Bytes of a 2xx reply's body that a fetch takes; a longer one is ``HTTPFailure/replyTooLarge(limit:)``.
   package var fetchLimit = Int.max
+  /// Whether the head of the reply is all that is wanted: a transport may leave the body where it is.
+  package var endsAtHead = false
 
   /// A request. It has no credentials, and a reply's body may have 1 MiB.
   public init(

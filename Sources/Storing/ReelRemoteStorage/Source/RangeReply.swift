@@ -122,16 +122,18 @@ struct RangeAnswer: Sendable {
     let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
     if let known = known.tag, let tag = found.tag, known != tag { throw Self.changed }
-    if let known = known.modified, let modified = found.modified, known != modified { throw Self.changed }
+    // Where a strong tag is the same, so are the bytes, and the time says nothing (RFC 9110, 13.2.2).
+    let isProved = known.tag.map { !$0.hasPrefix("W/") && $0 == found.tag } ?? false
+    if !isProved, let known = known.modified, let modified = found.modified, known != modified {
+      throw Self.changed
+    }
     return FilePin(
       size: size,
       state: RemoteState(tag: known.tag ?? found.tag, modified: known.modified ?? found.modified))
   }
 
   private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {
-    if isOfBucket { return }
-    let encoding = reply.fields[.contentEncoding]?.lowercased() ?? "identity"
-    guard ["identity", "", "aws-chunked"].contains(encoding) else {
+    guard isOfBucket || !reply.isCompressed else {
       throw unexpected("sends it compressed, though it was asked not to")
     }
   }
@@ -163,6 +165,17 @@ struct RangeAnswer: Sendable {
   static let changed = SourceError(
     .sourceChanged,
     "it changed while Reel was reading it; wait until whoever writes it is done, then try again")
+}
+
+extension HTTPReply {
+  /// Whether the body is another than what was asked for: one of the codings that there are (RFC 9110, 8.4.1, and those
+  /// that were registered since). Whatever else people write there (`none`, `utf-8`, `binary`) encodes nothing.
+  var isCompressed: Bool {
+    (fields[.contentEncoding] ?? "").split(separator: ",").contains { coding in
+      ["gzip", "x-gzip", "deflate", "br", "zstd", "dcb", "dcz", "compress", "x-compress"]
+        .contains(coding.trimmingWhiteSpace().lowercased())
+    }
+  }
 }
 
 /// The field of that name (RFC 9110, 14.4), in bytes.

@@ -111,25 +111,33 @@ package struct WebSource: RemoteSource {
       guard use != .probing, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
         throw error
       }
-      let identity = RemoteIdentity.of(identifier, size: whole.size ?? 0, whole.state)
+      let identity = RemoteIdentity.of(identifier, size: whole.pin.size ?? 0, whole.pin.state)
       return SourceFile(
         path: path, identity: identity,
         handle: WholeFileHandle(
-          address, transport: transport, retries: retries, clock: clock, pin: whole, identity: identity,
-          requests: 2, in: staging, cancellation))
+          address, transport: transport, retries: retries, clock: clock, pin: whole.pin, identity: identity,
+          requests: whole.requests, in: staging, cancellation))
     }
   }
 
-  /// What the server says of the file; nil when it does not say how long it is.
-  private func head(_ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
-    let call = BlockingCall { [address, transport, retries, clock] () async -> HTTPReply? in
+  /// What the server says of the file, in reply to HEAD, else, as many refuse that, to GET; nil when it does not say how
+  /// long it is.
+  private func head(_ cancellation: CancellationFlag) throws(SourceError) -> (pin: FilePin, requests: Int)? {
+    if let pin = try head(HTTPCall(.head, address.origin, address.target), cancellation) { return (pin, 2) }
+    var call = HTTPCall(.get, address.origin, address.target, fields: [.acceptEncoding: "identity"])
+    call.endsAtHead = true
+    return try head(call, cancellation).map { ($0, 3) }
+  }
+
+  private func head(_ call: HTTPCall, _ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
+    let call = BlockingCall { [transport, retries, clock] () async -> HTTPReply? in
       try? await retries.run { () async throws(UploadError) in
-        try await transport.reply(to: HTTPCall(.head, address.origin, address.target), clock)
+        try await transport.reply(to: call, clock)
       }
     }
     let registration = cancellation.onSet { call.cancel() }
     defer { cancellation.clear(registration) }
-    guard let reply = call.wait().flatMap(\.self), reply.isSuccess,
+    guard let reply = call.wait().flatMap(\.self), reply.status == .ok, !reply.isCompressed,
       let size = reply.contentLength, size <= RangeAnswer.largest
     else { return nil }
     return FilePin(size: size, state: RemoteState(reply.fields))
