@@ -65,6 +65,38 @@ import Testing
     #expect(transport.calls.allSatisfy { $0.body.isEmpty })
   }
 
+  /// Cloudflare Stream: at least 5 MiB, and a multiple of 256 KiB, but for the last.
+  @Test(
+    "a server that stores each part by itself takes them", arguments: [9, 8 << 20, 20 << 20, 29 << 20 + 1])
+  func partSizes(_ size: Int) async throws {
+    let offset = Mutex(0)
+    let source = TestSource(size: size)
+    let transport = ScriptedTransport { sent in
+      var fields: HTTPFields = [.tusResumable: "1.0.0", .uploadLength: "\(size)"]
+      switch sent.call.method {
+      case .options:
+        fields[.tusVersion] = "1.0.0"
+        fields[.tusExtension] = "creation"
+      case .post:
+        fields[.location] = "/files/1"
+        return HTTPReply(status: .created, fields: fields)
+      case .patch:
+        let end = offset.withLock {
+          $0 += sent.body.count
+          return $0
+        }
+        guard end == size || sent.body.count >= 5 << 20 && sent.body.count % (256 << 10) == 0 else {
+          return HTTPReply(status: .badRequest, fields: fields)
+        }
+        fields[.uploadOffset] = "\(end)"
+      default: fields[.uploadOffset] = "\(offset.withLock { $0 })"
+      }
+      return HTTPReply(status: .noContent, fields: fields)
+    }
+    let stored = try await uploader(transport).upload(source.upload, to: key) { _ in }
+    #expect(stored.size == Int64(size) && offset.withLock { $0 } == size)
+  }
+
   @Test("a host that the user names gets the bytes, and never the token")
   func namedHost() async throws {
     for (location, host) in [

@@ -15,6 +15,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case deadline
     /// What becomes of a video that is a post already.
     case duplicates
+    /// An S3 store other than Amazon's.
+    case endpoint
     /// Whether links are followed.
     case followLinks
     /// Whether a store may be spoken to without encryption.

@@ -13,6 +13,7 @@ enum FlagNames {
     case .credentials: "--credentials"
     case .deadline: "--deadline"
     case .duplicates: "--duplicates"
+    case .endpoint: "--endpoint"
     case .followLinks: "--follow-links"
     case .insecureHTTP: "--insecure-http"
     case .isolation: "--isolation"

@@ -12,7 +12,7 @@ private enum Python {
 @Suite(.enabled(if: Python.path != nil, "SKIPPED: there is no python3"))
 struct TusKillTests {
   /// Bytes of a part, as docs/tus.md says.
-  private static let part = 4 << 20
+  private static let part = 8 << 20
 
   @Test func aCrashCostsOnePart() async throws {
     let bench = try Workbench()

@@ -153,7 +153,7 @@ extension Destinations {
       throw CommandFailure(
         .usage,
         "a tus server's address is where uploads are created, such as tus+https://host/files/, with no user, "
-          + "password, query or fragment in it")
+          + "password, query or fragment in it, and a host beyond ASCII as xn--…")
     }
     let rules = try httpRules()
     let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }

@@ -227,6 +227,8 @@ final class TusRequestSize: Sendable {
   private let current: Mutex<Int>
   /// Who takes no more than this takes nothing.
   private static let least = 64 << 10
+  /// What some servers want all but the last to be a multiple of.
+  private static let granule = 256 << 10
 
   init(_ most: Int) { current = Mutex(most) }
 
@@ -237,7 +239,8 @@ final class TusRequestSize: Sendable {
     current.withLock { most in
       if most < count { return true }
       guard count > Self.least else { return false }
-      most = max(Self.least, count / 2)
+      let half = count / 2
+      most = max(Self.least, half < Self.granule ? half : half / Self.granule * Self.granule)
       return true
     }
   }

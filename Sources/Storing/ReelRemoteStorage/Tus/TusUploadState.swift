@@ -49,6 +49,7 @@ struct TusURL: Hashable, Sendable {
   init?(_ text: String) {
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty,
+      host.utf8.allSatisfy({ $0 < 0x80 }),
       parts.percentEncodedUser == nil, parts.percentEncodedPassword == nil,
       parts.percentEncodedFragment == nil, parts.port.map({ (1...65_535).contains($0) }) ?? true
     else { return nil }

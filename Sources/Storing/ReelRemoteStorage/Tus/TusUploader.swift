@@ -29,11 +29,12 @@ public final class TusUploader: Uploader {
   ///   - checkpoints: which object is where.
   ///   - uploadHosts: hosts to which the server may have the bytes sent, beside the endpoint's own: `host`, or
   ///     `host:port` where that is not the scheme's.
-  ///   - partSize: bytes that a crash costs at most, and that one request sends.
+  ///   - partSize: bytes that a crash costs at most, and that one request sends. Some servers store each as a part of
+  ///     its own, in a bucket or beside: they want 5 MiB at least, and a multiple of 256 KiB (Cloudflare Stream).
   public init(
     _ endpoint: TusEndpoint, transport: any HTTPTransport, token: Secret? = nil,
     checkpoints: any UploadCheckpoints, addresses: TusAddresses = TusAddresses(publicBaseURL: nil),
-    uploadHosts: Set<String> = [], partSize: Int = 4 << 20, now: @escaping @Sendable () -> Date = { Date() }
+    uploadHosts: Set<String> = [], partSize: Int = 8 << 20, now: @escaping @Sendable () -> Date = { Date() }
   ) {
     destination = endpoint.destination
     failure = TusFailure(store: endpoint.destination, now: now)
