@@ -13,7 +13,7 @@ public struct ServiceAccountKey: Sendable {
   /// RSA, in PEM form.
   let privateKey: Secret
   /// Where tokens are given out.
-  let tokenAddress: HTTPAddress
+  let tokenAddress: WebAddress
   /// The file, for sentences.
   let path: String
 
@@ -42,7 +42,7 @@ public struct ServiceAccountKey: Sendable {
       throw .badKey(path, "lacks \(missing.joined(separator: " and ")): download it again")
     }
     do throws(HTTPAddressError) {
-      tokenAddress = try HTTPAddress(parsing: fields.token_uri ?? "https://oauth2.googleapis.com/token")
+      tokenAddress = try WebAddress(parsing: fields.token_uri ?? "https://oauth2.googleapis.com/token")
     } catch {
       throw .badKey(path, "has a token_uri that can't be used: \(error.reason)")
     }
@@ -63,7 +63,8 @@ public struct ServiceAccountKey: Sendable {
   }
 }
 
-/// A file that holds a key: nobody but its owner may read it. Its calls block.
+/// A file that holds a key: nobody but its owner may read it, and, where that is root, a group, as of a secret that is
+/// mounted into a container (libpq has the same rule for its keys). Its calls block.
 struct KeyFile {
   let path: String
 
@@ -82,7 +83,7 @@ struct KeyFile {
       throw error.code == ENOENT
         ? .badKey(path, "is not there: name another with \(setting: .serviceAccount)") : unreadable(error)
     }
-    if let objection = objection(to: status) { throw .badKey(path, objection) }
+    if let objection = Self.objection(to: status) { throw .badKey(path, objection) }
     do throws(SystemError) {
       return try descriptor.readToEnd(limit: Self.largest)
     } catch {
@@ -90,13 +91,20 @@ struct KeyFile {
     }
   }
 
-  private func objection(to status: stat) -> ErrorMessage? {
+  /// Why it is not used.
+  static func objection(to status: stat) -> ErrorMessage? {
     guard status.st_mode & S_IFMT == S_IFREG else { return "is not a regular file" }
-    guard status.st_mode & 0o077 == 0 else {
+    let isRoots = status.st_uid == 0
+    guard status.st_mode & (isRoots ? 0o037 : 0o077) == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
-      return "can be read or changed by others (its mode is \(mode)): make it yours alone with chmod 600"
+      let advice =
+        isRoots
+        ? "make it root's alone (chmod 600), or a group's to read (chmod 640); a secret in a container is mounted with uid: "
+          + "and mode: 0400 (Docker), or with fsGroup and defaultMode: 0440 (Kubernetes)"
+        : "make it yours alone with chmod 600"
+      return "can be read or changed by others (its mode is \(mode)): \(advice)"
     }
-    return status.st_size > Self.largest ? "has \(status.st_size) bytes, which no key has" : nil
+    return status.st_size > largest ? "has \(status.st_size) bytes, which no key has" : nil
   }
 
   private func unreadable(_ error: SystemError) -> UploadError {

@@ -40,7 +40,7 @@ public actor ServiceAccountTokens: TokenSource {
 
   private let email: String
   private let path: String
-  private let address: HTTPAddress
+  private let address: WebAddress
   private let transport: any HTTPTransport
   private let clock: any WallClock
   private let sign: Sign
@@ -104,7 +104,7 @@ public actor ServiceAccountTokens: TokenSource {
   private func fetch() async throws(UploadError) -> Held {
     let now = clock.now()
     let assertion = try await sign(now)
-    var call = HTTPCall(.post, address.origin, address.path.isEmpty ? "/" : address.path)
+    var call = HTTPCall(.post, address.origin, address.target)
     call.fields[.contentType] = "application/x-www-form-urlencoded"
     call.body = .bytes(
       Array(
@@ -191,7 +191,7 @@ extension ServiceAccountTokens {
     }
     let header = JWTHeader(kid: key.keyID)
     let (email, audience, path) = (
-      key.email, "\(key.tokenAddress.origin)\(key.tokenAddress.path)", key.path
+      key.email, "\(key.tokenAddress.origin)\(key.tokenAddress.target)", key.path
     )
     self.init(key, transport: transport, clock: clock) { moment throws(UploadError) in
       let statement = Statement(about: email, to: audience, at: moment)

@@ -85,9 +85,9 @@ public struct EndpointCredentials: Sendable {
       throw Self.none(
         who, "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set")
     }
-    let address: HTTPAddress
+    let address: WebAddress
     do throws(HTTPAddressError) {
-      address = try HTTPAddress(parsing: full)
+      address = try WebAddress(parsing: full)
     } catch {
       throw Self.none(who, "AWS_CONTAINER_CREDENTIALS_FULL_URI can't be used: \(error.reason)")
     }
@@ -95,7 +95,7 @@ public struct EndpointCredentials: Sendable {
     guard origin.isSecure || origin.isLoopback || Self.linkLocal.contains(origin.host) else {
       throw Self.none(who, "AWS_CONTAINER_CREDENTIALS_FULL_URI is plain http to another machine")
     }
-    return (origin, address.path.isEmpty ? "/" : address.path)
+    return (origin, address.target)
   }
 
   /// The addresses of ECS and EKS, which no router passes on.
