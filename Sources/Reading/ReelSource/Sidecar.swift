@@ -43,7 +43,8 @@ public enum Sidecar {
   /// file where no video lies beside it.
   package static func isOne(_ bytes: [UInt8]) -> Bool {
     // Most other files are told by their first key: a folder may hold many.
-    let beginning = bytes.prefix(256).filter { $0 > 0x20 }
+    let text = bytes.starts(with: "\u{FEFF}".utf8) ? bytes.dropFirst(3) : bytes[...]
+    let beginning = text.prefix(256).filter { $0 > 0x20 }
     guard keys.contains(where: { beginning.starts(with: "{\"\($0)\"".utf8) }) else { return false }
     let found = (try? JSONDecoder().decode(Keys.self, from: Data(bytes)))?.names ?? []
     return !found.isEmpty && Set(found).isSubset(of: keys)
