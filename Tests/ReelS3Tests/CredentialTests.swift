@@ -127,6 +127,48 @@ import Testing
     #expect(call.credentials.first?.value == Secret("hunter2"))
   }
 
+  @Test(
+    "the address of a container's endpoint is asked for as it is written",
+    arguments: [
+      ("http://127.0.0.1:9/creds/", "/creds/"), ("http://127.0.0.1:9/creds", "/creds"),
+      ("http://127.0.0.1:9/creds/?role=a%2Fb&x", "/creds/?role=a%2Fb&x"), ("https://h.example", "/"),
+      ("https://h.example?x=1", "/?x=1"),
+    ])
+  func containerAddress(_ address: String, _ target: String) async throws {
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, body: Array(Self.answer.utf8)) }
+    _ = try await EndpointCredentials(
+      transport: transport, environment: ["AWS_CONTAINER_CREDENTIALS_FULL_URI": address]
+    ).container()
+    #expect(transport.calls.map(\.call.target) == [target])
+  }
+
+  @Test("where the environment offers credentials that nobody asked for, it is said how to get them")
+  func offered() async throws {
+    let home = try Home()
+    for (environment, words) in [
+      (
+        ["AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1/x"], ["FULL_URI", "`credentials` container"]
+      ),
+      (["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"], ["RELATIVE_URI", "`credentials` container"]),
+      (
+        ["AWS_ROLE_ARN": "arn", "AWS_WEB_IDENTITY_TOKEN_FILE": "/t"],
+        ["AWS_WEB_IDENTITY_TOKEN_FILE", "Pod Identity", "aws configure export-credentials"]
+      ),
+      (["AWS_ROLE_ARN": "arn"], ["`credentials` container or instance"]),
+    ] as [([String: String], [String])] {
+      let error = await #expect(throws: UploadError.self) { try await find(home, environment) }
+      for word in words { #expect(error?.message.contains(word) == true, "\(error?.message ?? "")") }
+    }
+  }
+
+  @Test("a byte order mark hides no credentials")
+  func byteOrderMark() async throws {
+    let home = try Home(
+      credentials: "\u{FEFF}[default]\r\n" + pair, config: "\u{FEFF}[default]\nregion = a\n")
+    #expect(try await find(home).keyID == "FILE")
+    #expect(try await LocalCredentials(environment: ["HOME": home.folder], profile: nil).region() == "a")
+  }
+
   /// As on EKS, where the file is written anew from time to time.
   @Test("a token in a file counts more than one in the environment, and is read at each look")
   func tokenFile() async throws {
@@ -263,6 +305,20 @@ import Testing
       #expect(addressing.origin.description + addressing.path(of: key) == address)
       #expect(store.destination.name == name)
     }
+  }
+
+  /// botocore, partitions.json: each partition's suffix, and regions of it.
+  @Test(
+    "each partition of Amazon's has its own domain",
+    arguments: [
+      ("eu-central-1", "amazonaws.com"), ("us-gov-west-1", "amazonaws.com"), ("me-south-1", "amazonaws.com"),
+      ("cn-northwest-1", "amazonaws.com.cn"), ("eusc-de-east-1", "amazonaws.eu"),
+      ("us-iso-east-1", "c2s.ic.gov"), ("us-isob-west-1", "sc2s.sgov.gov"),
+      ("eu-isoe-west-1", "cloud.adc-e.uk"), ("us-isof-south-1", "csp.hci.ic.gov"),
+    ])
+  func partitions(_ region: String, _ domain: String) throws {
+    let addressing = S3Addressing(store: try S3Store(bucket: "buck"), region: region)
+    #expect(addressing.origin.description == "https://buck.s3.\(region).\(domain)")
   }
 
   @Test(arguments: ["", "ab", "a b", "a/b", "a..b", ".ab", "bücket", String(repeating: "a", count: 256)])

@@ -37,11 +37,16 @@ final class FakeS3: Sendable {
   let isLikeMoto: Bool
   /// Objects in a page of a list.
   let pageSize: Int
+  let listing: Listing
+
+  /// How its lists go on: as Amazon's, or as those of stores that know no token, or know it by halves.
+  enum Listing: CaseIterable { case byToken, byName, byMarker, notAtAll }
   /// Looks at each call first; what it gives is the reply.
   private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
 
   init(
     tellsChecksums: Bool = true, isLikeMoto: Bool = false, pageSize: Int = 1000,
+    listing: Listing = .byToken,
     interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
       _ in nil
     }
@@ -49,6 +54,7 @@ final class FakeS3: Sendable {
     self.tellsChecksums = tellsChecksums
     self.isLikeMoto = isLikeMoto
     self.pageSize = pageSize
+    self.listing = listing
     self.interference = interference
   }
 
@@ -124,7 +130,13 @@ final class FakeS3: Sendable {
   /// ListObjectsV2, whose token is the last name of the page before.
   private func objects(_ query: [String: String]) -> HTTPReply {
     let most = min(pageSize, Int(query["max-keys"] ?? "") ?? pageSize)
-    let after = query["continuation-token"]?.dropFirst("token+/=".count).description ?? ""
+    let after =
+      switch listing {
+      case .byToken: query["continuation-token"]?.dropFirst("token+/=".count).description ?? ""
+      case .byName: query["start-after"] ?? ""
+      case .byMarker: query["marker"] ?? ""
+      case .notAtAll: ""
+      }
     let found = bucket.withLock { $0.objects }.filter {
       $0.key.hasPrefix(query["prefix"] ?? "") && $0.key > after
     }.sorted { $0.key < $1.key }
@@ -133,10 +145,11 @@ final class FakeS3: Sendable {
         + "<Size>\(object.bytes.count)</Size></Contents>"
     }
     let isWhole = found.count <= most
-    let token = found.prefix(most).last.map { "token+/=" + $0.key } ?? ""
+    let token = listing != .byToken ? "" : found.prefix(most).last.map { "token+/=" + $0.key } ?? ""
     return Self.xml(
       "<ListBucketResult>\(listed.joined())<IsTruncated>\(!isWhole)</IsTruncated>"
-        + (isWhole ? "" : "<NextContinuationToken>\(xmlEscaped(token))</NextContinuationToken>")
+        + (token.isEmpty || isWhole
+          ? "" : "<NextContinuationToken>\(xmlEscaped(token))</NextContinuationToken>")
         + "</ListBucketResult>")
   }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
+import ReelCrypto
 import ReelHTTPFakes
 import ReelStorage
 import ReelTestSupport
@@ -119,6 +120,68 @@ import Testing
     var environment = ["AWS_CONFIG_FILE": folder.path(of: "config")]
     environment["AWS_REQUEST_CHECKSUM_CALCULATION"] = variable
     #expect(try await LocalCredentials(environment: environment, profile: nil).sendsChecksums() == sends)
+  }
+
+  /// Amazon's sentence, and older ones of MinIO's and Ceph's.
+  static let demands = [
+    ("InvalidRequest", "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests"),
+    (
+      "InvalidRequest",
+      "Content-MD5 HTTP header is required for Put Part requests with Object Lock parameters"
+    ),
+    ("MissingContentMD5", "Missing required header for this request: Content-Md5."),
+  ]
+
+  @Test(
+    "a bucket that takes nothing without its MD5 gets that, from then on", arguments: demands, [false, true])
+  func demandsMD5(_ demand: (code: String, words: String), _ isAmazons: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: false) { sent in
+      guard sent.call.method == .put else { return nil }
+      guard let told = sent.call.fields[.contentMD5] else {
+        return HTTPReply(
+          status: .badRequest,
+          body: Array("<Error><Code>\(demand.code)</Code><Message>\(demand.words)</Message></Error>".utf8))
+      }
+      guard told == Base64.text(Array(Insecure.MD5.hash(data: sent.body))) else {
+        return FakeS3.error(400, "BadDigest")
+      }
+      let signed = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
+      return signed.contains("content-md5;") ? nil : FakeS3.error(403, "SignatureDoesNotMatch")
+    }
+    let transport = fake.transport()
+    var options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20)
+    options.sendsChecksums = false
+    let amazons = try S3Store(bucket: "bucket", prefix: "a/b", usesPaths: true)
+    let store = try uploader(transport, options, store: isAmazons ? amazons : nil)
+    for (name, size) in [("a.mp4", 9), ("b.mp4", 11 << 20 + 3), ("c.mp4", 9)] {
+      let source = TestSource(size: size).upload
+      let key = try #require(ObjectKey(name))
+      _ = try await store.upload(source, to: key) { _ in }
+      #expect(try await store.readBack(key) == source.digest)
+    }
+    let bare = transport.calls.filter { $0.call.method == .put && $0.call.fields[.contentMD5] == nil }
+    #expect(bare.count == 1)
+  }
+
+  @Test("a store that goes on demanding it is not asked for ever")
+  func alwaysDemandsMD5() async throws {
+    let transport = FakeS3 { sent in
+      sent.call.method == .put
+        ? HTTPReply(
+          status: .badRequest,
+          body: Array(
+            "<Error><Code>InvalidRequest</Code><Message>Content-MD5 is required</Message></Error>".utf8))
+        : nil
+    }.transport()
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(transport).upload(
+        TestSource(size: 9).upload, to: try #require(ObjectKey("a.mp4"))
+      ) {
+        _ in
+      }
+    }
+    #expect(error?.code == .rejected && error?.message.contains("Content-MD5 is required") == true)
+    #expect(transport.calls.filter { $0.call.method == .put }.count <= 6)
   }
 
   @Test("a refusal for something else stays what it is, and costs little")

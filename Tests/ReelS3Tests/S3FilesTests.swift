@@ -68,7 +68,9 @@ struct S3FilesTests {
     let call = try #require(transport.calls.last?.call)
     #expect(call.fields[.ifNoneMatch] == nil)
     var fields = ["host": "s3.test"]
-    for field in call.fields { fields[field.name.canonicalName] = field.value }
+    for field in call.fields where field.name != .cacheControl {
+      fields[field.name.canonicalName] = field.value
+    }
     let signature = SignatureV4(region: "us-east-1").authorization(
       SignatureV4.Request(
         method: "PUT", path: "/bucket/a%20b/%C3%BC/feed/1.json", fields: fields,
@@ -180,6 +182,36 @@ struct S3FilesTests {
     #expect(try await files.list("feed/1", most: 1).keys.sorted() == ["feed/1.json"])
     #expect(transport.calls.last?.call.target.contains("max-keys=1") == true)
     #expect(try await files.list("none").isEmpty)
+  }
+
+  @Test(
+    "are listed from stores that tell no token, by their last names",
+    arguments: [FakeS3.Listing.byName, .byMarker], [1, 2, 5])
+  func listsWithoutTokens(_ listing: FakeS3.Listing, _ pageSize: Int) async throws {
+    let fake = FakeS3(pageSize: pageSize, listing: listing)
+    let names = (1...5).map { "feed/\($0)" }
+    fake.bucket.withLock { bucket in
+      for name in names { bucket.objects["a/b/" + name] = .init(bytes: [1], type: "", tag: "\"e\"") }
+    }
+    #expect(try await files(fake.transport()).list("feed/").keys.sorted() == names)
+    let uploader = try uploader(fake.transport())
+    #expect(try await uploader.names().sorted() == names)
+  }
+
+  @Test("a store whose list never goes on is left, and told")
+  func stuckList() async throws {
+    let fake = FakeS3(pageSize: 2, listing: .notAtAll)
+    fake.bucket.withLock { bucket in
+      for number in 1...5 { bucket.objects["a/b/\(number)"] = .init(bytes: [1], type: "", tag: "\"e\"") }
+    }
+    let transport = fake.transport()
+    for list in [
+      { _ = try await files(transport).list("") }, { _ = try await uploader(transport).names() },
+    ] as [@Sendable () async throws -> Void] {
+      let error = await #expect(throws: UploadError.self) { try await list() }
+      #expect(error?.code == .rejected && error?.message.contains("start-after") == true)
+    }
+    #expect(transport.calls.count == 4)
   }
 
   @Test(

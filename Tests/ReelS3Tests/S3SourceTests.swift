@@ -58,6 +58,43 @@ import Testing
     }
   }
 
+  /// AWS, "Signature Version 4 for API requests": Host, Content-Type and every `x-amz-…` field. Google's and Cloudflare's
+  /// front ends write Accept-Encoding anew; nginx's caches take ranges and conditions of a GET away.
+  @Test("what may change on the way is not signed, and what has to be is")
+  func signed() async throws {
+    let bytes = TestSource(size: 300).bytes
+    let transport = FakeS3 { sent in
+      guard sent.call.fields[.range] != nil else { return nil }
+      return HTTPReply(
+        status: .partialContent, fields: [.eTag: "\"e\"", .contentRange: "bytes 0-299/300"], body: bytes)
+    }.transport()
+    let keys = FixedCredentials(
+      S3Credentials(keyID: "K", secret: Secret("s"), token: Secret("t")))
+    let store = try #require(FakeS3.store)
+    let source = S3Source(
+      store, name: "clip.mp4", transport: transport, credentials: keys, clock: StoppedClock())
+    _ = try await source.head(for: .probing)
+    for size in [9, 11 << 20] {
+      _ = try await uploader(transport, credentials: keys).upload(
+        TestSource(size: size).upload, to: try #require(ObjectKey("\(size).mp4"))
+      ) { _ in }
+    }
+    try await S3Files(store, transport: transport, credentials: keys, clock: StoppedClock()).put(
+      [1], as: S3Files.File(name: "x.json", contentType: "application/json", cacheControl: "no-cache"))
+    for sent in transport.calls {
+      let text = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
+      let list = text.split(separator: "SignedHeaders=").last?.prefix { $0 != "," } ?? ""
+      let signed = Set(list.split(separator: ";").map(String.init))
+      let fields = try sent.call.fieldsOnWire().map(\.name.canonicalName).filter { $0 != "authorization" }
+      let demanded = Set(fields.filter { $0.hasPrefix("x-amz-") || $0 == "content-type" } + ["host"])
+      #expect(signed.isSuperset(of: demanded), "\(list)")
+      #expect(signed.subtracting(demanded).isSubset(of: ["if-none-match", "content-md5"]), "\(list)")
+      #expect(signed.contains("if-none-match") == fields.contains("if-none-match"))
+    }
+    #expect(transport.calls.contains { $0.call.fields[.acceptEncoding] != nil })
+    #expect(transport.calls.contains { $0.call.fields[.ifNoneMatch] != nil })
+  }
+
   @Test("what is read back of an object is never the store's word either")
   func readBack() async throws {
     let bytes = Self.error("ExpiredToken")

@@ -146,7 +146,6 @@ struct PartPlan: Sendable, Hashable {
 struct SourceTag {
   private let source: UploadSource
   private let plan: PartPlan
-  private let queue = BlockingQueue(label: "reel.s3-tag", width: 1)
 
   init(_ source: UploadSource, _ plan: PartPlan) { (self.source, self.plan) = (source, plan) }
 
@@ -158,21 +157,28 @@ struct SourceTag {
     guard digits.count == 32, tag.count == 32 || isOfParts else { return false }
     var whole = Insecure.MD5()
     for number in 1...plan.count {
-      let md5 = try await hashed(plan.range(of: number), after: isOfParts ? Insecure.MD5() : whole)
+      let md5 = try await Self.hashed(
+        plan.range(of: number), of: source, after: isOfParts ? Insecure.MD5() : whole)
       if isOfParts { whole.update(data: md5.finalize()) } else { whole = md5 }
     }
     return Hexadecimal.text(whole.finalize()) == digits.lowercased()
   }
 
-  private func hashed(
-    _ range: Range<Int64>, after start: Insecure.MD5
+  /// The MD5 of bytes of `source`.
+  static func md5(of range: Range<Int64>, of source: UploadSource) async throws(UploadError) -> [UInt8] {
+    Array(try await hashed(range, of: source, after: Insecure.MD5()).finalize())
+  }
+
+  private static func hashed(
+    _ range: Range<Int64>, of source: UploadSource, after start: Insecure.MD5
   ) async throws(UploadError) -> Insecure.MD5 {
+    let queue = BlockingQueue(label: "reel.s3-tag", width: 1)
     var md5 = start
     var offset = range.lowerBound
     while offset < range.upperBound {
       try PartHashing.checkCancellation()
       let (before, piece) = (md5, offset..<min(offset + (8 << 20), range.upperBound))
-      md5 = try await queue.run { [source] () throws(UploadError) in
+      md5 = try await queue.run { () throws(UploadError) in
         var md5 = before
         try source.forEachPiece(of: piece) { md5.update(bufferPointer: $0) }
         return md5

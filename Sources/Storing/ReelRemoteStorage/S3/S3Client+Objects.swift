@@ -129,6 +129,43 @@ private struct ReadObject: Sendable {
 }
 
 extension S3Client {
+  /// A page of the objects whose names begin with `beginning`, in the order of the store.
+  /// - Parameter most: objects that are wanted; a page never has more than a thousand.
+  func page(
+    of beginning: String, most: Int = .max, from position: S3ListPosition?
+  ) async throws(UploadError) -> S3ListPage {
+    var request = S3Request(
+      .get, nil,
+      // A name may hold what XML can't.
+      query: [("list-type", "2"), ("prefix", beginning), ("encoding-type", "url")], task: "list the objects",
+      permission: "s3:ListBucket")
+    if most < 1000 { request.query.append(("max-keys", "\(most)")) }
+    request.query += position?.query ?? []
+    // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
+    request.replyLimit = 8 << 20
+    request.answer = .lateWord
+    guard let page = S3Documents.page(try await send(request).body) else {
+      throw UploadError(
+        .interrupted,
+        "\(store.destination) did not list its objects: try again, and check its address if it happens again"
+      )
+    }
+    // A store that goes on from no name gives the same page for ever.
+    let isStuck: Bool
+    switch position {
+    case .after(let name): isStuck = page.objects.contains { $0.name == name }
+    case .token: isStuck = page.next == position
+    case nil: isStuck = false
+    }
+    guard !isStuck, page.isWhole || page.next != nil else {
+      throw UploadError(
+        .rejected,
+        "\(store.destination) does not say how its list of objects goes on: it has to answer ListObjectsV2, or to go on "
+          + "after a name (start-after)")
+    }
+    return page
+  }
+
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
   /// not or the store knows no such question: then nobody finds again what an upload that broke leaves.
   func openUploads(of key: ObjectKey) async throws(UploadError) -> [String]? {

@@ -53,6 +53,19 @@ struct S3Request: Sendable {
     return bare
   }
 
+  /// The same with the MD5 of its body; where that is of a source, it is read for it.
+  /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
+  fileprivate func withMD5() async throws(UploadError) -> S3Request {
+    var request = self
+    switch body {
+    case .none: return self
+    case .bytes(let bytes): request.fields[.contentMD5] = Base64.text(Array(Insecure.MD5.hash(data: bytes)))
+    case .source(let body):
+      request.fields[.contentMD5] = Base64.text(try await SourceTag.md5(of: body.range, of: body.source))
+    }
+    return request
+  }
+
   init(
     _ method: HTTPRequest.Method, _ key: ObjectKey?, query: [(String, String)] = [], task: String,
     permission: String
@@ -102,6 +115,8 @@ final class S3Client: Sendable {
     var keyID = ""
     /// What requests go without.
     var leftOut: Set<S3Extra>
+    /// Whether bodies are sent with their MD5: the store has demanded it.
+    var sendsMD5 = false
     /// Whether it was tried what the store takes without an extra, and it takes no more: the refusal was for something
     /// else.
     var hasTried = false
@@ -225,8 +240,24 @@ final class S3Client: Sendable {
     }
   }
 
-  /// What the store says to `request` as it is, once it has told its region and its time.
+  /// What the store says to `request`, which goes with the MD5 of its body where the store has demanded one, as for a
+  /// bucket with Object Lock (AWS, PutObject).
   private func answer<Value: Sendable>(
+    to request: S3Request, nothing: Value, _ exchange: Exchange<Value>
+  ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
+    if learned.withLock({ $0.sendsMD5 }) {
+      return try await reply(to: try await request.withMD5(), nothing: nothing, exchange)
+    }
+    let answer = try await reply(to: request, nothing: nothing, exchange)
+    guard case .failure(let failure) = answer.outcome, failure.demandsMD5, request.body.length > 0 else {
+      return answer
+    }
+    learned.withLock { $0.sendsMD5 = true }
+    return try await reply(to: try await request.withMD5(), nothing: nothing, exchange)
+  }
+
+  /// What the store says to `request` as it is, once it has told its region and its time.
+  private func reply<Value: Sendable>(
     to request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
     var isLast = false
@@ -295,7 +326,9 @@ final class S3Client: Sendable {
     call.fields[.contentSHA256] = payload
     call.fields[.amzDate] = SignatureV4.stamp(now)
     var fields = ["host": addressing.origin.authority]
-    for field in call.fields { fields[field.name.canonicalName] = field.value }
+    for field in call.fields where SignatureV4.signs(field.name.canonicalName) {
+      fields[field.name.canonicalName] = field.value
+    }
     if let token = credentials.token {
       call.credentials.append(HTTPCredential(.securityToken, token, for: addressing.origin))
       fields[HTTPField.Name.securityToken.canonicalName] = token.revealed

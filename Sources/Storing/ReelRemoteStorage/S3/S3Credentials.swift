@@ -142,7 +142,7 @@ public struct LocalCredentials: Sendable {
   public func find() async throws(UploadError) -> S3Credentials {
     if !isNamed, let found = try fromEnvironment() { return found }
     let (credentials, config) = try await (
-      section(profile, in: credentialsPath, isConfig: false), section(profile, in: configPath, isConfig: true)
+      file(credentialsPath)?.credentials(profile), file(configPath)?.profile(profile)
     )
     for found in [credentials, config] {
       if let found, let pair = try Self.pair(found, profile) { return pair }
@@ -153,18 +153,42 @@ public struct LocalCredentials: Sendable {
   /// `AWS_REGION`, `AWS_DEFAULT_REGION`, or the profile's; nil when nobody names one.
   public func region() async throws(UploadError) -> String? {
     if let named = value("AWS_REGION") ?? value("AWS_DEFAULT_REGION") { return named }
-    return try await section(profile, in: configPath, isConfig: true)?["region"]
+    return try await settings()?["region"]
   }
 
   /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, that of S3 in the profile's `services`, or the profile's; nil when nobody
-  /// names one.
+  /// names one, or they are to be ignored.
+  /// - Throws: `storeUnusable` where what the profile names is not there, or Amazon is to be reached by another address
+  ///   than its own: without a word, requests would go elsewhere than they are meant to.
   public func endpoint() async throws(UploadError) -> String? {
-    if let named = value("AWS_ENDPOINT_URL_S3") ?? value("AWS_ENDPOINT_URL") { return named }
-    guard let text = try await text(of: configPath),
-      let settings = SharedProfile(profile, in: text, isConfig: true)
-    else { return nil }
-    return settings["services"].flatMap { SharedProfile.endpoint(ofServices: $0, in: text) }
-      ?? settings["endpoint_url"]
+    let settings = try await settings()
+    if settings == nil, isNamed || value("AWS_PROFILE") != nil {
+      throw UploadError(.storeUnusable, "there is no profile named \(profile) in \(places): correct its name")
+    }
+    if !isTrue("ignore_configured_endpoint_urls", settings) {
+      if let named = value("AWS_ENDPOINT_URL_S3") ?? value("AWS_ENDPOINT_URL") { return named }
+      if let found = try await endpoint(in: settings) { return found }
+    }
+    for (setting, host) in [("use_fips_endpoint", "s3-fips"), ("use_dualstack_endpoint", "s3.dualstack")]
+    where isTrue(setting, settings) {
+      throw UploadError(
+        .storeUnusable,
+        "\(setting) (AWS_\(setting.uppercased())) is set, which Reel does not do by itself: name that endpoint with "
+          + "\(setting: .endpoint), such as https://\(host).REGION.amazonaws.com, or unset it")
+    }
+    return nil
+  }
+
+  private func endpoint(in settings: SharedProfile?) async throws(UploadError) -> String? {
+    guard let services = settings?["services"] else { return settings?["endpoint_url"] }
+    guard let section = try await file(configPath)?.services(services) else {
+      throw UploadError(
+        .storeUnusable,
+        "the profile \(profile) names the services \(services), of which there is no section [services \(services)] in "
+          + "\(configPath ?? "the config file"): correct the name, or name the endpoint with \(setting: .endpoint)"
+      )
+    }
+    return section["s3", "endpoint_url"] ?? settings?["endpoint_url"]
   }
 
   /// Whether checksums are sent that no operation demands (AWS SDKs, "Data integrity protections"): as
@@ -175,9 +199,23 @@ public struct LocalCredentials: Sendable {
     if let value = value("AWS_REQUEST_CHECKSUM_CALCULATION") {
       named = value
     } else {
-      named = try await section(profile, in: configPath, isConfig: true)?["request_checksum_calculation"]
+      named = try await settings()?["request_checksum_calculation"]
     }
     return named.map { $0.lowercased() != "when_required" }
+  }
+
+  /// What the profile says in either file, the credentials file first; nil when it is in none.
+  private func settings() async throws(UploadError) -> SharedProfile? {
+    let (credentials, config) = try await (
+      file(credentialsPath)?.credentials(profile), file(configPath)?.profile(profile)
+    )
+    guard let credentials else { return config }
+    return config.map { credentials.or($0) } ?? credentials
+  }
+
+  /// As the variable of that name says, else as the profile.
+  private func isTrue(_ setting: String, _ settings: SharedProfile?) -> Bool {
+    (value("AWS_" + setting.uppercased()) ?? settings?[setting])?.lowercased() == "true"
   }
 
   private func fromEnvironment() throws(UploadError) -> S3Credentials? {
@@ -219,12 +257,29 @@ public struct LocalCredentials: Sendable {
           + "(aws configure export-credentials --format env), then try again")
     }
     let variables = !isNamed ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, " : ""
-    let places = [credentialsPath, configPath].compactMap { $0 }.joined(separator: ", ")
     return UploadError(
       .storeUnusable,
-      "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places)"
-        + "; the endpoints of containers and virtual machines are asked only with \(setting: .credentials) container or instance"
+      "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places); \(elsewhere)"
     )
+  }
+
+  /// Where else they may be, as far as the environment tells.
+  private var elsewhere: ErrorMessage {
+    let offered = ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"].first {
+      value($0) != nil
+    }
+    if let offered {
+      return
+        "this container's runtime offers some (\(offered)), which are asked for only with \(setting: .credentials) container"
+    }
+    if value("AWS_WEB_IDENTITY_TOKEN_FILE") != nil, value("AWS_ROLE_ARN") != nil {
+      return
+        "the role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE offer (IRSA) Reel can't take: give the pod its role by "
+        + "EKS Pod Identity, and \(setting: .credentials) container, or export them (aws configure export-credentials "
+        + "--format env)"
+    }
+    return
+      "the endpoints of containers and virtual machines are asked only with \(setting: .credentials) container or instance"
   }
 
   // MARK: Files
@@ -238,10 +293,10 @@ public struct LocalCredentials: Sendable {
   /// A relative one would be a folder of whoever made the working folder.
   private var home: String? { value("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } }
 
-  private func section(_ name: String, in path: String?, isConfig: Bool) async throws(UploadError)
-    -> SharedProfile?
-  {
-    try await text(of: path).flatMap { SharedProfile(name, in: $0, isConfig: isConfig) }
+  private var places: String { [credentialsPath, configPath].compactMap { $0 }.joined(separator: ", ") }
+
+  private func file(_ path: String?) async throws(UploadError) -> SharedFile? {
+    try await text(of: path).map { SharedFile($0) }
   }
 
   private func text(of path: String?) async throws(UploadError) -> String? {

@@ -1,4 +1,5 @@
 import CExpat
+import ReelCore
 
 /// A part as the store tells it.
 struct StoredPart: Sendable, Hashable {
@@ -16,6 +17,47 @@ struct ListedObject: Sendable, Hashable {
   let size: Int64
   /// Without its quotation marks.
   let etag: String
+}
+
+/// Some of a bucket's objects.
+struct S3ListPage: Sendable, Hashable {
+  var objects: [ListedObject] = []
+  /// Whether there are no more.
+  let isWhole: Bool
+  /// Where the next page begins; nil where nobody can say.
+  var next: S3ListPosition?
+}
+
+/// Where a page of a list begins.
+enum S3ListPosition: Sendable, Hashable {
+  /// As the page before told.
+  case token(String)
+  /// Behind the last name of the page before, from a store that tells no token.
+  case after(String)
+
+  /// Such a store may know the older question alone, which calls it a marker.
+  var query: [(String, String)] {
+    switch self {
+    case .token(let token): [("continuation-token", token)]
+    case .after(let name): [("start-after", name), ("marker", name)]
+    }
+  }
+
+  /// One text, and back.
+  var text: String {
+    switch self {
+    case .token(let token): "t" + token
+    case .after(let name): "a" + name
+    }
+  }
+
+  init?(text: String) {
+    switch text.first {
+    case "t": self = .token(String(text.dropFirst()))
+    case "a": self = .after(String(text.dropFirst()))
+    default: return nil
+    }
+  }
 }
 
 /// A part that is in the store, as CompleteMultipartUpload names it.
@@ -50,16 +92,25 @@ enum S3Documents {
     return (parts, list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil)
   }
 
-  /// The objects in an answer to ListObjectsV2, and where the next page begins; nil when it is no such answer.
-  static func objects(_ body: [UInt8]) -> (objects: [ListedObject], isWhole: Bool, next: String?)? {
+  /// The answer to ListObjectsV2, or to what it replaced; nil when it is no such answer.
+  static func page(_ body: [UInt8]) -> S3ListPage? {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
-    let objects = list.all("Contents").compactMap { object -> ListedObject? in
-      guard let name = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
-        return nil
+    let isEncoded = list["EncodingType"] == "url"
+    var page = S3ListPage(isWhole: list["IsTruncated"] != "true")
+    for object in list.all("Contents") {
+      guard let key = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
+        continue
       }
-      return ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? "")
+      let name = isEncoded ? PercentEncoding.decode(key.replacing("+", with: " ")[...]) : key
+      guard let name else { return nil }
+      page.objects.append(
+        ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? ""))
     }
-    return (objects, list["IsTruncated"] != "true", list["NextContinuationToken"])
+    if !page.isWhole {
+      page.next =
+        list["NextContinuationToken"].map { .token($0) } ?? page.objects.last.map { .after($0.name) }
+    }
+    return page
   }
 
   /// What CompleteMultipartUpload sends.

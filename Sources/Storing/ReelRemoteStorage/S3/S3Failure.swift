@@ -47,6 +47,14 @@ struct S3Failure: Sendable {
   /// The credentials were good once.
   var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" }
 
+  /// It takes a body only with its MD5. Amazon names the checksums as another way; where those went out, too, they did
+  /// not do.
+  var demandsMD5: Bool {
+    reply.status.code == 400
+      && (code == "MissingContentMD5"
+        || code == "InvalidRequest" && words?.lowercased().contains("content-md5") ?? false)
+  }
+
   /// It may be for a field that the store does not know (AWS, "Error responses": NotImplemented, "A header you provided
   /// implies functionality that is not implemented"; others say that an argument or the request is not valid).
   var mayBeForAnExtra: Bool {
@@ -87,6 +95,7 @@ struct S3Failure: Sendable {
 
 extension HTTPField.Name {
   static let bucketRegion = ours("x-amz-bucket-region")
+  static let contentMD5 = ours("content-md5")
   static let contentSHA256 = ours("x-amz-content-sha256")
   static let amzDate = ours("x-amz-date")
   static let securityToken = ours("x-amz-security-token")
@@ -144,7 +153,8 @@ struct S3ErrorMessages: Sendable {
     case "SignatureDoesNotMatch":
       return made(
         .storeUnusable,
-        "the secret of the access key \(keyID) is wrong, says \(host) (SignatureDoesNotMatch): correct the credentials"
+        "the secret of the access key \(keyID) is wrong, says \(host) (SignatureDoesNotMatch): correct the credentials; if "
+          + "they are right, see whether a proxy on the way changes requests"
       )
     case "InvalidToken", "ExpiredToken", "TokenRefreshRequired":
       return made(

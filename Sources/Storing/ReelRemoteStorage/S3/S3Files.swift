@@ -74,44 +74,19 @@ extension S3Files {
     _ beginning: String, most: Int = .max
   ) async throws(UploadError) -> [String: Stored] {
     var found: [String: Stored] = [:]
-    var token: String?
+    var position: S3ListPosition?
     repeat {
-      let from = token
+      let from = position
       let page = try await retries.run { () async throws(UploadError) in
-        try await self.page(beginning, most, from)
+        try await client.page(of: client.store.prefix + beginning, most: most, from: from)
       }
       for object in page.objects where object.name.hasPrefix(client.store.prefix) {
         found[String(object.name.dropFirst(client.store.prefix.count))] = Stored(
           size: object.size, tag: object.etag.utf8.count == 32 ? UInt128(object.etag, radix: 16) : nil)
       }
-      if page.isWhole || found.count >= most { return found }
-      guard let next = page.next, next != token else {
-        throw UploadError(
-          .rejected,
-          "\(destination) does not say how its list of objects goes on: it has to answer ListObjectsV2")
-      }
-      token = next
-    } while true
-  }
-
-  private func page(
-    _ beginning: String, _ most: Int, _ token: String?
-  ) async throws(UploadError) -> (objects: [ListedObject], isWhole: Bool, next: String?) {
-    var request = S3Request(
-      .get, nil, query: [("list-type", "2"), ("prefix", client.store.prefix + beginning)],
-      task: "list the objects", permission: "s3:ListBucket")
-    if most < 1000 { request.query.append(("max-keys", "\(most)")) }
-    if let token { request.query.append(("continuation-token", token)) }
-    // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
-    request.replyLimit = 8 << 20
-    request.answer = .lateWord
-    guard let page = S3Documents.objects(try await client.send(request).body) else {
-      throw UploadError(
-        .interrupted,
-        "\(destination) did not list its objects: try again, and check its address if it happens again"
-      )
-    }
-    return page
+      position = found.count >= most ? nil : page.next
+    } while position != nil
+    return found
   }
 
   /// Puts `bytes` in place of what has the file's name.

@@ -123,6 +123,12 @@ struct S3Addressing: Sendable {
   }
 
   private static func domain(of region: String) -> String {
-    region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+    partitions.first { region.hasPrefix($0.beginning) }?.domain ?? "amazonaws.com"
   }
+
+  /// The parts of Amazon's cloud that have a domain of their own (botocore, partitions.json).
+  private static let partitions: [(beginning: String, domain: String)] = [
+    ("cn-", "amazonaws.com.cn"), ("eusc-", "amazonaws.eu"), ("us-iso-", "c2s.ic.gov"),
+    ("us-isob-", "sc2s.sgov.gov"), ("eu-isoe-", "cloud.adc-e.uk"), ("us-isof-", "csp.hci.ic.gov"),
+  ]
 }

@@ -11,12 +11,12 @@ extension S3Uploader: StoreListing {
       RetryPolicy(), of: destination, clock: ContinuousClock(), randomness: SystemRandomness())
     let prefix = client.store.prefix
     let page = try await retries.run { () async throws(UploadError) in
-      try await client.page(of: prefix, after: token)
+      try await client.page(of: prefix, from: token.flatMap { S3ListPosition(text: $0) })
     }
     let objects = page.objects.filter { $0.name.utf8.starts(with: prefix.utf8) }
     return StorePage(
       objects.map { (String($0.name.unicodeScalars.dropFirst(prefix.unicodeScalars.count)), $0.size) },
-      next: page.next)
+      next: page.next?.text)
   }
 
   /// None: parts of unfinished uploads are gone on with, or end by a rule of the bucket's.

@@ -1,48 +1,50 @@
 import Glibc
 import ReelCore
 
-/// The two files that AWS's tools share (AWS, "Configuration and credential file settings"): sections in square
-/// brackets, settings as `name = value`, comments after `#` or `;`. A setting that is indented belongs to the one above
-/// it: of interest only in a section of services.
-struct SharedProfile: Sendable, Hashable {
-  private var settings: [String: String] = [:]
+/// One of the two files that AWS's tools share (AWS, "Configuration and credential file settings"): sections in square
+/// brackets, settings as `name = value`, comments after `#` or `;`. A line that is indented further than the setting above
+/// it belongs to that.
+struct SharedFile: Sendable {
+  private var sections: [Section] = []
 
-  /// Nil when `text` has no section of that name.
-  /// - Parameter isConfig: whether it is the config file, whose sections are called `profile NAME`, but for `default`.
-  init?(_ name: String, in text: String, isConfig: Bool) {
-    var isFound = false
-    var isInside = false
-    for line in text.split(whereSeparator: \.isNewline) {
-      if let section = Self.section(line) {
-        isInside = Self.names(section, name, isConfig)
-        isFound = isFound || isInside
-      } else if isInside, let (key, value) = Self.setting(line), settings[key] == nil {
-        settings[key] = value
-      }
-    }
-    guard isFound else { return nil }
+  private struct Section {
+    /// What stands in the brackets, split as a shell does.
+    let words: [String]
+    let name: String
+    var settings = SharedProfile()
   }
 
-  /// The endpoint of S3 in the section `services NAME` of a config file, to which profiles refer (AWS SDKs,
-  /// "Service-specific endpoints"); nil when there is none.
-  static func endpoint(ofServices name: String, in text: String) -> String? {
-    var (isInside, service) = (false, "")
-    for line in text.split(whereSeparator: \.isNewline) {
-      if let section = section(line) {
-        isInside = section.split(whereSeparator: \.isWhitespace).elementsEqual(["services", name[...]])
-      } else if isInside, let (key, _) = setting(line) {
-        service = key
-      } else if isInside, service == "s3", let (key, value) = setting(line.trimmingWhiteSpace()[...]),
-        key == "endpoint_url", !value.isEmpty
-      {
-        return value
+  init(_ text: String) {
+    var (depth, outer): (Int, String?) = (0, nil)
+    // Editors put a byte order mark before the first line.
+    for line in text.drop(while: { $0 == "\u{FEFF}" }).split(whereSeparator: \.isNewline) {
+      if let name = Self.section(line) {
+        sections.append(Section(words: Self.words(name), name: name))
+        outer = nil
+      } else if !sections.isEmpty, let (key, value) = Self.setting(line) {
+        let indentation = line.prefix { $0.isWhitespace }.count
+        let isInner = outer != nil && indentation > depth
+        if !isInner { (depth, outer) = (indentation, key) }
+        sections[sections.count - 1].settings.add(value, of: key, in: isInner ? outer : nil)
       }
     }
-    return nil
   }
 
-  /// The setting's value; nil when it is not there or empty.
-  subscript(_ key: String) -> String? { settings[key].flatMap { $0.isEmpty ? nil : $0 } }
+  /// A profile of the credentials file; nil when there is none of that name.
+  func credentials(_ name: String) -> SharedProfile? { merged { $0.name == name || $0.words == [name] } }
+
+  /// A profile of the config file, whose sections are called `profile NAME`, but for `default`.
+  func profile(_ name: String) -> SharedProfile? {
+    merged { $0.words == ["profile", name] || name == "default" && $0.words == [name] }
+  }
+
+  /// The section `services NAME` of the config file, to which profiles refer (AWS SDKs, "Service-specific endpoints").
+  func services(_ name: String) -> SharedProfile? { merged { $0.words == ["services", name] } }
+
+  private func merged(_ isIt: (Section) -> Bool) -> SharedProfile? {
+    let found = sections.filter(isIt)
+    return found.isEmpty ? nil : found.reduce(SharedProfile()) { $0.or($1.settings) }
+  }
 
   private static func section(_ line: Substring) -> String? {
     let line = line.trimmingWhiteSpace()
@@ -50,20 +52,36 @@ struct SharedProfile: Sendable, Hashable {
     return line[line.index(after: line.startIndex)..<end].trimmingWhiteSpace()
   }
 
-  private static func names(_ section: String, _ name: String, _ isConfig: Bool) -> Bool {
-    let words = section.split(whereSeparator: { $0 == " " || $0 == "\t" })
-    if isConfig, name != "default" || words.count == 2 {
-      return words.count == 2 && words[0] == "profile" && words[1] == name
+  /// Split at white space that is not quoted; empty where a quotation mark is not closed.
+  private static func words(_ text: String) -> [String] {
+    var (words, word, quote, isEscaped): ([String], String?, Character?, Bool) = ([], nil, nil, false)
+    for character in text {
+      if isEscaped {
+        word = (word ?? "") + String(character)
+        isEscaped = false
+      } else if character == "\\", quote != "'" {
+        isEscaped = true
+      } else if let mark = quote {
+        if character == mark { quote = nil } else { word = (word ?? "") + String(character) }
+      } else if character == "\"" || character == "'" {
+        (quote, word) = (character, word ?? "")
+      } else if character.isWhitespace {
+        words += word.map { [$0] } ?? []
+        word = nil
+      } else {
+        word = (word ?? "") + String(character)
+      }
     }
-    return section == name
+    return quote == nil && !isEscaped ? words + (word.map { [$0] } ?? []) : []
   }
 
   private static func setting(_ line: Substring) -> (String, String)? {
-    guard let first = line.first, !first.isWhitespace, first != "#", first != ";",
-      let equals = line.firstIndex(of: "=")
+    let bare = line.drop { $0.isWhitespace }
+    guard let first = bare.first, first != "#", first != ";",
+      let equals = bare.firstIndex(where: { $0 == "=" || $0 == ":" })
     else { return nil }
-    let key = line[..<equals].trimmingWhiteSpace().lowercased()
-    return (key, withoutComment(line[line.index(after: equals)...]).trimmingWhiteSpace())
+    let key = bare[..<equals].trimmingWhiteSpace().lowercased()
+    return (key, withoutComment(bare[bare.index(after: equals)...]).trimmingWhiteSpace())
   }
 
   /// Only a comment with white space before it is one: a secret may hold a #.
@@ -76,6 +94,36 @@ struct SharedProfile: Sendable, Hashable {
       before = value[index]
     }
     return value
+  }
+}
+
+/// The settings of a section.
+struct SharedProfile: Sendable, Hashable {
+  private struct Name: Hashable {
+    let outer: String?
+    let key: String
+  }
+  private var settings: [Name: String] = [:]
+
+  /// The setting's value; nil when it is not there or empty.
+  subscript(_ key: String) -> String? { value(Name(outer: nil, key: key)) }
+
+  /// That of a setting below another.
+  subscript(_ outer: String, _ key: String) -> String? { value(Name(outer: outer, key: key)) }
+
+  private func value(_ name: Name) -> String? { settings[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// The first counts.
+  fileprivate mutating func add(_ value: String, of key: String, in outer: String?) {
+    let name = Name(outer: outer, key: key)
+    if settings[name] == nil { settings[name] = value }
+  }
+
+  /// These, and those of `other` that are not among them.
+  func or(_ other: SharedProfile) -> SharedProfile {
+    var both = self
+    both.settings.merge(other.settings) { mine, _ in mine }
+    return both
   }
 }
 

@@ -24,6 +24,14 @@ struct SignatureV4: Sendable {
     let payload: String
   }
 
+  /// Whether a field of that name, in lower case, is signed: what the signature demands (AWS, "Signature Version 4 for API
+  /// requests": Host, Content-Type, `x-amz-…`), Content-MD5, and the condition that keeps an object from being
+  /// overwritten. Others may change on the way: Google's and Cloudflare's front ends write Accept-Encoding anew, caches
+  /// take Range and If-Match away (nginx). What they ask for, the reply itself shows.
+  static func signs(_ name: String) -> Bool {
+    ["host", "content-type", "content-md5", "if-none-match"].contains(name) || name.hasPrefix("x-amz-")
+  }
+
   static let unsignedPayload = "UNSIGNED-PAYLOAD"
   private static let algorithm = "AWS4-HMAC-SHA256"
 

@@ -53,11 +53,11 @@ package struct S3Source: RemoteSource {
   package func page(
     after token: String?, cancellation: CancellationFlag
   ) throws(SourceError) -> RemotePage {
-    let call = BlockingCall { () async -> Result<S3Documents.Page, UploadError> in
+    let call = BlockingCall { () async -> Result<S3ListPage, UploadError> in
       do throws(UploadError) {
         return .success(
           try await retries.run { () async throws(UploadError) in
-            try await client.page(of: name, after: token)
+            try await client.page(of: name, from: token.flatMap { S3ListPosition(text: $0) })
           })
       } catch {
         return .failure(error)
@@ -75,7 +75,7 @@ package struct S3Source: RemoteSource {
       let files = page.objects.filter {
         $0.name.utf8.starts(with: name.utf8) && $0.name.utf8.last != UInt8(ascii: "/")
       }
-      return RemotePage(files: files.map(file), next: page.next)
+      return RemotePage(files: files.map(file), next: page.next?.text)
     }
   }
 
@@ -153,48 +153,5 @@ private struct S3Ranges: RangeFetcher {
       }
       throw client.error(failure, request)
     }
-  }
-}
-
-extension S3Client {
-  /// A page of the objects whose names begin with `beginning`, in the order of the store.
-  func page(of beginning: String, after token: String?) async throws(UploadError) -> S3Documents.Page {
-    var request = S3Request(
-      .get, nil,
-      // A name may hold what XML can't.
-      query: [("list-type", "2"), ("prefix", beginning), ("encoding-type", "url")], task: "list the objects",
-      permission: "s3:ListBucket")
-    if let token { request.query.append(("continuation-token", token)) }
-    request.replyLimit = 8 << 20
-    request.answer = .lateWord
-    guard let page = S3Documents.page(try await send(request).body) else {
-      throw UploadError(
-        .interrupted,
-        "\(store.destination) did not list its objects: try again, and check its address if it happens again"
-      )
-    }
-    return page
-  }
-}
-
-extension S3Documents {
-  /// Some of a bucket's objects, and where the next page begins.
-  struct Page: Sendable, Hashable {
-    var objects: [ListedObject]
-    var next: String?
-  }
-
-  /// An answer to ListObjectsV2, whose names may be percent-encoded; nil when it is none.
-  static func page(_ body: [UInt8]) -> Page? {
-    guard let (objects, isWhole, next) = objects(body), let list = XMLNode(parsing: body) else { return nil }
-    guard isWhole || next != nil else { return nil }
-    let isEncoded = list["EncodingType"] == "url"
-    var page = Page(objects: [], next: isWhole ? nil : next)
-    for object in objects {
-      let name = isEncoded ? PercentEncoding.decode(object.name.replacing("+", with: " ")[...]) : object.name
-      guard let name else { return nil }
-      page.objects.append(ListedObject(name: name, size: object.size, etag: object.etag))
-    }
-    return page
   }
 }
