@@ -111,6 +111,21 @@ struct TLSTests {
     await server.stop()
   }
 
+  @Test("a byte order mark hides no certificate")
+  func byteOrderMark() async throws {
+    let authority = try await TestAuthority()
+    let plain = try Data(contentsOf: URL(filePath: authority.certificate))
+    let marked = FileManager.default.temporaryDirectory.appending(path: "reel-mark-\(UUID().uuidString).pem")
+    try (Data("\u{FEFF}".utf8) + plain).write(to: marked)
+    defer { try? FileManager.default.removeItem(at: marked) }
+    let server = try await authority.serve { _ in .reply(204) }
+    let transport = try CurlTransport(HTTPRules(extraCertificates: marked.path, timeouts: .patient()))
+    let reply = try await transport.send(
+      HTTPCall(.get, HTTPOrigin(isSecure: true, host: "localhost", port: server.port), "/"))
+    #expect(reply.status.code == 204)
+    await server.stop()
+  }
+
   @Test("https to a server that speaks plain http, and certificates that are none")
   func mistakes() async throws {
     let server = try await LoopbackServer.start { _ in .reply(204) }

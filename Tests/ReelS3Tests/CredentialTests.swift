@@ -147,17 +147,18 @@ import Testing
     let home = try Home()
     for (environment, words) in [
       (
-        ["AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1/x"], ["FULL_URI", "`credentials` container"]
+        ["AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1/x"], ["FULL_URI", "<credentials> container"]
       ),
-      (["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"], ["RELATIVE_URI", "`credentials` container"]),
+      (["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"], ["RELATIVE_URI", "<credentials> container"]),
       (
         ["AWS_ROLE_ARN": "arn", "AWS_WEB_IDENTITY_TOKEN_FILE": "/t"],
         ["AWS_WEB_IDENTITY_TOKEN_FILE", "Pod Identity", "aws configure export-credentials"]
       ),
-      (["AWS_ROLE_ARN": "arn"], ["`credentials` container or instance"]),
+      (["AWS_ROLE_ARN": "arn"], ["<credentials> container or instance"]),
     ] as [([String: String], [String])] {
       let error = await #expect(throws: UploadError.self) { try await find(home, environment) }
-      for word in words { #expect(error?.message.contains(word) == true, "\(error?.message ?? "")") }
+      let told = error?.text.naming { "<\($0.rawValue)>" } ?? ""
+      for word in words { #expect(told.contains(word), "\(told)") }
     }
   }
 

@@ -5,13 +5,16 @@ import ReelCore
 
 /// Certificates in PEM form that are trusted beside the system's.
 struct ExtraCertificates: Sendable {
-  /// As it stands in the file.
+  /// As it stands in the file, without a byte order mark, behind which OpenSSL finds no certificate.
   let text: Data
 
   /// Reads a file. Blocks.
   /// - Throws: ``HTTPFailure/untrusted(_:)`` when no certificate is in it, or something that is called one and is none.
   init(path: String) throws(HTTPFailure) {
-    guard let text = try? Data(contentsOf: URL(filePath: path)), Self.areCertificates(text) else {
+    let bytes = try? Data(contentsOf: URL(filePath: path))
+    let mark = Array("\u{FEFF}".utf8)
+    let text = bytes.map { $0.starts(with: mark) ? Data($0.dropFirst(mark.count)) : $0 }
+    guard let text, Self.areCertificates(text) else {
       throw .untrusted(
         "the certificates in \(path) can't be used; it is a file in PEM form that can be read")
     }

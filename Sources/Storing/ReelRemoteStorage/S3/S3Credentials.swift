@@ -257,10 +257,10 @@ public struct LocalCredentials: Sendable {
           + "(aws configure export-credentials --format env), then try again")
     }
     let variables = !isNamed ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, " : ""
-    return UploadError(
-      .storeUnusable,
+    // As a bare literal it would be a String, which no longer knows its settings.
+    let message: ErrorMessage =
       "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places); \(elsewhere)"
-    )
+    return UploadError(.storeUnusable, message)
   }
 
   /// Where else they may be, as far as the environment tells.

@@ -119,8 +119,8 @@ extension S3Files {
       try await retries.run(body)
     } catch {
       guard !error.message.contains(name) else { throw error }
-      throw UploadError(
-        error.code, "\(name): \(error.text)", retryAfter: error.retryAfter, silence: error.silence)
+      let message: ErrorMessage = "\(name): \(error.text)"
+      throw UploadError(error.code, message, retryAfter: error.retryAfter, silence: error.silence)
     }
   }
 }
