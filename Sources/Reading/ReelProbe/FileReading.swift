@@ -121,11 +121,15 @@ struct FileReading {
     MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    scan.runToTheEnd()
+    var changes = ContentChanges(streams)
+    scan.runToTheEnd { changes.note($0) }
     var media = try facts(header, streams, of: input.context, isParsed: false, &scan)
     var thorough = ThoroughReading(structure, streams, input.context, scan)
     let speed = structure.iso == nil ? evidence(header, streams).speed : 1
     thorough.take(scan, into: &media, size: source.size, speed: speed)
+    if structure.scrambled.isEmpty, media.encrypted != true {
+      media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
+    }
     return Reading(media: media, method: .thorough, evidence: thorough.evidence)
   }
 
