@@ -39,6 +39,20 @@ struct MovieBytes {
     }
   }
 
+  /// Puts bytes at a place within the box at a path, behind the media data or where nothing points behind them, and makes the
+  /// boxes around it longer.
+  ///
+  /// - Returns: whether there is such a box.
+  mutating func insert(_ new: [UInt8], at place: Int, in path: String, track: Int = 0) -> Bool {
+    let names = path.split(separator: "/")
+    let around = (1...names.count).map { names.prefix($0).joined(separator: "/") }
+    let starts = around.compactMap { box($0, track: track).map { $0 - 8 } }
+    guard starts.count == names.count else { return false }
+    for start in starts { write(number(at: start) + UInt64(new.count), at: start) }
+    bytes.insert(contentsOf: new, at: place)
+    return true
+  }
+
   private func boxes(in range: Range<Int>) -> [(type: String, contents: Range<Int>)] {
     var (found, next): ([(type: String, contents: Range<Int>)], Int) = ([], range.lowerBound)
     while next + 8 <= range.upperBound {

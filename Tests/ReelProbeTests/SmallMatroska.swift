@@ -9,6 +9,8 @@ struct SmallMatroska {
   var crop: (Int, Int, Int, Int)?
   /// Width, height and unit of the display; nil leaves the elements out.
   var display: (Int, Int, Int)?
+  /// How the pictures for two eyes lie within one; nil leaves the element out.
+  var stereoMode: Int?
   var frames = 50
   /// Bytes of each frame, at least 10.
   var frameSize = 100
@@ -63,6 +65,7 @@ struct SmallMatroska {
       video +=
         Self.number(0x54B0, display.0) + Self.number(0x54BA, display.1) + Self.number(0x54B2, display.2)
     }
+    if let stereoMode { video += Self.number(0x53B8, stereoMode) }
     return Self.element(
       0xAE,
       Self.number(0xD7, number) + Self.number(0x73C5, number) + Self.number(0x83, 1)

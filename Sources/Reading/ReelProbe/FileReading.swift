@@ -59,6 +59,7 @@ struct FileReading {
   ) throws(ProbeError) -> Brief {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
+    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = StreamChoice(input.streams)
     var reason: String?
     if ways.contains(.header) {
@@ -106,6 +107,7 @@ struct FileReading {
   ) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
+    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
@@ -116,13 +118,18 @@ struct FileReading {
   private func readThoroughly(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
+    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    scan.runToTheEnd()
+    var changes = ContentChanges(streams)
+    scan.runToTheEnd { changes.note($0) }
     var media = try facts(header, streams, of: input.context, isParsed: false, &scan)
     var thorough = ThoroughReading(structure, streams, input.context, scan)
     let speed = structure.iso == nil ? evidence(header, streams).speed : 1
     thorough.take(scan, into: &media, size: source.size, speed: speed)
+    if structure.scrambled.isEmpty, media.encrypted != true {
+      media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
+    }
     return Reading(media: media, method: .thorough, evidence: thorough.evidence)
   }
 
@@ -151,6 +158,13 @@ struct FileReading {
     media.video = streams.video.map {
       VideoFacts($0, of: context, among: streams, crops: crops, structure: structure, header: header)
     }
+    if let stream = streams.video, let track = MovieTracks(structure)?.track(of: stream),
+      track.isPassedOver(by: stream)
+    {
+      var video = VideoFacts(track, structure.iso?.fragmentTable, streams: streams.videos.count)
+      video.hasCover = streams.hasCover
+      media.video = video
+    }
     media.take(tags(context, streams), MovieTracks(structure))
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     media.take(structure, streams)
@@ -163,9 +177,31 @@ struct FileReading {
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
+    let codec = isParsed ? nil : codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
+      (warnings.found + [codec].compactMap { $0 } + (evidence?.warnings(media) ?? [])).prefix(
+        MediaWarning.most))
     return media
+  }
+
+  /// A codec that the header claims and the first packet is not of, but of another, where FFmpeg made nothing of it.
+  private func codecDoubted(
+    _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
+  ) -> MediaWarning? {
+    guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
+      media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
+      // Of VP8 it knows the format without reading any of it.
+      media.video?.pixelFormat == nil || parameters.pointee.codec_id == AV_CODEC_ID_VP8
+    else { return nil }
+    scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+    guard let packet = scan.firsts[stream.pointee.index],
+      let other = CodecSign.other(
+        than: parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
+        record: BitstreamHeader.extradata(of: parameters))
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
+      stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
   }
 
   /// The first frame of a sound stands near the beginning.
@@ -225,6 +261,17 @@ struct FileReading {
 
   private func sound(of stream: StreamChoice.Stream, _ scan: inout PacketScan) -> AudioFacts {
     guard let track = MovieTracks(structure)?.track(of: stream) else { return AudioFacts(stream) }
+    if track.isPassedOver(by: stream) { return AudioFacts(track) }
+    var facts = sound(of: stream, track, &scan)
+    if let told = facts.sampleRate, let clock = SoundClock(stream, structure) {
+      facts.sampleRate = clock.heard(insteadOf: told)
+    }
+    return facts
+  }
+
+  private func sound(
+    of stream: StreamChoice.Stream, _ track: ISOTrack, _ scan: inout PacketScan
+  ) -> AudioFacts {
     if let plain = PlainSound(stream, track) {
       return AudioFacts(stream, header: SoundHeader(channels: plain.channels, sampleRate: plain.sampleRate))
     }
@@ -263,7 +310,7 @@ struct FileReading {
     _ scan: inout PacketScan, into media: inout MediaInfo
   ) {
     if let stream = search.streams.video {
-      media.video?.hasSamples = isParsed ? true : hasSamples(stream, &scan)
+      media.video?.hasSamples = isParsed ? true : hasSamples(stream, among: search.streams, &scan)
     }
     let found = evidence?.duration(context) ?? search.withoutPackets(context) ?? search.byPackets(&scan)
     media.duration = found?.seconds
@@ -282,10 +329,17 @@ struct FileReading {
     return seconds.flatMap { (0..<FoundDuration.longest).contains($0) ? $0 : nil }
   }
 
-  private func hasSamples(_ stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) -> Bool? {
+  private func hasSamples(
+    _ stream: UnsafeMutablePointer<AVStream>, among streams: StreamChoice, _ scan: inout PacketScan
+  ) -> Bool? {
     if let iso = structure.iso {
+      let track = MovieTracks(structure)?.track(of: stream)
       return avformat_index_get_entries_count(stream) > 0 || iso.hidesSamples(of: stream)
+        || iso.countsSamples(of: stream) || track?.isPassedOver(by: stream) == true
     }
+    // FFmpeg gives up where a packet is of no stream that the header lists.
+    let key = ContentClock.key(of: stream, among: streams, in: structure)
+    if key.flatMap({ clock?.extents[$0]?.packets }) ?? 0 > 0 { return true }
     scan.run(untilSeen: stream.pointee.index)
     if scan.seen.contains(stream.pointee.index) { return true }
     return scan.end == .file ? false : nil
@@ -299,7 +353,13 @@ extension ISOFileMap {
     guard let track = track(UInt32(truncatingIfNeeded: stream.pointee.id)), track.edits != nil else {
       return false
     }
-    if track.presentation?.hidesAll == true { return true }
+    if let presentation = track.presentation { return presentation.hidesAll }
     return stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
+  }
+
+  /// Whether FFmpeg has counted samples of a track with an edit list, and indexed none.
+  fileprivate func countsSamples(of stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    track(UInt32(truncatingIfNeeded: stream.pointee.id))?.edits != nil
+      && stream.pointee.nb_frames > 0 && avformat_index_get_entries_count(stream) == 0
   }
 }

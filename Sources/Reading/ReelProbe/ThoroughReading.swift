@@ -90,7 +90,8 @@ struct ThoroughReading {
     note(["video.rotation", "video.mirrored", "video.bitRate"], .header)
     note(
       ["video.width", "video.height", "video.sampleAspectRatio", "video.hdr", "video.profile"], .bitstream)
-    video.hasSamples = isWhole ? scan.seen.contains(stream.pointee.index) : video.hasSamples
+    let isSeen = scan.seen.contains(stream.pointee.index)
+    if isWhole, isSeen || structure.iso != nil || video.hasSamples != true { video.hasSamples = isSeen }
     note(["video.hasSamples"], .packets)
     note(["video.streams", "video.hasCover"], .header)
     note(
@@ -118,7 +119,9 @@ struct ThoroughReading {
         continue
       }
       if let channels = told.channels { media.audio[place].channels = channels }
-      if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
+      if let rate = told.sampleRate {
+        media.audio[place].sampleRate = SoundClock(stream, structure)?.heard(insteadOf: rate) ?? rate
+      }
       note(facts, decoded == nil ? .bitstream : .decoder)
     }
   }

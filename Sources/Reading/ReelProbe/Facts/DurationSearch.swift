@@ -11,12 +11,15 @@ struct DurationSearch {
   /// A duration that no packet has to be read for; nil when there is none that can be meant.
   func withoutPackets(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if let iso = structure.iso, iso.fragments > 0 { return ofFragments(iso, context) }
+    if MovieTracks(structure)?.isEmpty == true { return nil }
     return inHeader ?? afterFullReading(context)
   }
 
   /// The header's own, for a file without fragments; nil when it has none that can be meant.
   var inHeader: FoundDuration? {
-    if let tracks = MovieTracks(structure), let measured = found(tracks.measuredSeconds, .stream) {
+    let tracks = MovieTracks(structure)
+    if tracks?.isEmpty == true { return nil }
+    if let tracks, let measured = found(tracks.measuredSeconds, .stream) {
       guard let claimed, tracks.agree(with: claimed) else { return measured }
       return found(claimed, .container) ?? measured
     }

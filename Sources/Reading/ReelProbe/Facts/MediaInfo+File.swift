@@ -4,10 +4,14 @@ import ReelCore
 extension MediaInfo {
   /// - Parameter movie: nil for other containers than those of the MP4 family.
   mutating func take(_ tags: Tags, _ movie: MovieTracks?) {
-    title = movie?.title ?? tags.first(of: "title", "com.apple.quicktime.title")
+    // What is in no encoding that is known here FFmpeg reads in another one.
+    let texts = movie?.texts
+    title =
+      texts?.title ?? (texts?.hasUnreadTitle == true ? nil : tags.first(of: "title"))
+      ?? tags.first(of: "com.apple.quicktime.title")
     artist =
-      movie?.artist
-      ?? tags.first(of: "artist", "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
+      texts?.artist ?? (texts?.hasUnreadArtist == true ? nil : tags.first(of: "artist"))
+      ?? tags.first(of: "com.apple.quicktime.artist", "author", "com.apple.quicktime.author")
     createdAt = tags.recordingTime ?? movie?.createdAt ?? tags.creationTime
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
   }

@@ -15,6 +15,28 @@ struct MovieTracks {
     iso.track(UInt32(truncatingIfNeeded: stream.pointee.id))
   }
 
+  /// Gives streams the records of their codecs that their first samples have, where FFmpeg took those of another sample entry.
+  func applyEntries(to streams: [StreamChoice.Stream]) {
+    for stream in streams {
+      guard let track = track(of: stream), track.hasLaterEntry, let parameters = stream.pointee.codecpar,
+        let entry = track.entry
+      else { continue }
+      let record: [UInt8]? =
+        switch parameters.pointee.codec_id {
+        case AV_CODEC_ID_AAC: entry.decoderBytes
+        case AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_AV1: entry.configuration
+        default: nil
+        }
+      guard let record, !record.isEmpty,
+        let memory = av_mallocz(record.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
+      else { continue }
+      memory.copyMemory(from: record, byteCount: record.count)
+      av_free(parameters.pointee.extradata)
+      parameters.pointee.extradata = memory.assumingMemoryBound(to: UInt8.self)
+      parameters.pointee.extradata_size = Int32(record.count)
+    }
+  }
+
   /// Replaces the shape of pixels that FFmpeg has worked out, which leaves out how the track is turned.
   ///
   /// - Returns: the shape; nil for a stream without a track.
@@ -30,7 +52,21 @@ struct MovieTracks {
 
   /// Seconds until the last of the samples that are seen or heard has been shown, by the tables of the index; nil where
   /// they do not tell.
-  var measuredSeconds: Double? { seconds { $0.isSeenOrHeard } }
+  var measuredSeconds: Double? { untimed.isEmpty ? seconds { $0.isSeenOrHeard } : nil }
+
+  /// The tracks of pictures and sound that have samples and a clock, and whose tables do not tell how long they last.
+  var untimed: [ISOTrack] {
+    guard iso.fragments == 0 else { return [] }
+    return iso.tracks.filter {
+      $0.isSeenOrHeard && $0.timescale != nil && $0.counts.sizes ?? 0 > 0 && $0.presentation == nil
+    }
+  }
+
+  /// Whether no track has a sample, and no fragment brings one: the header of a stream may say how long that is as a whole.
+  var isEmpty: Bool {
+    iso.fragments == 0 && !iso.promisesFragments && !iso.tracks.isEmpty
+      && iso.tracks.allSatisfy { $0.counts.sizes == 0 }
+  }
 
   /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all.
   func agree(with claimed: Double) -> Bool {
@@ -69,6 +105,5 @@ struct MovieTracks {
     return (movie, trackDates.first { abs($0.timeIntervalSince(movie)) > day } ?? first)
   }
 
-  var title: String? { iso.texts.title }
-  var artist: String? { iso.texts.artist }
+  var texts: MovieTexts { iso.texts }
 }

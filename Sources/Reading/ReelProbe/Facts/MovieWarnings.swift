@@ -18,7 +18,8 @@ struct MovieWarnings {
       [
         hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, shape, sound, dates,
       ]
-      .compactMap { $0 } + rate + soundClock + edits + (clock?.rate == nil ? statedRate : [])
+      .compactMap { $0 } + rate + soundRates + soundCodecs + soundClock + untimed + edits
+      + (clock?.rate == nil ? statedRate : [])
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -96,11 +97,71 @@ struct MovieWarnings {
 
   private var videoRun: MovieFragments.Run? { video?.id.flatMap { iso.fragmentTable?.runs[$0] } }
 
+  /// Sound whose header gives it another rate than its clock and its sample entry; where the entry agrees with the header,
+  /// nothing tells which of them is right.
+  private var soundRates: [MediaWarning] {
+    streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
+      guard let clock = SoundClock(stream, tracks, iso), !clock.agrees else { return [] }
+      let what =
+        "its sound has a rate of \(clock.stated) Hz by the header of its codec, and of \(clock.measured) by its times"
+      let (stated, measured) = (
+        MediaWarning.Value.number(Double(clock.stated)), MediaWarning.Value.number(Double(clock.measured))
+      )
+      if media.audio.indices.contains(place), clock.isCorrected(media.audio[place].sampleRate) {
+        return [
+          MediaWarning(
+            .soundMismatch, what, fact: "audio.\(place).sampleRate", stated: stated, measured: measured)
+        ]
+      }
+      return [
+        MediaWarning(
+          .claimUnchecked, what, fact: "audio.\(place).sampleRate", stated: stated, measured: measured),
+        MediaWarning(.claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) }),
+      ]
+    }
+  }
+
+  /// Sound whose first frame is none of the codec that the header names.
+  private var soundCodecs: [MediaWarning] {
+    guard media.encrypted != true, media.truncated != true, media.external != true else { return [] }
+    return streams.audios.enumerated().compactMap { place, stream in
+      guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
+        SoundHeader.framed.contains(codec), media.audio[place].sampleRate == nil,
+        tracks.track(of: stream)?.counts.sizes ?? 0 > 0
+      else { return nil }
+      return MediaWarning(
+        .claimUnchecked, "its sound does not begin with a frame of the codec that its header names",
+        fact: "audio.\(place).codec", stated: media.audio[place].codec.map { .text($0) })
+    }
+  }
+
+  /// Tracks whose tables do not tell how long they last, so that the header's word is all there is.
+  private var untimed: [MediaWarning] {
+    let stopped = iso.tracks.contains {
+      $0.isSeenOrHeard && $0.timescale == nil && $0.counts.sizes ?? 0 > 0
+    }
+    if stopped, iso.fragments == 0 {
+      return [
+        MediaWarning(
+          .durationMismatch, "a track has samples, and a clock that does not run", fact: "duration",
+          stated: media.duration.map { .number($0) })
+      ]
+    }
+    return tracks.untimed.isEmpty
+      ? []
+      : [
+        MediaWarning(
+          .claimUnchecked, "the times of a track cannot be told, so that its duration is only claimed",
+          fact: "duration", stated: media.duration.map { .number($0) })
+      ]
+  }
+
   /// Sound in fragments whose samples last longer or shorter than those of its codec do: a clock is wrong.
   private var soundClock: [MediaWarning] {
     for stream in streams.audios {
       guard let parameters = stream.pointee.codecpar, let id = tracks.track(of: stream)?.id,
         let run = iso.fragmentTable?.runs[id], let rate = run.ordinaryRate,
+        SoundClock(stream, tracks, iso) == nil,
         let seconds = SoundFrame.seconds(parameters, first: []),
         // AAC has shorter frames, too: of 960 samples, and of 512 and 480 for little delay.
         ![1, 15.0 / 16, 1.0 / 2, 15.0 / 32].contains(where: { abs(1 / rate - $0 * seconds) <= 0.03 * seconds }

@@ -99,8 +99,8 @@ struct PacketScan: ~Copyable {
   }
 
   /// Reads to the end.
-  mutating func runToTheEnd() {
-    while end == nil { step() }
+  mutating func runToTheEnd(_ look: (UnsafeMutablePointer<AVPacket>) -> Void = { _ in }) {
+    while end == nil { step(look) }
   }
 
   /// How long `streams` last together; nil when no packet of theirs had a time.

@@ -29,7 +29,9 @@ package struct PictureCrop: Hashable {
   }
 
   /// Units of 0 to 2 are lengths, 3 is a ratio, and 4 says that the shape is unknown.
-  private static func pixel(_ track: MatroskaVideoTrack, _ width: Int, _ height: Int) -> SampleAspectRatio? {
+  fileprivate static func pixel(_ track: MatroskaVideoTrack, _ width: Int, _ height: Int)
+    -> SampleAspectRatio?
+  {
     guard (0...3).contains(track.displayUnit) else { return nil }
     if track.displayUnit > 0, track.displayWidth == nil || track.displayHeight == nil { return nil }
     let (across, down) = (track.displayWidth ?? width, track.displayHeight ?? height)
@@ -57,6 +59,15 @@ struct PictureCrops: Hashable {
       track.width == Int(parameters.pointee.width), track.height == Int(parameters.pointee.height)
     else { return nil }
     return PictureCrop(track)
+  }
+
+  /// Whether the container itself gives square pixels to pictures for two eyes side by side. FFmpeg takes the size that they are
+  /// shown in for that of one eye; some writers mean both.
+  func isSquareForBothEyes(_ stream: StreamChoice.Stream, among streams: StreamChoice) -> Bool {
+    guard let track = track(of: stream, among: streams), track.stereoMode > 0, !track.isCropped,
+      let width = track.width, let height = track.height, width > 0, height > 0
+    else { return false }
+    return PictureCrop.pixel(track, width, height)?.ratio.value == 1
   }
 
   /// Whether what is cut off leaves nothing of the pictures of `stream`.

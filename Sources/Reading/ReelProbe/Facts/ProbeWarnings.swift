@@ -14,9 +14,10 @@ struct ProbeWarnings {
   let media: MediaInfo
 
   var found: [MediaWarning] {
-    let found = [size, cropping, turn, duration, transfer, codec, samples, truncation, links].compactMap {
-      $0
-    }
+    let found = [size, cropping, shape, turn, duration, transfer, codec, samples, truncation, links]
+      .compactMap {
+        $0
+      }
     guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
     let movie = MovieWarnings(
       tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps)
@@ -69,6 +70,25 @@ struct ProbeWarnings {
     return MediaWarning(
       .croppingMismatch, "its header cuts off more than there is of its pictures; they are taken whole",
       fact: "video")
+  }
+
+  /// Matroska and the pictures give different shapes, as far as nothing is cut off. It counts its display in whole pixels, and AV1 has one by the size that it
+  /// is to be shown in, which encoders make that of the picture.
+  private var shape: MediaWarning? {
+    guard structure.container.isMatroska, let stream = streams.video,
+      crops.crop(of: stream, among: streams) == nil, let video = media.video,
+      let stated = video.sampleAspectRatio, let parameters = stream.pointee.codecpar,
+      ![AV_CODEC_ID_H263, AV_CODEC_ID_AV1].contains(parameters.pointee.codec_id),
+      let width = video.storedWidth, let height = video.storedHeight, min(width, height) > 0
+    else { return nil }
+    let pictures = parameters.pointee.sample_aspect_ratio
+    guard pictures.num > 0, pictures.den > 0,
+      abs(stated.ratio.value / av_q2d(pictures) - 1) > max(0.01, 1.5 / Double(min(width, height)))
+    else { return nil }
+    return MediaWarning(
+      .pixelShapeMismatch, "its header gives its pixels another shape than its pictures",
+      fact: "video.sampleAspectRatio", stated: .text("\(stated.ratio.numerator):\(stated.ratio.denominator)"),
+      measured: .text("\(pictures.num):\(pictures.den)"))
   }
 
   private var turn: MediaWarning? {

@@ -26,7 +26,11 @@ extension VideoFacts {
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)
     let crop = crops.crop(of: stream, among: streams)
-    if let crop { sampleAspectRatio = crop.pixel }
+    if let crop {
+      sampleAspectRatio = crop.pixel
+    } else if crops.isSquareForBothEyes(stream, among: streams) {
+      sampleAspectRatio = Rational(1, 1).map(SampleAspectRatio.init)
+    }
     takeTurn(of: stream, crop, stretchDown: shape?.stretchDown ?? 1)
     let track = tracks?.track(of: stream)
     if let presentation = track?.presentation {

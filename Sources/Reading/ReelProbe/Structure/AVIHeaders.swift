@@ -9,10 +9,17 @@ struct AVIHeaders: Hashable {
     let rate: UInt32
     /// In ticks of scale / rate seconds.
     let length: UInt32
+    /// Bytes of what a tick is of; 0 where these differ.
+    let sampleSize: UInt32
     /// For sound.
     fileprivate(set) var sound: Sound?
     /// In pixels, for pictures.
     fileprivate(set) var size: Size?
+
+    fileprivate var bytesPerSecond: Double? {
+      guard scale > 0, rate > 0, sampleSize > 0 else { return nil }
+      return Double(rate) / Double(scale) * Double(sampleSize)
+    }
 
     /// Seconds by its own header; nil when it says none.
     var seconds: Double? {
@@ -34,8 +41,19 @@ struct AVIHeaders: Hashable {
     let blockAlign: Int
     let bits: Int
 
-    /// Whether the numbers of uncompressed sound contradict one another.
+    /// Bytes a second by the header of its stream; nil where that does not tell.
+    fileprivate(set) var streamBytesPerSecond: Double?
+
+    /// Numbers, and what stands for them one by one: whole, broken, A-law, µ-law.
+    private static let plain: Set<Int> = [1, 3, 6, 7]
+
+    /// Whether the numbers of uncompressed sound contradict one another, or the header of its stream.
     var contradictsItself: Bool {
+      if let own = streamBytesPerSecond, bytesPerSecond > 0, Self.plain.contains(format),
+        abs(own / Double(bytesPerSecond) - 1) > 0.01
+      {
+        return true
+      }
       guard format == 1, bits > 0 else { return false }
       let block = channels * ((bits + 7) / 8)
       return block != blockAlign || block * sampleRate != bytesPerSecond
@@ -137,12 +155,15 @@ struct AVIHeaders: Hashable {
       if id == "strh", bytes.count >= 36 {
         stream = Stream(
           type: FourCharacterCode(bytes), scale: number(bytes, 20, 4), rate: number(bytes, 24, 4),
-          length: isFinished ? number(bytes, 32, 4) : 0)
+          length: isFinished ? number(bytes, 32, 4) : 0,
+          sampleSize: number(bytes, 44, 4))
       } else if id == "strf", stream?.type == "auds", bytes.count >= 14 {
         func int(_ at: Int, _ width: Int) -> Int { Int(number(bytes, at, width)) }
         stream?.sound = Sound(
           format: int(0, 2), channels: int(2, 2), sampleRate: int(4, 4), bytesPerSecond: int(8, 4),
           blockAlign: int(12, 2), bits: int(14, 2))
+        let own = stream?.bytesPerSecond
+        stream?.sound?.streamBytesPerSecond = own
       } else if id == "strf", stream?.type == "vids" {
         stream?.size = size(bytes, 4, 8)
       }

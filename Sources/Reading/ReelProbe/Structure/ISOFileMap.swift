@@ -8,6 +8,8 @@ struct ISOFileMap: Hashable {
   private(set) var firstMediaData: Int64?
   /// The number of `moof` boxes. An `mvex` in `moov` only promises them.
   private(set) var fragments = 0
+  /// Whether it says that fragments follow.
+  private(set) var promisesFragments = false
   /// The duration in `mvhd` and what it is counted in.
   private(set) var movieHeader: MovieHeader?
   /// Its tracks, in the order of the file.
@@ -29,6 +31,8 @@ struct ISOFileMap: Hashable {
 
   /// The track that is being looked at.
   private var track = ISOTrack()
+  /// Its sample entries.
+  private var entries: [ISOBox] = []
   /// Where its samples lie.
   private var references = DataReferences()
   /// Whether the samples of each track of pictures or sound lie in another file; nil for one that does not tell.
@@ -136,8 +140,9 @@ struct ISOFileMap: Hashable {
       switch (outer.type, box.type) {
       case ("moov", "mvhd"): movieHeader = MovieHeader(box, of: file)
       case ("moov", "trak"):
-        (references, track) = (DataReferences(), ISOTrack())
+        (references, track, entries) = (DataReferences(), ISOTrack(), [])
         descend(into: box, of: file)
+        track.take(entries: entries, of: file)
         tracks.append(track)
         if references.isSeenOrHeard { tracksAreExternal.append(references.isExternal) }
       case ("moov", "rmra"): namesOtherMovies = true
@@ -162,7 +167,7 @@ struct ISOFileMap: Hashable {
     let most = Int(min(count, UInt64(Self.mostEntries)))
     for entry in box.children(in: file, behind: 8, atMost: most) {
       sampleFormats.append(entry.type)
-      if track.entry == nil { track.take(SampleEntry(entry, handler: track.handler, of: file)) }
+      if entries.count < Self.mostEntries { entries.append(entry) }
       references.takeEntry(entry, of: file)
       let contents = {
         file.bytes(at: entry.contents, count: Int(min(4096, max(0, entry.end - entry.contents))))[...]
@@ -179,6 +184,7 @@ struct ISOFileMap: Hashable {
     case ("moov", "udta"):
       for text in box.children(in: file, atMost: Self.mostInnerBoxes) { texts.take(text, of: file) }
     case ("moov", "mvex"):
+      promisesFragments = true
       let extends = box.children(in: file, atMost: Self.mostInnerBoxes).first { $0.type == "mehd" }
       fragmentsTicks = extends.flatMap { Self.fragmentsTicks($0, of: file) }
     default: break

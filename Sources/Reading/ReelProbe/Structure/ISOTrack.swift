@@ -14,7 +14,7 @@ struct ISOTrack: Hashable {
   private(set) var edits: [TrackEdit]?
   private(set) var times: SampleTimes?
   private(set) var counts = SampleCounts()
-  /// The first of its sample entries.
+  /// The one of its sample entries that its first samples have.
   private(set) var entry: SampleEntry?
   /// The offset of the first sample's time of showing against its time of decoding (8.6.1.3), in ticks.
   private(set) var firstOffset: Int64 = 0
@@ -23,8 +23,10 @@ struct ISOTrack: Hashable {
   /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
   private(set) var presentation: TrackPresentation?
 
-  /// Of a table, so many entries are read: 4 hours of 60 frames a second, each with a time of its own.
-  static let mostEntries = 1 << 20
+  /// Whether that is another than the first one, which FFmpeg goes by.
+  private(set) var hasLaterEntry = false
+  /// Whether a table of times is there that was not understood.
+  private(set) var lacksTimes = false
 
   /// Samples that may be shown in another order than they stand in, at the end of a track.
   private static let reordered: Int64 = 32
@@ -43,15 +45,21 @@ struct ISOTrack: Hashable {
       let bytes = file.bytes(at: box.contents + 8, count: 4)
       if handler == nil, bytes.count == 4 { handler = FourCharacterCode(bytes) }
     case "elst": edits = TrackEdit.list(in: box, of: file)
-    case "stts": times = SampleTimes(box, of: file)
+    case "stts":
+      times = SampleTimes(box, of: file)
+      lacksTimes = times == nil && file.bigEndian(at: box.contents + 4, width: 4) ?? 0 > 0
     case "ctts": takeOffsets(box, of: file)
     case "stsz", "stz2", "stco", "co64", "stsc": counts.take(box, of: file)
     default: break
     }
   }
 
-  mutating func take(_ entry: SampleEntry) {
-    if self.entry == nil { self.entry = entry }
+  /// - Parameter entries: its sample entries, in their order.
+  mutating func take(entries: [ISOBox], of file: some ByteReading) {
+    let used = (counts.firstEntry ?? 1) - 1
+    guard let entry = entries.indices.contains(used) ? entries[used] : entries.first else { return }
+    hasLaterEntry = entry != entries.first
+    self.entry = SampleEntry(entry, handler: handler, of: file)
   }
 
   /// Once all of its boxes have been taken.
@@ -171,7 +179,15 @@ struct SampleCounts: Hashable {
   private struct Run: Hashable {
     let first: Int64
     let samples: Int64
+    /// The number of their sample entry, from 1 on.
+    let entry: Int
   }
+
+  /// The number of the sample entry that the first samples have, from 1 on; nil where no table tells.
+  var firstEntry: Int? { runs?.first { $0.samples > 0 }?.entry }
+
+  /// Runs of chunks that are read.
+  private static let mostRuns = 1 << 18
 
   fileprivate mutating func take(_ box: ISOBox, of file: some ByteReading) {
     guard let head = file.bigEndian(at: box.contents + 4, width: 4) else { return }
@@ -187,11 +203,15 @@ struct SampleCounts: Hashable {
     case "stco", "co64": chunkCount = Int64(head)
     default:
       let room = Int(clamping: (length - 8) / 12)
-      guard head <= UInt64(ISOTrack.mostEntries / 4) else { return }
+      guard head <= UInt64(Self.mostRuns) else { return }
       let bytes = file.bytes(at: box.contents + 8, count: max(0, min(Int(head), room)) * 12)
-      runs = stride(from: 0, to: bytes.count - 11, by: 12).map { place in
-        func number(_ at: Int) -> Int64 { bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int64($1) } }
-        return Run(first: number(place), samples: number(place + 4))
+      runs = bytes.withUnsafeBytes { table in
+        func number(_ place: Int) -> UInt32 {
+          UInt32(bigEndian: table.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        }
+        return stride(from: 0, to: table.count - 11, by: 12).map {
+          Run(first: Int64(number($0)), samples: Int64(number($0 + 4)), entry: Int(number($0 + 8)))
+        }
       }
     }
   }

@@ -15,6 +15,8 @@ struct MatroskaVideoTrack: Hashable {
   private(set) var displayWidth: Int?
   private(set) var displayHeight: Int?
   private(set) var displayUnit = 0
+  /// How the pictures for two eyes lie within one (5.1.4.1.28.3); 0 for one eye.
+  private(set) var stereoMode = 0
 
   private static let videoType = 1
 
@@ -81,6 +83,7 @@ struct MatroskaVideoTrack: Hashable {
     case 0x54B0: displayWidth = number
     case 0x54BA: displayHeight = number
     case 0x54B2: displayUnit = number
+    case 0x53B8: stereoMode = number
     default: break
     }
   }

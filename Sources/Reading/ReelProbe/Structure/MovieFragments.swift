@@ -230,6 +230,13 @@ extension MovieFragments.Run {
   /// Samples a second, if all lasted as long as the ordinary one does.
   var ordinaryRate: Double? { ordinaryStep > 0 ? Double(scale) / Double(ordinaryStep) : nil }
 
+  /// Of each sample but for a few; nil where there is none, and of few samples.
+  var steadySeconds: Double? {
+    let step = ordinaryStep
+    guard step > 1, samples >= 8, samples - steps[step, default: 0] <= samples / 10 else { return nil }
+    return Double(step) / Double(scale)
+  }
+
   private var ordinaryStep: Int64 {
     let half = steps.values.reduce(0, +) / 2
     var passed: Int64 = 0

@@ -3,6 +3,9 @@
 struct MovieTexts: Hashable {
   private(set) var title: String?
   private(set) var artist: String?
+  /// Whether there is one that is in no encoding that is known here.
+  private(set) var hasUnreadTitle = false
+  private(set) var hasUnreadArtist = false
 
   /// Bytes of one text that are read.
   private static let mostBytes: Int64 = 16_384
@@ -10,13 +13,29 @@ struct MovieTexts: Hashable {
   /// - Parameter box: a box within `udta`.
   mutating func take(_ box: ISOBox, of file: some ByteReading) {
     switch box.type {
-    case Self.name: title = title ?? international(box, of: file)
-    case Self.artistName: artist = artist ?? international(box, of: file)
-    case "titl": title = title ?? mobile(box, of: file)
-    case "perf": artist = artist ?? mobile(box, of: file)
+    case Self.name: takeTitle(international(box, of: file))
+    case Self.artistName: takeArtist(international(box, of: file))
+    case "titl": takeTitle(mobile(box, of: file))
+    case "perf": takeArtist(mobile(box, of: file))
     case "meta": takeList(box, of: file)
     default: break
     }
+  }
+
+  /// A text, or one that is in no encoding that is known here.
+  private struct Found {
+    var text: String?
+    var isUnread = false
+  }
+
+  private mutating func takeTitle(_ found: Found) {
+    title = title ?? found.text
+    hasUnreadTitle = hasUnreadTitle || found.isUnread
+  }
+
+  private mutating func takeArtist(_ found: Found) {
+    artist = artist ?? found.text
+    hasUnreadArtist = hasUnreadArtist || found.isUnread
   }
 
   /// `©nam` and `©ART`
@@ -28,28 +47,29 @@ struct MovieTexts: Hashable {
   }
 
   /// Texts in several languages, each behind its length and the code of its language; the first that says something.
-  private func international(_ box: ISOBox, of file: some ByteReading) -> String? {
+  private func international(_ box: ISOBox, of file: some ByteReading) -> Found {
     let bytes = contents(box, of: file)
-    var next = 0
+    var (next, isUnread) = (0, false)
     while let length = bytes.number(at: next, bytes: 2), let language = bytes.number(at: next + 2, bytes: 2),
       Int64(next + 4 + length) <= box.end - box.contents
     {
-      let text = MovieText.text(
-        Array(bytes.dropFirst(next + 4).prefix(length)), language: language,
-        isCut: next + 4 + length > bytes.count)
-      if let text, !text.isEmpty { return text }
+      let own = Array(bytes.dropFirst(next + 4).prefix(length))
+      let text = MovieText.text(own, language: language, isCut: next + 4 + length > bytes.count)
+      if let text, !text.isEmpty { return Found(text: text) }
+      isUnread = isUnread || own.contains { $0 > 0x7F }
       next += 4 + length
     }
-    return nil
+    return Found(isUnread: isUnread)
   }
 
   /// Behind a version and a language: UTF-8, or UTF-16 behind a mark.
-  private func mobile(_ box: ISOBox, of file: some ByteReading) -> String? {
+  private func mobile(_ box: ISOBox, of file: some ByteReading) -> Found {
     let bytes = contents(box, of: file)
-    guard bytes.count > 6 else { return nil }
-    return MovieText.text(
+    guard bytes.count > 6 else { return Found() }
+    let text = MovieText.text(
       Array(bytes[6...]), language: MovieText.unspecified,
       isCut: Int64(bytes.count) < box.end - box.contents)
+    return Found(text: text, isUnread: text == nil && bytes[6...].contains { $0 > 0x7F })
   }
 
   /// `meta` is a full box in MP4, and none in QuickTime.

@@ -9,25 +9,55 @@ struct SampleTimes: Hashable {
   /// How many samples they are of.
   let samples: Int64
 
-  /// Nil when there are none, or too many to be read.
+  /// Entries of a table that are kept: 4 hours of 60 frames a second, each with a time of its own. Of a longer one only how
+  /// many samples last how long is kept, as if those that are alike followed one another.
+  private static let mostRuns = 1 << 20
+  /// Lengths of samples that are told apart in such a table.
+  private static let mostSteps = 4096
+  /// Entries that are read at all.
+  private static let mostEntries = 1 << 24
+  /// Entries that are read at once.
+  private static let entriesAtOnce = 1 << 16
+
+  /// Nil when there are none, or too many to be read, or too many different ones to be kept.
   init?(_ box: ISOBox, of file: some ByteReading) {
-    guard let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0,
-      count <= UInt64(ISOTrack.mostEntries)
-    else { return nil }
-    let room = Int(clamping: (box.end - box.contents - 8) / 8)
-    let bytes = file.bytes(at: box.contents + 8, count: max(0, min(Int(count), room)) * 8)
-    self.init(
-      stride(from: 0, to: bytes.count - 7, by: 8).map { place in
-        func number(_ at: Int) -> UInt32 { bytes[at..<(at + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
-        // Some writers put negative steps there, which take no time.
-        return Run(count: Int64(number(place)), step: max(0, Int64(Int32(bitPattern: number(place + 4)))))
-      })
+    guard let count = file.bigEndian(at: box.contents + 4, width: 4), count > 0 else { return nil }
+    let entries = max(0, min(Int(count), Int(clamping: (box.end - box.contents - 8) / 8)))
+    guard entries <= Self.mostEntries else { return nil }
+    var (runs, steps): ([Run], [Int64: Int64]) = ([], [:])
+    for first in stride(from: 0, to: entries, by: Self.entriesAtOnce) {
+      let read = Self.runs(
+        file.bytes(
+          at: box.contents + 8 + 8 * Int64(first), count: 8 * min(Self.entriesAtOnce, entries - first)))
+      if read.isEmpty { break }
+      if entries <= Self.mostRuns {
+        runs += read
+        continue
+      }
+      for run in read {
+        guard steps[run.step] != nil || steps.count < Self.mostSteps else { return nil }
+        steps[run.step, default: 0] = steps[run.step, default: 0].addingClamped(run.count)
+      }
+    }
+    self.init(runs + steps.sorted { $0.key < $1.key }.map { Run(count: $0.value, step: $0.key) })
+  }
+
+  private static func runs(_ bytes: [UInt8]) -> [Run] {
+    bytes.withUnsafeBytes { table in
+      func number(_ place: Int) -> UInt32 {
+        UInt32(bigEndian: table.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+      }
+      // Some writers put negative steps there, which take no time.
+      return stride(from: 0, to: table.count - 7, by: 8).map {
+        Run(count: Int64(number($0)), step: max(0, Int64(Int32(bitPattern: number($0 + 4)))))
+      }
+    }
   }
 
   /// Nil when there are none.
   init?(_ runs: [Run]) {
     self.runs = runs.filter { $0.count > 0 }
-    samples = self.runs.reduce(0) { $0 + $1.count }
+    samples = self.runs.reduce(Int64(0)) { $0.addingClamped($1.count) }
     guard samples > 0 else { return nil }
   }
 
@@ -75,13 +105,21 @@ struct SampleTimes: Hashable {
   var ordinaryStep: Int64 {
     let every = max(1, runs.count / 1000)
     let some = stride(from: 0, to: runs.count, by: every).map { runs[$0] }.sorted { $0.step < $1.step }
-    let half = some.reduce(0) { $0 + $1.count } / 2
+    let half = some.reduce(Int64(0)) { $0.addingClamped($1.count) } / 2
     var passed: Int64 = 0
     for run in some {
-      passed += run.count
+      passed = passed.addingClamped(run.count)
       if passed > half { return run.step }
     }
     return some.last?.step ?? 0
+  }
+
+  /// The step that all samples have but for a few; nil where there is none, and of few samples.
+  var steadyStep: Int64? {
+    let step = ordinaryStep
+    guard step > 0, samples >= 8 else { return nil }
+    let others = runs.reduce(Int64(0)) { $0.addingClamped($1.step == step ? 0 : $1.count) }
+    return others <= samples / 10 ? step : nil
   }
 
   /// The samples that begin at `start` or later and before `end`, in ticks from the first one's beginning, and the step

@@ -3,6 +3,8 @@ struct ALACConfiguration: Hashable {
   /// Hertz.
   let sampleRate: Int
   let channels: Int
+  /// Samples of each frame.
+  let frameLength: Int?
 
   /// Nil for what is none.
   init?(_ record: [UInt8]) {
@@ -14,6 +16,7 @@ struct ALACConfiguration: Hashable {
       channels > 0, rate > 0
     else { return nil }
     (self.channels, sampleRate) = (channels, rate)
+    frameLength = record.number(at: start, bytes: 4)
   }
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }

@@ -4,6 +4,10 @@ struct AudioSpecificConfig: Hashable {
   let objectType: Int
   /// Hertz, of what is heard: with spectral band replication, where it is announced.
   let sampleRate: Int
+  /// The same before band replication doubles it: of what a frame holds.
+  let coreRate: Int
+  /// Samples of each frame, at the rate of the core (4.5.1.1, 4.6.20); nil for kinds whose frames differ.
+  let frameLength: Int?
   /// Of what is heard: two for parametric stereo, where it is announced. Nil where it is left to the frames.
   let channels: Int?
   /// Whether spectral band replication is announced or denied; nil where the frames may bring it without a word
@@ -29,11 +33,15 @@ struct AudioSpecificConfig: Hashable {
     }
     objectType = type
     var channels = Self.channels(arrangement)
+    var isShort: Bool?
     if Self.general.contains(type) {
       guard let own = Self.generalChannels(&reader, type, arrangement: arrangement) else { return nil }
       channels = own.channels ?? channels
+      isShort = own.isShort
     } else if type == 36, let lossless = Self.lossless(&reader, from: record) {
       (rate, channels) = lossless
+    } else if type == 39 {
+      isShort = reader.flag()
     }
     if replication == nil, Self.general.contains(type), !Self.resilient.contains(type) {
       Self.readExtension(&reader, core: coreRate, &rate, &replication, &stereo)
@@ -42,6 +50,8 @@ struct AudioSpecificConfig: Hashable {
     if replication == nil, coreRate > 24_000 || type != 2 { replication = false }
     if stereo == nil, replication == false || channels != 1 || stereo == false { stereo = false }
     sampleRate = rate
+    self.coreRate = coreRate
+    frameLength = isShort.map { Self.littleDelay.contains(type) ? ($0 ? 480 : 512) : ($0 ? 960 : 1024) }
     self.channels = stereo == true && channels == 1 ? 2 : channels
     hasBandReplication = replication
     hasParametricStereo = stereo
@@ -64,6 +74,7 @@ struct AudioSpecificConfig: Hashable {
 
   /// Object types with a `GASpecificConfig`; the second set are those of them that resist errors.
   private static let general: Set<Int> = [1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23]
+  private static let littleDelay: Set<Int> = [23, 39]
   private static let resilient: Set<Int> = [17, 19, 20, 21, 22, 23]
 
   private static func objectType(_ reader: inout BitReader) -> Int? {
@@ -80,8 +91,9 @@ struct AudioSpecificConfig: Hashable {
   /// 4.4.1. Nil when it is cut; `channels` is nil where it has no program config element.
   private static func generalChannels(
     _ reader: inout BitReader, _ type: Int, arrangement: UInt32
-  ) -> (channels: Int?, Void)? {
-    guard reader.skipBits(1), let dependsOnCore = reader.flag(), !dependsOnCore || reader.skipBits(14),
+  ) -> (channels: Int?, isShort: Bool)? {
+    guard let isShort = reader.flag(), let dependsOnCore = reader.flag(),
+      !dependsOnCore || reader.skipBits(14),
       let isExtended = reader.flag()
     else { return nil }
     var channels: Int?
@@ -95,7 +107,7 @@ struct AudioSpecificConfig: Hashable {
       if resilient.contains(type), type != 22, type != 21, !reader.skipBits(3) { return nil }
       guard reader.skipBits(1) else { return nil }
     }
-    return (channels, ())
+    return (channels, isShort)
   }
 
   /// A program config element (4.4.1.1): one channel for each single element, two for each pair, one for low frequencies.

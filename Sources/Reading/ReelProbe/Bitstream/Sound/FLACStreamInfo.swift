@@ -3,6 +3,8 @@ struct FLACStreamInfo: Hashable {
   /// Hertz.
   let sampleRate: Int
   let channels: Int
+  /// Samples of each frame; nil where these differ.
+  let frameLength: Int?
 
   /// Nil for what is none.
   init?(_ record: [UInt8]) {
@@ -10,6 +12,8 @@ struct FLACStreamInfo: Hashable {
     guard !isMarked || record.count >= 8 && record[4] & 0x7f == 0 else { return nil }
     let body = Array(record.dropFirst(isMarked ? 8 : 0).prefix(34))
     guard body.count >= 18 else { return nil }
+    let (least, most) = (body.number(at: 0, bytes: 2), body.number(at: 2, bytes: 2))
+    frameLength = least == most && most != 0 ? most : nil
     sampleRate = Int(body[10]) << 12 | Int(body[11]) << 4 | Int(body[12]) >> 4
     channels = Int(body[12] >> 1 & 7) + 1
     guard sampleRate > 0 else { return nil }

@@ -1,0 +1,186 @@
+import CFFmpeg
+import ReelCore
+
+/// Where pictures change their size, or sound its channels or its rate, in the middle of a file: by the headers within all of its
+/// packets.
+struct ContentChanges {
+  private struct Size: Hashable {
+    let width: Int
+    let height: Int
+
+    var text: String { "\(width)x\(height)" }
+  }
+
+  private let video: StreamChoice.Stream?
+  private let audios: [StreamChoice.Stream]
+  /// At the beginning, and what comes after it first.
+  private var sizes: (first: Size?, other: Size?)
+  private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
+
+  /// Packets of another sound that are no damage.
+  private static let telling = 8
+  /// Bytes of a packet in which its headers stand.
+  private static let lookedAt = 65_536
+
+  init(_ streams: StreamChoice) {
+    (video, audios) = (streams.video, streams.audios)
+    if let parameters = video?.pointee.codecpar {
+      sizes.first = Self.size(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))
+    }
+    for stream in audios {
+      guard let parameters = stream.pointee.codecpar,
+        let told = SoundHeader(
+          parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))
+      else { continue }
+      sounds[stream.pointee.index] = (told, nil, 0)
+    }
+  }
+
+  mutating func note(_ packet: UnsafeMutablePointer<AVPacket>) {
+    let index = packet.pointee.stream_index
+    if let video, video.pointee.index == index {
+      guard sizes.other == nil, packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
+        let size = Self.size(of: packet, video)
+      else { return }
+      if sizes.first == nil { sizes.first = size }
+      if size != sizes.first { sizes.other = size }
+    } else if let stream = audios.first(where: { $0.pointee.index == index }) {
+      noteSound(packet, stream)
+    }
+  }
+
+  private mutating func noteSound(
+    _ packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream
+  ) {
+    guard let codec = stream.pointee.codecpar?.pointee.codec_id else { return }
+    let index = packet.pointee.stream_index
+    let record = Self.newRecord(packet)
+    let told =
+      record.flatMap { SoundHeader(codec, record: $0) }
+      ?? SoundHeader(codec, frame: Self.beginning(of: packet, upTo: 4096))
+    guard let told else { return }
+    guard var known = sounds[index] else {
+      sounds[index] = (told, nil, 0)
+      return
+    }
+    guard told.contradicts(known.first) else { return }
+    if known.packets == 0 { known.other = told }
+    known.packets += record == nil ? 1 : Self.telling
+    sounds[index] = known
+  }
+
+  var warnings: [MediaWarning] {
+    var found: [MediaWarning] = []
+    if let first = sizes.first, let other = sizes.other {
+      found.append(
+        MediaWarning(
+          .contentChanges,
+          "its pictures change their size from \(first.text) to \(other.text); the facts are those of its beginning",
+          fact: "video", stated: .text(first.text), measured: .text(other.text)))
+    }
+    for (place, stream) in audios.enumerated() {
+      guard let sound = sounds[stream.pointee.index], let other = sound.other, sound.packets >= Self.telling
+      else { continue }
+      let isOfChannels = other.channels != nil && other.channels != sound.first.channels
+      let (fact, first, then) =
+        isOfChannels
+        ? ("channels", sound.first.channels, other.channels)
+        : ("sampleRate", sound.first.sampleRate, other.sampleRate)
+      found.append(
+        MediaWarning(
+          .contentChanges,
+          "its sound changes its \(isOfChannels ? "channels" : "rate"); the facts are those of its beginning",
+          fact: "audio.\(place).\(fact)", stated: first.map { .number(Double($0)) },
+          measured: then.map { .number(Double($0)) }))
+    }
+    return found
+  }
+
+  // MARK: What a packet says
+
+  private static func beginning(of packet: UnsafeMutablePointer<AVPacket>, upTo most: Int) -> [UInt8] {
+    guard let data = packet.pointee.data, packet.pointee.size > 0 else { return [] }
+    return Array(UnsafeBufferPointer(start: data, count: min(most, Int(packet.pointee.size))))
+  }
+
+  /// What takes the place of the record beside the packets from here on.
+  private static func newRecord(_ packet: UnsafeMutablePointer<AVPacket>) -> [UInt8]? {
+    var size = 0
+    return av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size).map {
+      Array(UnsafeBufferPointer(start: $0, count: size))
+    }
+  }
+
+  private static func size(_ codec: AVCodecID, record: [UInt8]) -> Size? {
+    switch codec {
+    case AV_CODEC_ID_H264:
+      size(ofH264: (AVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
+    case AV_CODEC_ID_HEVC:
+      size(ofHEVC: (HEVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
+    default: nil
+    }
+  }
+
+  private static func size(
+    of packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream
+  ) -> Size? {
+    guard let parameters = stream.pointee.codecpar else { return nil }
+    let codec = parameters.pointee.codec_id
+    if let record = newRecord(packet) { return size(codec, record: record) }
+    switch codec {
+    case AV_CODEC_ID_VP8:
+      return VP8FrameHeader(BitstreamHeader.bytes(of: packet)).map {
+        Size(width: $0.width, height: $0.height)
+      }
+    case AV_CODEC_ID_VP9:
+      return VP9FrameHeader(beginning(of: packet, upTo: 64)).map { Size(width: $0.width, height: $0.height) }
+    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
+      return sizeOfSequence(beginning(of: packet, upTo: lookedAt))
+    case AV_CODEC_ID_AV1:
+      return AV1Units(beginning(of: packet, upTo: lookedAt)[...])
+        .first { $0.type == AV1Units.Kind.sequenceHeader }
+        .flatMap { AV1SequenceHeader($0.payload) }.map { Size(width: $0.width, height: $0.height) }
+    case AV_CODEC_ID_H264:
+      return size(
+        ofH264: units(packet, AVCConfiguration(BitstreamHeader.extradata(of: parameters))?.lengthSize))
+    case AV_CODEC_ID_HEVC:
+      return size(
+        ofHEVC: units(packet, HEVCConfiguration(BitstreamHeader.extradata(of: parameters))?.lengthSize))
+    default: return nil
+    }
+  }
+
+  private static func units(
+    _ packet: UnsafeMutablePointer<AVPacket>, _ lengthSize: Int?
+  ) -> [ArraySlice<UInt8>] {
+    guard let lengthSize else { return Array(StartCodeUnits(beginning(of: packet, upTo: lookedAt))) }
+    return Array(LengthPrefixedUnits(beginning(of: packet, upTo: lookedAt), lengthSize: lengthSize))
+  }
+
+  private static func size(ofH264 units: [ArraySlice<UInt8>]) -> Size? {
+    units.lazy.filter { ($0.first ?? 0) & 0x1F == 7 }.compactMap { H264SequenceParameters(unit: $0) }.first
+      .map { Size(width: $0.width, height: $0.height) }
+  }
+
+  private static func size(ofHEVC units: [ArraySlice<UInt8>]) -> Size? {
+    units.lazy.compactMap { HEVCSequenceParameters(unit: $0) }.first.map {
+      Size(width: $0.width, height: $0.height)
+    }
+  }
+
+  /// The sequence header of MPEG-1 and MPEG-2 (ISO/IEC 13818-2, 6.2.2.1).
+  private static func sizeOfSequence(_ bytes: [UInt8]) -> Size? {
+    let unit = StartCodeUnits(bytes).first { $0.first == 0xB3 && $0.count >= 4 }.map(Array.init)
+    return unit.map {
+      Size(width: Int($0[1]) << 4 | Int($0[2]) >> 4, height: Int($0[2] & 15) << 8 | Int($0[3]))
+    }
+  }
+}
+
+extension SoundHeader {
+  /// Whether both tell of something, and not the same.
+  fileprivate func contradicts(_ other: SoundHeader) -> Bool {
+    func differ(_ one: Int?, _ two: Int?) -> Bool { one != nil && two != nil && one != two }
+    return differ(channels, other.channels) || differ(sampleRate, other.sampleRate)
+  }
+}

@@ -1,0 +1,76 @@
+import CFFmpeg
+import ReelCore
+
+/// How fast the frames of a sound follow one another by the index of an ISO base media file. Where each of them holds as many
+/// samples as the header of its codec says, that header's rate is one claim, and that of the sample entry another.
+struct SoundClock: Hashable {
+  /// Samples a second by the header of the codec, of what its frames hold.
+  let stated: Int
+  /// The same by the times of the frames.
+  let measured: Int
+  /// By the sample entry, before or after a decoder doubles it.
+  private let claimed: Int?
+
+  /// How far a clock may be from a rate, as a share of it: frames of 960 samples differ more than that from those of 1024 at the
+  /// next rate.
+  private static let tolerance = 0.01
+
+  /// Nil where the frames differ in length, or in their times.
+  init?(_ stream: StreamChoice.Stream, _ tracks: MovieTracks, _ iso: ISOFileMap) {
+    guard let parameters = stream.pointee.codecpar, let track = tracks.track(of: stream),
+      let (rate, length) = Self.frame(parameters.pointee.codec_id, BitstreamHeader.extradata(of: parameters)),
+      let seconds = Self.seconds(track, iso.fragmentTable)
+    else { return nil }
+    let found = Double(length) / seconds
+    guard (1...1e8).contains(found) else { return nil }
+    let usual = AudioSpecificConfig.rates.first { abs(found / Double($0) - 1) < Self.tolerance / 2 }
+    (stated, measured, claimed) = (rate, usual ?? Int(found.rounded()), track.entry?.sampleRate)
+  }
+
+  init?(_ stream: StreamChoice.Stream, _ structure: FileStructure) {
+    guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return nil }
+    self.init(stream, tracks, iso)
+  }
+
+  /// Whether the header of the codec and the times agree, with frames of either length.
+  var agrees: Bool {
+    let ratio = Double(measured) / Double(stated)
+    let lengths: [Double] = [1, 960.0 / 1024, 1024.0 / 960]
+    return lengths.contains { abs(ratio * $0 - 1) <= Self.tolerance }
+  }
+
+  /// The rate that is heard, where the header of the codec or its decoder tells another one, and the sample entry that of the
+  /// times.
+  func heard(insteadOf told: Int) -> Int {
+    if agrees { return told }
+    if claimed == measured { return told == 2 * stated && told != claimed ? 2 * measured : measured }
+    return told == 2 * stated && claimed == 2 * measured ? 2 * measured : told
+  }
+
+  /// Whether a rate is told in the place of that by the header of the codec.
+  func isCorrected(_ told: Int?) -> Bool {
+    !agrees && (claimed == measured || told == 2 * measured && told != stated && told != 2 * stated)
+  }
+
+  /// Samples a second and samples of each frame.
+  private static func frame(_ codec: AVCodecID, _ record: [UInt8]) -> (rate: Int, length: Int)? {
+    let told: (Int, Int?)?
+    switch codec {
+    case AV_CODEC_ID_AAC: told = AudioSpecificConfig(record).map { ($0.coreRate, $0.frameLength) }
+    case AV_CODEC_ID_ALAC: told = ALACConfiguration(record).map { ($0.sampleRate, $0.frameLength) }
+    case AV_CODEC_ID_FLAC: told = FLACStreamInfo(record).map { ($0.sampleRate, $0.frameLength) }
+    default: told = nil
+    }
+    return told.flatMap { told in told.1.map { (told.0, $0) } }
+  }
+
+  private static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
+    if let run = track.id.flatMap({ fragments?.runs[$0] }) { return run.steadySeconds }
+    // Of what is not compressed each sample has a time.
+    guard let scale = track.timescale, let told = track.times,
+      let times = told.limited(to: track.counts.sizes ?? told.samples),
+      let step = times.steadyStep, step > 1
+    else { return nil }
+    return Double(step) / Double(scale)
+  }
+}

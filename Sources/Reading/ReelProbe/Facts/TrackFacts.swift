@@ -1,0 +1,77 @@
+import CFFmpeg
+import ReelCore
+
+// What the tables of a track and the record of its codec tell where FFmpeg reads no packet of it.
+
+extension VideoFacts {
+  init(_ track: ISOTrack, _ fragments: MovieFragments?, streams: Int) {
+    self.init()
+    (self.streams, hasCover) = (streams, false)
+    let id = track.codec(avformat_get_mov_video_tags())
+    codec = Self.codecName(id)
+    (storedWidth, storedHeight) = (track.entry?.width, track.entry?.height)
+    if id == AV_CODEC_ID_H264, let record = track.entry?.configuration,
+      let set = AVCConfiguration(record)?.sequenceParameterSets.first,
+      let sequence = H264SequenceParameters(unit: set)
+    {
+      (storedWidth, storedHeight) = (sequence.width, sequence.height)
+    }
+    takeRates(track, fragments)
+    guard let stored = storedWidth.flatMap({ width in storedHeight.map { (width: width, height: $0) } })
+    else {
+      return
+    }
+    let shape = TrackShape(track, width: stored.width, height: stored.height)
+    sampleAspectRatio = shape.pixel.flatMap { Rational(Int($0.num), Int($0.den)) }.map(SampleAspectRatio.init)
+    let turn = track.header.map { DisplayRotation(matrix: $0.matrix) } ?? DisplayRotation.none
+    (rotation, mirrored) = (turn?.rotation, turn?.mirrored)
+    let shown = DisplaySize(
+      storedWidth: stored.width, storedHeight: stored.height, pixel: sampleAspectRatio,
+      stretchDown: shape.stretchDown, swapped: turn?.swapsSides ?? false)
+    (width, height) = (shown?.width, shown?.height)
+  }
+
+  private mutating func takeRates(_ track: ISOTrack, _ fragments: MovieFragments?) {
+    if let run = track.id.flatMap({ fragments?.runs[$0] }) {
+      takeRates(run.rate, ordinary: run.ordinaryRate)
+      hasSamples = run.samples > 0
+    } else if let presentation = track.presentation {
+      takeRates(presentation.rate, ordinary: presentation.ordinaryRate)
+      hasSamples = presentation.samples > 0
+    }
+  }
+}
+
+extension AudioFacts {
+  init(_ track: ISOTrack) {
+    let header = track.entry?.soundHeader
+    self.init(
+      codec: VideoFacts.codecName(track.codec(avformat_get_mov_audio_tags())),
+      channels: header?.channels ?? track.entry?.channels,
+      sampleRate: header?.sampleRate ?? track.entry?.sampleRate)
+  }
+}
+
+extension ISOTrack {
+  /// Whether FFmpeg reads no sample of it: of sample entries of different formats it takes the first one alone.
+  func isPassedOver(by stream: StreamChoice.Stream) -> Bool {
+    hasLaterEntry && presentation.map { $0.samples > 0 } ?? false
+      && avformat_index_get_entries_count(stream) == 0
+  }
+
+  /// FFmpeg's number for its codec, or for what that was before it was encrypted.
+  fileprivate func codec(_ tags: OpaquePointer?) -> AVCodecID {
+    guard let entry else { return AV_CODEC_ID_NONE }
+    let lists = [tags, nil]
+    return lists.withUnsafeBufferPointer {
+      av_codec_get_id($0.baseAddress, (entry.original ?? entry.format).value.byteSwapped)
+    }
+  }
+}
+
+extension SampleEntry {
+  fileprivate var soundHeader: SoundHeader? {
+    let record = decoderBytes ?? configuration ?? []
+    return (original ?? format) == "mp4a" ? AudioSpecificConfig(record)?.sound : dolbySound
+  }
+}

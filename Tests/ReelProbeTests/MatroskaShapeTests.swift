@@ -1,0 +1,65 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// What Matroska claims of the shape of pictures, and of which tracks there are.
+struct MatroskaShapeTests {
+  private func media(_ bytes: [UInt8], by ways: Set<ProbeMethod>) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed), by: ways).media
+  }
+
+  private let allWays: [Set<ProbeMethod>] = [FFmpegReader.quickWays, [.full], [.thorough]]
+
+  /// Pixels of 3:2, by the pictures themselves and by their header, until that says otherwise.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["libx264", "mpeg4"])
+  func theHeadersShapeIsHeldToThePictures(codec: String) throws {
+    let made = try FFmpegTool.make(
+      "a.mkv", FFmpegTool.picture + ["-vf", "setsar=3/2", "-pix_fmt", "yuv420p", "-c:v", codec])
+    guard var bytes = made?.allBytes else { return }
+    for ways in allWays {
+      let found = try media(bytes, by: ways)
+      #expect(found.warnings == [] && found.video?.width == 96, "\(ways)")
+    }
+    // DisplayWidth and DisplayHeight, as a ratio of 2:1.
+    let ratio: [UInt8] = [0x54, 0xB0, 0x81, 2, 0x54, 0xBA, 0x81, 1]
+    let place = try #require((0..<4096).first { bytes[$0...].starts(with: ratio) })
+    (bytes[place + 3], bytes[place + 7]) = (4, 3)
+    for ways in allWays {
+      let told = try media(bytes, by: ways).warnings
+      #expect(told.map(\.code) == [.pixelShapeMismatch], "\(ways)")
+      #expect(told.map(\.stated) == [.text("1:1")] && told.map(\.measured) == [.text("3:2")], "\(ways)")
+    }
+  }
+
+  /// Side by side, above one another, in turn by rows and columns: the picture is as large as both.
+  @Test(arguments: [0, 1, 2, 3, 7, 9, 11]) func picturesForBothEyesAreOne(mode: Int) throws {
+    var movie = SmallMatroska()
+    movie.stereoMode = mode
+    for ways in allWays {
+      let video = try media(movie.bytes, by: ways).video
+      #expect((video?.width, video?.height) == (64, 48), "\(ways)")
+      #expect(video?.sampleAspectRatio?.description == "1:1", "\(ways)")
+    }
+  }
+
+  /// FFmpeg reads nothing of a file with blocks of a track that the header does not list.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func blocksOfAnUnlistedTrackHideNoPictures() throws {
+    let made = try #require(
+      try FFmpegTool.make(
+        "a.mkv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac"]))
+    var bytes = made.allBytes
+    let head: [UInt8] = [0xAE, 1, 0, 0, 0, 0, 0, 0]
+    let tracks = (0..<8192).filter { bytes[$0...].starts(with: head) }
+    #expect(tracks.count == 2)
+    // Void
+    bytes[try #require(tracks.last)] = 0xEC
+    for ways in allWays {
+      let found = try media(bytes, by: ways)
+      #expect(found.audio == [] && found.video?.hasSamples == true, "\(ways)")
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// Sample entries, records of codecs and long tables that do not say what the samples of a movie are.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct UntrustedEntryTests {
+  /// Two seconds of 25 pictures each, 64x48, with sound of one channel at 44100 Hz.
+  private func movie(_ arguments: [String] = []) throws -> MovieBytes {
+    let made = try #require(
+      try FFmpegTool.make(
+        "a.mp4",
+        FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "1"] + arguments))
+    return MovieBytes(made.allBytes)
+  }
+
+  private func media(_ bytes: [UInt8], by ways: Set<ProbeMethod> = FFmpegReader.quickWays) throws -> MediaInfo
+  {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed), by: ways).media
+  }
+
+  private func warnings(_ code: MediaWarning.Code, _ media: MediaInfo) -> [MediaWarning] {
+    media.warnings.filter { $0.code == code }
+  }
+
+  /// Where the codec's own record begins in the first sample entry of sound.
+  private func soundRecord(of movie: MovieBytes) throws -> Int {
+    let entry = try #require(movie.entry(of: "soun"))
+    let end = entry + Int(movie.number(at: entry))
+    let head: [UInt8] = [5, 0x80, 0x80, 0x80]
+    return try #require((entry..<(end - 7)).first { movie.bytes[$0...].starts(with: head) }) + 5
+  }
+
+  private let allWays: [Set<ProbeMethod>] = [FFmpegReader.quickWays, [.full], [.thorough]]
+
+  /// The frames follow one another as 1024 samples do at 44100 Hz, and the sample entry says 44100 as well.
+  @Test(arguments: [[], ["-movflags", "+frag_keyframe+empty_moov+default_base_moof"]] as [[String]])
+  func theCodecsRateIsHeldToItsClock(arguments: [String]) throws {
+    var movie = try movie(arguments)
+    let record = try soundRecord(of: movie)
+    #expect(movie.number(at: record, bytes: 2) == 0x1208)
+    // At 48000, 24000 and 96000 Hz.
+    for (lie, rate) in [(0x1188, 48_000), (0x1308, 24_000), (0x1008, 96_000)] as [(UInt64, Double)] {
+      movie.write(lie, at: record, bytes: 2)
+      for ways in allWays {
+        let found = try media(movie.bytes, by: ways)
+        #expect(found.audio.first?.sampleRate == 44_100, "\(rate) \(ways)")
+        let told = warnings(.soundMismatch, found)
+        #expect(told.map(\.stated) == [.number(rate)] && told.map(\.measured) == [.number(44_100)])
+      }
+    }
+  }
+
+  /// Where the sample entry agrees with the codec, nothing tells whether these or the clock are right.
+  @Test func aClockThatTheSoundContradictsIsNamed() throws {
+    var movie = try movie()
+    movie.write(22_050, at: try #require(movie.box("moov/trak/mdia/mdhd", track: 1)) + 12)
+    let found = try media(movie.bytes)
+    #expect(found.audio.first?.sampleRate == 44_100)
+    #expect(Set(warnings(.claimUnchecked, found).map(\.fact)) == ["duration", "audio.0.sampleRate"])
+  }
+
+  /// Frames of 960 samples are no other rate.
+  @Test(
+    arguments: [
+      ([0x12, 0x10], 44_100, 1024), ([0x12, 0x14], 44_100, 960), ([0x2B, 0x92, 0x08, 0x00], 22_050, 1024),
+      ([0xBA, 0x08], 44_100, 512), ([0xF9, 0x48, 0x20, 0x00], 44_100, nil),
+    ] as [([UInt8], Int, Int?)])
+  func lengthsOfFrames(record: [UInt8], rate: Int, length: Int?) throws {
+    let found = try #require(AudioSpecificConfig(record))
+    #expect(found.coreRate == rate && found.frameLength == length)
+  }
+
+  /// Puts a changed copy of a track's sample entry before it, and makes all samples use the second one.
+  private func hidden(_ movie: MovieBytes, _ handler: String, _ change: (inout [UInt8]) -> Void) throws
+    -> [UInt8]
+  {
+    var movie = movie
+    let place = try #require(movie.entry(of: handler))
+    var decoy = Array(movie.bytes[place..<(place + Int(movie.number(at: place)))])
+    change(&decoy)
+    let track = handler == "vide" ? 0 : 1
+    let table = "moov/trak/mdia/minf/stbl/"
+    let runs = try #require(movie.box(table + "stsc", track: track))
+    for run in 0..<Int(movie.number(at: runs + 4)) { movie.write(2, at: runs + 8 + 12 * run + 8) }
+    movie.write(2, at: place - 4)
+    let isInserted = movie.insert(decoy, at: place, in: table + "stsd", track: track)
+    #expect(isInserted)
+    return movie.bytes
+  }
+
+  @Test func theEntryOfTheSamplesCounts() throws {
+    let honest = try media(try movie().bytes)
+    // Of another codec: FFmpeg reads no sample then.
+    let codec = try hidden(try movie(), "vide") { $0.replaceSubrange(4..<8, with: Array("jpeg".utf8)) }
+    let found = try media(codec)
+    #expect(found.video?.codec == "mpeg4" && found.video?.hasSamples == true)
+    #expect((found.video?.width, found.video?.height) == (64, 48))
+    #expect(found.video?.frameRate == honest.video?.frameRate && found.duration == honest.duration)
+    #expect(warnings(.samplesHidden, found).isEmpty)
+    // Of the same codec, with two channels at 48000 Hz.
+    let sound = try hidden(try movie(), "soun") { entry in
+      let head: [UInt8] = [5, 0x80, 0x80, 0x80]
+      if let place = (0..<(entry.count - 7)).first(where: { entry[$0...].starts(with: head) }) {
+        entry.replaceSubrange((place + 5)..<(place + 7), with: [0x11, 0x90])
+      }
+    }
+    for ways in allWays {
+      let found = try media(sound, by: ways)
+      #expect(found.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)], "\(ways)")
+    }
+  }
+
+  /// More than a million times of their own, of 30 and 50 ms in turn, or of thousands of different lengths.
+  @Test(arguments: [2, 5000]) func tablesThatAreTooLongToBeKept(steps: Int) throws {
+    let count = 1 << 20 + 4
+    var movie = SmallMovie()
+    (movie.samples, movie.sampleSize, movie.fastStart) = (count, 1, false)
+    var bytes = MovieBytes(movie.bytes)
+    let table = "moov/trak/mdia/minf/stbl/stts"
+    let place = try #require(bytes.box(table))
+    var entries: [UInt8] = []
+    for index in 0..<count {
+      let step = steps == 2 ? 30 + 20 * (index % 2) : index % steps
+      entries += [
+        0, 0, 0, 1, UInt8(step >> 24), UInt8(step >> 16 & 0xFF), UInt8(step >> 8 & 0xFF), UInt8(step & 0xFF),
+      ]
+    }
+    bytes.write(UInt64(count), at: place + 4)
+    let isInserted = bytes.insert(Array(entries.dropFirst(8)), at: place + 16, in: table)
+    #expect(isInserted)
+    bytes.write(1, at: place + 8)
+    bytes.write(steps == 2 ? 30 : 0, at: place + 12)
+    let found = try media(bytes.bytes)
+    // The header claims two seconds.
+    if steps == 2 {
+      #expect(found.duration == Double(count) * 0.04 && found.video?.frameRate?.value == 25)
+      #expect(warnings(.durationMismatch, found).first?.measured == .number(Double(count) * 0.04))
+    } else {
+      #expect(warnings(.claimUnchecked, found).contains { $0.fact == "duration" })
+      #expect(warnings(.durationMismatch, found).isEmpty)
+    }
+  }
+
+  @Test func aClaimWithoutASampleIsNoDuration() throws {
+    var movie = SmallMovie()
+    movie.samples = 0
+    for ways in allWays {
+      let found = try media(movie.bytes, by: ways)
+      #expect(found.duration == nil, "\(ways)")
+      #expect(warnings(.durationMismatch, found).map(\.stated) == [.number(2)], "\(ways)")
+    }
+  }
+
+  @Test func aClockThatDoesNotRunIsNamed() throws {
+    var movie = try movie()
+    movie.write(0, at: try #require(movie.box("moov/trak/mdia/mdhd")) + 12)
+    #expect(!warnings(.durationMismatch, try media(movie.bytes)).isEmpty)
+  }
+
+  /// Shift JIS, which FFmpeg would take for Mac OS Roman.
+  @Test func aTitleInAnUnknownEncodingIsNone() throws {
+    var movie = SmallMovie()
+    let text: [UInt8] = [0x93, 0xFA, 0x96, 0x7B]
+    let box = SmallMovie.u32(16) + [0xA9] + Array("nam".utf8) + [0, 4, 0, 11] + text
+    movie.extra = SmallMovie.box("udta", box)
+    #expect(try media(movie.bytes).title == nil)
+  }
+
+  /// A record of H.264 in an entry of HEVC; MPEG-4 and AAC under other names.
+  @Test func codecsThatTheFirstSampleContradictsAreNamed() throws {
+    let made = try FFmpegTool.make(
+      "a.mp4",
+      FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"])
+    if let made {
+      var movie = MovieBytes(made.allBytes)
+      movie.write(0x6876_6331, at: try #require(movie.entry(of: "vide")) + 4)
+      // The type of object is MPEG audio (ISO/IEC 14496-1, 7.2.6.6.2).
+      movie.write(0x6B, at: try soundRecord(of: movie) - 18, bytes: 1)
+      let facts = Set(warnings(.claimUnchecked, try media(movie.bytes)).map(\.fact))
+      #expect(facts.isSuperset(of: ["video.codec", "audio.0.codec"]), "\(facts)")
+    }
+    for (name, old, new) in [
+      ("a.avi", "FMP4", "H264"), ("a.mkv", "V_MPEG4/ISO/ASP", "V_MPEG4/ISO/AVC"),
+    ] {
+      let made = try #require(try FFmpegTool.make(name, FFmpegTool.picture + ["-c:v", "mpeg4"]))
+      #expect(try media(made.allBytes).warnings == [], "\(name)")
+      let bytes = try #require(Self.replacing(old, by: new, in: made.allBytes))
+      #expect(warnings(.claimUnchecked, try media(bytes)).contains { $0.fact == "video.codec" }, "\(name)")
+    }
+    for (codec, old, new) in [("libvpx", "V_VP8", "V_VP9"), ("libvpx-vp9", "V_VP9", "V_VP8")] {
+      guard let made = try FFmpegTool.make("a.webm", FFmpegTool.picture + ["-c:v", codec]) else { continue }
+      #expect(try media(made.allBytes).warnings == [], "\(codec)")
+      let bytes = try #require(Self.replacing(old, by: new, in: made.allBytes))
+      #expect(warnings(.claimUnchecked, try media(bytes)).contains { $0.fact == "video.codec" }, "\(codec)")
+    }
+  }
+
+  private static func replacing(_ old: String, by new: String, in bytes: [UInt8]) -> [UInt8]? {
+    var (changed, bytes) = (false, bytes)
+    for place in 0..<(bytes.count - old.utf8.count)
+    where bytes[place..<(place + old.utf8.count)].elementsEqual(old.utf8) {
+      bytes.replaceSubrange(place..<(place + old.utf8.count), with: Array(new.utf8))
+      changed = true
+    }
+    return changed ? bytes : nil
+  }
+
+  /// The halves of the numbers in the format; the header of the stream keeps the others.
+  @Test func theRateOfPlainSoundInAVIIsHeldToItsStream() throws {
+    let made = try #require(try FFmpegTool.make("a.avi", FFmpegTool.tone + ["-c:a", "pcm_s16le"]))
+    var bytes = made.allBytes
+    #expect(try media(bytes).warnings == [])
+    let place = try #require((0..<4096).first { bytes[$0..<($0 + 4)].elementsEqual("strf".utf8) }) + 8
+    for (offset, number) in [(4, 22_050), (8, 44_100)] {
+      for byte in 0..<4 { bytes[place + offset + byte] = UInt8(number >> (8 * byte) & 0xFF) }
+    }
+    #expect(!warnings(.soundMismatch, try media(bytes)).isEmpty)
+  }
+}
