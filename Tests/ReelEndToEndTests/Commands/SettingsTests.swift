@@ -119,7 +119,8 @@ import Testing
       #expect(row[1] == "REEL_" + words.uppercased())
     }
     let source = try String(
-      contentsOf: ReelBinary.project.appendingPathComponent("Sources/Programs/ReelTool/Settings/SettingKey.swift"),
+      contentsOf: ReelBinary.project.appendingPathComponent(
+        "Sources/Programs/ReelTool/Settings/SettingKey.swift"),
       encoding: .utf8)
     let keys = source.split(separator: "\n").filter { $0.hasPrefix("  case ") }
       .flatMap { $0.dropFirst(7).split(separator: ",").map { $0.filter { $0 != " " } } }
