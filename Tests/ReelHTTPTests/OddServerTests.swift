@@ -105,22 +105,30 @@ struct OddServerTests {
       "HTTP/2 99999 OK", "HTTP/2 1000 OK", "HTTP/1.1 600 No", "HTTP/1.1 999 No", "HTTP/1.1 000 No",
       "HTTP/1.1 099 No",
       "HTTP/2 0 OK", "HTTP/2 -1 OK", "HTTP/2 9223372036854775807 OK", "HTTP/2 18446744073709551616 OK",
-      "HTTP/1.1 9223372036854775808 OK", "HTTP/3 99999 OK", "HTTP/1.0 777",
+      "HTTP/1.1 9223372036854775808 OK", "HTTP/3 99999 OK", "HTTP/1.0 777", "HTTP/2.0 200 OK",
+      "HTTP/2.0 503 No", "HTTP/2 200 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "HTTP/1.1 OK",
+      "HTTP/1.2 200 OK",
+      "HTTP/1.1200 OK", "HTTP/1.1 -20 OK",
+      // Behind an interim reply.
+      "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/2.0 503 No",
     ])
   func noStatus(_ line: String) async throws {
     try await serve { request in
       request.target == "/good"
         ? .reply(200) : Self.raw("\(line)\r\ncontent-length: 2\r\n\r\nok", thenClose: true)
     } _: { server, transport, origin in
+      func isGarbled(_ failure: HTTPFailure?) -> Bool { if case .garbled = failure { true } else { false } }
       for method in [HTTPRequest.Method.get, .put] {
-        await #expect(throws: HTTPFailure.self, "\(line)") {
+        let failure = await #expect(throws: HTTPFailure.self, "\(line)") {
           _ = try await transport.send(
             HTTPCall(method, origin, "/", body: method == .put ? .bytes([1]) : .none))
         }
+        #expect(isGarbled(failure), "\(line): \(failure as Any)")
       }
-      await #expect(throws: HTTPFailure.self, "\(line)") {
+      let failure = await #expect(throws: HTTPFailure.self, "\(line)") {
         _ = try await transport.fetch(HTTPCall(.get, origin, "/"), into: 0) { $0 += $1.count }
       }
+      #expect(isGarbled(failure), "\(line): \(failure as Any)")
       // A request on a connection that is just being closed is not sent again.
       while server.connections > 0 { try await Task.sleep(for: .milliseconds(1)) }
       let good = try await transport.send(HTTPCall(.get, origin, "/good"))
@@ -128,10 +136,13 @@ struct OddServerTests {
     }
   }
 
-  @Test("each status that is one comes through", arguments: [200, 299, 308, 418, 499, 500, 599])
-  func anyStatus(_ status: Int) async throws {
+  @Test(
+    "each status that is one comes through", arguments: [200, 299, 308, 418, 499, 500, 599],
+    ["HTTP/1.1 % X", "HTTP/1.0 %", "HTTP/1.1 % "])
+  func anyStatus(_ status: Int, _ line: String) async throws {
     try await serve { _ in
-      Self.raw("HTTP/1.1 \(status) X\r\ncontent-length: 0\r\n\r\n")
+      Self.raw(
+        "\(line.replacing("%", with: "\(status)"))\r\ncontent-length: 0\r\n\r\n", thenClose: true)
     } _: { _, transport, origin in
       let reply = try await transport.send(HTTPCall(.get, origin, "/"))
       #expect(reply.status.code == status)

@@ -14,8 +14,7 @@ struct EncoderVarietyTests {
     ["-pix_fmt", "yuv422p10le"], ["-pix_fmt", "yuvj420p"], ["-pix_fmt", "gray"],
     ["-color_range", "pc"], ["-vf", "setsar=4/3"], ["-vf", "setsar=1000/999"], ["-vf", "scale=66:50"],
     ["-vf", "scale=1920:1080"], ["-flags", "+ildct+ilme"], ["-x264-params", "cqm=jvt"],
-    ["-x264-params", "bframes=3:ref=5:slices=4"], ["-color_trc", "arib-std-b67"],
-    ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"],
+    ["-x264-params", "bframes=3:ref=5:slices=4"], ["-vf", FFmpegTool.hlg], ["-vf", FFmpegTool.pq],
     ["-x264-params", "overscan=show:videoformat=pal"], ["-x264-params", "alternative-transfer=18"],
     ["-x264-params", "pic-struct=1"], ["-x264-params", "pulldown=double"],
     ["-x264-params", "nal-hrd=vbr", "-maxrate", "1M", "-bufsize", "1M"],
@@ -25,7 +24,7 @@ struct EncoderVarietyTests {
     [], ["-pix_fmt", "yuv420p10le"], ["-pix_fmt", "yuv422p10le"], ["-pix_fmt", "yuv444p"],
     ["-pix_fmt", "yuv420p12le"],
     ["-color_range", "pc"], ["-vf", "scale=66:50,setsar=4/3"], ["-vf", "scale=1920:1080"],
-    ["-color_trc", "arib-std-b67"], ["-color_trc", "smpte2084", "-color_primaries", "bt2020"],
+    ["-vf", FFmpegTool.hlg], ["-vf", FFmpegTool.pq],
     ["-x265-params", "scaling-list=default"], ["-x265-params", "temporal-layers=3"],
     ["-x265-params", "bframes=8:ref=6"],
     ["-x265-params", "repeat-headers=1"], ["-x265-params", "interlace=tff"],
@@ -44,13 +43,10 @@ struct EncoderVarietyTests {
     ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv444p"], ["-c:v", "libvpx-vp9", "-pix_fmt", "yuva420p"],
     ["-c:v", "libvpx-vp9", "-pix_fmt", "gbrp"], ["-c:v", "libvpx-vp9", "-color_range", "pc"],
     ["-c:v", "libvpx-vp9", "-lossless", "1"],
-    [
-      "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084", "-color_primaries",
-      "bt2020",
-    ],
+    ["-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-vf", FFmpegTool.pq],
     ["-c:v", "libvpx", "-pix_fmt", "yuva420p", "-auto-alt-ref", "0"],
     ["-c:v", "libsvtav1", "-vf", "scale=80:72"],
-    ["-c:v", "libsvtav1", "-vf", "scale=80:72", "-pix_fmt", "yuv420p10le", "-color_trc", "arib-std-b67"],
+    ["-c:v", "libsvtav1", "-vf", "scale=80:72,\(FFmpegTool.hlg)", "-pix_fmt", "yuv420p10le"],
     ["-c:v", "libsvtav1", "-vf", "scale=66:66,setsar=4/3"],
     ["-c:v", "libaom-av1", "-cpu-used", "8"],
     ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "yuv420p10le"],
@@ -58,10 +54,7 @@ struct EncoderVarietyTests {
     ["-c:v", "libaom-av1", "-cpu-used", "8", "-pix_fmt", "gray"],
     ["-c:v", "libaom-av1", "-cpu-used", "8", "-color_range", "pc", "-vf", "scale=66:50,setsar=4/3"],
     ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"],
-    [
-      "-c:v", "libaom-av1", "-cpu-used", "8", "-color_trc", "smpte2084", "-color_primaries", "bt2020",
-      "-colorspace", "bt2020nc",
-    ],
+    ["-c:v", "libaom-av1", "-cpu-used", "8", "-vf", FFmpegTool.pq],
   ]
 
   @Test(arguments: open) func openCodecsAreTheSameAllWays(options: [String]) throws {
@@ -154,8 +147,7 @@ struct EncoderVarietyTests {
     let file = try FFmpegTool.make(
       "a.mp4",
       FFmpegTool.picture + [
-        "-vf", "setsar=2", "-c:v", encoder, "-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084",
-        "-color_primaries", "bt2020", "-colorspace", "bt2020nc",
+        "-vf", "setsar=2,\(FFmpegTool.pq)", "-c:v", encoder, "-pix_fmt", "yuv420p10le",
       ])
     guard let file else { return }
     let bare = file.allBytes.renaming("pasp", to: "free").renaming("colr", to: "free")

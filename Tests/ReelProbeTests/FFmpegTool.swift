@@ -26,19 +26,28 @@ enum FFmpegTool {
   }
 
   /// Holds that all ways of reading agree on what the program makes of `arguments` in each of `names`. A container may
-  /// not take it; that none does is a mistake, unless an encoder is missing.
+  /// not take it; that none does is a mistake, unless an encoder is missing, or crashes (x265 4.1 does with slices).
   static func expectAllWaysAgree(in names: [String], frames: Int, _ arguments: [String]) {
+    var isExcused = !hasEncoders(of: arguments)
     var count = 0
     for name in names {
-      guard let made = try? make(name, picture + ["-frames:v", "\(frames)"] + arguments) else { continue }
-      count += 1
-      ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
+      do {
+        guard let made = try make(name, picture + ["-frames:v", "\(frames)"] + arguments) else { continue }
+        count += 1
+        ReelProbeTests.expectAllWaysAgree(on: made, "\(name) of \(frames) frames, \(arguments)")
+      } catch let failure as FFmpegProgram.Failure where failure.isCrash {
+        isExcused = true
+        print("SKIPPED: ffmpeg crashes when it makes \(name) with \(arguments)")
+      } catch {}
     }
-    #expect(count > 0 || !hasEncoders(of: arguments), "none of \(names) was made with \(arguments)")
+    #expect(count > 0 || isExcused, "none of \(names) was made with \(arguments)")
   }
 
   /// Two seconds of a test picture, 64x48 at 25 frames a second.
   static let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2"]
+  /// Filters that say what colours a picture has. FFmpeg 7 leaves out what options such as `-color_trc` say of it.
+  static let pq = "setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc"
+  static let hlg = "setparams=color_trc=arib-std-b67"
   /// Two seconds of a tone.
   static let tone = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=2"]
 }

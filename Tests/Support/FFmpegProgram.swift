@@ -11,6 +11,7 @@ package enum FFmpegProgram {
     package let arguments: [String]
     /// Nil where ffmpeg is not installed.
     package let status: Int32?
+    package var isCrash = false
   }
 
   /// What it writes to standard output.
@@ -28,7 +29,9 @@ package enum FFmpegProgram {
     let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw Failure(arguments: arguments, status: process.terminationStatus)
+      throw Failure(
+        arguments: arguments, status: process.terminationStatus,
+        isCrash: process.terminationReason == .uncaughtSignal)
     }
     return Array(bytes)
   }

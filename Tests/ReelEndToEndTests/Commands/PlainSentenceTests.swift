@@ -20,9 +20,13 @@ struct PlainSentenceTests {
   func noDevices() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
+    // In a chroot, / is no mount whose propagation could be changed, which `unshare -m` begins with.
     let outcome = try await ReelBinary.runProgram(
       "/usr/bin/unshare",
-      ["-m", "/bin/sh", "-c", "mount -t tmpfs none /dev && exec \"$REEL\" ingest clips --library l"],
+      [
+        "-m", "--propagation", "unchanged", "/bin/sh", "-c",
+        "mount --make-rprivate /dev && mount -t tmpfs none /dev && exec \"$REEL\" ingest clips --library l",
+      ],
       in: bench.folder, environment: ["REEL": ReelBinary.url.path, "PATH": "/usr/bin:/bin"])
     #expect(outcome.status == 1)
     let text = outcome.errors + outcome.output

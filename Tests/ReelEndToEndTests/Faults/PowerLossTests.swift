@@ -56,7 +56,9 @@ struct PowerLossTests {
     let bench = try Workbench()
     try bench.addDistinct(Self.clips)
     let killed = try await bench.reel(
-      "ingest", "clips", "--jobs", "1", environment: ["REEL_DIE_AT": step, "REEL_LEASE_SECONDS": "3"])
+      "ingest", "clips", "--jobs", "1",
+      environment: SystemShim.environment(
+        root: bench.folder, ["REEL_DIE_AT": step, "REEL_LEASE_SECONDS": "3"]))
     #expect(killed.wasKilled)
     let boot = try await bench.otherBoot()
     let first = try await bench.reel("ingest", "clips", environment: boot)

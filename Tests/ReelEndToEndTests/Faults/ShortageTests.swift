@@ -106,15 +106,15 @@ struct ShortageTests {
   }
 
   /// A user who may have few processes, which threads count as. As root there is no such limit.
-  private static let unprivileged = [
-    "/usr/bin/setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups",
-  ]
+  private static let unprivileged = OtherUser.launcher(of: 65533)
   private static let isRoot = geteuid() == 0
 
   /// Whatever it would wait for, `timeout` ends it, which is a failure here.
   private static let patience = ["/usr/bin/timeout", "--signal=KILL", "300"]
 
-  @Test("a process that may have few threads says so and ends", .enabled(if: !TestForm.isSanitized))
+  @Test(
+    "a process that may have few threads says so and ends", .enabled(if: !TestForm.isSanitized),
+    .enabled(if: !isRoot || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
   func threads() async throws {
     var words: Set<Bool> = []
     for most in [1, 2, 4, 8, 12, 16] {

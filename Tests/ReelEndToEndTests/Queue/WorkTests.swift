@@ -142,7 +142,7 @@ import Testing
     #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 12)
   }
 
-  @Test(.enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0, "SKIPPED: needs two users"))
+  @Test(.enabled(if: OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
   func filesThatTheirOwnerLetsNobodyReadEndNoWorker() async throws {
     let fleet = try await Fleet(13)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
@@ -155,7 +155,7 @@ import Testing
     let work = try await ReelBinary.start(
       ["work", "--to", fleet.store, "--jobs", "2", "--catalog", fleet.database.url()],
       in: fleet.bench.folder, environment: fleet.bench.environment,
-      launcher: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+      launcher: OtherUser.launcher
     ).outcome(whileAllIsDueIn: db)
     #expect(work.status == 3, "\(work)")
     #expect(try db.value("SELECT count(*) FROM reel.work WHERE state = 5", as: Int.self) == 12)

@@ -33,7 +33,7 @@ struct LiarTests {
       recipe("turned.mp4", .mp4, "-c:v libx264 -c:a aac -metadata:s:v rotate=90"),
       recipe(
         "hdr.mp4", .mp4,
-        "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none -color_trc smpte2084 -color_primaries bt2020 -colorspace bt2020nc -c:a aac"
+        "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none -vf \(FFmpegTool.pq) -c:a aac"
       ),
       recipe("uneven.mp4", .mp4, "-vf select=not(mod(n\\,5))+lt(n\\,25) -vsync vfr -c:v libx264 -c:a aac"),
       recipe("silent.mp4", .mp4, "-c:v libx264 -an"), recipe("silent.mov", .mov, "-c:v mpeg4 -an"),

@@ -37,6 +37,18 @@ struct CurlReply: Sendable {
   /// Status line and fields.
   let head: [UInt8]
   let body: [UInt8]
+
+  /// The status that a status line of HTTP/1.0 or 1.1 (RFC 9112, 4) tells; nil where it is none, or another protocol's.
+  /// What versions of libcurl make of such a line differs: 8.14 takes `HTTP/2.0 503 No` for a status of 200.
+  static func status(ofLine line: some Collection<UInt8>) -> Int? {
+    let versions = ["HTTP/1.1", "HTTP/1.0"]
+    guard versions.contains(where: { line.starts(with: $0.utf8) }) else { return nil }
+    let rest = line.dropFirst(8)
+    let text = rest.drop { $0 == 0x20 || $0 == 0x09 }
+    let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard text.count < rest.count, digits.count == 3 else { return nil }
+    return digits.reduce(0) { 10 * $0 + Int($1 - UInt8(ascii: "0")) }
+  }
 }
 
 /// One exchange. Whoever makes it hands it to a ``CurlLoop``, and has it back when that has given the result; between
@@ -74,6 +86,10 @@ final class CurlTransfer: @unchecked Sendable {
   /// Whether the body's next bytes are still to be read.
   private var isWaiting = false
   private var head: [UInt8] = []
+  /// Of the last status line; nil before one has come.
+  private var status: Int?
+  /// Whether the next line of the head is a status line.
+  private var isAtStatusLine = true
   private var isHeadWhole = false
   private var body: [UInt8] = []
   private var folded = 0
@@ -162,12 +178,7 @@ final class CurlTransfer: @unchecked Sendable {
             words: reason.pointee == 0 ? curl.words(for: code) : String(cString: reason))))
     }
     // libcurl takes a head that is cut off for a whole one.
-    guard isHeadWhole else { return .failure(.broken("it was closed from there")) }
-    let status = curl.long(easy, CURLINFO_RESPONSE_CODE)
-    // libcurl takes any three digits, in HTTP/2's status line any number (RFC 9110, 15: 100 to 599).
-    guard CurlReply.statuses.contains(status) else {
-      return .failure(.garbled("it answers with status \(status)"))
-    }
+    guard isHeadWhole, let status else { return .failure(.broken("it was closed from there")) }
     return .success(CurlReply(status: status, head: head, body: body))
   }
 
@@ -268,9 +279,18 @@ final class CurlTransfer: @unchecked Sendable {
       failure = .replyTooLarge(limit: Self.headLimit)
       return 0
     }
-    if bytes.count == 2 || bytes.count == 1 {
-      let status = curl.flatMap { curl in easy.map { curl.long($0, CURLINFO_RESPONSE_CODE) } } ?? 0
-      if status >= 200 { isHeadWhole = true }
+    if isAtStatusLine {
+      // One that is cut off is no line yet.
+      guard bytes.last == UInt8(ascii: "\n") else { return bytes.count }
+      isAtStatusLine = false
+      status = CurlReply.status(ofLine: bytes)
+      guard let status, CurlReply.statuses.contains(status) else {
+        failure = .garbled(status.map { "it answers with status \($0)" } ?? "its status line is none")
+        return 0
+      }
+    } else if bytes.count == 2 || bytes.count == 1, let status {
+      // Behind an interim reply comes another.
+      (isHeadWhole, isAtStatusLine) = (status >= 200, status < 200)
     }
     return bytes.count
   }
@@ -279,7 +299,7 @@ final class CurlTransfer: @unchecked Sendable {
     hasMoved = true
     // Ends the transfer, and its connection.
     if endsAtHead { return 0 }
-    if let fold, let curl, let easy, (200..<300).contains(curl.long(easy, CURLINFO_RESPONSE_CODE)) {
+    if let fold, let status, (200..<300).contains(status) {
       guard bytes.count <= foldLimit - folded else {
         failure = .replyTooLarge(limit: foldLimit)
         return 0
