@@ -24,6 +24,8 @@ struct ContentClock {
   var isWhole = false
   /// Whether the file does not say where its end should be.
   var mayEndAnywhere = false
+  /// Whether so little was looked at that nothing tells if the times jump in what lies between.
+  var isUnclear = false
   /// Whether parts that follow one another are of the same moments.
   var overlaps = false
   /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
