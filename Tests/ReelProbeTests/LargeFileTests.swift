@@ -192,7 +192,7 @@ struct LargeFileTests {
   func aStillPartTakesItsTime(name: String, base: Base, flags: String) throws {
     // A thousand frames, of which the 501st stays for two hundred seconds.
     let pictures =
-      "testsrc2=size=96x64:rate=25:duration=40,noise=alls=100:allf=t,loop=loop=5000:size=1:start=500,format=yuv420p"
+      "testsrc2=size=96x64:rate=25:duration=40,noise=alls=100:allf=t,loop=loop=5000:size=1:start=500,setpts=N/25/TB,format=yuv420p"
     let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=240"]
     guard
       let made = try FFmpegTool.make(
