@@ -57,6 +57,8 @@ struct ContentClockTests {
       let media = try read(Array(parts.joined()), as: container)
       #expect(abs((media.duration ?? 0) - 2 * Double(parts.count)) < 0.3, "\(media.duration ?? 0)")
       #expect(media.warnings.contains { $0.code == .clockJumps })
+      #expect(media.video?.frameRate?.value == 25)
+      #expect(media.video?.variableFrameRate == false)
     }
     let plain = try read(first, as: container)
     #expect(!plain.warnings.contains { $0.code == .clockJumps })
@@ -141,6 +143,104 @@ struct ContentClockTests {
     field.write(claim.bitPattern, into: &bytes)
     let media = try read(bytes, as: .flv)
     #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+  }
+
+  /// What is done to the time of each tag, in milliseconds, and whether that is a jump.
+  enum TagTimes: String, CaseIterable {
+    case gap, overflow, negative, negativeWithoutSign
+
+    func changed(_ time: Int64) -> Int64 {
+      switch self {
+      case .gap: time < 1000 ? time : time + 3_600_000
+      case .overflow: time + (1 << 32) - 1000
+      case .negative: time - 500
+      case .negativeWithoutSign: (time - 500) & 0x7fff_ffff
+      }
+    }
+  }
+
+  @Test(arguments: TagTimes.allCases) func theTimesOfAnFLVHaveASignAndRunOver(times: TagTimes) throws {
+    guard var bytes = try make("a.flv", Self.h264 + ["-c:a", "aac"]) else { return }
+    var at = 13
+    while at + 11 < bytes.count {
+      let time =
+        Int64(bytes[at + 7]) << 24 | Int64(bytes[at + 4]) << 16 | Int64(bytes[at + 5]) << 8
+        | Int64(bytes[at + 6])
+      let changed = UInt32(truncatingIfNeeded: times.changed(time))
+      if bytes[at] != 18 {
+        for (place, shift) in zip([7, 4, 5, 6], [24, 16, 8, 0] as [UInt32]) {
+          bytes[at + place] = UInt8(truncatingIfNeeded: changed >> shift)
+        }
+      }
+      at += 15 + (Int(bytes[at + 1]) << 16 | Int(bytes[at + 2]) << 8 | Int(bytes[at + 3]))
+    }
+    let file = try #require(OpenFile(holding: bytes))
+    for media in [try file.read(as: .flv).media, try file.read(as: .flv, by: [.thorough]).media] {
+      #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.value == 25, "\(media.video?.frameRate?.description ?? "")")
+      #expect(media.video?.variableFrameRate == false)
+      #expect(media.warnings.map(\.code) == (times == .gap ? [.clockJumps] : []), "\(media.warnings)")
+    }
+  }
+
+  @Test func aMatroskaThatStartsAnewKeepsItsPace() throws {
+    guard
+      var bytes = try make(
+        "a.mkv", Self.h264 + ["-c:a", "aac", "-cluster_time_limit", "500", "-write_crc32", "0"])
+    else {
+      return
+    }
+    var changed = 0
+    for place in bytes.indices.dropLast(16) where bytes[place...].starts(with: [0x1F, 0x43, 0xB6, 0x75]) {
+      let size = place + 4
+      let time = size + bytes[size].leadingZeroBitCount + 1
+      guard bytes[time] == 0xE7, bytes[time + 1] == 0x82 else { continue }
+      let old = Int(bytes[time + 2]) << 8 | Int(bytes[time + 3])
+      guard old >= 1000 else { continue }
+      (bytes[time + 2], bytes[time + 3]) = (UInt8((old - 1000) >> 8), UInt8((old - 1000) & 0xff))
+      changed += 1
+    }
+    #expect(changed > 0)
+    let file = try #require(OpenFile(holding: bytes))
+    for media in [try file.read(as: .matroska).media, try file.read(as: .matroska, by: [.thorough]).media] {
+      #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.value == 25, "\(media.video?.frameRate?.description ?? "")")
+      #expect(media.video?.variableFrameRate == false)
+      #expect(media.warnings.map(\.code) == [.clockJumps], "\(media.warnings)")
+    }
+  }
+
+  /// As people join files: one put behind the other.
+  @Test(arguments: [
+    ("a.mkv", "libx264", "aac", ""), ("a.mkv", "libx264", "aac", "-live 1"),
+    ("a.webm", "libvpx", "libopus", ""), ("a.ogv", "libtheora", "libvorbis", ""),
+    ("a.ogv", "libtheora", "", "-an"),
+  ]) func filesThatWereJoinedAreAddedUp(name: String, video: String, sound: String, flags: String) throws {
+    let coded = ["-c:v", video, "-pix_fmt", "yuv420p", "-g", "25"] + (sound.isEmpty ? [] : ["-c:a", sound])
+    guard let part = try make(name, coded + flags.split(separator: " ").map(String.init)),
+      let container = OpenFile(holding: part)?.sniffed
+    else { return }
+    let one = try read(part, as: container)
+    #expect(one.warnings.isEmpty, "\(one.warnings)")
+    for parts in 2...3 {
+      let file = try #require(OpenFile(holding: Array(repeatElement(part, count: parts).joined())))
+      for media in [try file.read(as: container).media, try file.read(as: container, by: [.thorough]).media] {
+        #expect(abs((media.duration ?? 0) - 2 * Double(parts)) < 0.2, "\(media.duration ?? 0)")
+        #expect(media.video?.frameRate?.value == 25)
+        #expect(media.video?.variableFrameRate == false)
+        // The header of the first tells of that only.
+        let codes = media.warnings.map(\.code)
+        #expect(codes.contains(.clockJumps), "\(codes)")
+        #expect(Set(codes).isSubset(of: [.clockJumps, .durationMismatch]), "\(codes)")
+      }
+    }
+  }
+
+  /// FFmpeg shows only the first of these.
+  @Test func anotherFileInAnFLVIsNamed() throws {
+    guard let part = try make("a.flv", Self.h264 + ["-c:a", "aac"]) else { return }
+    let media = try read(part + part, as: .flv)
+    #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" })
   }
 
   @Test(arguments: [1, 3600]) func anASFIsHeldToItsLastPacket(claim: Double) throws {

@@ -20,7 +20,7 @@ struct FramePaceTests {
   ])
   func roundedTimesAreEven(rate: Double, text: String) throws {
     for base in [Self.milliseconds, Self.ticks] {
-      let pace = try #require(FramePace(times(300, rate, base), in: base, isCut: false))
+      let pace = try #require(FramePace(PacketTimes([times(300, rate, base)]), in: base, isCut: false))
       #expect(!pace.isVariable)
       #expect(pace.rate(among: [])?.description == text, "in 1/\(base.den)")
     }
@@ -28,7 +28,8 @@ struct FramePaceTests {
 
   @Test func aStatedRateCountsWhereTheTimesAgree() throws {
     // Nine frames in milliseconds could be either.
-    let pace = try #require(FramePace(times(9, 30, Self.milliseconds), in: Self.milliseconds, isCut: false))
+    let pace = try #require(
+      FramePace(PacketTimes([times(9, 30, Self.milliseconds)]), in: Self.milliseconds, isCut: false))
     #expect(pace.rate(among: [Rational(30_000, 1001)].compactMap { $0 })?.description == "30000/1001")
     #expect(pace.rate(among: [Rational(1000, 1), Rational(15, 1)].compactMap { $0 })?.description == "30/1")
   }
@@ -40,7 +41,7 @@ struct FramePaceTests {
       fields.append(time)
       time += frame % 2 == 0 ? 3003 : 4505
     }
-    let pace = try #require(FramePace(fields, in: Self.ticks, isCut: false))
+    let pace = try #require(FramePace(PacketTimes([fields]), in: Self.ticks, isCut: false))
     #expect(!pace.isVariable)
     #expect(abs(pace.average - 23.976) < 0.1)
   }
@@ -50,21 +51,21 @@ struct FramePaceTests {
     let uneven = even.enumerated().map {
       $0.offset > 50 ? $0.element + Int64(100 * ($0.offset - 50)) : $0.element
     }
-    let pace = try #require(FramePace(uneven, in: Self.milliseconds, isCut: false))
+    let pace = try #require(FramePace(PacketTimes([uneven]), in: Self.milliseconds, isCut: false))
     #expect(pace.isVariable)
   }
 
   @Test func whatWasNotReadYetIsNoPause() throws {
     // The last frame is stored before two that are shown before it, and those were not read.
     let stored: [Int64] = [0, 120, 40, 80, 240, 160, 200, 360]
-    let pace = try #require(FramePace(stored, in: Self.milliseconds, isCut: true))
+    let pace = try #require(FramePace(PacketTimes([stored]), in: Self.milliseconds, isCut: true))
     #expect(!pace.isVariable)
     #expect(abs(pace.average - 25) < 0.01)
   }
 
   @Test(arguments: [[], [0], [0, 40], [5, 5, 5, 5], [.min, 0, .max]] as [[Int64]])
   func tooLittleSaysNothing(times: [Int64]) {
-    #expect(FramePace(times, in: Self.milliseconds, isCut: true) == nil)
+    #expect(FramePace(PacketTimes([times]), in: Self.milliseconds, isCut: true) == nil)
   }
 }
 

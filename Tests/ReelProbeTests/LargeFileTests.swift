@@ -171,6 +171,50 @@ struct LargeFileTests {
     hold(made, Way(name: name, arguments: "", lasts: Self.seconds - 11.3), .reordered)
   }
 
+  /// The clock of MPEG's multiplexes is looked at in windows, between which minutes pass.
+  @Test(arguments: [
+    ("a.ts", Base.h264, "96x64"), ("a.ts", .h264, "192x128"), ("a.vob", .mpeg2, "96x64"),
+  ]) func tenMinutesAreTenMinutes(name: String, base: Base, size: String) throws {
+    let pictures = "testsrc2=size=\(size):rate=25:duration=20,noise=alls=100:allf=t,format=yuv420p"
+    let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=20"]
+    guard let part = try FFmpegTool.make("a.mkv", sources + Self.words("\(base.arguments) -g 50 -bf 0"))
+    else {
+      return
+    }
+    let input = ["-stream_loop", "29", "-i", "/proc/\(getpid())/fd/\(part.descriptor)", "-map", "0"]
+    guard let made = try FFmpegTool.make(name, input + ["-c", "copy"]) else { return }
+    #expect(made.size * 8 / 600 > 1_000_000, "\(made.size)")
+    try holdLength(of: made, 600, "\(name) of \(made.size) bytes")
+  }
+
+  /// In a still part few bytes pass, and most of the time.
+  @Test(arguments: [("a.ts", Base.h264, ""), ("a.ts", .h264, "-an"), ("a.vob", .mpeg2, "")])
+  func aStillPartTakesItsTime(name: String, base: Base, flags: String) throws {
+    // A thousand frames, of which the 501st stays for two hundred seconds.
+    let pictures =
+      "testsrc2=size=96x64:rate=25:duration=40,noise=alls=100:allf=t,loop=loop=5000:size=1:start=500,setpts=N/25/TB,format=yuv420p"
+    let sources = ["-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "sine=sample_rate=44100:duration=240"]
+    guard
+      let made = try FFmpegTool.make(
+        name, sources + Self.words("\(base.arguments) -b:a 64k -g 250 -bf 0 \(flags)"))
+    else { return }
+    #expect(made.size > 4 << 20, "\(made.size)")
+    try holdLength(of: made, 240, "\(name) \(flags) of \(made.size) bytes")
+  }
+
+  /// Read here and from an address.
+  private func holdLength(of file: OpenFile, _ seconds: Double, _ what: String) throws {
+    let container = try #require(file.sniffed)
+    let thorough = try file.read(as: container, by: [.thorough]).media
+    #expect(abs((thorough.duration ?? 0) - seconds) < 1, "\(what), thoroughly: \(thorough.duration ?? 0)")
+    #expect(thorough.warnings.isEmpty, "\(what), thoroughly: \(thorough.warnings)")
+    for media in [try file.read(as: container).media, try file.readFromAfar(as: container).media] {
+      #expect(abs((media.duration ?? 0) - seconds) < 1, "\(what): \(media.duration ?? 0)")
+      #expect(!media.warnings.contains { $0.fact == "duration" }, "\(what): \(media.warnings)")
+      #expect(media.video?.frameRate?.value == 25, "\(what)")
+    }
+  }
+
   // MARK: Making
 
   private static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }

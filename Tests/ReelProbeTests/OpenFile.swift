@@ -58,4 +58,11 @@ final class OpenFile {
     try FFmpegReader(limits: limits, ways: ways ?? (alwaysFull ? [.full] : FFmpegReader.quickWays)).read(
       .descriptor(descriptor), size: size, container: container)
   }
+  /// As a worker reads a file that it has no descriptor of.
+  func readFromAfar(as container: MediaContainer) throws(ProbeError) -> Reading {
+    let descriptor = descriptor
+    return try FFmpegReader(limits: .patient).read(
+      .asking { buffer, offset, _ in pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) },
+      size: size, container: container)
+  }
 }

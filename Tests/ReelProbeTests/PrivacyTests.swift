@@ -180,6 +180,13 @@ struct PrivacyTests {
 
   // MARK: Tracks and manifests of the MP4 family
 
+  /// Players show only the first of two movies.
+  @Test func aMovieBehindAnotherGivesAwayItsPlace() throws {
+    let (plain, place) = (try Self.sample("faststart.mp4"), try Self.sample("phone-located.mov"))
+    #expect(try Self.read(plain).hasLocation == false)
+    #expect(try Self.read(plain + place).hasLocation == true)
+  }
+
   @Test(arguments: [
     ("mett", "application/arcore-gyro", false), ("mett", "application/gps", true),
     ("urim", "urn:misb:KLV:bin:1910.1", true), ("djmd", "", true), ("rtmd", "", false),

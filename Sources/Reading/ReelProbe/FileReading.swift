@@ -125,8 +125,8 @@ struct FileReading {
     scan.runToTheEnd { changes.note($0) }
     var media = try facts(header, streams, of: input.context, isParsed: false, &scan)
     var thorough = ThoroughReading(structure, streams, input.context, scan)
-    let speed = structure.iso == nil ? evidence(header, streams).speed : 1
-    thorough.take(scan, into: &media, size: source.size, speed: speed)
+    let content = structure.iso == nil ? evidence(header, streams) : nil
+    thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
       media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
     }

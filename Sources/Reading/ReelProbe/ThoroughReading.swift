@@ -29,9 +29,11 @@ struct ThoroughReading {
   }
 
   /// Puts what the packets say in the place of what the headers claim, and notes of each fact what tells it.
-  mutating func take(_ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, speed: Double) {
+  mutating func take(
+    _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
+  ) {
     note(["container", "size"], .structure)
-    takeDuration(into: &media, size: size, speed: speed)
+    takeDuration(into: &media, size: size, content)
     takePictures(scan, into: &media)
     takeSound(scan, into: &media)
     note(["truncated", "external", "fastStart", "fragmented", "encrypted", "hasCover"], .structure)
@@ -42,9 +44,12 @@ struct ThoroughReading {
     evidence += facts.map { FactEvidence(fact: $0, source: source) }
   }
 
-  private mutating func takeDuration(into media: inout MediaInfo, size: Int64, speed: Double) {
+  private mutating func takeDuration(into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?) {
+    let speed = content?.speed ?? 1
     // The tables of an ISO base media file say when each sample is shown; its packets have their times from them.
     guard structure.iso == nil else { return note(["duration", "presentDuration", "bitRate"], .index) }
+    // FFmpeg leaves out some of several files that were joined.
+    if let joined = content?.joined { return note(["duration", "presentDuration", "bitRate"], joined) }
     guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
       let sum,
       let found = FoundDuration(sum.seconds / speed, .packets, size: size)

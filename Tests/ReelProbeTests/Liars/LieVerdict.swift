@@ -64,7 +64,9 @@ struct LieVerdict {
     let sound: Set<String> = ["audio", "channels", "sampleRate"]
     return answer.warnings.contains { warning in
       switch warning.code {
-      case .durationMismatch, .truncated, .clockJumps, .samplesHidden, .indexMismatch:
+      // What comes between the stretches of a clock is no step between two pictures.
+      case .clockJumps: fact == "duration"
+      case .durationMismatch, .truncated, .samplesHidden, .indexMismatch:
         fact == "duration" || rates.contains(fact)
       case .claimUnchecked:
         warning.fact.map { $0.hasSuffix(fact) || $0.hasSuffix("frameRate") && rates.contains(fact) } ?? true

@@ -10,8 +10,7 @@ struct ASFClock<Bytes: ByteReading> {
   private static var mostPackets: Int64 { 128 }
   /// The same of a file that is looked at whole: of a hundred hours.
   private static var mostPacketsInAll: Int64 { 1 << 20 }
-  /// Places between them, and packets that are looked at there.
-  private static var windows: Int { 4 }
+  /// Packets that are looked at in each place between them.
   private static var windowPackets: Int64 { 32 }
 
   /// - Parameters:
@@ -37,9 +36,10 @@ struct ASFClock<Bytes: ByteReading> {
         reader.sendTime(first + place * packetSize).map { SpreadPlaces.Mark(time: Int64($0), place: place) }
       }
       guard let begin = mark(mostPackets), let end = mark(tail) else { return nil }
-      for start in SpreadPlaces.between(begin, end, count: Self.windows, mark) {
+      let starts = SpreadPlaces.between(begin, end, count: ContentClock.places, mark)
+      for (start, limit) in zip(starts, starts.dropFirst() + [tail]) {
         reader.clock.beginWindow(atEnd: false)
-        for place in start..<min(tail, start + Self.windowPackets) {
+        for place in start..<min(limit, start + Self.windowPackets) {
           reader.take(first + place * packetSize, packetSize)
         }
       }

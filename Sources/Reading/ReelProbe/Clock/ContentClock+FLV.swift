@@ -1,151 +1,171 @@
 import CFFmpeg
 
 /// The tags of an FLV file (Adobe Flash Video File Format 10.1, E.4), by their kind: 8 is sound, 9 is pictures.
-enum FLVClock {
+struct FLVClock<Bytes: ByteReading> {
+  private let file: Bytes
+  // A live stream that goes on after ten seconds was away.
+  private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: 10)
+  /// When the last tag is decoded.
+  private var before: Int64?
+
   /// Tags that are looked at before the rest is left to the end of the file; as many of a file whose end contradicts its
   /// header as this reads in a moment.
-  private static let mostTags = 4096
-  private static let mostTagsInDoubt = 2_000_000
+  private static var mostTags: Int { 4096 }
+  private static var mostTagsInDoubt: Int { 2_000_000 }
   /// Bytes of a file that is far away that are read from either end.
-  private static let mostFar: Int64 = 256 << 10
-  /// Places between the beginning and the end where tags are looked at, how many there, and bytes in which the first is
-  /// looked for.
-  private static let windows = 4
-  private static let mostInWindow = 96
-  private static let searched = 64 << 10
+  private static var mostFar: Int64 { 256 << 10 }
+  /// Tags that are looked at in each place between the beginning and the end, and bytes in which the first is looked for.
+  private static var mostInWindow: Int { 96 }
+  private static var searched: Int { 64 << 10 }
   /// Tags that are looked at from the end backwards.
-  private static let mostAtEnd = 64
+  private static var mostAtEnd: Int { 64 }
 
   /// - Parameter claimed: seconds by the header, to which the end is held before all tags are read; nil where it has
   ///   none.
-  static func read(_ file: some ByteReading, claimed: Double?) -> ContentClock? {
+  static func read(_ file: Bytes, claimed: Double?) -> ContentClock? {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
-    // Milliseconds, in 32 bits. A live stream that goes on after ten seconds was away.
-    var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: 10)
-    let reached = walk(file, from: Int64(header) + 4, tags: mostTags, &clock)
+    var reader = FLVClock(file: file)
+    return reader.read(from: Int64(header) + 4, claimed: claimed)
+  }
+
+  private init(file: Bytes) { self.file = file }
+
+  private mutating func read(from start: Int64, claimed: Double?) -> ContentClock? {
+    let reached = walk(from: start, tags: Self.mostTags)
     if let reached {
-      var quick = clock
-      if !file.isFar { takeMiddle(of: file, beyond: reached, &quick) }
-      takeEnd(of: file, beyond: reached, &quick)
-      if let claimed, let end = quick.end(), let sum = quick.sum(), sum.jumps == 0,
+      var quick = self
+      if !file.isFar { quick.takeMiddle(beyond: reached) }
+      quick.takeEnd(beyond: reached)
+      if let claimed, let end = quick.clock.end(), let sum = quick.clock.sum(), sum.jumps == 0,
         [end, sum.seconds].contains(where: { abs($0 - claimed) <= max(0.1, claimed * 0.01) })
       {
-        return quick
+        return quick.clock
       }
-      clock.isWhole = walk(file, from: reached, tags: mostTagsInDoubt, &clock) == nil
-      if !clock.isWhole { return nil }
-    } else {
-      clock.isWhole = true
+      guard walk(from: reached, tags: Self.mostTagsInDoubt) == nil else { return nil }
     }
+    clock.isWhole = true
     return clock.extents.isEmpty ? nil : clock
   }
 
   /// Gives where it stopped; nil at the end.
-  private static func walk(
-    _ file: some ByteReading, from start: Int64, tags: Int, _ clock: inout ContentClock
-  ) -> Int64? {
+  private mutating func walk(from start: Int64, tags: Int) -> Int64? {
     var next = start
     for _ in 0..<tags {
-      guard let tag = Tag(file, at: next) else { return nil }
-      tag.add(to: &clock)
+      guard let tag = FLVTag(file, at: next) else {
+        // Another file that was joined to this one.
+        if file.bytes(at: next, count: 3) == Array("FLV".utf8) { clock.isUnclear = true }
+        return nil
+      }
+      take(tag)
       next = tag.end + 4
-      if file.isFar, tags == mostTags, next > start + mostFar { return next }
+      if file.isFar, tags == Self.mostTags, next > start + Self.mostFar { return next }
     }
     return next
   }
 
+  /// - Parameter isOrdered: whether tags are taken in the order in which they are decoded, without when they are shown.
+  private mutating func take(_ tag: FLVTag, isOrdered: Bool = false) {
+    guard tag.isContent else { return }
+    let time = tag.time(after: before)
+    before = time
+    clock.add(tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time)
+  }
+
   /// Where pictures are shown in another order than they are stored in, a window cuts that order; they are decoded in it.
-  private static func takeMiddle(
-    of file: some ByteReading, beyond reached: Int64, _ clock: inout ContentClock
-  ) {
-    guard let begin = Tag(file, at: reached), let length = file.bigEndian(at: file.size - 4, width: 4),
-      let end = Tag(file, at: file.size - 4 - Int64(length))
+  private mutating func takeMiddle(beyond reached: Int64) {
+    guard let begin = FLVTag(file, at: reached), let length = file.bigEndian(at: file.size - 4, width: 4),
+      let end = FLVTag(file, at: file.size - 4 - Int64(length))
     else { return }
-    let places = SpreadPlaces.between(begin.mark, end.mark, count: windows) {
-      firstTag(of: file, from: $0)?.mark
+    let origin = begin.time(after: before)
+    let places = SpreadPlaces.between(
+      begin.mark(after: origin), end.mark(after: origin), count: ContentClock.places
+    ) {
+      firstTag(from: $0)?.mark(after: origin)
     }
-    for place in places {
-      guard var tag = Tag(file, at: place) else { continue }
+    for (place, limit) in zip(places, places.dropFirst() + [end.start]) {
+      var next = place
       clock.beginWindow(atEnd: false)
-      for _ in 0..<mostInWindow {
-        tag.addDecoded(to: &clock)
-        guard let next = Tag(file, at: tag.end + 4) else { break }
-        tag = next
+      for _ in 0..<Self.mostInWindow where next < limit {
+        guard let tag = FLVTag(file, at: next) else { break }
+        take(tag, isOrdered: true)
+        next = tag.end + 4
       }
     }
   }
 
   /// The first one whose length stands behind it, too (E.3).
-  private static func firstTag(of file: some ByteReading, from start: Int64) -> Tag? {
-    let bytes = file.bytes(at: start, count: searched)
+  private func firstTag(from start: Int64) -> FLVTag? {
+    let bytes = file.bytes(at: start, count: Self.searched)
     return bytes.indices.dropLast(11).lazy.filter {
       (bytes[$0] == 8 || bytes[$0] == 9) && bytes[$0 + 8] == 0 && bytes[$0 + 9] == 0 && bytes[$0 + 10] == 0
     }
-    .compactMap { Tag(file, at: start + Int64($0)) }
+    .compactMap { FLVTag(file, at: start + Int64($0)) }
     .first { file.bigEndian(at: $0.end, width: 4) == UInt64($0.end - $0.start) }
   }
 
-  private static func takeEnd(
-    of file: some ByteReading, beyond reached: Int64, _ clock: inout ContentClock
-  ) {
-    var tags: [Tag] = []
-    file.willRead(max(0, file.size - mostFar)..<file.size)
+  private mutating func takeEnd(beyond reached: Int64) {
+    var tags: [FLVTag] = []
+    file.willRead(max(0, file.size - Self.mostFar)..<file.size)
     var end = file.size
-    while tags.count < mostAtEnd, end > reached, let length = file.bigEndian(at: end - 4, width: 4),
-      length > 11, let tag = Tag(file, at: end - 4 - Int64(length)), tag.end == end - 4
+    while tags.count < Self.mostAtEnd, end > reached, let length = file.bigEndian(at: end - 4, width: 4),
+      length > 11, let tag = FLVTag(file, at: end - 4 - Int64(length)), tag.end == end - 4
     {
       tags.append(tag)
       end = tag.start
     }
     clock.beginWindow(atEnd: true)
-    for tag in tags.reversed() { tag.add(to: &clock) }
+    for tag in tags.reversed() { take(tag) }
+  }
+}
+
+/// One tag of an FLV file.
+private struct FLVTag {
+  let start: Int64
+  let end: Int64
+  let kind: Int
+  /// Milliseconds in 32 bits with a sign, of which some writers leave the highest out.
+  private let coded: Int32
+  private let head: [UInt8]
+
+  init?(_ file: some ByteReading, at start: Int64) {
+    let head = file.bytes(at: start, count: 16)
+    guard start >= 9, head.count >= 12, [8, 9, 18].contains(head[0] & 0x1f) else { return nil }
+    self.start = start
+    self.head = head
+    kind = Int(head[0] & 0x1f)
+    end = start + 11 + Int64(head[1]) << 16 + Int64(head[2]) << 8 + Int64(head[3])
+    coded = Int32(bitPattern: [head[7], head[4], head[5], head[6]].reduce(0) { $0 << 8 | UInt32($1) })
+    guard end <= file.size else { return nil }
   }
 
-  private struct Tag {
-    let start: Int64
-    let end: Int64
-    private let kind: UInt8
-    private let time: Int64
-    private let head: [UInt8]
+  /// When it is decoded, the shorter way round from the tag before.
+  func time(after before: Int64?) -> Int64 {
+    guard let before else { return Int64(coded) }
+    let step = ((coded &- Int32(truncatingIfNeeded: before)) &<< 1) >> 1
+    return before + Int64(step)
+  }
 
-    var mark: SpreadPlaces.Mark { SpreadPlaces.Mark(time: time, place: start) }
+  func mark(after origin: Int64) -> SpreadPlaces.Mark {
+    SpreadPlaces.Mark(time: time(after: origin), place: start)
+  }
 
-    init?(_ file: some ByteReading, at start: Int64) {
-      let head = file.bytes(at: start, count: 16)
-      guard start >= 9, head.count >= 12, [8, 9, 18].contains(head[0] & 0x1f) else { return nil }
-      self.start = start
-      self.head = head
-      kind = head[0] & 0x1f
-      end = start + 11 + Int64(head[1]) << 16 + Int64(head[2]) << 8 + Int64(head[3])
-      time = Int64(head[7]) << 24 | Int64(head[4]) << 16 | Int64(head[5]) << 8 | Int64(head[6])
-      guard end <= file.size else { return nil }
+  /// Headers of codecs are no content: of AAC, and of H.264 and what has its form.
+  var isContent: Bool {
+    switch kind {
+    case 8: end - start > 11 && !(head[11] >> 4 == 10 && head.count > 12 && head[12] == 0)
+    case 9: end - start > 11 && !(isPacked && head[12] != 1) && head[11] >> 4 != 5
+    default: false
     }
+  }
 
-    /// Headers of codecs are no content: of AAC, and of H.264 and what has its form.
-    private var isContent: Bool {
-      switch kind {
-      case 8: end - start > 11 && !(head[11] >> 4 == 10 && head.count > 12 && head[12] == 0)
-      case 9: end - start > 11 && !(isPacked && head[12] != 1) && head[11] >> 4 != 5
-      default: false
-      }
-    }
+  /// From when it is decoded to when it is shown.
+  var delay: Int64 {
+    guard kind == 9, isPacked else { return 0 }
+    let offset = Int32(head[13]) << 24 | Int32(head[14]) << 16 | Int32(head[15]) << 8
+    return Int64(offset >> 8)
+  }
 
-    private var isPacked: Bool {
-      head[11] & 0x80 == 0 && [7, 12].contains(head[11] & 0x0f) && head.count >= 16
-    }
-
-    func addDecoded(to clock: inout ContentClock) {
-      if isContent { clock.add(Int(kind), at: time, decoded: time) }
-    }
-
-    func add(to clock: inout ContentClock) {
-      guard isContent else { return }
-      var shown = time
-      if kind == 9, isPacked {
-        let offset = Int32(head[13]) << 24 | Int32(head[14]) << 16 | Int32(head[15]) << 8
-        shown = time + Int64(offset >> 8)
-      }
-      clock.add(Int(kind), at: shown, decoded: time)
-    }
+  private var isPacked: Bool {
+    head[11] & 0x80 == 0 && [7, 12].contains(head[11] & 0x0f) && head.count >= 16
   }
 }

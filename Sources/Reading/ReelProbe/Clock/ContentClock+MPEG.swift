@@ -102,36 +102,57 @@ struct MPEGClock<Bytes: ByteReading> {
 
   // MARK: Windows
 
+  /// A part of the file that was looked at.
+  private struct Window {
+    let bytes: Range<Int64>
+    let moments: [Moment]
+    /// Whether nothing tells if the clock jumps somewhere between this and the one before.
+    var isUnclear = false
+  }
+
+  private func look(at bytes: Range<Int64>) -> Window { Window(bytes: bytes, moments: moments(in: bytes)) }
+
   private mutating func readWindows() {
     let windows = file.isFar ? 4 : Self.windows
     let starts = (0..<windows).map { $0 * ((file.size - Self.window) / (windows - 1)) }
-    var found: [(start: Int64, moments: [Moment])] = starts.map { ($0, moments(in: window(at: $0))) }
+    var found = starts.map { look(at: $0..<min(file.size, $0 + Self.window)) }
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
-    // Where the clock jumps between two windows, one is put in the middle, until they touch.
-    var place = 0
-    var looked = found.count
-    while place + 1 < found.count {
-      let (left, right) = (found[place], found[place + 1])
-      if right.start - left.start > Self.window, looked < (file.isFar ? 16 : Self.mostWindows),
-        isJump(
-          left.moments.last { $0.key == key }, right.moments.first { $0.key == key }, right.start - left.start
-        )
-      {
-        let middle = left.start + (right.start - left.start) / 2
-        found.insert((middle, moments(in: window(at: middle))), at: place + 1)
-        looked += 1
-      } else {
-        place += 1
-      }
-    }
+    lookCloser(&found, key)
     for window in found {
       // What lies between two windows was left out, and only that is.
-      takeFar(window.moments.filter { $0.key == key })
+      takeFar(window, key)
       clock.keepsTimes = false
       noteSteps(window.moments)
     }
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
+  }
+
+  /// Where the clock jumps between two windows, one is put in the middle of what was not looked at, until they touch.
+  private mutating func lookCloser(_ found: inout [Window], _ key: Int) {
+    func next(from place: Int) -> Int? {
+      found.indices.dropFirst(place).first { found[$0].moments.contains { $0.key == key } }
+    }
+    guard var left = next(from: 0) else { return }
+    while let right = next(from: left + 1) {
+      let gaps = (left..<right).map { ($0, found[$0].bytes.upperBound..<found[$0 + 1].bytes.lowerBound) }
+      guard let (place, gap) = gaps.max(by: { $0.1.count < $1.1.count }), !gap.isEmpty,
+        isJump(
+          found[left].moments.last { $0.key == key }, found[right].moments.first { $0.key == key },
+          found[right].bytes.lowerBound - found[left].bytes.lowerBound)
+      else {
+        left = right
+        continue
+      }
+      guard found.count < (file.isFar ? 16 : Self.mostWindows) else {
+        found[right].isUnclear = true
+        clock.isUnclear = true
+        left = right
+        continue
+      }
+      let start = gap.lowerBound + max(0, Int64(gap.count) - Self.window) / 2
+      found.insert(look(at: start..<min(gap.upperBound, start + Self.window)), at: place + 1)
+    }
   }
 
   /// Other streams may begin earlier and end later.
@@ -158,8 +179,6 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
-  private func window(at start: Int64) -> Range<Int64> { start..<min(file.size, start + Self.window) }
-
   private func commonKey(_ windows: [[Moment]]) -> Int? {
     let counts = windows.reduce(into: [Int: Int]()) { counts, window in
       for key in Set(window.map(\.key)) { counts[key, default: 0] += 1 }
@@ -167,14 +186,22 @@ struct MPEGClock<Bytes: ByteReading> {
     return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
   }
 
-  private mutating func learnRate(_ windows: [(start: Int64, moments: [Moment])], _ key: Int) {
-    let rates = windows.compactMap { window -> Double? in
-      let own = window.moments.filter { $0.key == key }
-      guard let first = own.first, let last = own.last else { return nil }
+  private mutating func learnRate(_ windows: [Window], _ key: Int) {
+    func rate(_ first: Moment?, _ last: Moment?, _ bytes: Int64) -> Double? {
+      guard let first, let last else { return nil }
       let seconds = Double(Self.difference(last.decoded, first.decoded)) / 90_000
-      return seconds > 0 ? Double(Self.window) / seconds : nil
+      return seconds > 0 ? Double(bytes) / seconds : nil
     }
-    rate = rates.sorted().dropFirst(rates.count / 2).first ?? 0
+    let own = windows.map { window in (window.bytes, window.moments.filter { $0.key == key }) }
+    var rates = own.compactMap { rate($1.first, $1.last, Int64($0.count)) }
+    // Pictures that are as large as a window.
+    if rates.isEmpty {
+      let filled = own.filter { !$0.1.isEmpty }
+      rates = zip(filled, filled.dropFirst()).compactMap {
+        rate($0.1.first, $1.1.first, $1.0.lowerBound - $0.0.lowerBound)
+      }
+    }
+    self.rate = rates.sorted().dropFirst(rates.count / 2).first ?? 0
   }
 
   private func isJump(_ last: Moment?, _ next: Moment?, _ bytes: Int64) -> Bool {
@@ -185,20 +212,23 @@ struct MPEGClock<Bytes: ByteReading> {
     return seconds > 10 + 8 * expected || seconds < expected / 8 - 10
   }
 
-  private mutating func takeFar(_ moments: [Moment]) {
-    for (place, moment) in moments.enumerated() {
+  private mutating func takeFar(_ window: Window, _ key: Int) {
+    for (place, moment) in window.moments.filter({ $0.key == key }).enumerated() {
       let decoded = unwrapped(moment.decoded, moment.key)
       if let wait = moment.wait {
-        clock.add(
-          moment.key, at: decoded + wait, decoded: decoded,
-          isFar: place == 0 && !isJump(lastFar, moment, 0))
+        let isFar =
+          place == 0
+          && (window.isUnclear
+            || !isJump(lastFar?.moment, moment, window.bytes.lowerBound - (lastFar?.start ?? 0)))
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar)
       }
       before[moment.key] = decoded
-      lastFar = moment
+      lastFar = (moment, window.bytes.lowerBound)
     }
   }
 
-  private var lastFar: Moment?
+  /// The last moment that was taken, and where its window begins.
+  private var lastFar: (moment: Moment, start: Int64)?
 
   // MARK: Packets
 

@@ -11,9 +11,10 @@ struct MatroskaClock<Bytes: ByteReading> {
   private static var mostAtBeginning: Int { 1024 }
   /// The same of a file that is looked at whole: a hundred minutes of frames and sound.
   private static var mostInAll: Int { 400_000 }
-  /// Places between the beginning and the end that the index leads to, and blocks that are looked at there.
-  private static var windows: Int { 4 }
-  private static var mostInWindow: Int { 128 }
+  /// Blocks that are looked at in the places between the beginning and the end, together, and clusters that are stepped
+  /// over to find these where the index names few.
+  private static var mostBetween: Int { 8192 }
+  private static var fewClusters: Int { 512 }
   /// Blocks that are looked at behind the last point of the index.
   private static var mostAtEnd: Int { 16_384 }
   /// Clusters that are stepped over from there.
@@ -21,13 +22,45 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// Bytes in which a cluster is looked for where there is no index.
   private static var searched: Int { 256 << 10 }
 
+  /// Files that were joined and are told apart.
+  private static func mostParts(_ file: Bytes) -> Int { file.isFar ? 4 : 64 }
+
   /// Nil without clusters of which the times can be told.
   static func read(_ file: Bytes, isWhole: Bool) -> ContentClock? {
     guard let header = EBMLElement(file, at: 0), let headerEnd = header.end,
       let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment
     else { return nil }
+    let most = isWhole ? mostInAll : mostAtBeginning
     var reader = MatroskaClock(file, segment)
-    return reader.read(atBeginning: isWhole ? mostInAll : mostAtBeginning)
+    guard var clock = reader.read(atBeginning: most) else { return nil }
+    // Players go on with what stands behind it.
+    for part in 1... {
+      guard let next = reader.segmentEnd.flatMap({ Self.segment(file, from: $0) }) else { break }
+      reader = MatroskaClock(file, next)
+      guard part < mostParts(file), let other = reader.read(atBeginning: most),
+        av_cmp_q(other.base, clock.base) == 0,
+        Set(other.extents.keys).isSubset(of: clock.extents.keys)
+      else {
+        clock.isUnclear = true
+        break
+      }
+      clock.append(other)
+    }
+    return clock
+  }
+
+  /// The one that begins at `start`, with or without a header of its own.
+  private static func segment(_ file: Bytes, from start: Int64) -> EBMLElement? {
+    var next = start
+    for _ in 0..<16 where next < file.size {
+      guard let element = EBMLElement(file, at: next) else { return nil }
+      if element.id == MatroskaID.segment { return element }
+      guard [MatroskaID.header, MatroskaID.void, MatroskaID.checksum].contains(element.id),
+        let end = element.end
+      else { return nil }
+      next = end
+    }
+    return nil
   }
 
   private init(_ file: Bytes, _ segment: EBMLElement) {
@@ -41,6 +74,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     // A pause of a recording is written into the times, and so is a picture that stays.
     clock = ContentClock(base: base, ahead: 6 * 3600)
     outer = outermost
+    segmentEnd = segment.end
   }
 
   private let outer: [EBMLElement]
@@ -76,32 +110,46 @@ struct MatroskaClock<Bytes: ByteReading> {
   private mutating func walkBetween(
     _ indexed: [(time: UInt64, cluster: Int64)], beyond reached: Int64, before last: Int64
   ) {
-    let all = indexed.isEmpty ? steppedOver(before: last) : indexed
+    var all = indexed
+    if all.count <= ContentClock.places {
+      let most = all.isEmpty ? Self.mostClusters : Self.fewClusters
+      let found = steppedOver(before: last, atMost: most)
+      if all.isEmpty || found.last?.cluster == last { all = found }
+    }
     let named = all.filter { reached <= $0.cluster && $0.cluster < last }
     var places: [Int64] = []
-    if let first = named.first?.time, let end = all.last?.time, end > first {
+    if zip(named, named.dropFirst()).contains(where: { $0.time > $1.time }) {
+      // Where the times start anew, no moment stands for a place.
+      let step = Double(named.count) / Double(ContentClock.places)
+      places = (0..<ContentClock.places).map { named[Int(Double($0) * step)].cluster }
+    } else if let first = named.first?.time, let end = all.last?.time, end > first {
       let span = Double(end - first)
-      places = (0..<Self.windows).compactMap { window in
-        let moment = Double(first) + span * (Double(window) + 0.5) / Double(Self.windows)
+      places = (0..<ContentClock.places).compactMap { window in
+        let moment = Double(first) + span * (Double(window) + 0.5) / Double(ContentClock.places)
         return named.last { Double($0.time) <= moment }?.cluster
       }
     } else if all.isEmpty, let begin = foundCluster(from: reached), let end = mark(last) {
-      places = SpreadPlaces.between(begin, end, count: Self.windows, foundCluster)
+      places = SpreadPlaces.between(begin, end, count: ContentClock.places, foundCluster)
     }
-    for place in Set(places).sorted() {
-      guard let cluster = EBMLElement(file, at: place), cluster.id == MatroskaID.cluster else { continue }
-      clock.beginWindow(atEnd: false)
-      (blocks, lasts) = (0, [:])
-      _ = walk(cluster: cluster, Self.mostInWindow)
+    places = Set(places).sorted()
+    var hasReachedNext = false
+    for (place, limit) in zip(places, places.dropFirst() + [last]) {
+      guard EBMLElement(file, at: place)?.id == MatroskaID.cluster else { continue }
+      if !hasReachedNext {
+        clock.beginWindow(atEnd: false)
+        lasts = [:]
+      }
+      blocks = 0
+      hasReachedNext = walk(from: place, blocks: Self.mostBetween / places.count, before: limit) == nil
     }
     lasts = [:]
   }
 
   /// When and where the clusters begin that follow the one in which the blocks at the beginning end.
-  private func steppedOver(before last: Int64) -> [(time: UInt64, cluster: Int64)] {
+  private func steppedOver(before last: Int64, atMost most: Int) -> [(time: UInt64, cluster: Int64)] {
     var found: [(time: UInt64, cluster: Int64)] = []
     var next = nextCluster
-    for _ in 0..<Self.mostClusters {
+    for _ in 0..<most {
       guard let place = next, place <= last, let element = EBMLElement(file, at: place) else { break }
       if let mark = mark(place) { found.append((UInt64(mark.time), place)) }
       next = element.end
@@ -144,16 +192,24 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// That of a cluster.
   private static var identifier: [UInt8] { [0x1F, 0x43, 0xB6, 0x75] }
 
-  /// Clusters from `start` on, up to so many blocks. Gives where it stopped; nil at the end of the segment.
-  private mutating func walk(from start: Int64, blocks most: Int) -> Int64? {
-    let end = min(segment.end ?? file.size, file.size)
+  /// Clusters from `start` on, up to so many blocks, or the first one at or behind `limit`. Gives where it stopped; nil at
+  /// the end of these.
+  private mutating func walk(from start: Int64, blocks most: Int, before limit: Int64? = nil) -> Int64? {
+    let end = min(segment.end ?? file.size, file.size, limit ?? file.size)
     var next = start
     while next < end, let element = EBMLElement(file, at: next) {
+      // A segment of unknown size ends where another file begins.
+      if segment.end == nil, [MatroskaID.header, MatroskaID.segment].contains(element.id) {
+        segmentEnd = next
+        return nil
+      }
       if element.id == MatroskaID.cluster {
-        if let stopped = walk(cluster: element, most) { return stopped }
+        // What is left of a cluster would be seen from nowhere else.
+        if let stopped = walk(cluster: element, limit == nil ? 4 * most : most) { return stopped }
         // A cluster of unknown size ends where another element of its level begins.
         guard let elementEnd = element.end ?? endOfUnknown else { return nil }
         next = elementEnd
+        if blocks >= most { return next }
       } else {
         guard let elementEnd = element.end else { return nil }
         next = elementEnd
@@ -163,6 +219,8 @@ struct MatroskaClock<Bytes: ByteReading> {
   }
 
   private var endOfUnknown: Int64?
+  /// Where the segment ends; nil where that is not known.
+  private var segmentEnd: Int64?
   /// Up to where a file that is far away is read from its beginning, and bytes of it that are read at its end.
   private var farLimit: Int64 = 0
   private static var mostFar: Int64 { 1 << 20 }
@@ -208,7 +266,8 @@ struct MatroskaClock<Bytes: ByteReading> {
     // Frames that share a block stand behind a table of their sizes.
     let bytes = head[width + 2] & 6 == 0 && start < end ? start..<end : nil
     // Clusters follow one another; within one, pictures stand in the order in which they are decoded.
-    clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
+    let anew = clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
+    if anew { lasts[number] = nil }
     note(number, time, cluster)
   }
 
@@ -263,7 +322,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       next = elementEnd
     }
     // As many of them as it takes to find moments that lie evenly over the file.
-    let step = max(1, points.count / (16 * Self.windows))
+    let step = max(1, points.count / (16 * ContentClock.places))
     return stride(from: (points.count - 1) % step, to: points.count, by: step).compactMap {
       let parts = points[$0].children(in: file)
       guard let time = parts.first(where: { $0.id == MatroskaID.cueTime })?.number(in: file),

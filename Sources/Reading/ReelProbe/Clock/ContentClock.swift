@@ -11,11 +11,11 @@ struct ContentClock {
   let base: AVRational
   private(set) var extents: [Key: PacketExtent] = [:]
   /// When the first packets are shown.
-  private(set) var heads: [Key: [Int64]] = [:]
+  private(set) var heads: [Key: PacketTimes] = [:]
   /// When packets further on are shown, where not all were read: in each of the places that were looked at.
-  private(set) var windows: [[Key: [Int64]]] = []
+  private(set) var windows: [[Key: PacketTimes]] = []
   /// When these are decoded, where that is known of each.
-  private var decodes: [Key: [Int64]] = [:]
+  private var decodes: [Key: PacketTimes] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
@@ -24,6 +24,10 @@ struct ContentClock {
   var isWhole = false
   /// Whether the file does not say where its end should be.
   var mayEndAnywhere = false
+  /// Whether so little was looked at that nothing tells if the times jump in what lies between.
+  var isUnclear = false
+  /// How many files were joined in it.
+  private(set) var parts = 1
   /// Whether parts that follow one another are of the same moments.
   var overlaps = false
   /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
@@ -34,6 +38,8 @@ struct ContentClock {
 
   /// Times of a stream that are kept from each end.
   static let mostTimes = 100_000
+  /// Places between the two ends that are looked at: so many that what lies between two is less than a fiftieth.
+  static let places = 64
 
   /// - Parameter ahead: seconds from one packet to the next that are a jump.
   init(base: AVRational, ahead: Double) {
@@ -47,27 +53,43 @@ struct ContentClock {
     isAtEnd = atEnd
   }
 
-  mutating func add(
+  /// Gives whether the clock starts anew with it.
+  @discardableResult mutating func add(
     _ key: Key, at time: Int64, decoded: Int64? = nil, lasting duration: Int64 = 0,
     bytes: Range<Int64>? = nil,
     isFar: Bool = false
-  ) {
-    extents[key, default: PacketExtent(jump: jump)].add(
+  ) -> Bool {
+    let anew = extents[key, default: PacketExtent(jump: jump)].add(
       time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false)
     if !windows.isEmpty {
-      windows[windows.count - 1][key, default: []].append(time)
-    } else if keepsTimes, heads[key, default: []].count < Self.mostTimes {
-      heads[key, default: []].append(time)
-      if let decoded { decodes[key, default: []].append(decoded) }
+      windows[windows.count - 1][key, default: PacketTimes()].add(time, anew: anew)
+    } else if keepsTimes, heads[key]?.count ?? 0 < Self.mostTimes {
+      heads[key, default: PacketTimes()].add(time, anew: anew)
+      if let decoded { decodes[key, default: PacketTimes()].add(decoded, anew: anew) }
     }
     if firsts[key] == nil, let bytes { firsts[key] = bytes }
+    return anew
   }
 
   /// A packet whose time of showing is wrong.
   mutating func note(_ key: Key, decoded: Int64) {
-    if windows.isEmpty, decodes[key, default: []].count < Self.mostTimes {
-      decodes[key, default: []].append(decoded)
+    if windows.isEmpty, decodes[key]?.count ?? 0 < Self.mostTimes {
+      decodes[key, default: PacketTimes()].add(decoded)
     }
+  }
+
+  /// A part of the file that comes after this one and has a clock of its own, of the same tick.
+  mutating func append(_ other: ContentClock) {
+    for (key, extent) in other.extents { extents[key, default: PacketExtent(jump: jump)].append(extent) }
+    for (key, times) in other.heads { heads[key, default: PacketTimes()].append(times) }
+    for (key, times) in other.decodes { decodes[key, default: PacketTimes()].append(times) }
+    parts += other.parts
+    firsts.merge(other.firsts) { own, _ in own }
+    windows += other.windows
+    isAtEnd = other.windows.isEmpty ? isAtEnd : other.isAtEnd
+    isWhole = isWhole && other.isWhole
+    isUnclear = isUnclear || other.isUnclear
+    overlaps = overlaps || other.overlaps
   }
 
   /// What passes from one packet of a window to the next.
@@ -115,11 +137,28 @@ struct ContentClock {
     }
   }
 
-  /// Whether so much of a stream was looked at that its frames come everywhere as they do there: at the end, or in most
-  /// places before it.
+  /// Whether a stream was looked at in so many places that what lies between two of them is too short to change its
+  /// average rate by what makes it variable.
   func isShownThroughout(_ key: Key) -> Bool {
-    let shown = windows.filter { ($0[key]?.count ?? 0) > 2 }.count
-    return isAtEnd && (windows.last?[key]?.count ?? 0) > 2 || shown >= 3
+    guard let own = extents[key]?.stretches, own.count == 1, let whole = own.first, let pace = pace(of: key)
+    else { return false }
+    let step = Double(base.den) / (pace.ordinary * Double(base.num))
+    let shown = ([heads[key]] + windows.map { $0[key] }).compactMap { times -> ClosedRange<Int64>? in
+      guard let times, let first = times.stretches.joined().min(), let last = times.stretches.joined().max(),
+        // One says nothing of how fast they come.
+        times.count > 2
+          || times.count == 2 && abs(Double(last) - Double(first) - step) <= 1 + step * FramePace.tolerance
+      else { return nil }
+      return first...last
+    }
+    .sorted { $0.lowerBound < $1.lowerBound }
+    // The step to the next one is no gap.
+    let longest = (Double(whole.last) - Double(whole.first)) * FramePace.tolerance + 2 * step
+    var reached = whole.first
+    return (shown + [whole.last...whole.last]).allSatisfy { part in
+      defer { reached = max(reached, part.upperBound) }
+      return Double(part.lowerBound) - Double(reached) <= longest
+    }
   }
 
   /// Whether frames of a stream come unevenly at one of the places that were looked at, or at one of them faster than at
@@ -128,7 +167,7 @@ struct ContentClock {
     guard let first = pace(of: key) else { return false }
     return first.isVariable
       || pacesFurtherOn(of: key).contains {
-        $0.isVariable || abs($0.ordinary - first.ordinary) > 0.02 * first.ordinary
+        $0.isVariable || abs($0.ordinary - first.ordinary) > FramePace.tolerance * first.ordinary
       }
   }
 }

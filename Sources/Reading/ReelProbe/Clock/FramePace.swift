@@ -11,9 +11,9 @@ struct FramePace: Hashable {
   let precision: Double
   /// Steps that were looked at.
   let steps: Int
-  /// How many of them are half as long again as the ordinary one, or longer.
-  private let longSteps: Int
 
+  /// By which share the average of frames that come evenly may differ from their step.
+  static let tolerance = 0.02
   /// Frames that are looked at where there is no other need to read so far.
   static let sample = 128
 
@@ -23,40 +23,36 @@ struct FramePace: Hashable {
   ///   - isCut: whether those that were read may end anywhere.
   ///
   /// Nil for fewer than two steps.
-  init?(_ times: [Int64], in base: AVRational, isCut: Bool) {
-    guard base.num > 0, base.den > 0, times.count > 2 else { return nil }
-    var sorted = times.sorted()
-    var last: Int64?
-    sorted.removeAll { time in
-      defer { last = time }
-      return time == last
-    }
-    guard sorted.count > 2, let span = Self.difference(sorted[sorted.count - 1], sorted[0]), span > 0 else {
-      return nil
-    }
+  init?(_ times: PacketTimes, in base: AVRational, isCut: Bool) {
+    guard base.num > 0, base.den > 0 else { return nil }
+    var stretches = times.stretches.map(Self.ordered).filter { $0.count > 1 }
+    guard stretches.reduce(0, { $0 + $1.count - 1 }) > 1 else { return nil }
+    // Where one is so long that it is no time, none is.
+    let spans = stretches.compactMap { Self.difference($0[$0.count - 1], $0[0]) }
+    guard spans.count == stretches.count else { return nil }
     let tick = Double(base.num) / Double(base.den)
-    let step = Self.ordinaryStep(sorted)
-    if isCut, zip(times, times.dropFirst()).contains(where: { $0 > $1 }) {
-      Self.cutHoles(&sorted, step)
+    let step = Self.ordinaryStep(stretches)
+    if isCut, let last = times.stretches.last, zip(last, last.dropFirst()).contains(where: { $0 > $1 }) {
+      Self.cutHoles(&stretches[stretches.count - 1], step)
     }
-    steps = sorted.count - 1
-    precision = tick
-    average = Double(steps) / (Double(min(span, sorted[sorted.count - 1] - sorted[0])) * tick)
+    let span = stretches.reduce(0.0) { $0 + Double($1[$1.count - 1] - $1[0]) }
+    guard span > 0 else { return nil }
+    steps = stretches.reduce(0) { $0 + $1.count - 1 }
+    precision = tick * Double(stretches.count)
+    average = Double(steps) / (span * tick)
     ordinary = 1 / (step * tick)
-    longSteps = zip(sorted, sorted.dropFirst()).count { Double($1 - $0) > 1.5 * step }
   }
 
-  private init(average: Double, ordinary: Double, precision: Double, steps: Int, longSteps: Int = 0) {
+  private static func ordered(_ times: [Int64]) -> [Int64] {
+    var last: Int64?
+    return times.sorted().filter { time in
+      defer { last = time }
+      return time != last
+    }
+  }
+
+  private init(average: Double, ordinary: Double, precision: Double, steps: Int) {
     (self.average, self.ordinary, self.precision, self.steps) = (average, ordinary, precision, steps)
-    self.longSteps = longSteps
-  }
-
-  /// Whether all but very few frames, behind which there is a gap, come at the ordinary step.
-  var isEvenButForFew: Bool { steps >= 10 && (1...max(2, steps / 100)).contains(longSteps) }
-
-  /// As if all came at the ordinary step.
-  var even: FramePace {
-    FramePace(average: ordinary, ordinary: ordinary, precision: precision, steps: steps)
   }
 
   /// Of frames of which each field was counted.
@@ -73,13 +69,13 @@ struct FramePace: Hashable {
   /// The pace of when they are decoded, where that is even and else the same: then the time of showing of some is wrong.
   func unless(_ decoded: FramePace?) -> FramePace {
     guard isVariable, let decoded, !decoded.isVariable,
-      abs(decoded.ordinary - ordinary) <= 0.02 * ordinary
+      abs(decoded.ordinary - ordinary) <= Self.tolerance * ordinary
     else { return self }
     return decoded
   }
 
   /// Whether the average is another than the ordinary step's.
-  var isVariable: Bool { abs(average - ordinary) > 0.02 * ordinary }
+  var isVariable: Bool { abs(average - ordinary) > Self.tolerance * ordinary }
 
   /// Whether `rate` says the same within the precision of the times.
   func agrees(with rate: Rational) -> Bool {
@@ -112,9 +108,13 @@ struct FramePace: Hashable {
 
   /// The step of frames that come evenly, however their times are rounded and in whatever pattern of film on
   /// television; else the median, as far as the precision of the times goes.
-  private static func ordinaryStep(_ sorted: [Int64]) -> Double {
-    for frames in 1...longestPattern where sorted.count > 2 * frames {
-      let spans = zip(sorted, sorted.dropFirst(frames)).map { $1 - $0 }
+  private static func ordinaryStep(_ stretches: [[Int64]]) -> Double {
+    func spans(_ frames: Int) -> [Int64] {
+      stretches.flatMap { zip($0, $0.dropFirst(frames)).map { $1 &- $0 } }
+    }
+    for frames in 1...longestPattern {
+      let spans = spans(frames)
+      guard spans.count > frames else { break }
       let middle = spans.sorted()[spans.count / 2]
       let slack = 1 + middle / 200
       let even = spans.filter { abs($0 - middle) <= slack }
@@ -122,7 +122,7 @@ struct FramePace: Hashable {
         return Double(even.reduce(0, +)) / Double(even.count) / Double(frames)
       }
     }
-    let steps = zip(sorted, sorted.dropFirst()).map { $1 - $0 }
+    let steps = spans(1)
     let middle = steps.sorted()[steps.count / 2]
     let near = steps.filter { abs($0 - middle) <= 1 }
     return Double(near.reduce(0, +)) / Double(near.count)

@@ -49,12 +49,15 @@ struct PacketExtent: Hashable {
   ///   - time: when it is shown.
   ///   - decoded: when it is decoded, which goes up from packet to packet; nil when that is not known.
   ///   - isFar: whether packets between it and the one before were left out, so that only a step back is a jump.
-  mutating func add(
+  ///
+  /// Gives whether the clock starts anew with it.
+  @discardableResult mutating func add(
     _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false
-  ) {
+  ) -> Bool {
     packets += 1
     let clock = decoded ?? time
-    if stretches.isEmpty || isJump(to: clock, isFar) && stretches.count < Self.mostStretches {
+    let isAnew = isJump(to: clock, isFar) && stretches.count < Self.mostStretches
+    if isAnew || stretches.isEmpty {
       stretches.append(Stretch())
     } else if isFar {
       gaps += 1
@@ -67,9 +70,20 @@ struct PacketExtent: Hashable {
     stretches[last].last = max(stretches[last].last, time)
     let (sum, overflow) = time.addingReportingOverflow(max(0, duration))
     if !overflow { stretches[last].end = max(stretches[last].end, sum) }
+    return isAnew
+  }
+
+  /// What comes after, on a clock of its own.
+  mutating func append(_ other: PacketExtent) {
+    stretches += other.stretches.prefix(max(0, Self.mostStretches - stretches.count))
+    packets += other.packets
+    before = other.before
+    gaps += other.gaps
+    gapTicks += other.gapTicks
   }
 
   private func isJump(to clock: Int64, _ isFar: Bool) -> Bool {
+    guard !stretches.isEmpty else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
     return overflow || step < -jump.back || step > jump.ahead && !isFar
   }

@@ -8,16 +8,17 @@ enum SpreadPlaces {
   }
 
   /// - Parameters:
-  ///   - count: how many are looked for between the two ends.
+  ///   - count: how many there are between the two ends where bytes pass evenly; elsewhere up to twice as many.
   ///   - find: what comes first from a place on.
   static func between(_ start: Mark, _ end: Mark, count: Int, _ find: (Int64) -> Mark?) -> [Int64] {
     var marks = [start, end]
     var exhausted: Set<Int64> = []
-    for _ in 0..<(2 * count) where marks.count < count + 2 {
+    let longestWanted = (Double(end.time) - Double(start.time)) / Double(count)
+    for _ in 0..<(4 * count) where marks.count < 2 * count + 2 {
       let gaps = marks.indices.dropLast().filter { !exhausted.contains(marks[$0].place) }
       // Where most time passes.
       let longest = gaps.max { span(marks, $0) < span(marks, $1) }
-      guard let longest, span(marks, longest) > 0 else { break }
+      guard let longest, span(marks, longest) > max(0, longestWanted) else { break }
       let (left, right) = (marks[longest], marks[longest + 1])
       let found = find(left.place + (right.place - left.place) / 2)
       if let found, left.place < found.place, found.place < right.place {

@@ -20,6 +20,7 @@ struct ContentEvidence {
   private let isClockHeard: Bool
   /// Whether all packets of a large file were looked at because some come unevenly.
   private let wasUneven: Bool
+  private let isFar: Bool
   /// The frames of an AVI that has no index.
   private let frames: AVIFrames?
 
@@ -33,6 +34,7 @@ struct ContentEvidence {
     self.size = size
     let whole = Self.wholeIfUneven(clock, streams, structure, file)
     wasUneven = whole != nil
+    isFar = file.isFar
     let clock = whole ?? clock
     self.clock = clock
     frames = streams.video.flatMap { AVIFrames(file, structure.avi, stream: Int($0.pointee.index)) }
@@ -49,12 +51,13 @@ struct ContentEvidence {
     isClockHeard = heard != nil
   }
 
-  /// Of frames that come unevenly only all of them tell how fast they come.
+  /// Of frames that come unevenly, or on a clock that jumps, only all of them tell how fast they come.
   private static func wholeIfUneven(
     _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
   ) -> ContentClock? {
     guard let clock, !clock.isWhole, !file.isFar, !structure.container.isMPEG, let stream = streams.video,
-      let key = ContentClock.key(of: stream, among: streams, in: structure), clock.isUneven(key)
+      let key = ContentClock.key(of: stream, among: streams, in: structure),
+      clock.isUneven(key) || (clock.extents[key]?.stretches.count ?? 0) > 1
     else { return nil }
     return ContentClock.read(file, structure, isWhole: true)
   }
@@ -64,7 +67,8 @@ struct ContentEvidence {
     _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
   ) -> Double? {
     for stream in streams.audios {
-      guard let clock, let parameters = stream.pointee.codecpar,
+      // Where parts are of the same moments, packets of several come between those of one.
+      guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
         let key = ContentClock.key(of: stream, among: streams, in: structure), let first = clock.firsts[key],
         let seconds = SoundFrame.seconds(parameters, first: file.bytes(at: first.lowerBound, count: 64)),
         let pace = clock.pace(of: key), pace.steps >= 8
@@ -83,7 +87,9 @@ struct ContentEvidence {
   /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
-    if structure.truncated != true, let ogg = structure.ogg, ogg.jumps, let found = ogg.seconds {
+    if structure.truncated != true, let ogg = structure.ogg, ogg.jumps || ogg.links > 1,
+      let found = ogg.seconds
+    {
       return FoundDuration(found, .packets, size: size)
     }
     guard let clock, let sum, structure.truncated != true else { return nil }
@@ -154,7 +160,7 @@ struct ContentEvidence {
     guard let avi = structure.avi else { return nil }
     let times = avi.hasIndex ? Self.indexed(stream) : frames?.times
     guard let times, let last = times.last, Int(last) + 1 > times.count else { return nil }
-    return FramePace(times, in: stream.pointee.time_base, isCut: false)
+    return FramePace(PacketTimes([times]), in: stream.pointee.time_base, isCut: false)
   }
 
   /// Frames of an index that are looked at: ten hours.
@@ -228,6 +234,12 @@ struct ContentEvidence {
     return found
   }
 
+  /// What tells how long several files last that were joined; nil for one.
+  var joined: FactEvidence.Source? {
+    if let ogg = structure.ogg, ogg.links > 1 { return ogg.seconds == nil ? .header : .packets }
+    return clock.map { $0.parts > 1 } == true ? .packets : nil
+  }
+
   /// How often the clock starts anew.
   var jumps: Int { sum?.jumps ?? 0 }
 
@@ -244,11 +256,7 @@ struct ContentEvidence {
       let key = key(of: stream),
       let pace = clock.pace(of: key)
     {
-      if clock.isWhole, clock.heads[key]?.count == clock.extents[key]?.packets {
-        // Where a few are out of their place, the others tell.
-        let isEven = wasUneven && structure.container.isMatroska && pace.isEvenButForFew
-        return (isEven ? pace.even : pace, !isEven)
-      }
+      if clock.isWhole, clock.heads[key]?.count == clock.extents[key]?.packets { return (pace, true) }
       return (pace, pace.isVariable || clock.isShownThroughout(key) && !clock.isUneven(key))
     }
     let isCut = scan.end != .file || structure.container.isMPEG
@@ -271,10 +279,26 @@ struct ContentEvidence {
   private func rateUnchecked(_ media: MediaInfo) -> MediaWarning? {
     guard let video = media.video, let rate = video.frameRate else { return nil }
     let isPartial = clock?.isWhole == false && wasUneven
-    guard video.variableFrameRate == nil && isEvenThroughout == false || isPartial else { return nil }
+    let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial
+    // A single time that is wrong makes a step back and a gap.
+    let isDoubtful = video.variableFrameRate == true && (jumps > 0 || clock?.overlaps == true)
+    guard isUneven || isDoubtful || video.variableFrameRate == nil && isSeenInPart else { return nil }
     return MediaWarning(
-      .claimUnchecked, "its pictures come unevenly, and only some of them were looked at",
+      .claimUnchecked,
+      isDoubtful
+        ? "its clock starts anew, and its pictures come unevenly, which may be the same mistake"
+        : isUneven
+          ? "its pictures come unevenly, and only some of them were looked at"
+          : "only some of its pictures were looked at, and others may come otherwise",
       fact: "video.frameRate", stated: .text(rate.description))
+  }
+
+  /// Whether the places of a file that is here at which pictures were looked at lie too far apart.
+  private var isSeenInPart: Bool {
+    guard let clock, !clock.isWhole, !isFar, !structure.container.isMPEG,
+      let key = streams.video.flatMap({ key(of: $0) })
+    else { return false }
+    return !clock.isShownThroughout(key)
   }
 
   /// The rates that something other than the times states for the pictures: the header, the bitstream.
@@ -470,10 +494,22 @@ struct ContentEvidence {
   }
 
   private var jumpsFound: MediaWarning? {
-    jumps > 0 ? .clockJumps(jumps) : nil
+    if let ogg = structure.ogg, ogg.links > 1 {
+      return ogg.seconds == nil
+        ? MediaWarning(
+          .claimUnchecked, "several files were joined in it, of which not all tell how long they last",
+          fact: "duration")
+        : .clockJumps(ogg.links - 1)
+    }
+    return jumps > 0 ? .clockJumps(jumps) : nil
   }
 
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
+    if clock?.isUnclear == true {
+      return MediaWarning(
+        .claimUnchecked, "its clock could not be followed everywhere, so that it may last otherwise",
+        fact: "duration", stated: media.duration.map { .number($0) })
+    }
     let isHeld = structure.container.isMatroska || structure.container == .flv || structure.container == .asf
     guard isHeld, structure.truncated != true, media.durationSource == .container,
       let seconds = media.duration

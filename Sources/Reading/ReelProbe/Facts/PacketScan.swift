@@ -17,10 +17,10 @@ struct PacketScan: ~Copyable {
   /// That of the former.
   var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
   /// When the frames of that stream are shown; when they are decoded, where one does not say.
-  var frames: [Int64] { shown.count >= decoded.count ? shown : decoded }
-  private var shown: [Int64] = []
+  var frames: PacketTimes { shown.count >= decoded.count ? shown : decoded }
+  private var shown = PacketTimes()
   /// When they are decoded.
-  private(set) var decoded: [Int64] = []
+  private(set) var decoded = PacketTimes()
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
   /// Whether one of the first few of them has no time of decoding, or of showing.
@@ -131,15 +131,16 @@ struct PacketScan: ~Copyable {
     return min(1, Double(furthest) / Double(size))
   }
 
-  private mutating func note(_ packet: UnsafeMutablePointer<AVPacket>) {
+  /// - Parameter anew: whether the clock starts anew with it.
+  private mutating func note(_ packet: UnsafeMutablePointer<AVPacket>, anew: Bool) {
     let stream = packet.pointee.stream_index
     if stream == kept {
       packetsOfKept += 1
       let lacksTime = packet.pointee.pts == reel_no_time || packet.pointee.dts == reel_no_time
       if lacksTime, packetsOfKept <= Self.fewFrames { lacksTimes = true }
       if packetsOfKept <= Self.mostFrames, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
-        if packet.pointee.pts != reel_no_time { shown.append(packet.pointee.pts) }
-        if packet.pointee.dts != reel_no_time { decoded.append(packet.pointee.dts) }
+        if packet.pointee.pts != reel_no_time { shown.add(packet.pointee.pts, anew: anew) }
+        if packet.pointee.dts != reel_no_time { decoded.add(packet.pointee.dts, anew: anew) }
       }
     }
     guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || sounds.contains(stream)
@@ -162,16 +163,20 @@ struct PacketScan: ~Copyable {
     packets += 1
     bytes += Int64(packet.pointee.size)
     if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
-    note(packet)
+    note(packet, anew: extend(with: packet))
     look(packet)
+  }
+
+  /// Gives whether the clock starts anew with it.
+  private mutating func extend(with packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     let index = packet.pointee.stream_index
     // What an edit list hides is not shown.
     guard time != reel_no_time, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0,
       let stream = context.pointee.streams[Int(index)]
-    else { return }
+    else { return false }
     let jump = PacketExtent.Jump(back: jumps.back, ahead: jumps.ahead, in: stream.pointee.time_base)
-    extents[index, default: PacketExtent(jump: jump)].add(
+    return extents[index, default: PacketExtent(jump: jump)].add(
       time, decoded: packet.pointee.dts == reel_no_time ? nil : packet.pointee.dts,
       // FFmpeg guesses how long a picture lasts where only an index would tell.
       lasting: index == kept && !hasDurations ? 0 : packet.pointee.duration)

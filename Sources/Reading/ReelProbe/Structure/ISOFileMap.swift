@@ -126,6 +126,11 @@ struct ISOFileMap: Hashable {
       // FFmpeg reads all of it.
       file.willRead(box.start..<box.end)
       descend(into: box, of: file)
+    case "moov":
+      // Players go by the first one; what another gives away is in the file all the same.
+      var other = self
+      other.descend(into: box, of: file)
+      disclosures = other.disclosures
     case "mdat" where firstMediaData == nil: firstMediaData = box.start
     case "moof":
       fragments += 1

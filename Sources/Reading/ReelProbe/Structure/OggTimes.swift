@@ -4,14 +4,19 @@ import ReelCore
 struct OggTimes: Hashable {
   /// What Theora's header states, at which all of its pictures come (Theora specification, 6.2).
   private(set) var rate: Rational?
-  /// How many pictures there are; nil without Theora, and where not all pages were looked at.
+  /// How many pictures there are in the last of the files that were joined; nil without Theora, and where not all pages
+  /// were looked at.
   private(set) var pictures: Int64?
   /// How long the sound lasts, by the last of its pages; nil where that is not known.
   private(set) var soundSeconds: Double?
   /// Whether a page gives a time that its packets do not add up to.
   private(set) var jumps = false
+  /// How many files were joined in it: the links of a chain (RFC 3533, 4).
+  private(set) var links = 1
+  /// How long those before the last one last together; nil where that is not known.
+  private var secondsBefore: Double? = 0
 
-  private static let mostBytes: Int64 = 8 << 20
+  private static let mostBytes: Int64 = 128 << 20
 
   fileprivate struct Stream {
     let codec: Codec
@@ -44,6 +49,11 @@ struct OggTimes: Hashable {
       let contents = at + 27 + Int64(lengths.count)
       let serial = head.number(at: 14, bytes: 4) ?? 0
       if head[5] & 2 != 0 {
+        if streams.values.contains(where: { $0.packets > 0 }) {
+          finish(streams)
+          secondsBefore = secondsBefore.flatMap { before in lastSeconds.map { before + $0 } }
+          (streams, links) = ([:], links + 1)
+        }
         let packet = file.bytes(at: contents, count: Int(min(64, lengths.first ?? 0)))
         if let codec = codec(packet) { streams[serial] = Stream(codec: codec, headers: codec.headers) }
       }
@@ -54,11 +64,16 @@ struct OggTimes: Hashable {
       }
       at = contents + lengths.reduce(0) { $0 + Int64($1) }
     }
-    // Of several, one after the other or beside one another, none tells for all.
-    let pictures = streams.values.filter(\.isTheora)
+    finish(streams)
+  }
+
+  /// Takes what the streams of one link tell.
+  private mutating func finish(_ streams: [Int: Stream]) {
+    // Of several beside one another none tells for all.
+    let theora = streams.values.filter(\.isTheora)
     let sounds = streams.values.filter { !$0.isTheora }
-    if pictures.count == 1 { self.pictures = pictures[0].packets }
-    if sounds.count == 1, let only = sounds.first, !only.beginsLate { soundSeconds = only.seconds }
+    pictures = theora.count == 1 ? theora[0].packets : nil
+    soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
   }
 
   /// How long all pictures last.
@@ -67,8 +82,11 @@ struct OggTimes: Hashable {
     return Double(pictures) / rate.value
   }
 
-  /// By the number of pictures, else by the sound.
-  var seconds: Double? { pictureSeconds ?? soundSeconds }
+  /// By the number of pictures, else by the sound, of all that were joined.
+  var seconds: Double? { secondsBefore.flatMap { before in lastSeconds.map { before + $0 } } }
+
+  /// The same of the last one.
+  private var lastSeconds: Double? { pictureSeconds ?? soundSeconds }
 
   /// From the first packet of a stream.
   private mutating func codec(_ packet: [UInt8]) -> Codec? {
