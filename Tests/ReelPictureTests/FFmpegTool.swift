@@ -32,10 +32,13 @@ struct Look: Equatable {
     "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
   ]
 
+  /// Not `gbrp` at once: FFmpeg 7.1 leaves its last columns black at some widths.
+  private static let converted = "format=rgb24,format=gbrp"
+
   /// Of a still that a filter graph draws.
   init(drawn source: String, _ filter: String = "null") throws {
     colours = try FFmpegTool.output(
-      ["-f", "lavfi", "-i", source, "-vf", "\(filter),format=gbrp,scale=16:9:flags=area"] + Self.output)
+      ["-f", "lavfi", "-i", source, "-vf", "\(filter),\(Self.converted),scale=16:9:flags=area"] + Self.output)
   }
 
   /// Of a JPEG.
@@ -44,7 +47,7 @@ struct Look: Equatable {
     try Data(jpeg).write(to: URL(fileURLWithPath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
     colours = try FFmpegTool.output(
-      ["-f", "mjpeg", "-i", file, "-vf", "format=gbrp,scale=16:9:flags=area"] + Self.output)
+      ["-f", "mjpeg", "-i", file, "-vf", "\(Self.converted),scale=16:9:flags=area"] + Self.output)
   }
 
   /// The mean difference of a colour, from 0 to 255.

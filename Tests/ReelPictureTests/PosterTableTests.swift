@@ -189,6 +189,22 @@ struct PosterTableTests {
     #expect(abs(pixel[0] - 191) < 6 && abs(pixel[1] - 64) < 6 && abs(pixel[2] - 64) < 6, "\(pixel)")
   }
 
+  @Test(arguments: ["yuv420p", "yuvj420p", "yuv422p", "yuv444p", "yuva420p", "yuv420p10le", "gray", "bgr0"])
+  func noColumnIsLeftOut(_ format: String) throws {
+    for width in [16, 20, 22, 23, 24, 30, 100, 350, 360, 500] {
+      let bytes = try FFmpegTool.make(
+        "a.mkv",
+        ["-f", "lavfi", "-i", "color=white:s=\(2 * width)x96,scale=\(width):48", "-frames:v", "1"]
+          + ["-c:v", "ffv1", "-pix_fmt", format])
+      // As it is, and scaled.
+      for side in [512, width - 3] {
+        let frames = try TestVideo(bytes).frames(count: 1, side: max(side, 48))
+        let picture = try #require(frames.first?.picture)
+        #expect(picture.bytes.allSatisfy { $0 > 240 }, "\(width) columns, shown as \(picture.width)")
+      }
+    }
+  }
+
   @Test func onePixelIsAPicture() throws {
     let bytes = try FFmpegTool.make(
       "a.mkv",

@@ -96,9 +96,12 @@ const int reel_profile_dnxhr_hqx = PROFILE(DNXHR_HQX);
 static struct SwsContext *scaler(const AVFrame *frame, int rows, const ReelScaling *scaling) {
   // Down: every pixel counts. Not SWS_FAST_BILINEAR, which makes machine code and runs it.
   bool shrinks = frame->width >= scaling->width && rows >= scaling->height;
+  int flags = shrinks ? SWS_AREA : SWS_BICUBIC;
+  // What only converts a picture of the same size leaves out the last columns of some widths in FFmpeg 7.1.
+  if (frame->width == scaling->width && rows == scaling->height) flags |= SWS_ACCURATE_RND;
   struct SwsContext *context =
       sws_getContext(frame->width, rows, (enum AVPixelFormat)frame->format, scaling->width, scaling->height,
-                     scaling->format, shrinks ? SWS_AREA : SWS_BICUBIC, NULL, NULL, NULL);
+                     scaling->format, flags, NULL, NULL, NULL);
   if (context == NULL) return NULL;
   // It refuses this where no colours are converted, and there is nothing to tell then.
   // The same matrix twice: what is red, green and blue already goes there and back.
