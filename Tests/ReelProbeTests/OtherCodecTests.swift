@@ -11,8 +11,7 @@ struct OtherCodecTests {
     [], ["-profile:v", "proxy"], ["-profile:v", "lt"], ["-profile:v", "hq"], ["-flags", "+ildct"],
     ["-profile:v", "4444", "-pix_fmt", "yuv444p10le"], ["-profile:v", "4444", "-pix_fmt", "yuva444p10le"],
     ["-profile:v", "4444xq", "-pix_fmt", "yuv444p10le"], ["-vf", "setsar=4/3"],
-    ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"],
-    ["-color_trc", "arib-std-b67"],
+    ["-vf", FFmpegTool.pq], ["-vf", FFmpegTool.hlg],
   ].map { ["-pix_fmt", "yuv422p10le", "-c:v", "prores_ks"] + $0 }
 
   private static let dnx: [[String]] = [
@@ -39,7 +38,7 @@ struct OtherCodecTests {
     [
       [], ["-vf", "scale=66:50,setsar=4/3"], ["-bf", "2"], ["-flags", "+ildct+ilme"], ["-b:v", "100k"],
       ["-minrate", "2M", "-maxrate", "2M", "-b:v", "2M", "-bufsize", "1M"],
-      ["-color_trc", "smpte2084", "-color_primaries", "bt2020"],
+      ["-vf", FFmpegTool.pq],
     ].flatMap { options in
       ["mpeg1video", "mpeg2video", "mpeg4"]
         // MPEG-1 has no fields.

@@ -290,17 +290,20 @@ struct FileReading {
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }
 
-  /// FFmpeg knows VP8's pixel format without decoding, and so takes the size from the container, true or not.
+  /// What FFmpeg leaves to the container: it knows VP8's pixel format without decoding, and so takes the size from there,
+  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone.
   private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
-    guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_VP8 else {
-      return
-    }
+    guard let parameters = stream.pointee.codecpar,
+      [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES].contains(parameters.pointee.codec_id)
+    else { return }
     scan.run(untilSeen: stream.pointee.index)
-    guard let packet = scan.first, let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) else {
-      return
+    guard let packet = scan.first else { return }
+    if parameters.pointee.codec_id == AV_CODEC_ID_PRORES {
+      BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
+    } else if let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) {
+      parameters.pointee.width = Int32(clamping: frame.width)
+      parameters.pointee.height = Int32(clamping: frame.height)
     }
-    parameters.pointee.width = Int32(clamping: frame.width)
-    parameters.pointee.height = Int32(clamping: frame.height)
   }
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.

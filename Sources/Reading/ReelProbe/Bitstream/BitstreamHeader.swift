@@ -97,6 +97,11 @@ struct BitstreamHeader {
       let isUsable = av_image_check_sar(UInt32(clamping: width), UInt32(clamping: height), reduced) >= 0
       parameters.pointee.sample_aspect_ratio = isUsable ? reduced : AVRational(num: 0, den: 1)
     }
+    applyTransfer(in: parameters)
+  }
+
+  /// Writes how light is coded, where the bitstream says it.
+  func applyTransfer(in parameters: UnsafeMutablePointer<AVCodecParameters>) {
     // What is not said takes nothing away from what the container says.
     if let colour = usability.colour, VideoUsability.Colour.isSaid(colour.transfer) {
       parameters.pointee.color_trc = AVColorTransferCharacteristic(rawValue: colour.transfer)
