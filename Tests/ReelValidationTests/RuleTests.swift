@@ -249,6 +249,24 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
+  @Test("of a file that was cut off nothing is advised but what saves the rest", arguments: [false, true])
+  func cutOff(isMatroska: Bool) throws {
+    let mismatch = MediaWarning(.durationMismatch, "its header says 20.0 seconds, it really lasts 10.0")
+    for duration in [nil, 10] as [Double?] {
+      let change = { (media: inout MediaInfo) in
+        (media.truncated, media.warnings, media.duration) = (true, [mismatch], duration)
+      }
+      let facts = isMatroska ? matroska(change) : Facts.fixture("a.mp4", change)
+      let rules = try policy(
+        "rules: {duration.mismatch: error, duration.missing: error, file.truncated: error}")
+      let found = findings(facts, rules)
+      #expect(found.count >= 2)
+      for finding in found where finding.rule != "file.truncated" {
+        #expect(finding.fix == nil, "\(finding)")
+      }
+    }
+  }
+
   private func matroska(_ change: (inout MediaInfo) -> Void) -> FixtureFacts {
     Facts.fixture("a.webm") {
       $0.container = .webm

@@ -14,8 +14,7 @@ enum DurationRules {
     guard media.duration == nil else { return .passed }
     return .broken(
       "nothing in it tells how long it is", expected: "a duration", found: "none",
-      fix: media.isMatroska
-        ? mend(media) : "ffmpeg -i FILE -map 0 -c copy OUT.\(media.container.fileExtension)")
+      fix: rewriting(media))
   }
 
   private static let unstated = Rule.media(
@@ -81,8 +80,10 @@ enum DurationRules {
       fix: rewriting(media))
   }
 
-  /// What makes the header say what the content does.
-  private static func rewriting(_ media: MediaInfo) -> String {
+  /// What makes the header say what the content does. Nil for a file that was cut off: of that, `file.truncated` says what
+  /// can be saved, and to write the rest anew would make it look whole.
+  private static func rewriting(_ media: MediaInfo) -> String? {
+    if media.truncated == true { return nil }
     if media.isMatroska { return mend(media) }
     let name = "OUT.\(media.container.fileExtension)"
     return media.isISO && media.fragmented == true
