@@ -115,19 +115,9 @@ struct S3Tests {
 
   @Test("a large object of another bucket of the same store becomes a post, whole")
   func withinTheStore() async throws {
-    let (bench, bucket) = (try Workbench(), try await TestBucket())
-    let uploads = try await TestBucket()
-    try bench.addLarge(24 << 20)
-    let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4"))
-    try await uploads.put(Array(bytes), as: "2026/a clip+.mp4")
-    let outcome = try await bench.reel(
-      "ingest", uploads.address + "/2026/", "--to", bucket.address, "--json", environment: Self.environment)
-    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-    #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
-    #expect(try await bucket.unfinishedBytes() == 0)
-    let verified = try await bench.reel(
-      "verify", "--read", "--to", bucket.address, environment: Self.environment)
-    #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
+    try await expectPostWithinTheStore(
+      from: try await TestBucket(), to: try await TestBucket(),
+      environment: Self.environment)
   }
 
   @Test("posts in a bucket get the posters that they lack; without its keys they are left")
@@ -399,19 +389,10 @@ struct MotoBinaryTests {
 
   @Test("a large object of another bucket of the same store becomes a post, whole")
   func withinTheStore() async throws {
-    let (bench, bucket) = (try Workbench(), try await TestBucket(endpoint: try BesideMoto.server().endpoint))
-    let uploads = try await TestBucket(endpoint: try BesideMoto.server().endpoint)
-    try bench.addLarge(24 << 20)
-    let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4"))
-    try await uploads.put(Array(bytes), as: "2026/a clip+.mp4")
-    let outcome = try await bench.reel(
-      "ingest", uploads.address + "/2026/", "--to", bucket.address, "--json", environment: Self.environment)
-    #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-    #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
-    #expect(try await bucket.unfinishedBytes() == 0)
-    let verified = try await bench.reel(
-      "verify", "--read", "--to", bucket.address, environment: Self.environment)
-    #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
+    let endpoint = try BesideMoto.server().endpoint
+    try await expectPostWithinTheStore(
+      from: try await TestBucket(endpoint: endpoint), to: try await TestBucket(endpoint: endpoint),
+      environment: Self.environment)
   }
 
   @Test("`reel uploader check` finds every promise kept")
@@ -438,4 +419,21 @@ extension Workbench {
     bytes += filler
     try bytes.write(to: clips.appendingPathComponent(name))
   }
+}
+
+private func expectPostWithinTheStore(
+  from uploads: TestBucket, to bucket: TestBucket, environment: [String: String]
+) async throws {
+  let bench = try Workbench()
+  try bench.addLarge(24 << 20)
+  let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("large.mp4"))
+  try await uploads.put(Array(bytes), as: "2026/a clip+.mp4")
+  let outcome = try await bench.reel(
+    "ingest", uploads.address + "/2026/", "--to", bucket.address, "--json", environment: environment)
+  #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
+  #expect(try await bucket.objects() == Set(try LibraryInspection(library: bench.library).named))
+  #expect(try await bucket.unfinishedBytes() == 0)
+  let verified = try await bench.reel(
+    "verify", "--read", "--to", bucket.address, environment: environment)
+  #expect(verified.status == 0, "\(verified.output) \(verified.errors)")
 }
