@@ -111,6 +111,8 @@ struct OddServerTests {
       "HTTP/1.1200 OK", "HTTP/1.1 -20 OK",
       // Behind an interim reply.
       "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/2.0 503 No",
+      // Another protocol that nobody has asked for.
+      "HTTP/1.1 101 X",
     ])
   func noStatus(_ line: String) async throws {
     try await serve { request in
@@ -146,6 +148,18 @@ struct OddServerTests {
     } _: { _, transport, origin in
       let reply = try await transport.send(HTTPCall(.get, origin, "/"))
       #expect(reply.status.code == status)
+    }
+  }
+
+  @Test("only an empty line ends a head, however short the others are", arguments: [" \n", "\t\n", "x\n"])
+  func shortLines(_ line: String) async throws {
+    try await serve { _ in
+      Self.raw(
+        "HTTP/1.1 200 OK\r\nx: 1\r\n\(line)content-length: 2\r\netag: \"a\"\r\n\r\nok", thenClose: true)
+    } _: { _, transport, origin in
+      // Some are none; whatever comes of them, the rest of the head is not taken for the body.
+      guard let reply = try? await transport.send(HTTPCall(.get, origin, "/")) else { return }
+      #expect(reply.fields[.eTag] == "\"a\"" && reply.body == Array("ok".utf8))
     }
   }
 

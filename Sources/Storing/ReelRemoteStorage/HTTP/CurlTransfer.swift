@@ -284,11 +284,12 @@ final class CurlTransfer: @unchecked Sendable {
       guard bytes.last == UInt8(ascii: "\n") else { return bytes.count }
       isAtStatusLine = false
       status = CurlReply.status(ofLine: bytes)
-      guard let status, CurlReply.statuses.contains(status) else {
+      // Nobody has asked for another protocol, which 101 begins.
+      guard let status, CurlReply.statuses.contains(status), status != 101 else {
         failure = .garbled(status.map { "it answers with status \($0)" } ?? "its status line is none")
         return 0
       }
-    } else if bytes.count == 2 || bytes.count == 1, let status {
+    } else if bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8), let status {
       // Behind an interim reply comes another.
       (isHeadWhole, isAtStatusLine) = (status >= 200, status < 200)
     }
