@@ -67,7 +67,13 @@ public enum Sidecar {
       }
       alike = found
     } else {
-      alike = try directory.sidecars(alike: exact)
+      do throws(SourceError) {
+        alike = try directory.sidecars(alike: exact)
+      } catch {
+        // A folder whose files may be opened, and not listed, has none but the one of the exact name.
+        guard error.code == .denied else { throw error }
+        alike = []
+      }
     }
     let others = alike.filter { $0 != video }
     guard others.count <= 1 else {

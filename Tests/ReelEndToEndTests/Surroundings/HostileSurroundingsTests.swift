@@ -56,6 +56,32 @@ struct HostileSurroundingsTests {
   }
 
   @Test(
+    "files of a folder that may not be listed are published, each with the sidecar of its exact name",
+    .enabled(if: geteuid() != 0 || OtherUser.mayRunReel, "SKIPPED: \(OtherUser.isNeeded)"))
+  func unlistableFolder() async throws {
+    let bench = try Workbench()
+    for (place, name) in ["clip", "caf\u{E9}", "the\u{301}"].enumerated() {
+      try bench.addDistinct(1, from: place)
+      let made = try #require(
+        FileManager.default.contentsOfDirectory(atPath: bench.clips.path).first { $0.hasPrefix("clip-") })
+      try FileManager.default.moveItem(
+        atPath: bench.clips.path + "/" + made, toPath: bench.clips.path + "/\(name).mp4")
+      if place < 2 { try bench.write(#"{"caption":"Sea"}"#, to: "\(name).json") }
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: bench.clips.path)
+    for name in names { try #require(chmod(bench.clips.path + "/" + name, 0o644) == 0) }
+    try #require(chmod(bench.folder.path, 0o777) == 0 && chmod(bench.clips.path, 0o311) == 0)
+    defer { chmod(bench.clips.path, 0o755) }
+    for name in names where name.hasSuffix(".mp4") {
+      let run = try await ReelBinary.start(
+        ["publish", "clips/\(name)", "--library", bench.library.path], in: bench.folder,
+        environment: ["HOME": bench.folder.path], launcher: geteuid() == 0 ? OtherUser.launcher : []
+      ).outcome()
+      #expect(run.status == 0 && run.output.contains("Sea") == !name.hasPrefix("th"), "\(name): \(run)")
+    }
+  }
+
+  @Test(
     "a store that is read-only: nothing is published, and it is told why", .enabled(if: SmallDisk.isPossible))
   func readOnlyStore() async throws {
     let bench = try Workbench()

@@ -141,8 +141,11 @@ package struct FileDisposal: Sendable {
     let (own, key, folded) = (identity(sidecar), AlikeName.key(sidecar), Self.folded(sidecar))
     // Where letter case does not count, it is listed in other letters than it was found by.
     let all = (0..<names.count).lazy.map { names[$0] }
-    let listed =
-      all.contains(sidecar) ? sidecar : all.first { Sidecar.isName($0) && identity($0) == own } ?? sidecar
+    let listed = all.contains(sidecar) ? sidecar : all.first(where: isAlike) ?? sidecar
+    func isAlike(_ name: [UInt8]) -> Bool {
+      let isAlike = Self.folded(name) == folded || key != nil && AlikeName.key(name) == key
+      return isAlike && identity(name) == own
+    }
     func isWanted(by other: [UInt8]) -> Bool {
       let wanted = Sidecar.name(for: other)
       if wanted == sidecar { return true }
