@@ -84,6 +84,6 @@ final class DeferredFileTasks: Sendable {
       return state.slow
     }
     for file in slow { start(file) }
-    await DispatchQueue(label: "reel.lone-files").run { [all] in all.wait() }
+    await DispatchQueue(label: "reel.deferred-files").run { [all] in all.wait() }
   }
 }

@@ -120,11 +120,11 @@ struct FilePublisher: Sendable {
         return nil
       }
       if error.code.isWorthARetry || error.code == .alreadyExists { return intent }
-      try await release(intent, because: .retryLater)
+      try await services.catalog.release(intent, because: .retryLater)
       throw error
     case .notCompleted(_, let intent, let error):
       if error.code == .leaseLost { return nil }
-      try? await release(intent, because: .retryLater)
+      try? await services.catalog.release(intent, because: .retryLater)
       throw error
     }
   }
@@ -183,6 +183,8 @@ extension FilePublisher {
     case lease(CatalogError)
   }
 
+  /// - Throws: also what keeps the intent from being released, which ends the run: a copy of the same video would wait for
+  ///   this process, which lives on.
   private func attempt(_ accepted: AcceptedFile, under intent: Intent) async throws -> Attempt {
     let stored: StoredObject
     var accepted = accepted
@@ -206,13 +208,13 @@ extension FilePublisher {
         return .lost(.name)
       }
       guard error.code == .conflict else {
-        try await release(intent, because: .retryLater)
+        try await services.catalog.release(intent, because: .retryLater)
         throw error
       }
       return .lost(try await withdraw(intent))
     }
     guard isPosterNamed else {
-      try await release(intent, because: .posterUnusable)
+      try await services.catalog.release(intent, because: .posterUnusable)
       return .lost(.name)
     }
     let watch = context.watch(.complete)
@@ -224,7 +226,7 @@ extension FilePublisher {
       return .ended(.published(post))
     } catch {
       if error.code == .leaseLost { return .lost(.lease(error)) }
-      try? await release(intent, because: .retryLater)
+      try? await services.catalog.release(intent, because: .retryLater)
       throw error
     }
   }
@@ -245,13 +247,6 @@ extension FilePublisher {
       }
       pause = min(pause * 2, .milliseconds(250))
     }
-  }
-
-  /// Gives the intent up, also in a cancelled task.
-  /// - Throws: what ends the run, when that can't be written down: a copy of the same video would wait for this process,
-  ///   which lives on.
-  private func release(_ intent: Intent, because reason: ReleaseReason) async throws {
-    try await services.catalog.release(intent, because: reason)
   }
 }
 
@@ -360,24 +355,19 @@ extension FilePublisher {
       do throws(UploadError) {
         try await recorder.withdraw(intent.id)
       } catch {
-        try await release(intent, because: .retryLater)
+        try await services.catalog.release(intent, because: .retryLater)
         throw error
       }
     }
-    guard try await !giveUp(intent) else { return .name }
+    guard try await !services.catalog.giveUp(intent) else { return .name }
     return .lease(CatalogError.leaseLost(intent, at: services.uploader.destination.name))
-  }
-
-  /// False where the intent is another attempt's by now.
-  private func giveUp(_ intent: Intent) async throws -> Bool {
-    try await services.catalog.giveUp(intent)
   }
 
   /// Under the intent's name stands what must not count. First nobody can publish under it any more; only then it goes:
   /// whoever took this process for dead may have found it, and published it.
   /// - Throws: `error`, unless another attempt, under another name, may succeed.
   private func withdraw(_ intent: Intent, after error: UploadError) async throws {
-    let isGone = try await giveUp(intent) ? await clear(intent) : false
+    let isGone = try await services.catalog.giveUp(intent) ? await clear(intent) : false
     if error.code.isWorthARetry { return }
     throw error.adding(
       isGone

@@ -226,7 +226,7 @@ extension Lane {
         switch poster {
         case .success(let stored): file.accepted.show(stored)
         case .failure:
-          // Alone it is tried again, and decided what that means for the video.
+          // It is tried again by itself, where it is decided what that means for the video.
           handOver(.intended(file.accepted, file.intent))
           continue
         case nil: break
@@ -239,7 +239,7 @@ extension Lane {
         context.services.onStep(.recorded)
         stored.append((file, object))
       } catch {
-        // Alone it is tried again, or given up.
+        // It is tried again by itself, or given up.
         handOver(.notStored(file.accepted, file.intent, error))
       }
     }
