@@ -130,6 +130,54 @@ struct ContentClockTests {
     #expect(media.warnings.isEmpty, "\(media.warnings)")
   }
 
+  /// However few they are: the frames are counted, not timed.
+  @Test func theRateOfAnAVIThatLeavesOutTwoFramesIsExact() throws {
+    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(eq(n,100)+eq(n,150))'", "-vsync", "vfr"]
+    let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=8"]
+    guard let file = try FFmpegTool.make("a.avi", long + arguments) else { return }
+    let media = try file.read(as: .avi).media
+    #expect(abs((media.duration ?? 0) - 8) < 0.05, "\(media.duration ?? 0)")
+    #expect(media.video?.frameRate?.description == "25/1" && media.video?.variableFrameRate == false)
+  }
+
+  /// FFmpeg's index leaves out those that are dropped at the end.
+  @Test func framesThatAnAVIDropsAtItsEndTakeTheirTime() throws {
+    let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=8"]
+    guard var bytes = try FFmpegTool.make("a.avi", long + ["-c:v", "mpeg4"])?.allBytes else { return }
+    func number(_ place: Int) -> UInt32 { (0..<4).reduce(0) { $0 | UInt32(bytes[place + $1]) << (8 * $1) } }
+    func add(_ amount: UInt32, at place: Int) {
+      let sum = number(place) + amount
+      for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: sum >> (8 * byte)) }
+    }
+    let dropped: UInt32 = 50
+    let (main, stream) = try (
+      #require(bytes.position(of: "avih")), #require(bytes.position(of: "strh"))
+    )
+    #expect(number(main + 24) == 200 && number(stream + 40) == 200)
+    add(dropped, at: main + 24)
+    add(dropped, at: stream + 40)
+    let list = try #require(bytes.position(of: "movi"))
+    // The index follows.
+    let index = list + Int(number(list - 4))
+    let chunk = Array("00dc".utf8) + [0, 0, 0, 0]
+    // Where each chunk begins, from "movi" on.
+    let entries = (0..<Int(dropped)).flatMap { place in
+      let offset = index - list + place * chunk.count
+      return Array("00dc".utf8) + [0, 0, 0, 0] + (0..<4).map { UInt8(truncatingIfNeeded: offset >> (8 * $0)) }
+        + [0, 0, 0, 0]
+    }
+    let end = index + 8 + Int(number(index + 4))
+    bytes.insert(contentsOf: entries, at: end)
+    bytes.insert(contentsOf: (0..<dropped).flatMap { _ in chunk }, at: index)
+    add(dropped * 16, at: index + Int(dropped) * 8 + 4)
+    add(dropped * 8, at: list - 4)
+    add(dropped * 24, at: 4)
+    let media = try read(bytes, as: .avi)
+    #expect(abs((media.duration ?? 0) - 10) < 0.05, "\(media.duration ?? 0)")
+    #expect(media.video?.frameRate?.description == "25/1")
+    #expect(!media.warnings.contains { $0.code == .durationMismatch }, "\(media.warnings)")
+  }
+
   @Test func theCellsOfAProgramStreamAreAddedUp() throws {
     guard let cell = try make("a.vob", ["-c:v", "mpeg2video", "-c:a", "ac3"]) else { return }
     let media = try read(cell + cell + cell, as: .mpegPS)

@@ -63,6 +63,16 @@ struct FramePaceTests {
     #expect(abs(pace.average - 25) < 0.01)
   }
 
+  /// Each step is one that a clock may make; their sum is more than a number can be.
+  @Test func theLongestStepsAreNoTrap() throws {
+    let step = Int64(1) << 51
+    let times = PacketTimes([[Int64]](repeating: [0, step, 2 * step], count: 2200))
+    let found = FramePace(times, in: Self.milliseconds, isCut: false)
+    let pace = try #require(found)
+    #expect(abs(pace.average * Double(step) / 1000 - 1) < 0.01)
+    #expect(pace.rate(among: []) == nil)
+  }
+
   @Test(arguments: [[], [0], [0, 40], [5, 5, 5, 5], [.min, 0, .max]] as [[Int64]])
   func tooLittleSaysNothing(times: [Int64]) {
     #expect(FramePace(PacketTimes([times]), in: Self.milliseconds, isCut: true) == nil)

@@ -16,12 +16,15 @@ struct BytesInMemory: ByteReading {
 }
 
 /// Bytes in memory, as a file that notes how many of them were read.
-private final class CountedBytes: ByteReading {
+final class CountedBytes: ByteReading {
   private let bytes: BytesInMemory
+  private let half: Int
   private(set) var count = 0
   var size: Int64 { bytes.size }
+  var isHalfSpent: Bool { count > half }
 
-  init(_ all: [UInt8]) { bytes = BytesInMemory(all: all) }
+  /// - Parameter half: half of the bytes that may be read.
+  init(_ all: [UInt8], half: Int = .max) { (bytes, self.half) = (BytesInMemory(all: all), half) }
 
   func bytes(at offset: Int64, count: Int) -> [UInt8] {
     let found = bytes.bytes(at: offset, count: count)
@@ -78,6 +81,20 @@ struct StructureTests {
     #expect(MatroskaFileMap(BytesInMemory(all: Array(whole.dropLast()))).truncated == true)
     let open = Self.matroska("webm", segment: [0xFF, 0x1F, 0x43, 0xB6, 0x75, 0xFF, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: open)).truncated == nil)
+  }
+
+  /// The end of what may be read is not the end of the file.
+  @Test func aReadingOfAllBlocksThatCannotEndTellsNothing() throws {
+    let bytes = SmallMatroska(frames: 500).bytes
+    let file = CountedBytes(bytes)
+    #expect(try #require(MatroskaClock.read(file, isWhole: true)).isWhole)
+    // Reading all of it, and most of it, takes more than its half.
+    for half in [file.count / 4, file.count * 9 / 10] {
+      let spent = CountedBytes(bytes, half: half)
+      #expect(MatroskaClock.read(spent, isWhole: true) == nil)
+      #expect(spent.count < file.count)
+    }
+    #expect(MatroskaClock.read(CountedBytes(bytes, half: 0), isWhole: false) != nil)
   }
 
   private static func matroska(_ docType: String, segment: [UInt8]) -> [UInt8] {

@@ -98,6 +98,8 @@ package final class BoundedSource: ByteReading {
     return false
   }
 
+  package var isHalfSpent: Bool { stop != nil || bytesRead > budget / 2 || isPastHalfTime }
+
   package func willRead(_ range: Range<Int64>) { expected = range.clamped(to: 0..<size) }
 
   /// Structures are read in small steps that lie close together.

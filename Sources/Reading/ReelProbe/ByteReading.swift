@@ -9,6 +9,9 @@ package protocol ByteReading {
   /// Whether bytes are fetched from far away, so that only few of them should be read.
   var isFar: Bool { get }
 
+  /// Whether so much was read, or so much time has passed, that the rest is left for what has to be read.
+  var isHalfSpent: Bool { get }
+
   /// Says that all of `range` will most likely be read, so that what lies far away is fetched at once.
   func willRead(_ range: Range<Int64>)
 }
@@ -16,6 +19,9 @@ package protocol ByteReading {
 extension ByteReading {
   /// Whether that is so: not for a file that is here.
   package var isFar: Bool { false }
+
+  /// Never, where nothing limits the reading.
+  package var isHalfSpent: Bool { false }
 
   /// Means nothing where every byte is as near as the others.
   func willRead(_ range: Range<Int64>) {}

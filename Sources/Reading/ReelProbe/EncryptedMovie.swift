@@ -30,11 +30,9 @@ struct EncryptedMovie {
     (media.title, media.artist, media.createdAt) = (iso.texts.title, iso.texts.artist, tracks.createdAt)
     let measured = iso.fragments > 0 ? fragmentSeconds : tracks.measuredSeconds
     let claimed = iso.movieHeader?.seconds ?? iso.fragmentsSeconds
-    let found =
+    media.take(
       FoundDuration(measured, iso.fragments > 0 ? .packets : .stream, size: file.size)
-      ?? FoundDuration(claimed, .container, size: file.size)
-    (media.duration, media.durationSource) = (found?.seconds, found?.source)
-    media.bitRate = found.map { Int64((Double(file.size) * 8 / $0.seconds).rounded()) }
+        ?? FoundDuration(claimed, .container, size: file.size))
     let videos = iso.tracks.filter { $0.handler == "vide" }
     media.video = (videos.first { $0.header?.isEnabled == true } ?? videos.first).map {
       VideoFacts($0, fragments, streams: videos.count)

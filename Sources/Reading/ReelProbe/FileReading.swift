@@ -68,7 +68,8 @@ struct FileReading {
       if reason == nil {
         if let doubt = reading.doubtOfBitstream(input, streams) { return .unknown(doubt) }
         var scan = PacketScan(input.context, limits: limits)
-        let media = try facts(header, streams, of: input.context, isParsed: true, &scan)
+        let media = try facts(
+          header, streams, of: input.context, isParsed: true, &scan, evidence(header, streams))
         return .known(Reading(media: media, method: .header))
       }
     }
@@ -91,13 +92,15 @@ struct FileReading {
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
       // No decoder was missing.
-      let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
+      let media = try facts(
+        header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
       return .known(Reading(media: media, method: .full, reason: reason))
     }
     if let doubt = reading.doubtOfBitstream(stream, among: streams, &scan, in: input.context) {
       return .unknown(doubt)
     }
-    let media = try facts(header, streams, of: input.context, isParsed: true, &scan)
+    let media = try facts(
+      header, streams, of: input.context, isParsed: true, &scan, evidence(header, streams))
     return .known(Reading(media: media, method: .packets, reason: reason))
   }
 
@@ -110,7 +113,8 @@ struct FileReading {
     MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    let media = try facts(header, streams, of: input.context, isParsed: false, &scan)
+    let media = try facts(
+      header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
     return Reading(media: media, method: .full, reason: reason)
   }
 
@@ -123,9 +127,9 @@ struct FileReading {
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     var changes = ContentChanges(streams)
     scan.runToTheEnd { changes.note($0) }
-    var media = try facts(header, streams, of: input.context, isParsed: false, &scan)
+    let content = evidence(header, streams)
+    var media = try facts(header, streams, of: input.context, isParsed: false, &scan, content)
     var thorough = ThoroughReading(structure, streams, input.context, scan)
-    let content = structure.iso == nil ? evidence(header, streams) : nil
     thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
       media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
@@ -148,10 +152,9 @@ struct FileReading {
 
   private func facts(
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
-    isParsed: Bool, _ scan: inout PacketScan
+    isParsed: Bool, _ scan: inout PacketScan, _ evidence: ContentEvidence?
   ) throws(ProbeError) -> MediaInfo {
     if !isParsed, let stream = streams.video { believeFrames(of: stream, &scan) }
-    let evidence = structure.iso == nil ? evidence(header, streams) : nil
     var media = MediaInfo(container: structure.container, size: source.size)
     for stream in streams.audios { media.audio.append(sound(of: stream, &scan)) }
     let crops = PictureCrops(structure)
@@ -217,8 +220,10 @@ struct FileReading {
     }
   }
 
-  private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence {
-    ContentEvidence(
+  /// Nil for the MP4 family, whose tables are looked at elsewhere.
+  private func evidence(_ header: HeaderFacts, _ streams: StreamChoice) -> ContentEvidence? {
+    guard structure.iso == nil else { return nil }
+    return ContentEvidence(
       structure: structure, header: header, streams: streams, size: source.size,
       clock: clock, file: source)
   }
@@ -315,14 +320,8 @@ struct FileReading {
     if let stream = search.streams.video {
       media.video?.hasSamples = isParsed ? true : hasSamples(stream, among: search.streams, &scan)
     }
-    let found = evidence?.duration(context) ?? search.withoutPackets(context) ?? search.byPackets(&scan)
-    media.duration = found?.seconds
-    media.durationSource = found?.source
+    media.take(evidence?.duration(context) ?? search.withoutPackets(context) ?? search.byPackets(&scan))
     if media.truncated == true { media.presentDuration = present(search, &scan) }
-    if media.truncated != true, media.external != true, let seconds = media.duration {
-      let rate = (Double(source.size) * 8 / seconds).rounded()
-      media.bitRate = rate >= 1 ? Int64(rate) : nil
-    }
   }
 
   /// Packets are read only where no index tells.

@@ -65,11 +65,7 @@ struct ThoroughReading {
         let ends = isLate ? [found.seconds, (end ?? 0) / speed] : [found.seconds]
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
       } ?? false
-    if !isExact {
-      media.duration = found.seconds
-      media.durationSource = .packets
-      media.bitRate = Int64((Double(size) * 8 / found.seconds).rounded())
-    }
+    if !isExact { media.take(found) }
     note(["duration", "presentDuration", "bitRate"], .packets)
   }
 

@@ -29,7 +29,6 @@ enum CodecSign {
   ///
   /// - Parameter record: what the container keeps of the codec beside its packets.
   private static func isMissing(in packet: [UInt8], of codec: AVCodecID, record: [UInt8]) -> Bool {
-    guard packet.count >= 8 else { return false }
     switch codec {
     case AV_CODEC_ID_H264:
       return !hasUnits(packet, record, lengthSize: AVCConfiguration(record)?.lengthSize)

@@ -1,7 +1,8 @@
 import CFFmpeg
 
 extension BitstreamHeader {
-  /// From a VP8 stream's first frame. Nil when that is no ordinary key frame. VP8 is always 4:2:0 with 8 bits, and says nothing of the shape of its pixels.
+  /// From a VP8 stream's first frame. Nil when that is no ordinary key frame. VP8 is always 4:2:0 with 8 bits, and says
+  /// nothing of the shape of its pixels.
   init?(vp8 parameters: UnsafeMutablePointer<AVCodecParameters>, packet: UnsafeMutablePointer<AVPacket>) {
     guard
       let frame = VP8FrameHeader(UnsafeBufferPointer(start: packet.pointee.data, count: Self.count(packet)))

@@ -17,7 +17,7 @@ struct ASFClock<Bytes: ByteReading> {
   ///   - data: where the data object begins.
   ///   - packetSize: bytes of each packet.
   ///
-  /// Nil where no times are found. They count from before the beginning, by the preroll.
+  /// Nil where no times are found, and where all packets were to be looked at, and are too many. They count from before the beginning, by the preroll.
   static func read(_ file: Bytes, data: Int64, packetSize: Int64, isWhole: Bool) -> ContentClock? {
     var reader = ASFClock(file: file)
     let first = data + 50
@@ -27,7 +27,11 @@ struct ASFClock<Bytes: ByteReading> {
     guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
     let mostPackets =
       isWhole ? Self.mostPacketsInAll : file.isFar ? Self.mostPackets / 8 : Self.mostPackets
-    for place in 0..<min(packets, mostPackets) { reader.take(first + place * packetSize, packetSize) }
+    if isWhole, packets > mostPackets { return nil }
+    for place in 0..<min(packets, mostPackets) {
+      reader.take(first + place * packetSize, packetSize)
+      if isWhole, file.isHalfSpent { return nil }
+    }
     reader.clock.isWhole = packets <= mostPackets
     guard packets > mostPackets else { return reader.clock.extents.isEmpty ? nil : reader.clock }
     let tail = max(mostPackets, packets - mostPackets)

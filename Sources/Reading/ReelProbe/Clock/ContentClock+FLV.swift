@@ -51,6 +51,7 @@ struct FLVClock<Bytes: ByteReading> {
   private mutating func walk(from start: Int64, tags: Int) -> Int64? {
     var next = start
     for _ in 0..<tags {
+      if tags == Self.mostTagsInDoubt, file.isHalfSpent { return next }
       guard let tag = FLVTag(file, at: next) else {
         // Another file that was joined to this one.
         if file.bytes(at: next, count: 3) == Array("FLV".utf8) { clock.isUnclear = true }

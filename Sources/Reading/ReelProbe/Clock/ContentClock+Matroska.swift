@@ -25,22 +25,22 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// Files that were joined and are told apart.
   private static func mostParts(_ file: Bytes) -> Int { file.isFar ? 4 : 64 }
 
-  /// Nil without clusters of which the times can be told.
+  /// Nil without clusters of which the times can be told, and where all blocks were to be looked at, and are too many.
   static func read(_ file: Bytes, isWhole: Bool) -> ContentClock? {
     guard let header = EBMLElement(file, at: 0), let headerEnd = header.end,
       let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment
     else { return nil }
-    let most = isWhole ? mostInAll : mostAtBeginning
-    var reader = MatroskaClock(file, segment)
-    guard var clock = reader.read(atBeginning: most) else { return nil }
+    var reader = MatroskaClock(file, segment, isWhole)
+    guard var clock = reader.read() else { return nil }
     // Players go on with what stands behind it.
     for part in 1... {
       guard let next = reader.segmentEnd.flatMap({ Self.segment(file, from: $0) }) else { break }
-      reader = MatroskaClock(file, next)
-      guard part < mostParts(file), let other = reader.read(atBeginning: most),
+      reader = MatroskaClock(file, next, isWhole)
+      guard part < mostParts(file), let other = reader.read(),
         av_cmp_q(other.base, clock.base) == 0,
         Set(other.extents.keys).isSubset(of: clock.extents.keys)
       else {
+        if isWhole { return nil }
         clock.isUnclear = true
         break
       }
@@ -63,9 +63,10 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  private init(_ file: Bytes, _ segment: EBMLElement) {
+  private init(_ file: Bytes, _ segment: EBMLElement, _ isWhole: Bool) {
     self.file = file
     self.segment = segment
+    self.isWhole = isWhole
     let outermost = segment.children(in: file)
     let information = outermost.first { $0.id == MatroskaID.info }?.children(in: file) ?? []
     let scale =
@@ -78,11 +79,15 @@ struct MatroskaClock<Bytes: ByteReading> {
   }
 
   private let outer: [EBMLElement]
+  /// Whether all blocks are to be looked at.
+  private let isWhole: Bool
+  private var isSpent: Bool { isWhole && file.isHalfSpent }
 
-  private mutating func read(atBeginning most: Int) -> ContentClock? {
+  private mutating func read() -> ContentClock? {
     guard let first = outer.first(where: { $0.id == MatroskaID.cluster }) else { return nil }
     farLimit = first.start + Self.mostFar / 4
-    let reached = walk(from: first.start, blocks: most)
+    let reached = walk(from: first.start, blocks: isWhole ? Self.mostInAll : Self.mostAtBeginning)
+    if isWhole, reached != nil || file.isHalfSpent { return nil }
     guard let reached else {
       clock.isWhole = true
       clock.overlaps = overlaps
@@ -186,7 +191,7 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  /// A browser's recorder begins a cluster with each key frame.
+  /// Parts of that size in which one is looked for: a browser's recorder begins a cluster with each key frame only.
   private static var searchedParts: Int { 4 }
 
   /// That of a cluster.
@@ -214,6 +219,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         guard let elementEnd = element.end else { return nil }
         next = elementEnd
       }
+      if isSpent { return next }
     }
     return nil
   }
@@ -247,7 +253,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       }
       guard let elementEnd = element.end else { return nil }
       next = elementEnd
-      if blocks >= most || file.isFar && clock.windows.isEmpty && next > farLimit { return next }
+      if blocks >= most || isSpent || file.isFar && clock.windows.isEmpty && next > farLimit { return next }
     }
     return nil
   }

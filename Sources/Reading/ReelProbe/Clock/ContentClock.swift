@@ -81,8 +81,12 @@ struct ContentClock {
   /// A part of the file that comes after this one and has a clock of its own, of the same tick.
   mutating func append(_ other: ContentClock) {
     for (key, extent) in other.extents { extents[key, default: PacketExtent(jump: jump)].append(extent) }
-    for (key, times) in other.heads { heads[key, default: PacketTimes()].append(times) }
-    for (key, times) in other.decodes { decodes[key, default: PacketTimes()].append(times) }
+    for (key, times) in other.heads where heads[key]?.count ?? 0 < Self.mostTimes {
+      heads[key, default: PacketTimes()].append(times)
+    }
+    for (key, times) in other.decodes where decodes[key]?.count ?? 0 < Self.mostTimes {
+      decodes[key, default: PacketTimes()].append(times)
+    }
     parts += other.parts
     firsts.merge(other.firsts) { own, _ in own }
     windows += other.windows

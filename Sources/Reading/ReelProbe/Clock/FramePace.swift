@@ -119,13 +119,18 @@ struct FramePace: Hashable {
       let slack = 1 + middle / 200
       let even = spans.filter { abs($0 - middle) <= slack }
       if even.count * 50 >= spans.count * 49 {
-        return Double(even.reduce(0, +)) / Double(even.count) / Double(frames)
+        return mean(even) / Double(frames)
       }
     }
     let steps = spans(1)
     let middle = steps.sorted()[steps.count / 2]
     let near = steps.filter { abs($0 - middle) <= 1 }
-    return Double(near.reduce(0, +)) / Double(near.count)
+    return mean(near)
+  }
+
+  /// Of some numbers; their sum may be larger than a number can be.
+  private static func mean(_ numbers: [Int64]) -> Double {
+    numbers.reduce(0.0) { $0 + Double($1) } / Double(numbers.count)
   }
 
   /// Where frames are stored in another order than they are shown in, some that belong before the last ones were not read.

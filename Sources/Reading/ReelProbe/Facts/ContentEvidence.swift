@@ -18,10 +18,10 @@ struct ContentEvidence {
   let speed: Double
   /// Whether the sound tells how fast the clock runs.
   private let isClockHeard: Bool
-  /// Whether all packets of a large file were looked at because some come unevenly.
-  private let wasUneven: Bool
+  /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
+  private let needsAll: Bool
   private let isFar: Bool
-  /// The frames of an AVI that has no index.
+  /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
 
   init(
@@ -32,12 +32,12 @@ struct ContentEvidence {
     self.header = header
     self.streams = streams
     self.size = size
-    let whole = Self.wholeIfUneven(clock, streams, structure, file)
-    wasUneven = whole != nil
+    needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
+    let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
     isFar = file.isFar
     let clock = whole ?? clock
     self.clock = clock
-    frames = streams.video.flatMap { AVIFrames(file, structure.avi, stream: Int($0.pointee.index)) }
+    frames = streams.video.flatMap { Self.frames($0, structure, header, file) }
     let keys = (streams.videos + streams.audios).map {
       ContentClock.key(of: $0, among: streams, in: structure)
     }
@@ -52,14 +52,13 @@ struct ContentEvidence {
   }
 
   /// Of frames that come unevenly, or on a clock that jumps, only all of them tell how fast they come.
-  private static func wholeIfUneven(
-    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
-  ) -> ContentClock? {
-    guard let clock, !clock.isWhole, !file.isFar, !structure.container.isMPEG, let stream = streams.video,
-      let key = ContentClock.key(of: stream, among: streams, in: structure),
-      clock.isUneven(key) || (clock.extents[key]?.stretches.count ?? 0) > 1
-    else { return nil }
-    return ContentClock.read(file, structure, isWhole: true)
+  private static func needsAll(
+    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, isFar: Bool
+  ) -> Bool {
+    guard let clock, !clock.isWhole, !isFar, !structure.container.isMPEG, let stream = streams.video,
+      let key = ContentClock.key(of: stream, among: streams, in: structure)
+    else { return false }
+    return clock.isUneven(key) || (clock.extents[key]?.stretches.count ?? 0) > 1
   }
 
   /// Nil where nothing tells.
@@ -140,18 +139,35 @@ struct ContentEvidence {
     return FoundDuration(frames.seconds, .packets, size: size)
   }
 
-  /// Seconds of as many frames as an AVI's index has, and of as many as the header of their stream says.
+  private static func frames(
+    _ stream: StreamChoice.Stream, _ structure: FileStructure, _ header: HeaderFacts, _ file: some ByteReading
+  ) -> AVIFrames? {
+    guard let avi = structure.avi else { return nil }
+    let place = Int(stream.pointee.index)
+    if avi.hasIndex {
+      guard !file.isFar, let rate = header.rates[stream.pointee.index], avi.streams.indices.contains(place),
+        let stated = avi.streams[place].seconds, let count = indexedFrames(stream),
+        abs(stated - count / rate.value) > max(0.1, stated * 0.01)
+      else { return nil }
+    }
+    return AVIFrames(file, avi, stream: place)
+  }
+
+  /// FFmpeg leaves out the empty chunks of frames that were dropped, and counts them, but for those at the end.
+  private static func indexedFrames(_ stream: StreamChoice.Stream) -> Double? {
+    let index = reel_index_summary(stream)
+    return index.entries > 0 ? max(Double(index.entries), Double(index.last_time) + 1) : nil
+  }
+
+  /// Seconds of as many frames as an AVI has, and of as many as the header of their stream says.
   private var countedFrames: (seconds: Double, stated: Double?)? {
     guard let avi = structure.avi, let stream = streams.video, let rate = header.rates[stream.pointee.index]
     else { return nil }
     let place = Int(stream.pointee.index)
     let stated = avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
-    if !avi.hasIndex { return frames.map { (Double($0.count) / rate.value, stated) } }
-    let index = reel_index_summary(stream)
-    guard index.entries > 0 else { return nil }
-    // FFmpeg leaves out the empty chunks of frames that were dropped, and counts them.
-    let frames = max(Double(index.entries), Double(index.last_time) + 1)
-    return (frames / rate.value, stated)
+    // Of a file of several lists of chunks those of the first were counted.
+    let counts = [avi.hasIndex ? Self.indexedFrames(stream) : nil, frames.map { Double($0.count) }]
+    return counts.compactMap { $0 }.max().map { ($0 / rate.value, stated) }
   }
 
   /// Of an AVI that drops frames, by leaving their chunks empty: how fast those come that are there. Nil where it drops
@@ -278,7 +294,7 @@ struct ContentEvidence {
   /// A rate that was measured at the beginning, of pictures that come at another one elsewhere.
   private func rateUnchecked(_ media: MediaInfo) -> MediaWarning? {
     guard let video = media.video, let rate = video.frameRate else { return nil }
-    let isPartial = clock?.isWhole == false && wasUneven
+    let isPartial = clock?.isWhole == false && needsAll
     let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial
     // A single time that is wrong makes a step back and a gap.
     let isDoubtful = video.variableFrameRate == true && (jumps > 0 || clock?.overlaps == true)
@@ -307,17 +323,19 @@ struct ContentEvidence {
     return [bitstreamRate(stream), stated].compactMap { $0 }.filter { $0.value < Self.fastest }
   }
 
-  /// The rate of an AVI that shows one of several frames, and has none in the place of the others.
-  private func keptRate(_ stream: StreamChoice.Stream, _ pace: FramePace) -> [Rational] {
-    guard structure.container == .avi, let stated = header.rates[stream.pointee.index], pace.ordinary > 0
-    else { return [] }
+  /// The rate of an AVI that shows one of several frames, and has none in the place of the others. Its frames are counted,
+  /// so that their step is exact, however few are missing.
+  private func keptRate(_ stream: StreamChoice.Stream, _ pace: FramePace) -> Rational? {
+    guard structure.container == .avi, !pace.isVariable, let stated = header.rates[stream.pointee.index],
+      pace.ordinary > 0
+    else { return nil }
     let share = (stated.value / pace.ordinary).rounded()
-    guard (1...1000).contains(share) else { return [] }
+    guard (1...1000).contains(share) else { return nil }
     var reduced = AVRational()
     av_reduce(
       &reduced.num, &reduced.den, Int64(stated.numerator), Int64(stated.denominator) * Int64(share),
       Int64(Int32.max))
-    return [Rational(Int(reduced.num), Int(reduced.den))].compactMap { $0 }
+    return Rational(Int(reduced.num), Int(reduced.den))
   }
 
   /// What the bitstream's own parameters say; for H.264 only.
@@ -340,7 +358,7 @@ struct ContentEvidence {
 
   func apply(to video: inout VideoFacts, _ scan: borrowing PacketScan) {
     guard let stream = streams.video else { return }
-    if structure.scrambled.contains(Int(stream.pointee.id) & 0x1fff) {
+    if isScrambled(stream) {
       forget(&video)
       return
     }
@@ -377,7 +395,8 @@ struct ContentEvidence {
       (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
       return
     }
-    if let rate = pace.rate(among: keptRate(stream, pace) + statedRates(stream)), rate.value <= Self.fastest {
+    let kept = keptRate(stream, pace).map(FrameRate.init)
+    if let rate = kept ?? pace.rate(among: statedRates(stream)), rate.value <= Self.fastest {
       video.frameRate = rate
     }
     video.variableFrameRate = found.isMeasured ? pace.isVariable : nil

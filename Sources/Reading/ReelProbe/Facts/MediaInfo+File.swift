@@ -16,6 +16,14 @@ extension MediaInfo {
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
   }
 
+  /// The duration, and the bit rate that follows from it where all of the file is there and its media are in it.
+  mutating func take(_ found: FoundDuration?) {
+    (duration, durationSource) = (found?.seconds, found?.source)
+    let isAll = truncated != true && external != true
+    let rate = isAll ? found.map { (Double(size) * 8 / $0.seconds).rounded() } : nil
+    bitRate = rate.flatMap { $0 >= 1 ? Int64($0) : nil }
+  }
+
   mutating func take(_ disclosures: Disclosures) {
     hasLocation = disclosures.location
     contentCredentials = disclosures.credentials

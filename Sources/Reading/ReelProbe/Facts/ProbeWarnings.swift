@@ -72,8 +72,8 @@ struct ProbeWarnings {
       fact: "video")
   }
 
-  /// Matroska and the pictures give different shapes, as far as nothing is cut off. It counts its display in whole pixels, and AV1 has one by the size that it
-  /// is to be shown in, which encoders make that of the picture.
+  /// Matroska and the pictures give different shapes, as far as nothing is cut off. Matroska counts its display in whole
+  /// pixels; AV1 tells a shape by the size in which it is to be shown, which encoders make that of the picture.
   private var shape: MediaWarning? {
     guard structure.container.isMatroska, let stream = streams.video,
       crops.crop(of: stream, among: streams) == nil, let video = media.video,

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// The frames of an AVI file that has no index, by their chunks.
+/// The frames of an AVI file, by their chunks.
 struct AVIFrames: Hashable {
   /// How many there are, with those that were dropped.
   private(set) var count: Int64 = 0
@@ -10,9 +10,9 @@ struct AVIFrames: Hashable {
   /// Chunks that are looked at: pictures and sound of five hours.
   private static let mostChunks = 1 << 20
 
-  /// Nil where there is an index, and where not all chunks were looked at.
+  /// Nil where not all chunks were looked at.
   init?(_ file: some ByteReading, _ headers: AVIHeaders?, stream: Int) {
-    guard let headers, !headers.hasIndex, let movie = headers.movie, stream < 100 else { return nil }
+    guard let headers, let movie = headers.movie, stream < 100 else { return nil }
     let digits = [UInt8(0x30 + stream / 10), UInt8(0x30 + stream % 10)]
     var next = movie.lowerBound
     for _ in 0..<Self.mostChunks {
@@ -21,7 +21,7 @@ struct AVIFrames: Hashable {
         return
       }
       let head = file.bytes(at: next, count: 8)
-      guard head.count == 8 else { return nil }
+      guard head.count == 8, !file.isHalfSpent else { return nil }
       // A list of chunks that belong together.
       if FourCharacterCode(head) == "LIST" {
         next += 12

@@ -185,8 +185,10 @@ extension MovieFragments.Run {
   ///   it lasts as long as others do.
   fileprivate func isApart(from start: Int64, _ told: [Int64: Int64]) -> Bool {
     guard let last = stretches.last, last.end == next else { return false }
-    let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     let gap = abs(Double(start) - Double(next)) / Double(scale)
+    // What follows takes long, and is the same for a small one.
+    guard gap > 0.1 else { return false }
+    let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     return gap > max(0.1, 1.5 * Double(max(usual, ordinaryStep)) / Double(scale))
   }
 
