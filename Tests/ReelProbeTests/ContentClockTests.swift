@@ -262,7 +262,7 @@ struct ContentClockTests {
   @Test(arguments: [
     ("a.mkv", "libx264", "aac", ""), ("a.mkv", "libx264", "aac", "-live 1"),
     ("a.webm", "libvpx", "libopus", ""), ("a.ogv", "libtheora", "libvorbis", ""),
-    ("a.ogv", "libtheora", "", "-an"),
+    ("a.ogv", "libtheora", "", "-an"), ("a.avi", "mpeg4", "pcm_s16le", ""), ("a.avi", "mjpeg", "", "-an"),
   ]) func filesThatWereJoinedAreAddedUp(name: String, video: String, sound: String, flags: String) throws {
     let coded = ["-c:v", video, "-pix_fmt", "yuv420p", "-g", "25"] + (sound.isEmpty ? [] : ["-c:a", sound])
     guard let part = try make(name, coded + flags.split(separator: " ").map(String.init)),
@@ -285,10 +285,39 @@ struct ContentClockTests {
   }
 
   /// FFmpeg shows only the first of these.
-  @Test func anotherFileInAnFLVIsNamed() throws {
-    guard let part = try make("a.flv", Self.h264 + ["-c:a", "aac"]) else { return }
-    let media = try read(part + part, as: .flv)
+  @Test(arguments: [("a.flv", "flv", "libmp3lame"), ("a.wmv", "wmv2", "wmav2")])
+  func anotherFileBehindTheFirstIsNamed(name: String, video: String, sound: String) throws {
+    guard let part = try make(name, ["-c:v", video, "-c:a", sound]),
+      let container = OpenFile(holding: part)?.sniffed
+    else { return }
+    #expect(try read(part, as: container).warnings == [])
+    let media = try read(part + part, as: container)
     #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" })
+  }
+
+  /// FFmpeg counts the pictures of all parts by the clock of the first, and goes by its size.
+  @Test func anAVIOfPartsThatAreNotAlike() throws {
+    func part(_ size: String, _ rate: Int, _ seconds: Int) throws -> [UInt8]? {
+      try FFmpegTool.make(
+        "a.avi",
+        ["-f", "lavfi", "-i", "testsrc=size=\(size):rate=\(rate):duration=\(seconds)", "-c:v", "mjpeg"])?
+        .allBytes
+    }
+    guard let first = try part("64x48", 25, 2), let longer = try part("64x48", 25, 3),
+      let faster = try part("64x48", 50, 3), let larger = try part("96x48", 25, 3)
+    else { return }
+    for (other, codes) in [
+      (longer, [.clockJumps]), (faster, [.claimUnchecked, .clockJumps]),
+      (larger, [.clockJumps, .contentChanges]),
+    ] as [([UInt8], [MediaWarning.Code])] {
+      let file = try #require(OpenFile(holding: first + other))
+      for media in [try file.read(as: .avi).media, try file.read(as: .avi, by: [.thorough]).media] {
+        #expect(abs((media.duration ?? 0) - 5) < 0.05, "\(media.duration ?? 0)")
+        #expect(media.video?.frameRate?.value == 25 && media.video?.storedWidth == 64)
+        #expect(media.video?.variableFrameRate == (codes.contains(.claimUnchecked) ? nil : false))
+        #expect(Set(media.warnings.map(\.code)) == Set(codes), "\(media.warnings)")
+      }
+    }
   }
 
   @Test(arguments: [1, 3600]) func anASFIsHeldToItsLastPacket(claim: Double) throws {

@@ -127,14 +127,24 @@ struct FileReading {
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     var changes = ContentChanges(streams)
     scan.runToTheEnd { changes.note($0) }
+    let picture = decodedPicture(streams, scan)
     let content = evidence(header, streams)
     var media = try facts(header, streams, of: input.context, isParsed: false, &scan, content)
-    var thorough = ThoroughReading(structure, streams, input.context, scan)
+    var thorough = ThoroughReading(structure, streams, input.context, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
       media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
     }
     return Reading(media: media, method: .thorough, evidence: thorough.evidence)
+  }
+
+  /// The first picture, of which the stream's parameters then tell; nil where it can't be decoded, or is scrambled.
+  private func decodedPicture(_ streams: StreamChoice, _ scan: borrowing PacketScan) -> DecodedPicture? {
+    guard let stream = streams.video, !structure.scrambled.contains(Int(stream.pointee.id)),
+      let picture = scan.first.flatMap({ DecodedPicture($0, stream) })
+    else { return nil }
+    picture.apply(to: stream)
+    return picture
   }
 
   /// The streams, after FFmpeg has looked at their packets.

@@ -13,13 +13,16 @@ struct ThoroughReading {
   private let end: Double?
   let isWhole: Bool
   private let isTelling: Bool
+  /// Whether its first picture was decoded.
+  private let isDecoded: Bool
   private(set) var evidence: [FactEvidence] = []
 
   init(
     _ structure: FileStructure, _ streams: StreamChoice, _ context: UnsafeMutablePointer<AVFormatContext>,
-    _ scan: borrowing PacketScan
+    _ scan: borrowing PacketScan, isDecoded: Bool
   ) {
     self.structure = structure
+    self.isDecoded = isDecoded
     self.streams = streams
     self.context = context
     sum = scan.sum(of: streams.videos + streams.audios)
@@ -73,21 +76,11 @@ struct ThoroughReading {
     guard let stream = streams.video, var video = media.video,
       !structure.scrambled.contains(Int(stream.pointee.id))
     else { return }
-    let picture = scan.first.flatMap { DecodedPicture($0, stream) }
-    if let picture {
-      video.take(picture)
-      note(
-        [
-          "video.codec", "video.storedWidth", "video.storedHeight", "video.pixelFormat", "video.chroma",
-          "video.bitDepth",
-        ], .decoder)
-    } else {
-      note(
-        [
-          "video.codec", "video.storedWidth", "video.storedHeight", "video.pixelFormat", "video.chroma",
-          "video.bitDepth",
-        ], .header)
-    }
+    note(
+      [
+        "video.codec", "video.storedWidth", "video.storedHeight", "video.pixelFormat", "video.chroma",
+        "video.bitDepth",
+      ], isDecoded ? .decoder : .header)
     note(["video.rotation", "video.mirrored", "video.bitRate"], .header)
     note(
       ["video.width", "video.height", "video.sampleAspectRatio", "video.hdr", "video.profile"], .bitstream)
@@ -130,9 +123,9 @@ struct ThoroughReading {
 
 /// The first picture of a stream, as a decoder makes it.
 struct DecodedPicture {
-  let width: Int
-  let height: Int
-  let layout: PixelLayout?
+  private let width: Int32
+  private let height: Int32
+  private let format: Int32
 
   /// Nil where the decoder needs more than this packet, or refuses it.
   init?(_ packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream) {
@@ -144,22 +137,13 @@ struct DecodedPicture {
       reel_is_damaged(frame) ? nil : (frame.pointee.width, frame.pointee.height, frame.pointee.format)
     }
     guard let (width, height, format) = picture, width > 0, height > 0 else { return nil }
-    (self.width, self.height) = (Int(width), Int(height))
-    layout = PixelLayout(format)
+    (self.width, self.height, self.format) = (width, height, format)
   }
-}
 
-extension VideoFacts {
-  /// The size and the format of a decoded picture. Where they are others than was told, so is the size as shown.
-  fileprivate mutating func take(_ picture: DecodedPicture) {
-    if (storedWidth, storedHeight) != (picture.width, picture.height) {
-      (storedWidth, storedHeight) = (picture.width, picture.height)
-      let shown = DisplaySize(
-        storedWidth: picture.width, storedHeight: picture.height, pixel: sampleAspectRatio,
-        swapped: (rotation ?? 0) % 180 == 90)
-      (width, height) = (shown?.width, shown?.height)
-    }
-    guard let layout = picture.layout else { return }
-    (pixelFormat, chroma, bitDepth) = (layout.name, layout.chroma, layout.bitDepth)
+  /// Puts its size and format in the place of what was told of them, before anything follows from that.
+  func apply(to stream: StreamChoice.Stream) {
+    guard let parameters = stream.pointee.codecpar else { return }
+    (parameters.pointee.width, parameters.pointee.height) = (width, height)
+    if PixelLayout(format) != nil { parameters.pointee.format = format }
   }
 }

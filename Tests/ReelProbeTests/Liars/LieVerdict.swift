@@ -8,10 +8,12 @@ struct LieVerdict {
 
   /// The facts that are wrong without a word: neither unknown, nor named by a warning. Those that only a header can tell
   /// are not among them where a field of that subject was changed.
-  func silent(after subjects: Set<HeaderField.Subject>) -> [String] {
+  ///
+  /// - Parameter isPair: whether two fields were changed.
+  func silent(after subjects: Set<HeaderField.Subject>, isPair: Bool = false) -> [String] {
     var wrong: [String] = []
     func hold(_ fact: String, _ isTrue: Bool, _ told: Any?, _ truth: Any?) {
-      guard !isTrue, !isWarned(of: fact), !isOnlyClaimed(fact, subjects) else { return }
+      guard !isTrue, !isWarned(of: fact), !isOnlyClaimed(fact, subjects, isPair) else { return }
       wrong.append("\(fact) \(told.map { "\($0)" } ?? "nil"), not \(truth.map { "\($0)" } ?? "nil")")
     }
     // A packet of sound in one of MPEG's multiplexes holds many frames, and does not say how many.
@@ -83,7 +85,9 @@ struct LieVerdict {
   }
 
   /// What nothing in the content tells (docs/probe.md, "Only claimed").
-  private func isOnlyClaimed(_ fact: String, _ subjects: Set<HeaderField.Subject>) -> Bool {
+  private func isOnlyClaimed(
+    _ fact: String, _ subjects: Set<HeaderField.Subject>, _ isPair: Bool
+  ) -> Bool {
     let claims: [HeaderField.Subject: Set<String>] = [
       .matrix: ["rotation", "width", "height"], .shape: ["width", "height"], .date: ["createdAt"],
       .colour: ["hdr"], .edit: ["duration"],
@@ -97,6 +101,24 @@ struct LieVerdict {
     // Without sound nothing tells how fast Theora's pictures come but the header that says so.
     if answer.video?.codec == "theora", answer.audio.isEmpty, subjects.contains(.rate),
       ["duration", "frameRate"].contains(fact)
+    {
+      return true
+    }
+    // With sound it does, as far as that ends when the pictures do: to a quarter of a second.
+    if answer.video?.codec == "theora", subjects.contains(.rate), fact == "frameRate",
+      let told = answer.video?.frameRate?.value, let actual = truth.video?.frameRate?.value,
+      let seconds = truth.duration, abs(actual / told - 1) * seconds <= 0.25
+    {
+      return true
+    }
+    // Headers that say a thing twice, and the same lie both times.
+    if isPair, answer.container == .avi, answer.audio.isEmpty, subjects == [.rate],
+      ["duration", "frameRate"].contains(fact)
+    {
+      return true
+    }
+    if isPair, answer.container == .asf, subjects == [.size],
+      ["storedWidth", "storedHeight", "width", "height"].contains(fact)
     {
       return true
     }

@@ -33,6 +33,7 @@ struct ASFClock<Bytes: ByteReading> {
       if isWhole, file.isHalfSpent { return nil }
     }
     reader.clock.isWhole = packets <= mostPackets
+    if hasAnother(file, behind: end) { reader.clock.isUnclear = true }
     guard packets > mostPackets else { return reader.clock.extents.isEmpty ? nil : reader.clock }
     let tail = max(mostPackets, packets - mostPackets)
     if !file.isFar {
@@ -54,6 +55,22 @@ struct ASFClock<Bytes: ByteReading> {
   }
 
   private init(file: Bytes) { self.file = file }
+
+  /// Whether another file was joined to this one: behind its indexes comes a header. Players end before it.
+  private static func hasAnother(_ file: Bytes, behind end: Int64) -> Bool {
+    var next = end
+    for _ in 0..<mostIndexes where next + 24 <= file.size {
+      if file.bytes(at: next, count: 16) == ASFFile.header { return true }
+      guard let size = file.littleEndian(at: next + 16, width: 8), size >= 24, size < UInt64(file.size) else {
+        return false
+      }
+      next += Int64(size)
+    }
+    return false
+  }
+
+  /// One for each stream of pictures, of each kind.
+  private static var mostIndexes: Int { 32 }
 
   /// When the packet at `start` is to be sent, in milliseconds.
   private func sendTime(_ start: Int64) -> Int? {

@@ -38,6 +38,10 @@ struct MPEGClock<Bytes: ByteReading> {
   private static var windows: Int64 { 24 }
   /// Windows that are looked at in all.
   private static var mostWindows: Int { 400 }
+  /// Those that are added to find pictures that are missing.
+  private static var mostPauseWindows: Int { 8 }
+  /// Seconds without a packet that are looked for.
+  private static var shortestPause: Double { 2 }
   private static var wrap: Int64 { 1 << 33 }
 
   /// - Parameters:
@@ -119,6 +123,8 @@ struct MPEGClock<Bytes: ByteReading> {
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
     lookCloser(&found, key)
+    if !file.isFar { lookForPauses(&found, key) }
+    notePauses(found)
     for window in found {
       // What lies between two windows was left out, and only that is.
       takeFar(window, key)
@@ -155,6 +161,66 @@ struct MPEGClock<Bytes: ByteReading> {
     }
   }
 
+  /// Where much more time passes between two windows than bytes do, pictures may be missing while the sound goes on: one is
+  /// put in the middle, a few times.
+  private func lookForPauses(_ found: inout [Window], _ key: Int) {
+    for _ in 0..<Self.mostPauseWindows {
+      let gaps = zip(found.indices, found.indices.dropFirst()).map { (left, right) in
+        (right, excess(found[left], found[right], key))
+      }
+      guard let (right, seconds) = gaps.max(by: { $0.1 < $1.1 }), seconds > 0 else { return }
+      let gap = found[right - 1].bytes.upperBound..<found[right].bytes.lowerBound
+      let start = gap.lowerBound + max(0, Int64(gap.count) - Self.window) / 2
+      found.insert(look(at: start..<min(gap.upperBound, start + Self.window)), at: right)
+    }
+  }
+
+  /// Seconds between two windows that their bytes do not explain, even if these are half as many as within the windows
+  /// themselves; 0 where they do.
+  private func excess(_ left: Window, _ right: Window, _ key: Int) -> Double {
+    let bytes = Double(right.bytes.lowerBound - left.bytes.upperBound)
+    let (own, next) = (left.moments.filter { $0.key == key }, right.moments.filter { $0.key == key })
+    guard bytes > 0, let last = own.last, let first = next.first, rate > 0 else { return 0 }
+    let rates = [rate] + [(left, own), (right, next)].compactMap { Self.rate($1.first, $1.last, $0.bytes) }
+    let seconds = Double(Self.difference(first.decoded, last.decoded)) / 90_000
+    let unexplained = seconds - 2 * bytes / (rates.min() ?? rate)
+    return unexplained > Self.shortestPause && !isJump(last, first, Int64(bytes)) ? unexplained : 0
+  }
+
+  /// Windows in which a stream has no packets for long while another has.
+  private mutating func notePauses(_ windows: [Window]) {
+    let own = windows.map { window in
+      Dictionary(grouping: window.moments, by: \.key).mapValues { $0.map(\.decoded) }
+    }
+    for key in Set(own.flatMap(\.keys)) {
+      let steps = own.flatMap { Self.steps($0[key] ?? []) }
+      let ordinary = steps.isEmpty ? 0 : steps.sorted()[steps.count / 2]
+      guard let first = own.firstIndex(where: { $0[key] != nil }),
+        let last = own.lastIndex(where: { $0[key] != nil })
+      else { continue }
+      let isPausing = own[first...last].enumerated().contains { place, window in
+        let mine = window[key] ?? []
+        return window.contains { other, times in
+          // A single packet may be long behind the others.
+          guard other != key, times.count >= 4, let begin = times.first, let end = times.last,
+            Self.steps(times).allSatisfy({ (0...Int64(90_000 * Self.shortestPause)).contains($0) })
+          else { return false }
+          // What comes before the first packet of a stream, and after its last, is no pause.
+          let marks =
+            (place == 0 ? [] : [begin]) + mine + (first + place == last ? [] : [end])
+          return Self.steps(marks).contains {
+            Double($0) > max(90_000 * Self.shortestPause, 10 * Double(ordinary))
+          }
+        }
+      }
+      if isPausing { clock.notePause(key) }
+    }
+  }
+
+  private static func steps(_ times: [Int64]) -> [Int64] {
+    zip(times, times.dropFirst()).map { difference($1, $0) }
+  }
+
   /// Other streams may begin earlier and end later.
   private mutating func takeEnds(_ windows: [[Moment]], besides key: Int) {
     guard let first = clock.extents[key]?.stretches.first?.first, windows.count > 1 else { return }
@@ -175,7 +241,7 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private mutating func noteSteps(_ moments: [Moment]) {
     for (key, own) in Dictionary(grouping: moments, by: \.key) {
-      clock.note(key, steps: zip(own, own.dropFirst()).map { Self.difference($1.decoded, $0.decoded) })
+      clock.note(key, steps: Self.steps(own.map(\.decoded)))
     }
   }
 
@@ -187,21 +253,23 @@ struct MPEGClock<Bytes: ByteReading> {
   }
 
   private mutating func learnRate(_ windows: [Window], _ key: Int) {
-    func rate(_ first: Moment?, _ last: Moment?, _ bytes: Int64) -> Double? {
-      guard let first, let last else { return nil }
-      let seconds = Double(Self.difference(last.decoded, first.decoded)) / 90_000
-      return seconds > 0 ? Double(bytes) / seconds : nil
-    }
     let own = windows.map { window in (window.bytes, window.moments.filter { $0.key == key }) }
-    var rates = own.compactMap { rate($1.first, $1.last, Int64($0.count)) }
+    var rates = own.compactMap { Self.rate($1.first, $1.last, $0) }
     // Pictures that are as large as a window.
     if rates.isEmpty {
       let filled = own.filter { !$0.1.isEmpty }
       rates = zip(filled, filled.dropFirst()).compactMap {
-        rate($0.1.first, $1.1.first, $1.0.lowerBound - $0.0.lowerBound)
+        Self.rate($0.1.first, $1.1.first, $0.0.lowerBound..<$1.0.lowerBound)
       }
     }
     self.rate = rates.sorted().dropFirst(rates.count / 2).first ?? 0
+  }
+
+  /// Bytes that pass in a second.
+  private static func rate(_ first: Moment?, _ last: Moment?, _ bytes: Range<Int64>) -> Double? {
+    guard let first, let last else { return nil }
+    let seconds = Double(difference(last.decoded, first.decoded)) / 90_000
+    return seconds > 0 ? Double(bytes.count) / seconds : nil
   }
 
   private func isJump(_ last: Moment?, _ next: Moment?, _ bytes: Int64) -> Bool {

@@ -20,6 +20,8 @@ struct ContentClock {
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
   private(set) var steps: [Key: [[Int64]]] = [:]
+  /// Streams that lack packets within one of these windows, or in all of it, while others go on.
+  private(set) var pausing: Set<Key> = []
   /// Whether every packet was looked at.
   var isWhole = false
   /// Whether the file does not say where its end should be.
@@ -101,8 +103,12 @@ struct ContentClock {
     if own.count >= 3 { steps[key, default: []].append(own) }
   }
 
+  /// Within a window packets of this stream are missing.
+  mutating func notePause(_ key: Key) { pausing.insert(key) }
+
   /// Whether packets follow one another evenly, and alike in all windows; nil where too few of these show it.
   func isEvenThroughout(_ key: Key) -> Bool? {
+    if pausing.contains(key) { return false }
     let own = steps[key] ?? []
     guard own.count >= 4 else { return nil }
     let middles = own.map { $0.sorted()[$0.count / 2] }
@@ -129,8 +135,22 @@ struct ContentClock {
   /// How fast the frames of a stream follow one another at the beginning; nil where too few are known.
   func pace(of key: Key) -> FramePace? {
     let isCut = !isWhole || mayEndAnywhere
-    guard let shown = heads[key].flatMap({ FramePace($0, in: base, isCut: isCut) }) else { return nil }
-    return shown.unless(decodes[key].flatMap { FramePace($0, in: base, isCut: isCut) })
+    func pace(_ times: PacketTimes?) -> FramePace? {
+      times.flatMap { FramePace(withoutPauses($0, of: key), in: base, isCut: isCut) }
+    }
+    return pace(heads[key])?.unless(pace(decodes[key]))
+  }
+
+  private func withoutPauses(_ times: PacketTimes, of key: Key) -> PacketTimes {
+    times.withoutPauses(in: base) {
+      extents.filter { $0.key != key }.values.flatMap { $0.seconds(in: base) }
+    }
+  }
+
+  /// Whether packets of a stream are missing for long while another goes on.
+  func isPausing(_ key: Key) -> Bool {
+    pausing.contains(key)
+      || heads[key].map { withoutPauses($0, of: key).stretches.count < $0.stretches.count } ?? false
   }
 
   /// The same further on, in each place that shows it.

@@ -145,16 +145,20 @@ struct StretchSum: Hashable {
     _ own: [ClosedRange<Double>], others: [ClosedRange<Double>]
   ) -> [ClosedRange<Double>] {
     own.reduce(into: []) { joined, stretch in
-      guard let before = joined.last, stretch.lowerBound >= before.upperBound,
-        others.contains(where: {
-          $0.lowerBound <= before.upperBound + tolerance && $0.upperBound >= stretch.lowerBound - tolerance
-        })
+      guard let before = joined.last,
+        isPause(from: before.upperBound, to: stretch.lowerBound, others: others)
       else {
         joined.append(stretch)
         return
       }
       joined[joined.count - 1] = before.lowerBound...max(before.upperBound, stretch.upperBound)
     }
+  }
+
+  /// Whether one of the others goes on between two stretches of a stream, in seconds.
+  static func isPause(from end: Double, to start: Double, others: [ClosedRange<Double>]) -> Bool {
+    start >= end
+      && others.contains { $0.lowerBound <= end + tolerance && $0.upperBound >= start - tolerance }
   }
 
   /// Seconds that streams beside one another may be apart.

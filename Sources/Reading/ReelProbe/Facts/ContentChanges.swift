@@ -72,11 +72,7 @@ struct ContentChanges {
   var warnings: [MediaWarning] {
     var found: [MediaWarning] = []
     if let first = sizes.first, let other = sizes.other {
-      found.append(
-        MediaWarning(
-          .contentChanges,
-          "its pictures change their size from \(first.text) to \(other.text); the facts are those of its beginning",
-          fact: "video", stated: .text(first.text), measured: .text(other.text)))
+      found.append(.changedSize(from: first.text, to: other.text))
     }
     for (place, stream) in audios.enumerated() {
       guard let sound = sounds[stream.pointee.index], let other = sound.other, sound.packets >= Self.telling
@@ -174,6 +170,16 @@ struct ContentChanges {
     return unit.map {
       Size(width: Int($0[1]) << 4 | Int($0[2]) >> 4, height: Int($0[2] & 15) << 8 | Int($0[3]))
     }
+  }
+}
+
+extension MediaWarning {
+  /// - Parameters: sizes such as `1920x1080`.
+  static func changedSize(from first: String, to other: String) -> MediaWarning {
+    MediaWarning(
+      .contentChanges,
+      "its pictures change their size from \(first) to \(other); the facts are those of its beginning",
+      fact: "video", stated: .text(first), measured: .text(other))
   }
 }
 

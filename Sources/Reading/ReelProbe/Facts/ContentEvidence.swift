@@ -20,7 +20,6 @@ struct ContentEvidence {
   private let isClockHeard: Bool
   /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
   private let needsAll: Bool
-  private let isFar: Bool
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
 
@@ -34,7 +33,6 @@ struct ContentEvidence {
     self.size = size
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
-    isFar = file.isFar
     let clock = whole ?? clock
     self.clock = clock
     frames = streams.video.flatMap { Self.frames($0, structure, header, file) }
@@ -128,6 +126,9 @@ struct ContentEvidence {
   /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
   private var counted: FoundDuration? {
     guard let avi = structure.avi else { return nil }
+    if let seconds = structure.aviParts?.seconds, structure.truncated != true {
+      return FoundDuration(seconds, .packets, size: size)
+    }
     // Of a file that was cut off the header knows how long it was.
     guard structure.truncated != true else {
       return FoundDuration(avi.streams.compactMap(\.seconds).max(), .stream, size: size)
@@ -188,12 +189,15 @@ struct ContentEvidence {
     }
   }
 
-  private static func sizes(_ one: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
-    let texts = [one, other].map { "\($0.width)x\($0.height)" }
-    return MediaWarning(
-      .sizeMismatch, "its headers give two sizes: \(texts[0]) and \(texts[1])", fact: "video",
-      stated: .text(texts[0]), measured: .text(texts[1]))
+  /// - Parameter one: nil for a size that no picture has.
+  private static func sizes(_ one: AVIHeaders.Size?, _ other: AVIHeaders.Size) -> MediaWarning {
+    MediaWarning(
+      .sizeMismatch,
+      "its headers give two sizes: \(one.map(text) ?? "one that is impossible") and \(text(other))",
+      fact: "video", stated: one.map { .text(text($0)) }, measured: .text(text(other)))
   }
+
+  private static func text(_ size: AVIHeaders.Size) -> String { "\(size.width)x\(size.height)" }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
   private var contradictions: [MediaWarning] {
@@ -202,6 +206,9 @@ struct ContentEvidence {
     }
     guard let avi = structure.avi else { return [] }
     var found: [MediaWarning] = []
+    if let sizes = structure.aviParts?.sizes, sizes.count == 2 {
+      found.append(.changedSize(from: Self.text(sizes[0]), to: Self.text(sizes[1])))
+    }
     let pictures = avi.streams.first { $0.type == "vids" }
     if let pictures, pictures.scale > 0, pictures.rate > 0, avi.microseconds > 0 {
       let (own, main) = (Double(pictures.rate) / Double(pictures.scale), 1e6 / Double(avi.microseconds))
@@ -210,12 +217,10 @@ struct ContentEvidence {
           MediaWarning(
             .frameRateMismatch, "its headers give two frame rates, and nothing else tells which is right",
             fact: "video.frameRate", stated: .number(main), measured: nil))
-        if !avi.streams.contains(where: { $0.type == "auds" && $0.seconds != nil }) {
-          found.append(
-            MediaWarning(
-              .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
-              fact: "duration", stated: pictures.seconds.map { .number($0) }))
-        }
+        found.append(
+          MediaWarning(
+            .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
+            fact: "duration", stated: pictures.seconds.map { .number($0) }))
       }
     }
     let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
@@ -226,8 +231,8 @@ struct ContentEvidence {
           fact: "duration",
           stated: .number(most), measured: .number(least)))
     }
-    if structure.truncated != true, let frames = countedFrames, let stated = frames.stated,
-      abs(stated - frames.seconds) > max(0.5, 0.03 * stated)
+    if structure.truncated != true, structure.aviParts == nil, let frames = countedFrames,
+      let stated = frames.stated, abs(stated - frames.seconds) > max(0.5, 0.03 * stated)
     {
       found.append(
         MediaWarning(
@@ -239,7 +244,9 @@ struct ContentEvidence {
         MediaWarning(
           .durationMismatch, "the header of a stream gives a length without a clock", fact: "duration"))
     }
-    if let size = avi.size, let own = pictures?.size, size != own { found.append(Self.sizes(size, own)) }
+    if let own = pictures?.size, avi.size.map({ $0 != own }) ?? avi.hasImpossibleSize {
+      found.append(Self.sizes(avi.size, own))
+    }
     for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
     where stream.sound?.contradictsItself == true {
       found.append(
@@ -252,7 +259,7 @@ struct ContentEvidence {
 
   /// What tells how long several files last that were joined; nil for one.
   var joined: FactEvidence.Source? {
-    if let ogg = structure.ogg, ogg.links > 1 { return ogg.seconds == nil ? .header : .packets }
+    if let (_, seconds) = structure.joinedFiles { return seconds == nil ? .header : .packets }
     return clock.map { $0.parts > 1 } == true ? .packets : nil
   }
 
@@ -264,7 +271,9 @@ struct ContentEvidence {
   /// What the times of the pictures say of their rate, and whether all of them were looked at.
   func pace(_ scan: borrowing PacketScan) -> (pace: FramePace, isMeasured: Bool)? {
     guard let stream = streams.video else { return nil }
-    if structure.container == .avi { return paceOfKept(stream).map { ($0, true) } }
+    if structure.container == .avi {
+      return structure.aviParts == nil ? paceOfKept(stream).map { ($0, true) } : nil
+    }
     // In a program stream only the first of several pictures in a packet has a time; of a large transport stream only
     // windows were looked at.
     if structure.container != .mpegPS, let clock,
@@ -291,11 +300,23 @@ struct ContentEvidence {
     return key(of: stream).flatMap { clock.isEvenThroughout($0) }
   }
 
+  /// Whether pictures of a program stream are missing for long while its sound goes on; what is left of their times does
+  /// not tell how many.
+  private var isPausing: Bool {
+    guard structure.container == .mpegPS, let stream = streams.video else { return false }
+    return key(of: stream).map { clock?.isPausing($0) == true } ?? false
+  }
+
   /// A rate that was measured at the beginning, of pictures that come at another one elsewhere.
   private func rateUnchecked(_ media: MediaInfo) -> MediaWarning? {
     guard let video = media.video, let rate = video.frameRate else { return nil }
+    if structure.aviParts?.areEven == false {
+      return MediaWarning(
+        .claimUnchecked, "several files were joined in it, and their pictures do not all come at this rate",
+        fact: "video.frameRate", stated: .text(rate.description))
+    }
     let isPartial = clock?.isWhole == false && needsAll
-    let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial
+    let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial || isPausing
     // A single time that is wrong makes a step back and a gap.
     let isDoubtful = video.variableFrameRate == true && (jumps > 0 || clock?.overlaps == true)
     guard isUneven || isDoubtful || video.variableFrameRate == nil && isSeenInPart else { return nil }
@@ -309,9 +330,9 @@ struct ContentEvidence {
       fact: "video.frameRate", stated: .text(rate.description))
   }
 
-  /// Whether the places of a file that is here at which pictures were looked at lie too far apart.
+  /// Whether the places at which pictures were looked at lie too far apart.
   private var isSeenInPart: Bool {
-    guard let clock, !clock.isWhole, !isFar, !structure.container.isMPEG,
+    guard let clock, !clock.isWhole, !structure.container.isMPEG,
       let key = streams.video.flatMap({ key(of: $0) })
     else { return false }
     return !clock.isShownThroughout(key)
@@ -371,7 +392,14 @@ struct ContentEvidence {
     if stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_THEORA, structure.container == .ogg,
       let rate = structure.ogg?.rate ?? Rational(Int(tick.den), Int(tick.num))
     {
-      (video.frameRate, video.variableFrameRate) = (FrameRate(rate), false)
+      let isRate = (VideoFacts.slowest...Self.fastest).contains(rate.value)
+      (video.frameRate, video.variableFrameRate) = isRate ? (FrameRate(rate), false) : (nil, nil)
+      return
+    }
+    if let parts = structure.aviParts {
+      // FFmpeg counts the pictures of all of them by the clock of the first.
+      video.frameRate = header.rates[stream.pointee.index].map(FrameRate.init)
+      video.variableFrameRate = parts.areEven ? false : nil
       return
     }
     guard let found = pace(scan) else { return }
@@ -399,7 +427,7 @@ struct ContentEvidence {
     if let rate = kept ?? pace.rate(among: statedRates(stream)), rate.value <= Self.fastest {
       video.frameRate = rate
     }
-    video.variableFrameRate = found.isMeasured ? pace.isVariable : nil
+    video.variableFrameRate = found.isMeasured && !isPausing ? pace.isVariable : nil
   }
 
   /// Of scrambled pictures nothing is known but their codec.
@@ -473,10 +501,17 @@ struct ContentEvidence {
       return [
         MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")
       ]
+        + (ogg.rate == nil
+          ? []
+          : [
+            MediaWarning(
+              .claimUnchecked, "the times of its pages do not tell whether its frame rate is right",
+              fact: "video.frameRate", stated: ogg.rate.map { .text(FrameRate($0).description) })
+          ])
     }
     guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
       sound > 0,
-      abs(pictures - sound) > max(0.5, 0.03 * sound)
+      abs(pictures - sound) > max(0.25, 0.03 * sound)
     else { return [] }
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
@@ -513,12 +548,12 @@ struct ContentEvidence {
   }
 
   private var jumpsFound: MediaWarning? {
-    if let ogg = structure.ogg, ogg.links > 1 {
-      return ogg.seconds == nil
+    if let (parts, seconds) = structure.joinedFiles {
+      return seconds == nil
         ? MediaWarning(
           .claimUnchecked, "several files were joined in it, of which not all tell how long they last",
           fact: "duration")
-        : .clockJumps(ogg.links - 1)
+        : .clockJumps(parts - 1)
     }
     return jumps > 0 ? .clockJumps(jumps) : nil
   }

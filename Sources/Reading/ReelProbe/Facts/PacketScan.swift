@@ -17,10 +17,11 @@ struct PacketScan: ~Copyable {
   /// That of the former.
   var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
   /// When the frames of that stream are shown; when they are decoded, where one does not say.
-  var frames: PacketTimes { shown.count >= decoded.count ? shown : decoded }
+  var frames: PacketTimes { withoutPauses(shown.count >= readDecoded.count ? shown : readDecoded) }
   private var shown = PacketTimes()
   /// When they are decoded.
-  private(set) var decoded = PacketTimes()
+  var decoded: PacketTimes { withoutPauses(readDecoded) }
+  private var readDecoded = PacketTimes()
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
   /// Whether one of the first few of them has no time of decoding, or of showing.
@@ -113,6 +114,19 @@ struct PacketScan: ~Copyable {
     return StretchSum(own.sorted { $0.packets > $1.packets }.map(\.stretches))
   }
 
+  private func withoutPauses(_ times: PacketTimes) -> PacketTimes {
+    guard let kept, let base = timeBase(kept) else { return times }
+    return times.withoutPauses(in: base) {
+      extents.flatMap { index, extent in
+        index == kept ? [] : timeBase(index).map { extent.seconds(in: $0) } ?? []
+      }
+    }
+  }
+
+  private func timeBase(_ stream: Int32) -> AVRational? {
+    context.pointee.streams[Int(stream)]?.pointee.time_base
+  }
+
   /// When the last packet of `streams` ends, in seconds.
   func lastEnd(of streams: [UnsafeMutablePointer<AVStream>]) -> Double? {
     streams.compactMap { stream in
@@ -140,7 +154,7 @@ struct PacketScan: ~Copyable {
       if lacksTime, packetsOfKept <= Self.fewFrames { lacksTimes = true }
       if packetsOfKept <= Self.mostFrames, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
         if packet.pointee.pts != reel_no_time { shown.add(packet.pointee.pts, anew: anew) }
-        if packet.pointee.dts != reel_no_time { decoded.add(packet.pointee.dts, anew: anew) }
+        if packet.pointee.dts != reel_no_time { readDecoded.add(packet.pointee.dts, anew: anew) }
       }
     }
     guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || sounds.contains(stream)

@@ -70,10 +70,15 @@ extension VideoFacts {
     variableFrameRate = abs(frameRate.value - ordinary) > 0.02 * ordinary
   }
 
-  /// Nil for a rate beyond sense: no camera makes a thousand pictures a second to be shown at that rate.
+  /// Nil for a rate beyond sense: no camera makes a thousand pictures a second to be shown at that rate, or one a day.
   static func rate(_ rate: AVRational) -> FrameRate? {
-    Rational(Int(rate.num), Int(rate.den)).flatMap { $0.value < Self.beyondSense ? FrameRate($0) : nil }
+    Rational(Int(rate.num), Int(rate.den)).flatMap {
+      (slowest..<Self.beyondSense).contains($0.value) ? FrameRate($0) : nil
+    }
   }
+
+  /// Pictures a second.
+  static let slowest = 1 / 86_400.0
 
   /// Frames a second. FFmpeg tells this one for times in milliseconds of which it makes nothing.
   static let beyondSense = 1000.0

@@ -15,6 +15,20 @@ enum AVIFile {
     return nil
   }
 
+  /// Where the first file and those that were joined to it begin: every `RIFF` that does not carry on the one before it.
+  static func starts(_ file: some ByteReading, most: Int) -> [Int64] {
+    var (starts, next): ([Int64], Int64) = ([], 0)
+    for _ in 0..<mostChunks where starts.count < most {
+      guard let length = riffLength(file, at: next) else { break }
+      if FourCharacterCode(file.bytes(at: next + 8, count: 4)) == "AVI " { starts.append(next) }
+      let end = next + 8 + Int64(length)
+      if length == 0 || end >= file.size { break }
+      // Some writers leave the byte of padding out.
+      next = riffLength(file, at: end) == nil ? end + Int64(length % 2) : end
+    }
+    return starts
+  }
+
   /// A chunk of OpenDML holds a gigabyte.
   private static let mostChunks = 4096
 

@@ -74,6 +74,8 @@ struct AVIHeaders: Hashable {
   /// Of a frame; 0 when it does not say.
   private(set) var microseconds: UInt32 = 0
   private(set) var size: Size?
+  /// Whether the main header has numbers in the place of a size that are none.
+  private(set) var hasImpossibleSize = false
   private(set) var streams: [Stream] = []
   /// Where its pictures and its sound stand.
   private(set) var movie: Range<Int64>?
@@ -124,7 +126,7 @@ struct AVIHeaders: Hashable {
 
   private mutating func readHeaders(_ file: some ByteReading, _ range: Range<Int64>) {
     var found: [Stream] = []
-    var hasIndex = hasIndex
+    var (hasIndex, hasImpossibleSize) = (hasIndex, false)
     let length = file.littleEndian(at: 4, width: 4) ?? 0
     let isFinished = length != 0 && length != UInt32.max
     var main = (microseconds: UInt32(0), size: Size?.none)
@@ -132,6 +134,8 @@ struct AVIHeaders: Hashable {
       if id == "avih" {
         let bytes = file.bytes(at: chunk.lowerBound, count: 40)
         main = (Self.number(bytes, 0, 4), Self.size(bytes, 32, 36))
+        hasImpossibleSize =
+          main.size == nil && (Self.number(bytes, 32, 4), Self.number(bytes, 36, 4)) != (0, 0)
       } else if id == "LIST", chunk.count >= 4, Self.type(file, chunk) == "strl" {
         let list = (chunk.lowerBound + 4)..<chunk.upperBound
         if let stream = Self.stream(file, list, isFinished: isFinished) { found.append(stream) }
@@ -143,6 +147,7 @@ struct AVIHeaders: Hashable {
       return true
     }
     (microseconds, size, streams, self.hasIndex) = (main.microseconds, main.size, found, hasIndex)
+    self.hasImpossibleSize = hasImpossibleSize
   }
 
   /// - Parameter isFinished: whether the file says how long it is: else what stands for lengths are none.

@@ -11,6 +11,8 @@ struct FileStructure {
   let matroska: MatroskaFileMap?
   /// For AVI.
   let avi: AVIHeaders?
+  /// For several AVI files that were joined.
+  let aviParts: AVIParts?
   /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds.
   let metadataDuration: Double?
   /// The two sizes that an ASF's header gives its pictures, where they differ.
@@ -31,10 +33,17 @@ struct FileStructure {
   /// Whether the index has the time of every frame.
   var stepsAreIndexed: Bool { iso.map { $0.fragments == 0 || $0.fragmentTable != nil } ?? false }
 
+  /// How many files were joined in an Ogg or an AVI, and what they last together, if all of them tell; nil for one.
+  var joinedFiles: (count: Int, seconds: Double?)? {
+    if let ogg, ogg.links > 1 { return (ogg.links, ogg.seconds) }
+    return aviParts.map { ($0.count, truncated == true ? nil : $0.seconds) }
+  }
+
   init(_ file: some ByteReading, sniffed container: MediaContainer) {
     iso = container.isISO ? ISOFileMap(file) : nil
     matroska = container.isMatroska ? MatroskaFileMap(file) : nil
     avi = container == .avi ? AVIHeaders(file) : nil
+    aviParts = container == .avi ? AVIParts(file) : nil
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
     unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
     metadataDuration = container == .flv ? FLVFile.metadata("duration", of: file) : nil
