@@ -6,31 +6,7 @@ enum FlagNames {
   static func put(into message: ErrorMessage) -> String { message.naming(flag) }
 
   static func flag(_ setting: ErrorMessage.Setting) -> String {
-    switch setting {
-    case .adapterDeadline: "--adapter-deadline"
-    case .uploadHosts: "--upload-hosts"
-    case .caFile: "--ca-file"
-    case .credentials: "--credentials"
-    case .deadline: "--deadline"
-    case .duplicates: "--duplicates"
-    case .endpoint: "--endpoint"
-    case .followLinks: "--follow-links"
-    case .insecureHTTP: "--insecure-http"
-    case .isolation: "--isolation"
-    case .jobs: "--jobs"
-    case .library: "--library"
-    case .maxRead: "--max-read"
-    case .maxSize: "--max-size"
-    case .noPathStyle: "--no-path-style"
-    case .project: "--project"
-    case .proxy: "--proxy"
-    case .publicBaseURL: "--public-base-url"
-    case .region: "--region"
-    case .serviceAccount: "--service-account"
-    case .to: "--to"
-    case .uploads: "--uploads"
-    case .worker: "--worker"
-    }
+    SettingTable.flag(setting.rawValue)
   }
 }
 

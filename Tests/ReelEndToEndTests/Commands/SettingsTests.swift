@@ -2,6 +2,8 @@ import Foundation
 import ReelTestSupport
 import Testing
 
+@testable import ReelTool
+
 @Suite("Settings") struct SettingsTests {
   /// What `reel feed` says of a configuration file and of variables; nil when nothing is wrong with them.
   private func complaint(_ file: String?, _ environment: [String: String] = [:]) async throws -> String? {
@@ -103,28 +105,64 @@ import Testing
     #expect(try await complaint(text) == nil)
   }
 
-  @Test("docs/settings.md has a row for every setting, with its variable, and no other")
-  func documented() throws {
+  /// The rows of docs/settings.md: a key, its variable, its flag.
+  private func documented() throws -> [[String]] {
     let page = try String(
       contentsOf: ReelBinary.project.appendingPathComponent("docs/settings.md"), encoding: .utf8)
-    let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
-      row.split(separator: "|").prefix(2).map { $0.filter { $0 != "`" && $0 != " " } }
+    return page.split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
+      row.split(separator: "|").prefix(3).map { $0.filter { $0 != "`" }.trimmingCharacters(in: .whitespaces) }
     }
-    #expect(rows.map { $0[0] }.sorted() == Set(rows.map { $0[0] }).sorted())
+  }
+
+  @Test("docs/settings.md has a row for every setting, with its variable and its flag, and no other")
+  func documentation() throws {
+    let rows = try documented()
+    #expect(rows.map { $0[0] }.sorted() == SettingTable.all.map(\.key).sorted())
     for row in rows {
       let words = row[0].reduce(into: "") { name, character in
         if character.isUppercase, name.last?.isLowercase == true { name.append("_") }
         name.append(character)
       }
       #expect(row[1] == "REEL_" + words.uppercased())
+      #expect(SettingTable.rows[row[0]]?.variable == row[1])
+      let flag = "--" + words.lowercased().replacingOccurrences(of: "_", with: "-")
+      #expect(row[2].isEmpty || row[2].prefix { $0 != " " && $0 != "," } == flag, "\(row)")
+      #expect(SettingTable.rows[row[0]]?.flag == flag)
     }
-    let source = try String(
-      contentsOf: ReelBinary.project.appendingPathComponent(
-        "Sources/Programs/ReelTool/Settings/SettingKey.swift"),
-      encoding: .utf8)
-    let keys = source.split(separator: "\n").filter { $0.hasPrefix("  case ") }
-      .flatMap { $0.dropFirst(7).split(separator: ",").map { $0.filter { $0 != " " } } }
-    #expect(Set(rows.map { $0[0] }) == Set(keys))
+  }
+
+  @Test("what the flag of a setting says is the setting's value")
+  func flags() throws {
+    // One of them is a value of any setting.
+    let values = [
+      "32", "600", "local", "when_required", "none", "strict", "faststart", "debug", "1MB",
+      "https://videos.example/",
+    ]
+    let groups: [any SettingFlags.Type] = [
+      LibraryOptions.self, ReadingOptions.self, AddressOptions.self, RunOutputOptions.self,
+      IntakeOptions.self,
+      JobsOptions.self, StoreOptions.self, BucketOptions.self,
+    ]
+    for row in try documented() where !row[2].isEmpty {
+      let flag = String(row[2].prefix { $0 != " " && $0 != "," })
+      let group = groups.first { group in
+        Mirror(reflecting: group.init()).children.contains { $0.label == "_" + row[0] }
+      }
+      let told = ([[flag]] + values.map { [flag, $0] }).lazy.compactMap { try? group?.parse($0) }
+        .first.map { Settings(flagsOf: $0) }
+      #expect(told?[row[0]] != nil, "\(row)")
+    }
+    #expect(Settings(flagsOf: try IngestCommand.parse(["clip.mp4"])).isEmpty)
+  }
+
+  @Test("an option of a command that only has a setting's name is none")
+  func otherOptions() throws {
+    let page = try PageCommand.parse(["site", "--to", "s3://bucket/"])
+    #expect(Settings(flagsOf: page).isEmpty)
+    let feed = try FeedCommand.parse(["--author", "ann"])
+    #expect(Settings(flagsOf: feed).isEmpty)
+    let check = try UploaderCommand.CheckCommand.parse(["store", "--deadline", "20"])
+    #expect(Settings(flagsOf: check).isEmpty)
   }
 
   @Test(

@@ -70,7 +70,7 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     if rebuild { return try await rebuild(settings) }
     if let named = to.first { settings.to = named }
     var session = RepairSession(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
@@ -133,7 +133,7 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = VerificationSession(
       settings: settings, to: to, readsObjects: read, width: jobs, json: json)
     try await session.run().end()

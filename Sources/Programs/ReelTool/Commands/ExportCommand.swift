@@ -40,7 +40,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let place = try CatalogPlace(settings)
     let found = try await place.reading()
     guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }

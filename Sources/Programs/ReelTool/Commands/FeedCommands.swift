@@ -56,7 +56,9 @@ struct FeedCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: signing.settings(library), file: library.config)
+    var flags = Settings(flagsOf: self)
+    flags.to = signing.to
+    let settings = try SettingsReader.read(flags: flags, file: library.config)
     let signing = try await signing.signing(settings)
     let catalog = try await AppContext.reading(settings)
     var (page, order) = try await page(catalog)
@@ -177,7 +179,7 @@ struct ShowCommand: AsyncParsableCommand {
   var subject: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = RawArguments.path(subject)
     let catalog = try await AppContext.reading(settings)
     let posts = try await posts(path, catalog)

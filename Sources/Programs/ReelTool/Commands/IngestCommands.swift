@@ -63,10 +63,7 @@ struct IngestCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(
-        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
-      file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     var named = RawArguments.paths(paths)
@@ -139,9 +136,7 @@ struct PublishCommand: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading, intake: intake, output: output, store: store),
-      file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     var options = intake.ingestOptions(settings, once)
     let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
     guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }

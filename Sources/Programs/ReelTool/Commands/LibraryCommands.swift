@@ -15,7 +15,7 @@ struct StatusCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let catalog = try await AppContext.reading(settings)
     let status = try await catalog?.status() ?? .empty
     let view = StatusView(status, library: try CatalogPlace(settings).name)
@@ -65,7 +65,7 @@ struct BackupCommand: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = try CatalogPlace(settings).needingLibrary(
       "copy its database with pg_dump, or a running copy of it")
     guard let library = try await LibraryFolder.existing(at: path) else {
@@ -112,7 +112,7 @@ struct RelocateCommand: AsyncParsableCommand {
   var new: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = RelocationSession(
       settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates)
     try await session.run().end()
@@ -163,7 +163,7 @@ struct CacheCommand: AsyncParsableCommand {
     _ library: LibraryOptions, json: Bool, cleared: Bool,
     _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
   ) async throws {
-    let settings = try SettingsReader.read(flags: Settings(library), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: library, file: library.config)
     let catalog: (any PostCatalog)? =
       cleared ? try await AppContext.existing(settings) : try await AppContext.reading(settings)
     var status = CacheStatus(files: 0, readings: 0, bytes: 0)

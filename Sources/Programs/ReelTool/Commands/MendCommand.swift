@@ -133,8 +133,7 @@ struct MendCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let policy = try policy.map { try PolicyFiles.policy($0) }
     let target = try MendTarget(
       output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },

@@ -56,8 +56,7 @@ struct PageCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, store: store), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
     let own = try CatalogPlace(settings).library.map { CanonicalPath(resolving: $0).text }

@@ -92,8 +92,7 @@ struct PosterCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let options = PosterOptions(
       size: picture.size ?? settings.posterSize ?? PosterOptions.defaultSize, prefersCover: cover)
     if missing { return try await makeMissing(settings, options) }
@@ -212,8 +211,7 @@ struct SheetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)

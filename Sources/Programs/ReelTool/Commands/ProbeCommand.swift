@@ -46,8 +46,7 @@ struct ProbeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading, addresses: addresses), file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     if thorough { settings.deadline = settings.deadline ?? AppContext.thoroughDeadline }
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)

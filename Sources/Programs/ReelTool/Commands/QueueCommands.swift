@@ -64,7 +64,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flags: Settings(library, bucket: bucket), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     var named = RawArguments.paths(paths)
@@ -219,10 +219,7 @@ struct WorkCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(
-        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
-      file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     var options = intake.ingestOptions(settings)
     options.onError = .continue
     _ = try QueuePlace.pool(settings)

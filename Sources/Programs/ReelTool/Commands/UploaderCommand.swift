@@ -57,8 +57,7 @@ struct UploaderCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let settings = try SettingsReader.read(
-        flags: Settings(library, store: store), file: library.config)
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let promises = UploaderContractTest.all.filter { promise in
         only.isEmpty || only.contains { promise.name.hasPrefix($0) }
       }
@@ -87,8 +86,7 @@ struct VersionCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let settings = try SettingsReader.read(
-      flags: Settings(library, reading: reading), file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let view = await versions(settings)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))

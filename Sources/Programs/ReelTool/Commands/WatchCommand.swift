@@ -96,10 +96,7 @@ struct WatchCommand: AsyncParsableCommand {
   private func plan(
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
   ) async throws -> WatchSession.Plan {
-    let settings = try SettingsReader.read(
-      flags: Settings(
-        library, reading: reading, intake: intake, output: output, store: store, jobs: lanes.jobs),
-      file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)

@@ -28,7 +28,7 @@ extension Destinations {
     }
     let key = bucket.emulator == nil ? try await key() : nil
     let tokens = try await tokens(key, transport)
-    let project = settings.store.project ?? key?.project ?? emulators.project
+    let project = settings.project ?? key?.project ?? emulators.project
     let uploader = FirebaseUploader(
       bucket, transport: transport, tokens: tokens, checkpoints: checkpoints,
       publicBaseURL: settings.publicBaseURL)
@@ -70,7 +70,7 @@ extension Destinations {
 
   private func key() async throws -> ServiceAccountKey {
     let named = try ProcessEnvironment.current().text("GOOGLE_APPLICATION_CREDENTIALS")
-    guard let path = settings.store.serviceAccount ?? named, !path.isEmpty else {
+    guard let path = settings.serviceAccount ?? named, !path.isEmpty else {
       throw CommandFailure(
         .couldNotRun,
         "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "

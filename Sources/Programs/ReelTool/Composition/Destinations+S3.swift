@@ -20,14 +20,14 @@ extension Destinations {
       store ?? bucket.store,
       options: S3Options(
         viewing: viewing, sendsChecksums: bucket.sendsChecksums,
-        sendsConditions: settings.store.conditionalPuts ?? true), transport: bucket.transport,
+        sendsConditions: settings.conditionalPuts ?? true), transport: bucket.transport,
       credentials: bucket.credentials)
   }
 
   /// A bucket, by the settings and by what AWS's own tools would read: its variables and files.
   func bucket(_ address: S3Address) async throws -> BucketAccess {
     let environment = try awsEnvironment()
-    let local = LocalCredentials(environment: environment, profile: settings.store.profile)
+    let local = LocalCredentials(environment: environment, profile: settings.profile)
     let store = try await store(address, local)
     try await lookFirst(local)
     let sendsChecksums = try await sendsChecksums(local)
@@ -46,7 +46,7 @@ extension Destinations {
   private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
     do throws(UploadError) {
       let endpoint = try await endpoint(of: address, local)
-      let region = try await (settings.store.region == nil ? local.region() : settings.store.region)
+      let region = try await (settings.region == nil ? local.region() : settings.region)
       return try made(address, endpoint: try endpoint.map(parsed), region: region)
     } catch {
       throw CommandFailure(.couldNotRun, error.told)
@@ -54,7 +54,7 @@ extension Destinations {
   }
 
   private func sendsChecksums(_ local: LocalCredentials) async throws -> Bool {
-    if let named = settings.store.requestChecksums { return named == .whenSupported }
+    if let named = settings.requestChecksums { return named == .whenSupported }
     do throws(UploadError) {
       return try await local.sendsChecksums() ?? true
     } catch {
@@ -69,7 +69,7 @@ extension Destinations {
   private func endpoint(
     of address: S3Address, _ local: LocalCredentials
   ) async throws(UploadError) -> String? {
-    if let named = address.endpoint ?? settings.store.endpoint { return named }
+    if let named = address.endpoint ?? settings.endpoint { return named }
     return try await local.endpoint()
   }
 
@@ -77,7 +77,7 @@ extension Destinations {
   /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
   func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
     do {
-      let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.store.profile)
+      let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.profile)
       let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
       return try endpoint.map(parsed)?.origin.description ?? "Amazon"
     } catch {
@@ -99,19 +99,19 @@ extension Destinations {
     do throws(S3StoreError) {
       return try S3Store(
         bucket: address.bucket, prefix: address.prefix, endpoint: endpoint, region: region ?? "us-east-1",
-        usesPaths: settings.store.pathStyle)
+        usesPaths: settings.pathStyle)
     } catch {
       throw UploadError(.storeUnusable, error.text)
     }
   }
 
   private var viewing: S3Viewing {
-    if let seconds = settings.store.presign { return .presigned(seconds: seconds) }
+    if let seconds = settings.presign { return .presigned(seconds: seconds) }
     return settings.publicBaseURL.map { .publicBase($0) } ?? .address
   }
 
   private var place: CredentialPlace {
-    settings.store.credentials ?? .local
+    settings.credentials ?? .local
   }
 
   /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
@@ -163,7 +163,7 @@ extension Destinations {
         endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
         checkpoints: checkpoints,
         addresses: TusAddresses(publicBaseURL: settings.publicBaseURL),
-        uploadHosts: Set(Self.words(of: settings.store.uploadHosts)))
+        uploadHosts: Set(Self.words(of: settings.uploadHosts)))
     } catch {
       throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).told)
     }

@@ -138,7 +138,7 @@ struct Destinations: Sendable {
     let uploader = CommandUploader(
       program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
       temporaries: try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp",
-      silence: .seconds(settings.store.adapterDeadline ?? 60),
+      silence: .seconds(settings.adapterDeadline ?? 60),
       limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) },
       width: (settings.uploads ?? 8) + 4)
     return Opened(
@@ -148,7 +148,7 @@ struct Destinations: Sendable {
 
   /// What an adapter gets of the environment.
   func adapterEnvironment() throws -> AdapterEnvironment {
-    let names = Self.words(of: settings.store.adapterEnv)
+    let names = Self.words(of: settings.adapterEnv)
     let passed = try ProcessEnvironment.current().texts { AdapterEnvironment.passes($0, allowing: names) }
     return AdapterEnvironment(of: passed, allowing: names)
   }
@@ -212,8 +212,8 @@ extension Destinations {
   /// - Parameter certificates: a file that counts where no setting names one.
   func httpRules(certificates: String? = nil) throws -> HTTPRules {
     let rules = HTTPRules(
-      allowsPlainHTTP: settings.store.insecureHTTP ?? false,
-      extraCertificates: settings.store.caFile ?? certificates, proxy: settings.store.proxy)
+      allowsPlainHTTP: settings.insecureHTTP ?? false,
+      extraCertificates: settings.caFile ?? certificates, proxy: settings.proxy)
     guard rules.knowsProxy else {
       // It may hold a password.
       throw CommandFailure(

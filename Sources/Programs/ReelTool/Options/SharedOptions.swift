@@ -7,21 +7,9 @@ import ReelStorage
 import ReelValidation
 
 /// Where Reel keeps its things, for every command that looks at them.
-struct LibraryOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The library folder: catalog, temporary files and, by default, the media. "
-        + "Else $REEL_LIBRARY, else library in the configuration file, else $XDG_DATA_HOME/reel.",
-      valueName: "dir"), completion: .directory,
-    transform: RawArguments.place)
-  var library: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "A catalog shared by several machines, instead of a library: postgres://USER@HOST/DATABASE. "
-        + "Else $REEL_CATALOG, else catalog in the configuration file.",
-      valueName: "postgres://…"), transform: RawArguments.text)
-  var catalog: String?
+struct LibraryOptions: SettingFlags {
+  @Option(\.library) var library
+  @Option(\.catalog) var catalog
 
   @Option(
     help: ArgumentHelp(
@@ -36,10 +24,13 @@ struct LibraryOptions: ParsableArguments {
       throw ValidationError(
         "Use either --library or --catalog, not both.")
     }
+    try validateSettings()
   }
 
   /// For commands that may come next.
-  var hint: CommandHint { CommandHint(program: ProgramName.shown, library: library, catalog: catalog) }
+  var hint: CommandHint {
+    CommandHint(program: ProgramName.shown, library: library, catalog: catalog?.address)
+  }
 }
 
 /// How text is shown.
@@ -52,27 +43,13 @@ struct TerminalOptions: ParsableArguments {
 }
 
 /// How files are read.
-struct ReadingOptions: ParsableArguments {
-  @Option(
-    help: "How the worker is sandboxed: auto uses what the system offers, strict requires all of it.")
-  var isolation: IsolationRequest?
-
-  @Option(
-    help: ArgumentHelp("The path of reel-probe-worker, if it is not next to reel.", valueName: "file"),
-    completion: .file(), transform: RawArguments.place)
-  var worker: String?
-
-  @Option(help: ArgumentHelp("Seconds allowed for reading one file (default: 10).", valueName: "seconds"))
-  var deadline: Double?
+struct ReadingOptions: SettingFlags {
+  @Option(\.isolation) var isolation
+  @Option(\.worker) var worker
+  @Option(\.deadline) var deadline
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
   var followLinks = false
-
-  func validate() throws {
-    if let deadline, !(deadline > 0 && deadline <= 3600) {
-      throw ValidationError("--deadline must be a number of seconds above 0, up to 3600.")
-    }
-  }
 }
 
 extension IsolationRequest: ExpressibleByArgument {}
@@ -87,35 +64,26 @@ struct WalkingOptions: ParsableArguments {
 }
 
 /// How files at addresses are looked into.
-struct AddressOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "How much of a file at an address may be read to find out what it is, such as 64MiB (default) or 1GB.",
-      valueName: "size"))
-  var maxRead: ReadLimit?
+struct AddressOptions: SettingFlags {
+  @Option(\.maxRead) var maxRead
 
   @OptionGroup var bucket: BucketOptions
 }
 
 /// What goes where while a run is on.
-struct RunOutputOptions: ParsableArguments {
+struct RunOutputOptions: SettingFlags {
   @Option(
     help: ArgumentHelp(
       "Write events as JSON lines to a file, - (stdout; the report moves to stderr) or fd:N.",
       valueName: "file|-|fd:N"), completion: .file(), transform: RawArguments.place)
   var events: String?
 
-  @Option(help: "How progress is shown on stderr (default: auto).")
-  var progress: ProgressStyle?
+  @Option(\.progress) var progress
 
   @Flag(name: [.short, .long], help: "Show no progress.")
   var quiet = false
 
-  @Option(
-    help: ArgumentHelp(
-      "Log events of this level and above to stderr, as key=value lines; replaces the progress display, unless "
-        + "--progress is given.", valueName: "level"))
-  var logLevel: LogLevel?
+  @Option(\.logLevel) var logLevel
 
   @Option(
     help: ArgumentHelp(
@@ -143,57 +111,17 @@ enum DestinationHelp {
 }
 
 /// What happens to the videos, the same for one and for many.
-struct IntakeOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The destination: \(DestinationHelp.kinds). Default: media/ in the library.", valueName: "destination"),
-    completion: .directory,
-    transform: RawArguments.place)
-  var to: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Bytes per second for all uploads together, such as 10MB/s or 512KiB/s.", valueName: "rate"),
-    transform: RawArguments.text)
-  var limitRate: String?
-
-  @Option(
-    help: ArgumentHelp("Concurrent uploads (default: 16 to S3, elsewhere as many as --jobs).", valueName: "n")
-  )
-  var uploads: Int?
-
-  @Option(
-    help: ArgumentHelp(
-      "The largest file accepted, such as 20GB or 512MiB, or none for no limit (default: 64GB).",
-      valueName: "size"))
-  var maxSize: SizeLimit?
-
-  @Option(
-    help: ArgumentHelp(
-      "Give each post a poster, a JPEG beside its video; with required, a video without one is not published.",
-      valueName: "required"))
-  var posters: PostersChoice?
-
-  @Option(
-    help: ArgumentHelp("Pixels of a poster's longer side, 16 to 4096 (default: 512).", valueName: "pixels"))
-  var posterSize: Int?
-
-  @Option(
-    help: ArgumentHelp(
-      "Mend files before they are published, as reel mend does: \(MendList.names), separated by commas; or "
-        + "none (default).", valueName: "list"))
-  var mend: MendList?
-
-  @Option(help: ArgumentHelp("The author's id.", valueName: "id"), transform: RawArguments.text)
-  var author: String?
-
-  @Option(help: ArgumentHelp("The author's name.", valueName: "name"), transform: RawArguments.text)
-  var authorName: String?
-
-  @Option(
-    help: ArgumentHelp("Permissions of stored files, in octal (default: 600).", valueName: "mode"),
-    transform: RawArguments.text)
-  var mode: String?
+struct IntakeOptions: SettingFlags {
+  @Option(\.to) var to
+  @Option(\.limitRate) var limitRate
+  @Option(\.uploads) var uploads
+  @Option(\.maxSize) var maxSize
+  @Option(\.posters) var posters
+  @Option(\.posterSize) var posterSize
+  @Option(\.mend) var mend
+  @Option(\.author) var author
+  @Option(\.authorName) var authorName
+  @Option(\.mode) var mode
 
   @Option(
     help: ArgumentHelp(
@@ -209,18 +137,6 @@ struct IntakeOptions: ParsableArguments {
 
   @Flag(help: "Make up like and share counts between 1000 and 100000, for a demo feed.")
   var demoCounts = false
-
-  func validate() throws {
-    if let uploads, !(1...64).contains(uploads) {
-      throw ValidationError("--uploads must be a number from 1 to 64.")
-    }
-    if let posterSize, !PosterOptions.sizes.contains(posterSize) {
-      throw ValidationError("--poster-size must be a number of pixels from 16 to 4096.")
-    }
-    if let mode, FolderModes(octal: mode) == nil {
-      throw ValidationError("--mode must be octal and let the owner read and write: 600, 640, 644.")
-    }
-  }
 }
 
 /// Of the commands that name what they publish; what is taken from a queue is published, once.
@@ -235,16 +151,8 @@ struct OnceOptions: ParsableArguments {
 }
 
 /// How many files are taken in at once.
-struct JobsOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "Files processed at once (default: twice the processors, at least 4; at least 16 where addresses are named).",
-      valueName: "n"))
-  var jobs: Int?
-
-  func validate() throws {
-    if let jobs, !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
-  }
+struct JobsOptions: SettingFlags {
+  @Option(\.jobs) var jobs
 }
 
 enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
@@ -325,50 +233,6 @@ struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
   }
 }
 
-extension Settings {
-  /// What the command line says.
-  init(
-    _ library: LibraryOptions, reading: ReadingOptions? = nil, intake: IntakeOptions? = nil,
-    output: RunOutputOptions? = nil, store: StoreOptions? = nil, addresses: AddressOptions? = nil,
-    bucket: BucketOptions? = nil, jobs: Int? = nil
-  ) {
-    self.init(
-      library: library.library,
-      catalog: library.catalog.map { CatalogSetting(address: $0, isArgument: true) },
-      to: intake?.to, author: intake?.author, authorName: intake?.authorName,
-      publicBaseURL: store?.publicBaseURL, mode: intake?.mode, jobs: jobs, worker: reading?.worker,
-      deadline: reading?.deadline, isolation: reading?.isolation,
-      progress: output?.progress, logLevel: output?.logLevel,
-      limitRate: intake?.limitRate, maxSize: intake?.maxSize,
-      uploads: intake?.uploads, posters: intake?.posters?.rawValue, posterSize: intake?.posterSize,
-      mend: intake?.mend, maxRead: addresses?.maxRead,
-      store: store.map { StoreSettings($0) } ?? (addresses?.bucket ?? bucket).map { StoreSettings($0) }
-        ?? StoreSettings())
-  }
-}
-
-extension StoreSettings {
-  /// What the command line says; a flag that is not given says nothing.
-  init(_ options: StoreOptions) {
-    self.init(options.bucket)
-    serviceAccount = options.serviceAccount
-    project = options.project
-    presign = options.presign
-    adapterEnv = options.adapterEnv
-    adapterDeadline = options.adapterDeadline
-    uploadHosts = options.uploadHosts
-    (requestChecksums, conditionalPuts) = (options.bucket.requestChecksums, options.bucket.conditionalPuts)
-  }
-
-  /// The same, of what reaches a bucket.
-  init(_ options: BucketOptions) {
-    self.init(
-      endpoint: options.endpoint, region: options.region, pathStyle: options.pathStyle,
-      profile: options.profile, credentials: options.credentials, caFile: options.caFile,
-      proxy: options.proxy, insecureHTTP: options.insecureHTTP ? true : nil)
-  }
-}
-
 extension IntakeOptions {
   /// How a run treats its files, by these flags and `settings`.
   func ingestOptions(_ settings: Settings, _ once: OnceOptions? = nil) -> IngestOptions {
@@ -380,7 +244,7 @@ extension IntakeOptions {
     options.dryRun = once?.dryRun ?? false
     options.jobs = AppContext.jobs(settings)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
-    options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0) } ?? .none
+    options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0.rawValue) } ?? .none
     if let size = settings.posterSize { options.poster.size = size }
     options.mends = MendOptions(settings.mend?.mends ?? [])
     options.nameLength = settings.nameLength ?? 22

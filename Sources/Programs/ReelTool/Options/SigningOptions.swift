@@ -22,19 +22,12 @@ struct SigningOptions: ParsableArguments {
     if to != nil, presign == nil { throw ValidationError("--to goes with --presign.") }
   }
 
-  func settings(_ library: LibraryOptions) -> Settings {
-    var settings = Settings(library)
-    settings.store = StoreSettings(bucket)
-    settings.to = to
-    return settings
-  }
-
   /// Nil when nothing is to be signed.
   func signing(_ settings: Settings) async throws -> PostSigning? {
     switch presign {
     case nil: nil
     case .seconds(let seconds): try await PostSigning(settings, seconds: seconds)
-    case .setting: try await PostSigning(settings, seconds: settings.store.presign ?? 3600)
+    case .setting: try await PostSigning(settings, seconds: settings.presign ?? 3600)
     }
   }
 }

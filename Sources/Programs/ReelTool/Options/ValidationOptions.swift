@@ -33,10 +33,7 @@ struct ValidationOptions: ParsableArguments {
 
   /// Everything for reading and judging `paths`.
   func session(_ paths: [String]) async throws -> ValidationSession {
-    let flags = Settings(
-      worker: reading.worker, deadline: reading.deadline, isolation: reading.isolation,
-      maxRead: addresses.maxRead, store: StoreSettings(addresses.bucket))
-    let settings = try SettingsReader.read(flags: flags, file: config)
+    let settings = try SettingsReader.read(flagsOf: self, file: config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
     let filter = FixtureFilter(
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))

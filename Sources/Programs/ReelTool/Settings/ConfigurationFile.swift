@@ -7,10 +7,10 @@ struct ConfigurationFile {
   /// Bytes; all settings together take less than one thousand.
   private static let largest = 1 << 20
 
-  private let values: [SettingKey: YAMLNode]
+  private let values: [String: YAMLNode]
 
   /// A scalar: `author: 12` is a text as well.
-  subscript(key: SettingKey) -> YAMLNode? { values[key] }
+  subscript(key: String) -> YAMLNode? { values[key] }
 
   /// `$XDG_CONFIG_HOME/reel/config.yaml`; never a file of the working folder or of one that is taken in.
   static func usersOwn(_ environment: ProcessEnvironment) throws -> String? {
@@ -52,7 +52,7 @@ struct ConfigurationFile {
     let reason: String
   }
 
-  private static func values(_ bytes: [UInt8]) throws(Unusable) -> [SettingKey: YAMLNode] {
+  private static func values(_ bytes: [UInt8]) throws(Unusable) -> [String: YAMLNode] {
     let mark = Array("\u{FEFF}".utf8)
     guard
       let text = String(validating: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0), as: UTF8.self)
@@ -68,7 +68,7 @@ struct ConfigurationFile {
     guard let pairs = root.mapping else {
       throw Unusable(reason: "it must be keys and values, like `library: /srv/reel`")
     }
-    var values: [SettingKey: YAMLNode] = [:]
+    var values: [String: YAMLNode] = [:]
     var problems: [String] = []
     for pair in pairs {
       switch setting(pair) {
@@ -82,12 +82,12 @@ struct ConfigurationFile {
   }
 
   /// Which setting a pair is for.
-  private static func setting(_ pair: YAMLNode.Pair) -> Result<SettingKey, Unusable> {
+  private static func setting(_ pair: YAMLNode.Pair) -> Result<String, Unusable> {
     guard let name = pair.key.scalar else {
       return .failure(Unusable(reason: "a key is a word, such as library"))
     }
-    guard let key = SettingKey(rawValue: name) else {
-      let hint = NearestWord.nearest(to: name, among: SettingKey.allCases.map(\.rawValue))
+    guard SettingTable.rows[name] != nil else {
+      let hint = NearestWord.nearest(to: name, among: SettingTable.all.map(\.key))
       return .failure(
         Unusable(
           reason: "there is no setting \"\(name.prefix(60))\"; "
@@ -97,6 +97,6 @@ struct ConfigurationFile {
       let found = pair.value.mapping == nil ? "a list" : "keys and values"
       return .failure(Unusable(reason: "the setting \(name) is one value, and this is \(found)"))
     }
-    return .success(key)
+    return .success(name)
   }
 }

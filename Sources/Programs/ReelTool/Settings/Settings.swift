@@ -1,52 +1,34 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
-import ReelRemoteStorage
-import ReelSandbox
-import ReelTerminal
 
-/// Everything that flags, environment and configuration file can set, as one typed value.
-/// Nil where nobody said anything, and Reel's own default counts.
+/// Everything that flags, environment and configuration file can set: `settings.jobs` is the value of that row of
+/// ``SettingTable``; nil where nobody said anything, and Reel's own default counts.
+@dynamicMemberLookup
 struct Settings: Sendable {
-  /// The library folder.
-  var library: String?
-  /// A catalog that several machines share, in the library's place.
-  var catalog: CatalogSetting?
-  /// The destination, as `--to` takes it.
-  var to: String?
-  var author: String?
-  var authorName: String?
-  /// Put before an object's name to make the address that viewers open.
-  var publicBaseURL: String?
-  /// Octal permissions of stored files, such as `644`.
-  var mode: String?
-  var jobs: Int?
-  /// Characters of an object's name.
-  var nameLength: Int?
-  /// Where `reel-probe-worker` is.
-  var worker: String?
-  /// Seconds that reading one file may take.
-  var deadline: Double?
-  var isolation: IsolationRequest?
-  var progress: ProgressStyle?
-  /// How much is logged; nil for nothing.
-  var logLevel: LogLevel?
-  /// Bytes a second for all uploads together, as ``ByteRate`` reads them.
-  var limitRate: String?
-  /// The largest file that is taken in.
-  var maxSize: SizeLimit?
-  /// Uploads at once.
-  var uploads: Int?
-  /// Whether posts get posters, as ``IngestOptions/Posters`` writes it.
-  var posters: String?
-  /// Pixels of a poster's longer side.
-  var posterSize: Int?
-  /// What is mended in files before they are published.
-  var mend: MendList?
-  /// How much of a file at an address may be read to find out what it is.
-  var maxRead: ReadLimit?
-  /// How a store that is not a folder is reached.
-  var store = StoreSettings()
+  private var values: [String: any Sendable] = [:]
+
+  init() {}
+
+  subscript<Value>(dynamicMember row: KeyPath<SettingTable, Setting<Value>>) -> Value? {
+    get { values[SettingTable.table[keyPath: row].key] as? Value }
+    set { values[SettingTable.table[keyPath: row].key] = newValue }
+  }
+
+  subscript(key: String) -> (any Sendable)? {
+    get { values[key] }
+    set { values[key] = newValue }
+  }
+
+  /// Whether nobody said anything.
+  var isEmpty: Bool { values.isEmpty }
+
+  /// These settings, and `other`'s where these say nothing.
+  func completed(by other: Settings) -> Settings {
+    var all = self
+    all.values.merge(other.values) { own, _ in own }
+    return all
+  }
 }
 
 /// Where a catalog is that several machines share.
@@ -55,77 +37,6 @@ struct CatalogSetting: Sendable {
   let address: String
   /// Whether it stands on the command line, which everybody on the machine can read.
   let isArgument: Bool
-}
-
-/// How a store that is not a folder is reached, and what viewers are given of it.
-struct StoreSettings: Sendable {
-  /// The address of a store that is not Amazon's.
-  var endpoint: String?
-  var region: String?
-  /// Whether the bucket stands in the path, not in the host's name.
-  var pathStyle: Bool?
-  /// A profile in AWS's shared files.
-  var profile: String?
-  /// Where credentials come from.
-  var credentials: CredentialPlace?
-  /// A file with a service account's key (JSON).
-  var serviceAccount: String?
-  /// The id of the project whose Firestore keeps the posts.
-  var project: String?
-  /// Certificates in PEM form, trusted beside the system's.
-  var caFile: String?
-  /// The proxy's address; nil for the one that the environment names.
-  var proxy: String?
-  /// Plain http to other machines.
-  var insecureHTTP: Bool?
-  /// Seconds that a signed address is good for; nil for an address without a signature.
-  var presign: Int?
-  /// Names of variables that a `command:` adapter gets, separated by commas.
-  var adapterEnv: String?
-  /// Seconds that such an adapter may be silent.
-  var adapterDeadline: Double?
-  /// Hosts that a tus server may have the bytes sent to, separated by commas.
-  var uploadHosts: String?
-  /// Which checksums are sent to S3.
-  var requestChecksums: RequestChecksums?
-  /// Whether S3 is asked to create only what is absent.
-  var conditionalPuts: Bool?
-}
-
-extension Settings {
-  /// These settings, and `other`'s where these say nothing.
-  func completed(by other: Settings) -> Settings {
-    Settings(
-      library: library ?? other.library, catalog: catalog ?? other.catalog, to: to ?? other.to,
-      author: author ?? other.author,
-      authorName: authorName ?? other.authorName, publicBaseURL: publicBaseURL ?? other.publicBaseURL,
-      mode: mode ?? other.mode, jobs: jobs ?? other.jobs, nameLength: nameLength ?? other.nameLength,
-      worker: worker ?? other.worker, deadline: deadline ?? other.deadline,
-      isolation: isolation ?? other.isolation, progress: progress ?? other.progress,
-      logLevel: logLevel ?? other.logLevel,
-      limitRate: limitRate ?? other.limitRate, maxSize: maxSize ?? other.maxSize,
-      uploads: uploads ?? other.uploads, posters: posters ?? other.posters,
-      posterSize: posterSize ?? other.posterSize, mend: mend ?? other.mend,
-      maxRead: maxRead ?? other.maxRead,
-      store: store.completed(by: other.store))
-  }
-}
-
-extension StoreSettings {
-  /// These settings, and `other`'s where these say nothing.
-  func completed(by other: StoreSettings) -> StoreSettings {
-    StoreSettings(
-      endpoint: endpoint ?? other.endpoint, region: region ?? other.region,
-      pathStyle: pathStyle ?? other.pathStyle, profile: profile ?? other.profile,
-      credentials: credentials ?? other.credentials,
-      serviceAccount: serviceAccount ?? other.serviceAccount, project: project ?? other.project,
-      caFile: caFile ?? other.caFile, proxy: proxy ?? other.proxy,
-      insecureHTTP: insecureHTTP ?? other.insecureHTTP, presign: presign ?? other.presign,
-      adapterEnv: adapterEnv ?? other.adapterEnv, adapterDeadline: adapterDeadline ?? other.adapterDeadline,
-      uploadHosts: uploadHosts ?? other.uploadHosts,
-      requestChecksums: requestChecksums ?? other.requestChecksums,
-      conditionalPuts: conditionalPuts ?? other.conditionalPuts)
-  }
 }
 
 /// The variables of this process. A value that is not UTF-8 would come out of Foundation repaired, and name another
