@@ -2,12 +2,9 @@ import FoundationEssentials
 import ReelCore
 
 extension IngestEvent: Codable {
-  private enum EnvelopeKeys: String, CodingKey {
-    case v, seq, at, type, file, size, error
+  fileprivate enum EnvelopeKeys: String, CodingKey {
+    case v, seq, at, type, file
   }
-
-  private enum PostKeys: String, CodingKey { case post }
-  private enum ProbedKeys: String, CodingKey { case media, probe }
 
   /// Writes one flat object: `v`, `seq`, `at`, `type`, `file`, `path` (and `pathBytes`), and the type's
   /// facts.
@@ -17,44 +14,7 @@ extension IngestEvent: Codable {
     try envelope.encode(Self.version, forKey: .v)
     try envelope.encode(sequence, forKey: .seq)
     try envelope.encode(JSONTime(at), forKey: .at)
-    try envelope.encode(body.type, forKey: .type)
-    if let file = body.file {
-      try envelope.encode(file.number, forKey: .file)
-      var paths = encoder.container(keyedBy: SourcePathCoding.self)
-      try file.path.encode(into: &paths)
-    }
-    try encodeFacts(to: encoder)
-  }
-
-  /// The facts of the type, in the same object as the envelope.
-  private func encodeFacts(to encoder: any Encoder) throws {
-    switch body {
-    case .runStarted(let facts): try facts.encode(to: encoder)
-    case .runScanned(let facts): try facts.encode(to: encoder)
-    case .metadataWarning(let warning): try warning.encode(to: encoder)
-    case .watchNotice(let notice): try notice.encode(to: encoder)
-    case .fileStarted(_, let size):
-      var container = encoder.container(keyedBy: EnvelopeKeys.self)
-      try container.encode(size, forKey: .size)
-    case .fileProbed(_, let report):
-      var container = encoder.container(keyedBy: ProbedKeys.self)
-      try container.encode(report.media, forKey: .media)
-      try container.encode(report.provenance, forKey: .probe)
-    case .posterMade(_, let facts): try facts.encode(to: encoder)
-    case .fileNamed(_, let facts): try facts.encode(to: encoder)
-    case .uploadProgress(_, let facts), .uploadRetrying(_, let facts): try facts.encode(to: encoder)
-    case .postPublished(_, let post):
-      var container = encoder.container(keyedBy: PostKeys.self)
-      try container.encode(post, forKey: .post)
-    case .fileDuplicate(_, let facts): try facts.encode(to: encoder)
-    case .filePlanned(_, let facts): try facts.encode(to: encoder)
-    case .fileRefused(_, let facts): try facts.encode(to: encoder)
-    case .fileNotMended(_, let failure), .posterFailed(_, let failure), .fileFailed(_, let failure),
-      .filePostponed(_, let failure):
-      var container = encoder.container(keyedBy: EnvelopeKeys.self)
-      try container.encode(failure, forKey: .error)
-    case .runFinished(let facts): try facts.encode(to: encoder)
-    }
+    try body.tell(FactsWriter(encoder: encoder))
   }
 
   /// Reads what ``encode(to:)`` wrote.
@@ -68,53 +28,37 @@ extension IngestEvent: Codable {
     }
     sequence = try envelope.decode(Int.self, forKey: .seq)
     at = try envelope.decode(JSONTime.self, forKey: .at).date
-    body = try Self.body(try envelope.decode(String.self, forKey: .type), envelope, from: decoder)
-  }
-
-  private static func body(
-    _ type: String, _ envelope: KeyedDecodingContainer<EnvelopeKeys>, from decoder: any Decoder
-  ) throws -> Body {
-    func file() throws -> FileReference {
-      FileReference(
-        number: try envelope.decode(Int.self, forKey: .file),
-        path: try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self)))
-    }
-    switch type {
-    case "run.started": return .runStarted(try RunStarted(from: decoder))
-    case "run.scanned": return .runScanned(try RunScanned(from: decoder))
-    case "metadata.warning": return .metadataWarning(try MetadataWarning(from: decoder))
-    case "watch.notice": return .watchNotice(try WatchNotice(from: decoder))
-    case "file.started":
-      return .fileStarted(try file(), size: try envelope.decodeIfPresent(Int64.self, forKey: .size))
-    case "file.probed":
-      let container = try decoder.container(keyedBy: ProbedKeys.self)
-      return .fileProbed(
-        try file(),
-        ProbeReport(
-          media: try container.decode(MediaInfo.self, forKey: .media),
-          provenance: try container.decode(ProbeProvenance.self, forKey: .probe)))
-    case "file.notMended":
-      return .fileNotMended(try file(), try envelope.decode(FileFailure.self, forKey: .error))
-    case "poster.made": return .posterMade(try file(), try PosterMade(from: decoder))
-    case "poster.failed":
-      return .posterFailed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
-    case "file.named": return .fileNamed(try file(), try FileNamed(from: decoder))
-    case "upload.progress": return .uploadProgress(try file(), try TransferProgress(from: decoder))
-    case "upload.retrying": return .uploadRetrying(try file(), try TransferProgress(from: decoder))
-    case "post.published":
-      let container = try decoder.container(keyedBy: PostKeys.self)
-      return .postPublished(try file(), try container.decode(Post.self, forKey: .post))
-    case "file.duplicate": return .fileDuplicate(try file(), try FileDuplicate(from: decoder))
-    case "file.planned": return .filePlanned(try file(), try FilePlanned(from: decoder))
-    case "file.refused": return .fileRefused(try file(), try FileRefused(from: decoder))
-    case "file.failed":
-      return .fileFailed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
-    case "file.postponed":
-      return .filePostponed(try file(), try envelope.decode(FileFailure.self, forKey: .error))
-    case "run.finished": return .runFinished(try RunSummary(from: decoder))
-    default:
+    let type = try envelope.decode(String.self, forKey: .type)
+    guard let reading = Body.readings[type] else {
       throw DecodingError.dataCorruptedError(
         forKey: .type, in: envelope, debugDescription: "events of type \(type) are not known here")
     }
+    body = try reading(decoder)
+  }
+}
+
+private struct FactsWriter: EventReader {
+  let encoder: any Encoder
+
+  func read<Facts: EventFacts>(
+    _ traits: EventTraits, _ file: FileReference?, _ facts: Facts, _ body: (Facts) -> IngestEvent.Body
+  ) throws {
+    var envelope = encoder.container(keyedBy: IngestEvent.EnvelopeKeys.self)
+    try envelope.encode(traits.type, forKey: .type)
+    if let file {
+      try envelope.encode(file.number, forKey: .file)
+      var paths = encoder.container(keyedBy: SourcePathCoding.self)
+      try file.path.encode(into: &paths)
+    }
+    try facts.encodeFacts(to: encoder)
+  }
+}
+
+extension FileReference {
+  /// The file of an event.
+  init(eventFrom decoder: any Decoder) throws {
+    self.init(
+      number: try decoder.container(keyedBy: IngestEvent.EnvelopeKeys.self).decode(Int.self, forKey: .file),
+      path: try SourcePath(from: try decoder.container(keyedBy: SourcePathCoding.self)))
   }
 }

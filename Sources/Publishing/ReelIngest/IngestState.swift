@@ -114,7 +114,6 @@ extension IngestState {
     case .fileStarted(let file, let size):
       inFlight.append(FileInFlight(file: file, size: size, step: .reading))
     case .fileProbed(let file, _): advance(file, to: .probed)
-    case .fileNotMended, .posterMade, .metadataWarning, .watchNotice: break
     case .posterFailed(let file, _):
       if let index = index(of: file) { inFlight[index].hasNoPoster = true }
     case .fileNamed(let file, _): advance(file, to: .named)
@@ -149,6 +148,8 @@ extension IngestState {
     case .runFinished(let summary):
       phase = .finished(summary)
       inFlight = []
+    // What changes nothing of what a run looks like.
+    default: break
     }
   }
 

@@ -24,9 +24,7 @@ public enum PublishResult: Hashable, Sendable {
     case .fileRefused(_, let refusal): self = .refused(refusal)
     case .fileFailed(_, let failure), .filePostponed(_, let failure):
       self = failure.isCancellation ? .cancelled : .failed(failure)
-    case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileProbed, .fileNotMended,
-      .posterMade, .posterFailed, .fileNamed, .uploadProgress, .uploadRetrying, .runFinished:
-      return nil
+    default: return nil
     }
   }
 

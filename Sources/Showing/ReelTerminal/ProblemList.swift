@@ -58,30 +58,16 @@ package struct ProblemList: Hashable, Sendable {
 
 extension ProblemList.Entry {
   /// What failed of the file at `path`.
-  init(_ path: SourcePath, _ failure: FileFailure, isWarning: Bool = false) {
-    self.init(
-      path: path, code: failure.code.rawValue, message: failure.message, refused: false, isWarning: isWarning)
+  init(_ path: SourcePath, _ failure: FileFailure) {
+    self.init(path: path, code: failure.code.rawValue, message: failure.message, refused: false)
   }
 
   /// Nil for an event of which nobody has to know.
   init?(_ event: IngestEvent) {
-    switch event.body {
-    case .fileFailed(let file, let failure):
-      self.init(file.path, failure)
-    case .fileRefused(let file, let refusal):
-      self.init(path: file.path, code: refusal.code.rawValue, message: refusal.message, refused: true)
-    case .fileNotMended(let file, let failure), .posterFailed(let file, let failure):
-      self.init(file.path, failure, isWarning: true)
-    case .metadataWarning(let warning):
-      self.init(
-        path: warning.path, code: warning.code.rawValue, message: warning.message, refused: false,
-        isWarning: true)
-    case .watchNotice(let notice) where notice.code.isProblem:
-      self.init(
-        path: notice.path, code: notice.code.rawValue, message: notice.message, refused: false,
-        isWarning: true)
-    default: return nil
-    }
+    guard let problem = event.body.problem else { return nil }
+    self.init(
+      path: problem.path, code: problem.code, message: problem.message,
+      refused: problem.concern == .refused, isWarning: problem.concern == .warning)
   }
 }
 

@@ -95,13 +95,7 @@ extension IngestEvent.Body {
     isWarning || isTerminal
   }
 
-  fileprivate var isWarning: Bool {
-    switch self {
-    case .fileNotMended, .posterFailed, .metadataWarning: true
-    case .watchNotice(let notice): notice.code.isProblem
-    default: false
-    }
-  }
+  fileprivate var isWarning: Bool { concern == .warning }
 }
 
 /// Sentences that are to be shown.

@@ -28,12 +28,10 @@ package struct RunFiles: Sendable {
 
   /// Takes note of how a file ended.
   package mutating func note(_ event: IngestEvent) {
+    if let problem = event.body.problem, problem.concern == .warning {
+      warn(problem.path, problem.code, problem.message)
+    }
     switch event.body {
-    case .metadataWarning(let warning): warn(warning.path, warning.code.rawValue, warning.message)
-    case .watchNotice(let notice) where notice.code.isProblem:
-      warn(notice.path, notice.code.rawValue, notice.message)
-    case .fileNotMended(let file, let failure), .posterFailed(let file, let failure):
-      warn(file.path, failure.code.rawValue, failure.message)
     case .fileProbed(let file, let report):
       for warning in report.media.warnings { warn(file.path, warning.code.rawValue, warning.message) }
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])

@@ -1,0 +1,187 @@
+import ReelCore
+
+/// What an event tells besides its type and its file.
+protocol EventFacts: Sendable {
+  /// Reads what ``encodeFacts(to:)`` wrote.
+  init(factsOf decoder: any Decoder) throws
+
+  /// Writes them into the event's object.
+  func encodeFacts(to encoder: any Encoder) throws
+
+  /// For a log, by their names in docs/events.md.
+  var logged: [EventLogEntry.Field] { get }
+
+  /// What an event that somebody has to know of says (``EventTraits/concern``).
+  var remark: EventRemark? { get }
+
+  /// With settings named by `wording`.
+  func worded(_ wording: (ErrorMessage) -> String) -> Self
+}
+
+/// A code and a sentence; the path where the event has no file.
+struct EventRemark {
+  var path: SourcePath?
+  let code: String
+  let message: String
+
+  var logged: [EventLogEntry.Field] {
+    (path.map { [("path", $0.text)] } ?? []) + [("code", code), ("message", message)]
+  }
+}
+
+extension EventFacts {
+  var remark: EventRemark? { nil }
+  var logged: [EventLogEntry.Field] { remark?.logged ?? [] }
+
+  func worded(_ wording: (ErrorMessage) -> String) -> Self { self }
+}
+
+extension EventFacts where Self: Codable {
+  init(factsOf decoder: any Decoder) throws { try self.init(from: decoder) }
+  func encodeFacts(to encoder: any Encoder) throws { try encode(to: encoder) }
+}
+
+// MARK: Of runs
+
+extension RunStarted: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("destination", destination.name), ("dryRun", "\(dryRun)")] + (reel.map { [("reel", $0)] } ?? [])
+  }
+}
+
+extension RunScanned: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("found", "\(found)"), ("ignored", "\(ignored)"), ("bytes", "\(bytes)")]
+  }
+}
+
+extension MetadataWarning: EventFacts {
+  var remark: EventRemark? { EventRemark(path: path, code: code.rawValue, message: message) }
+}
+
+extension WatchNotice: EventFacts {
+  var remark: EventRemark? { EventRemark(path: path, code: code.rawValue, message: message) }
+}
+
+extension RunSummary: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    let counts = [
+      ("published", published), ("duplicates", duplicates), ("planned", planned), ("refused", refused),
+      ("failed", failedOrCancelled), ("ignored", ignored),
+    ]
+    return [("outcome", outcome.rawValue)] + counts.map { ($0.0, "\($0.1)") }
+      + [("bytes", "\(publishedBytes)"), ("seconds", Decimals.text(seconds))] + (error?.logged ?? [])
+  }
+}
+
+// MARK: Of files
+
+/// Of `file.started`.
+struct FileSize: EventFacts, Codable {
+  let size: Int64?
+
+  private enum CodingKeys: String, CodingKey { case size }
+
+  init(size: Int64?) { self.size = size }
+
+  /// Writes null for a size that is unknown.
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(size, forKey: .size)
+  }
+
+  var logged: [EventLogEntry.Field] { size.map { [("bytes", "\($0)")] } ?? [] }
+}
+
+extension ProbeReport: EventFacts {
+  private enum FactKeys: String, CodingKey { case media, probe }
+
+  init(factsOf decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: FactKeys.self)
+    self.init(
+      media: try container.decode(MediaInfo.self, forKey: .media),
+      provenance: try container.decode(ProbeProvenance.self, forKey: .probe))
+  }
+
+  func encodeFacts(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: FactKeys.self)
+    try container.encode(media, forKey: .media)
+    try container.encode(provenance, forKey: .probe)
+  }
+
+  var logged: [EventLogEntry.Field] {
+    [("container", media.container.rawValue), ("method", provenance.method.rawValue)]
+  }
+}
+
+extension PosterMade: EventFacts {
+  var logged: [EventLogEntry.Field] { [("bytes", "\(size)")] }
+}
+
+extension FileNamed: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("id", id.description), ("key", key.rawValue), ("attempt", "\(attempt)")]
+  }
+}
+
+extension TransferProgress: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    let reason = retrying.map { [("code", $0.code.rawValue), ("message", $0.message)] } ?? []
+    return [("attempt", "\(attempt)")] + reason
+  }
+
+  func worded(_ wording: (ErrorMessage) -> String) -> TransferProgress {
+    TransferProgress(sent: sent, total: total, attempt: attempt, retrying: retrying?.worded(wording))
+  }
+}
+
+extension Post: EventFacts {
+  private enum FactKeys: String, CodingKey { case post }
+
+  init(factsOf decoder: any Decoder) throws {
+    self = try decoder.container(keyedBy: FactKeys.self).decode(Post.self, forKey: .post)
+  }
+
+  func encodeFacts(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: FactKeys.self)
+    try container.encode(self, forKey: .post)
+  }
+
+  var logged: [EventLogEntry.Field] {
+    [("id", id.description), ("key", video.rawValue)] + (size.map { [("bytes", "\($0)")] } ?? [])
+  }
+}
+
+extension FileDuplicate: EventFacts {
+  var logged: [EventLogEntry.Field] { post.map { [("id", $0.id.description)] } ?? [] }
+}
+
+extension FilePlanned: EventFacts {}
+
+extension FileRefused: EventFacts {
+  var remark: EventRemark? { EventRemark(code: code.rawValue, message: message) }
+
+  func worded(_ wording: (ErrorMessage) -> String) -> FileRefused {
+    FileRefused(
+      code: code, violations: violations.map { PolicyViolation(rule: $0.rule, message: wording($0.text)) })
+  }
+}
+
+extension FileFailure: EventFacts {
+  private enum FactKeys: String, CodingKey { case error }
+
+  init(factsOf decoder: any Decoder) throws {
+    self = try decoder.container(keyedBy: FactKeys.self).decode(FileFailure.self, forKey: .error)
+  }
+
+  func encodeFacts(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: FactKeys.self)
+    try container.encode(self, forKey: .error)
+  }
+
+  var remark: EventRemark? { EventRemark(code: code.rawValue, message: message) }
+
+  func worded(_ wording: (ErrorMessage) -> String) -> FileFailure {
+    FileFailure(code: code, message: wording(text), cause: cause)
+  }
+}
