@@ -1,3 +1,4 @@
+import ReelCore
 import ReelTerminal
 import ReelTestSupport
 import Testing

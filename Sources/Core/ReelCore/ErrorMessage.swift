@@ -7,6 +7,8 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
   public enum Setting: String, Sendable, CaseIterable {
     /// How long a store's program may tell nothing new.
     case adapterDeadline
+    /// Where a worker of the queue may take files from.
+    case allow
     /// The certificates that stores are believed by.
     case caFile
     /// Where the credentials of an S3 store come from.

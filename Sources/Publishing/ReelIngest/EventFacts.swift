@@ -181,7 +181,7 @@ extension FileFailure: EventFacts {
 
   var remark: EventRemark? { EventRemark(code: code.rawValue, message: message) }
 
-  func worded(_ wording: (ErrorMessage) -> String) -> FileFailure {
+  package func worded(_ wording: (ErrorMessage) -> String) -> FileFailure {
     FileFailure(code: code, message: wording(text), cause: cause)
   }
 }

@@ -42,14 +42,13 @@ extension IngestContext {
   /// What `reel status` shows of it; nil for what was not a fault of the file.
   func record(_ failure: StepFailure) -> FailureRecord? {
     let now = services.clock.now()
-    let wording = services.wording ?? \.description
     switch failure {
     case .refused(let refusal):
       return FailureRecord(
-        code: refusal.code.rawValue, message: wording(refusal.text), refused: true, at: now)
+        code: refusal.code.rawValue, message: services.worded(refusal.text), refused: true, at: now)
     case .failed(let failure) where !failure.isCancellation:
       return FailureRecord(
-        code: failure.code.rawValue, message: wording(failure.text), refused: false, at: now)
+        code: failure.code.rawValue, message: services.worded(failure.text), refused: false, at: now)
     case .failed, .endsTheRun: return nil
     }
   }

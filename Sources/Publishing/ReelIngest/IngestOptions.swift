@@ -134,6 +134,9 @@ public struct IngestServices: Sendable {
     self.randomness = randomness
     self.staging = staging
   }
+
+  /// The message as it is told.
+  package func worded(_ text: ErrorMessage) -> String { wording?(text) ?? text.description }
 }
 
 extension IngestContext {

@@ -1,4 +1,5 @@
 import Glibc
+import ReelCore
 
 /// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
 /// given facts, ``of(descriptor:environment:)`` asks the system for them.

@@ -131,7 +131,7 @@ struct WatchCommand: AsyncParsableCommand {
       try check(watches)
       let feed = try WatchFeed(
         watches, disposals: disposals, secondLook: secondLook, jobs: options.jobs,
-        services: appContext.services
+        services: appContext.services, onStep: { DebugSteps.reach($0.rawValue) }
       ) { manager.tell("READY=1") }
       return WatchSession.Plan(session: session, feed: feed, options: options)
     } catch {

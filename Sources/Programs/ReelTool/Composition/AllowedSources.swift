@@ -18,10 +18,10 @@ struct AllowedSources: Sendable {
   /// - Parameters:
   ///   - texts: folders, addresses and hosts, as `--allow` has them.
   ///   - destination: where the worker stores.
-  /// - Throws: ``CommandFailure``.
-  init(_ texts: [String], destination: String) throws {
+  /// - Throws: for one that is none of these.
+  init(_ texts: [String], destination: String) throws(NoSource) {
     self.destination = AddressPlace(destination)
-    rules = try texts.map { text in
+    rules = try texts.map { text throws(NoSource) in
       if text.hasPrefix("/"), let root = Self.plain(Array(text.utf8)) {
         return .root(Self.real(root) ?? root)
       }
@@ -29,10 +29,18 @@ struct AllowedSources: Sendable {
       if !text.isEmpty, !text.contains("/"), let place = AddressPlace("http://" + text) {
         return .host(place.host.name, port: place.host.port)
       }
-      throw CommandFailure(
-        .usage,
-        "--allow \(text) is neither a folder's absolute path, nor an address (s3://bucket/, https://host/folder/), nor a host"
-      )
+      throw NoSource(text)
+    }
+  }
+
+  /// It names nothing that a worker could take from.
+  struct NoSource: ReelError {
+    let text: ErrorMessage
+    var message: String { text.description }
+
+    fileprivate init(_ allowed: String) {
+      text =
+        "\(setting: .allow) \(allowed) is neither a folder's absolute path, nor an address (s3://bucket/, https://host/folder/), nor a host"
     }
   }
 
@@ -48,9 +56,9 @@ struct AllowedSources: Sendable {
     throw SourceError(
       .outsideRoot,
       rules.isEmpty
-        ? "a worker takes nothing from there unless it is told to: start it with --allow FOLDER, ADDRESS or HOST if it is meant "
+        ? "a worker takes nothing from there unless it is told to: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant "
           + "to, then reel enqueue --retry"
-        : "it is not in what --allow names for this worker: start it with --allow FOLDER, ADDRESS or HOST if it is meant to be, "
+        : "it is not in what \(setting: .allow) names for this worker: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant to be, "
           + "then reel enqueue --retry")
   }
 

@@ -19,11 +19,11 @@ struct MachineCheck: Sendable {
       return nil
     } catch let failure as PrivateCopy.Failure {
       switch failure {
-      case .source(let error): return error.text.description
-      case .staging(let error): return error.told
+      case .source(let error): return services.worded(error.text)
+      case .staging(let error): return services.worded(error.text)
       }
     } catch let error as ProbeError {
-      return error.told
+      return services.worded(error.text)
     } catch {
       return "\(error)"
     }

@@ -107,8 +107,13 @@ struct MachineDoubts {
     }
     return
       "\(all) failed for reasons that may be this machine's, the last of them, \(last.item.address.text), because "
-      + "\(last.failure.told): put that right, and start the worker again; they were given back, for other machines"
+      + "\(last.failure.message): put that right, and start the worker again; they were given back, for other machines"
   }
+}
+
+/// Why a machine takes nothing more from the queue: what it has is given back, for others.
+struct MachineFault: ReelError {
+  let message: String
 }
 
 extension PublishResult {

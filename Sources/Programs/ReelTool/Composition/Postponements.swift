@@ -1,6 +1,5 @@
 import ReelCore
 import ReelIngest
-import ReelTerminal
 
 /// How often files of a watched folder could not be taken in, one time after the other: when each is tried again, and
 /// what is told of that.
@@ -48,7 +47,7 @@ struct Postponements: Sendable {
   func isHopeless(_ path: SourcePath) -> Bool { tries[path]?.failures ?? 0 >= Self.mostReadings - 1 }
 
   /// It could not be dealt with.
-  /// - Parameter failure: nil where it was told.
+  /// - Parameter failure: as it is told; nil where it was.
   /// - Returns: when it is tried again, and what is to be told: of a store only once, until it takes something.
   mutating func failed(
     _ path: SourcePath, _ failure: FileFailure?, at now: Duration
@@ -61,7 +60,7 @@ struct Postponements: Sendable {
     guard isNew else { return (delay, nil) }
     return (
       delay,
-      "it can't be ingested now; Reel tries again in \(delay.components.seconds) s, then less often: \(failure.told)"
+      "it can't be ingested now; Reel tries again in \(delay.components.seconds) s, then less often: \(failure.message)"
     )
   }
 

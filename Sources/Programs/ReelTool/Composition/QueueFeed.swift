@@ -2,7 +2,6 @@ import Dispatch
 import ReelCore
 import ReelIngest
 import ReelPostgres
-import ReelRemoteStorage
 import ReelSource
 import Synchronization
 
@@ -21,12 +20,12 @@ final class QueueFeed: FileFeed {
     /// The files of the run that are being worked on.
     var begun: Set<FeedTicket> = []
     var doubts = MachineDoubts()
-    var problem: CommandFailure?
+    var problem: (any ReelError)?
   }
 
   private let worker: QueueWorker
   private let listener: QueueListener
-  private let sources: Sources
+  private let source: @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   private let allowed: AllowedSources
   private let check: MachineCheck
   private let walk: WalkOptions
@@ -44,22 +43,23 @@ final class QueueFeed: FileFeed {
 
   /// - Parameters:
   ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
-  ///   - sources: what an address stands for.
+  ///   - source: what the address of an item stands for: the state that was enqueued, and no other.
   ///   - allowed: what items may name.
   ///   - check: asked when many files in a row have failed.
   init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
-    sources: Sources, allowed: AllowedSources, check: MachineCheck
+    allowed: AllowedSources, check: MachineCheck,
+    source: @escaping @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   ) {
     (self.allowed, self.check) = (allowed, check)
     (self.worker, self.listener, self.jobs, self.staysForMore) = (worker, listener, jobs, staysForMore)
     var walk = walk
     walk.entersFolders = false
-    (self.walk, self.sources) = (walk, sources)
+    (self.walk, self.source) = (walk, source)
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.
-  var problem: CommandFailure? { state.withLock { $0.problem } }
+  var fault: (any ReelError)? { state.withLock { $0.problem } }
 
   // MARK: Taking
 
@@ -68,7 +68,7 @@ final class QueueFeed: FileFeed {
 
   func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     do throws(CatalogError) {
-      while !isOver(), problem == nil {
+      while !isOver(), fault == nil {
         let room = room()
         if room == 0 {
           _ = endings.wait(timeout: .now() + .milliseconds(250))
@@ -81,7 +81,7 @@ final class QueueFeed: FileFeed {
         try wait(isOver)
       }
     } catch {
-      end(by: CommandFailure(error))
+      end(by: error)
     }
     return []
   }
@@ -95,13 +95,13 @@ final class QueueFeed: FileFeed {
       do throws(CatalogError) {
         try worker.begin(items)
       } catch {
-        end(by: CommandFailure(error))
+        end(by: error)
       }
     }
   }
 
   /// Nothing more is taken. What came first is told.
-  private func end(by problem: CommandFailure) {
+  private func end(by problem: any ReelError) {
     state.withLock { $0.problem = $0.problem ?? problem }
   }
 
@@ -171,15 +171,14 @@ final class QueueFeed: FileFeed {
     }
   }
 
-  /// What the item's address stands for: of an object or a file on the web the state that was enqueued, and no other.
+  /// What the item's address stands for.
   private func input(_ item: TakenItem) throws(SourceError) -> SourceInput {
     guard item.address.isAddress else { return SourceInput(path: item.address) }
-    let call = BlockingCall { [sources] () async -> Result<SourceInput, SourceError> in
-      do {
-        let state = RemoteState(text: item.version)
-        return .success(try await sources.input(item.address, listed: item.size.map { ($0, state) }))
+    let call = BlockingCall { [source] () async -> Result<SourceInput, SourceError> in
+      do throws(SourceError) {
+        return .success(try await source(item))
       } catch {
-        return .failure(SourceError(.unreadable, CommandFailure.reason(error)))
+        return .failure(error)
       }
     }
     guard let input = call.wait() else { throw SourceError(.unreadable, "its store can't be reached") }
@@ -210,13 +209,13 @@ final class QueueFeed: FileFeed {
     state.withLock { [doubts] state in
       state.doubts = doubts
       if let sentence = state.doubts.sentence, state.problem == nil {
-        state.problem = CommandFailure(.couldNotRun, sentence)
+        state.problem = MachineFault(message: sentence)
       }
     }
     do throws(CatalogError) {
       try worker.finish(outcomes)
     } catch {
-      end(by: CommandFailure(error))
+      end(by: error)
       throw error
     }
     if ended > 0 { endings.signal() }

@@ -3,7 +3,6 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelSource
-import ReelTerminal
 import Synchronization
 
 /// Hands a run the files of watched folders once they are settled, and sees to what becomes of them afterwards.
@@ -74,6 +73,7 @@ final class WatchFeed: FileFeed {
   private let disposals: Disposals
   private let secondLook: Duration
   private let services: IngestServices
+  private let onStep: @Sendable (FileDisposal.Step) -> Void
   private let onListed: @Sendable () -> Void
   private let cancellation = CancellationFlag()
   private let isDraining = Atomic(false)
@@ -82,18 +82,22 @@ final class WatchFeed: FileFeed {
   private let blocking = BlockingQueue(label: "reel.watch.disposal", width: 1)
   private let start = ContinuousClock.now
 
-  /// - Parameter onListed: called once, when everything that was there at the beginning has been looked at.
+  /// - Parameters:
+  ///   - onStep: called after each step of what becomes of a file.
+  ///   - onListed: called once, when everything that was there at the beginning has been looked at.
+  /// - Throws: `tooManyOpenFiles`.
   init(
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, jobs: Int, services: IngestServices,
+    onStep: @escaping @Sendable (FileDisposal.Step) -> Void = { _ in },
     onListed: @escaping @Sendable () -> Void
-  ) throws {
+  ) throws(SourceError) {
     state = Mutex(State(WatchNumbers(watches), jobs: jobs))
     self.watches = Mutex(watches)
     paths = watches.map(\.path)
     (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
-    self.onListed = onListed
+    (self.onStep, self.onListed) = (onStep, onListed)
     guard let alarm = Alarm() else {
-      throw CommandFailure(.couldNotRun, "too many files are open; raise the limit (ulimit -n)")
+      throw SourceError(.tooManyOpenFiles, "too many files are open; raise the limit (ulimit -n)")
     }
     self.alarm = alarm
   }
@@ -377,12 +381,10 @@ final class WatchFeed: FileFeed {
       return forget(file)
     }
     let (trusts, folders) = (disposals.trustsSidecars, disposals.folders)
-    let result = await blocking.run { [cancellation] in
+    let result = await blocking.run { [cancellation, onStep] in
       Result { () throws(SourceError) in
-        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, folders: folders) {
-          DebugSteps.reach($0.rawValue)
-        }
-        .apply(to: file, reason: reason, sidecar: taken.sidecar, cancellation: cancellation)
+        try FileDisposal(kind, sidecarFirst: reason == nil && !trusts, folders: folders, onStep: onStep)
+          .apply(to: file, reason: reason, sidecar: taken.sidecar, cancellation: cancellation)
       }
     }
     switch result {
@@ -397,7 +399,7 @@ final class WatchFeed: FileFeed {
       switch error.code {
       case .sourceChanged: changed(taken)
       case .isLink:
-        tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+        tell(WatchNotice(path: file.path, code: .notDisposed, message: services.worded(error.text)))
         forget(file)
       case .notFound where access(file.path.text, F_OK) != 0:
         change(watch) { $0.left(file.path) }
@@ -405,7 +407,7 @@ final class WatchFeed: FileFeed {
       default:
         // Each further try that fails says the same.
         if state.withLock({ $0.postponements.isNew(file.path) }) {
-          tell(WatchNotice(path: file.path, code: .notDisposed, message: error.told))
+          tell(WatchNotice(path: file.path, code: .notDisposed, message: services.worded(error.text)))
         }
         retry(taken)
       }
@@ -431,7 +433,8 @@ final class WatchFeed: FileFeed {
   /// - Parameter failure: why, unless that was told.
   private func retry(_ taken: Taken, because failure: FileFailure? = nil) {
     let (file, settled, now) = (taken.file, taken.settled, now)
-    let (delay, message) = state.withLock { $0.postponements.failed(file.path, failure, at: now) }
+    let told = failure?.worded(services.worded)
+    let (delay, message) = state.withLock { $0.postponements.failed(file.path, told, at: now) }
     change(taken.watch) { $0.retry(file, settled, after: delay, at: now) }
     // It is waited for with another deadline than before.
     alarm.ring()

@@ -53,7 +53,8 @@ struct WorkSession: Sendable {
     return WorkSession(
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
-        sources: sources, allowed: allowed, check: check),
+        allowed: allowed, check: check
+      ) { item async throws(SourceError) in try await sources.input(item) },
       worker: worker, pool: pool, heartbeat: heartbeat, grace: grace, queue: blocking)
   }
 
@@ -101,5 +102,22 @@ struct WorkSession: Sendable {
       throw feed.problem ?? error
     }
     if let problem = feed.problem { throw problem }
+  }
+}
+
+extension QueueFeed {
+  /// Why nothing more was taken; nil where nothing is wrong.
+  var problem: CommandFailure? { fault.flatMap { CommandFailure($0) } }
+}
+
+extension Sources {
+  /// What the address of an item stands for: of an object or a file on the web the state that was enqueued, and no other.
+  fileprivate func input(_ item: TakenItem) async throws(SourceError) -> SourceInput {
+    do {
+      let state = RemoteState(text: item.version)
+      return try await input(item.address, listed: item.size.map { ($0, state) })
+    } catch {
+      throw SourceError(.unreadable, CommandFailure.reason(error))
+    }
   }
 }

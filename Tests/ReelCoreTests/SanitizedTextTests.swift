@@ -1,4 +1,4 @@
-import ReelTerminal
+import ReelCore
 import ReelTestSupport
 import Testing
 

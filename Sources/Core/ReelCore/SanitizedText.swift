@@ -1,5 +1,3 @@
-import ReelCore
-
 /// Text from files (names, tags, messages that quote them) made harmless where it is shown.
 ///
 /// What could move a cursor, change a colour, hide or turn text around, forge a line or give a command to a CI
@@ -68,9 +66,9 @@ package enum SanitizedText {
 
 /// JSON made harmless for terminals and CI logs without changing what it says: what a runner or a terminal would
 /// act on is written as `\uXXXX`, which every JSON reader reads back as the same text.
-enum SanitizedJSON {
+package enum SanitizedJSON {
   /// - Parameter json: well-formed JSON in UTF-8, the controls below U+0020 escaped as RFC 8259 demands.
-  static func escaping(_ json: [UInt8]) -> [UInt8] {
+  package static func escaping(_ json: [UInt8]) -> [UInt8] {
     needsEscapes(json) ? withEscapes(json) : json
   }
 
@@ -171,7 +169,7 @@ extension Unicode.Scalar {
   static let zeroWidthNonJoiner: Unicode.Scalar = "\u{200C}"
   static let zeroWidthJoiner: Unicode.Scalar = "\u{200D}"
   static let textPresentation: Unicode.Scalar = "\u{FE0E}"
-  static let emojiPresentation: Unicode.Scalar = "\u{FE0F}"
+  package static let emojiPresentation: Unicode.Scalar = "\u{FE0F}"
 
   /// Controls, directions, separators, fillers: nothing to see, but something to do. Unassigned characters count
   /// too: nobody knows how wide they are.
