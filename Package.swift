@@ -93,6 +93,7 @@ let package = Package(
 
     // A run.
     module(.publishing, "ReelIngest", ["ReelCore", "ReelSource"]),
+    module(.publishing, "ReelFeeds", ["ReelCore", "ReelSource", "ReelPostgres", "ReelIngest"]),
 
     // What a worker can do besides.
     module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
@@ -124,7 +125,7 @@ let package = Package(
       dependencies: [
         "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
-        "ReelIngest", "ReelTerminal", "ReelPage", argumentParser,
+        "ReelIngest", "ReelFeeds", "ReelTerminal", "ReelPage", argumentParser,
       ],
       path: Layer.programs.path("ReelTool")),
     .executableTarget(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSource
 import ReelTerminal

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelLibrary
 import ReelPostgres

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ReelCore
+import ReelFeeds
 import ReelLibrary
 import ReelRemoteStorage
 import ReelStorage

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSource
 import ReelTerminal

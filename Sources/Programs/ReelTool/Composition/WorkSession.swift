@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource

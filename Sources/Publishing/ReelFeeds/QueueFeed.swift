@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// It holds no more than it ends in some seconds, so that what is left is shared with others, and enough to keep every job
 /// at work.
-final class QueueFeed: FileFeed {
+package final class QueueFeed: FileFeed {
   private struct State {
     /// What is held.
     var items: [FeedTicket: TakenItem] = [:]
@@ -46,7 +46,7 @@ final class QueueFeed: FileFeed {
   ///   - source: what the address of an item stands for: the state that was enqueued, and no other.
   ///   - allowed: what items may name.
   ///   - check: asked when many files in a row have failed.
-  init(
+  package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
     allowed: AllowedSources, check: MachineCheck,
     source: @escaping @Sendable (TakenItem) async throws(SourceError) -> SourceInput
@@ -59,14 +59,14 @@ final class QueueFeed: FileFeed {
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.
-  var fault: (any ReelError)? { state.withLock { $0.problem } }
+  package var fault: (any ReelError)? { state.withLock { $0.problem } }
 
   // MARK: Taking
 
   /// Nothing to do: no wait for the queue is longer than it takes to ask `isOver` again.
-  func cancel() {}
+  package func cancel() {}
 
-  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
+  package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     do throws(CatalogError) {
       while !isOver(), fault == nil {
         let room = room()
@@ -86,7 +86,7 @@ final class QueueFeed: FileFeed {
     return []
   }
 
-  func begin(_ files: [FileReference]) {
+  package func begin(_ files: [FileReference]) {
     hands.sync {
       let items = state.withLock { state in
         state.begun.formUnion(files.compactMap(\.ticket))
@@ -189,7 +189,7 @@ final class QueueFeed: FileFeed {
 
   /// Writes down what `events` say of items. What they tell is true already: a post that an item became is durable.
   /// Blocks.
-  func note(_ events: [IngestEvent]) throws(CatalogError) {
+  package func note(_ events: [IngestEvent]) throws(CatalogError) {
     var outcomes: [ItemOutcome] = []
     var ended = 0
     state.withLock { state in

@@ -112,8 +112,8 @@ struct MachineDoubts {
 }
 
 /// Why a machine takes nothing more from the queue: what it has is given back, for others.
-struct MachineFault: ReelError {
-  let message: String
+package struct MachineFault: ReelError {
+  package let message: String
 }
 
 extension PublishResult {
@@ -218,7 +218,7 @@ extension SourcePath {
   }
 
   /// Whether it is a folder that has something in it: where nothing is mounted, it is missing or empty.
-  var isFolderWithEntries: Bool {
+  package var isFolderWithEntries: Bool {
     guard let entries = opendir(bytes.map { CChar(bitPattern: $0) } + [0]) else { return false }
     defer { closedir(entries) }
     // Itself and its parent are in every folder.

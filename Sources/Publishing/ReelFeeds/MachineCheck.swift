@@ -6,8 +6,10 @@ import ReelSource
 
 /// What a machine can find out about itself where many files in a row have failed on it: evidence that nobody who may
 /// upload something has a hand in.
-struct MachineCheck: Sendable {
+package struct MachineCheck: Sendable {
   let services: IngestServices
+
+  package init(services: IngestServices) { self.services = services }
 
   /// What is wrong with the way that every file goes here: it is copied where private copies are made, and read by a
   /// worker. Nil where a video that is known to be one goes it. Blocks.

@@ -3,7 +3,7 @@ import ReelCore
 
 /// What the rows of a queue may name. Whoever may write to the queue could otherwise have any file that the worker can
 /// read, and what answers on the worker's own machine and network, published.
-struct AllowedSources: Sendable {
+package struct AllowedSources: Sendable {
   private enum Rule: Sendable {
     case root([UInt8])
     case place(AddressPlace)
@@ -19,7 +19,7 @@ struct AllowedSources: Sendable {
   ///   - texts: folders, addresses and hosts, as `--allow` has them.
   ///   - destination: where the worker stores.
   /// - Throws: for one that is none of these.
-  init(_ texts: [String], destination: String) throws(NoSource) {
+  package init(_ texts: [String], destination: String) throws(NoSource) {
     self.destination = AddressPlace(destination)
     rules = try texts.map { text throws(NoSource) in
       if text.hasPrefix("/"), let root = Self.plain(Array(text.utf8)) {
@@ -34,9 +34,9 @@ struct AllowedSources: Sendable {
   }
 
   /// It names nothing that a worker could take from.
-  struct NoSource: ReelError {
-    let text: ErrorMessage
-    var message: String { text.description }
+  package struct NoSource: ReelError {
+    package let text: ErrorMessage
+    package var message: String { text.description }
 
     fileprivate init(_ allowed: String) {
       text =

@@ -2,8 +2,8 @@ import FoundationEssentials
 import ReelCore
 
 /// A frame of black, 16 by 16 pixels, in an MP4.
-enum SampleVideo {
-  static let bytes = Array(Data(base64Encoded: text) ?? Data())
+package enum SampleVideo {
+  package static let bytes = Array(Data(base64Encoded: text) ?? Data())
 
   static var file: SourceFile {
     let identity = FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modifiedAt: 0, changedAt: 0)

@@ -6,17 +6,23 @@ import ReelSource
 import Synchronization
 
 /// Hands a run the files of watched folders once they are settled, and sees to what becomes of them afterwards.
-final class WatchFeed: FileFeed {
+package final class WatchFeed: FileFeed {
   /// What becomes of a file that was dealt with.
-  struct Disposals: Sendable {
+  package struct Disposals: Sendable {
     /// Of one that became a post, or was one.
-    let after: FileDisposal.Kind
+    package let after: FileDisposal.Kind
     /// Of one that did not, and never will.
-    let reject: FileDisposal.Kind
+    package let reject: FileDisposal.Kind
     /// Whether sidecars say who the author is.
     let trustsSidecars: Bool
     /// Those that files go to.
     let folders: FileDisposal.Folders
+
+    package init(
+      after: FileDisposal.Kind, reject: FileDisposal.Kind, trustsSidecars: Bool, folders: FileDisposal.Folders
+    ) {
+      (self.after, self.reject, self.trustsSidecars, self.folders) = (after, reject, trustsSidecars, folders)
+    }
   }
 
   private struct State {
@@ -86,7 +92,7 @@ final class WatchFeed: FileFeed {
   ///   - onStep: called after each step of what becomes of a file.
   ///   - onListed: called once, when everything that was there at the beginning has been looked at.
   /// - Throws: `tooManyOpenFiles`.
-  init(
+  package init(
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, jobs: Int, services: IngestServices,
     onStep: @escaping @Sendable (FileDisposal.Step) -> Void = { _ in },
     onListed: @escaping @Sendable () -> Void
@@ -103,19 +109,21 @@ final class WatchFeed: FileFeed {
   }
 
   /// From now on what is worth knowing is told to `tell`.
-  func begin(telling tell: @escaping @Sendable ([WatchNotice]) -> Void) { state.withLock { $0.tell = tell } }
+  package func begin(telling tell: @escaping @Sendable ([WatchNotice]) -> Void) {
+    state.withLock { $0.tell = tell }
+  }
 
   /// Has it told of the first folder once the run has begun.
-  func announce(_ code: WatchNotice.Code, _ message: String) {
+  package func announce(_ code: WatchNotice.Code, _ message: String) {
     let notice = paths.first.map { WatchNotice(path: $0, code: code, message: message) }
     state.withLock { $0.announced = notice }
   }
 
   /// Whether there is nothing to be told.
-  var hasAnnounced: Bool { state.withLock { $0.announced == nil } }
+  package var hasAnnounced: Bool { state.withLock { $0.announced == nil } }
 
   /// What is to be measured.
-  var numbers: WatchNumbers {
+  package var numbers: WatchNumbers {
     // While a look is on, those of the one before.
     _ = watches.withLockIfAvailable { use(&$0) { _ in } }
     return state.withLock { $0.numbers }
@@ -144,11 +152,11 @@ final class WatchFeed: FileFeed {
 
   // MARK: Handing out
 
-  func begin(_ files: [FileReference]) {}
+  package func begin(_ files: [FileReference]) {}
 
-  var isEndless: Bool { true }
+  package var isEndless: Bool { true }
 
-  func setsAside(_ file: FileReference) -> Bool {
+  package func setsAside(_ file: FileReference) -> Bool {
     state.withLock { state in
       guard let taken = state.taken(of: file), !taken.file.isRemote, !taken.hasTurn else {
         return false
@@ -158,14 +166,14 @@ final class WatchFeed: FileFeed {
     }
   }
 
-  func awaitsMore(of file: FileReference) -> Bool {
+  package func awaitsMore(of file: FileReference) -> Bool {
     state.withLock { state in
       guard let taken = state.taken(of: file) else { return false }
       return taken.settled.rest < secondLook && !taken.file.isRemote
     }
   }
 
-  func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
+  package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
     if failure.isOfMissingBytes, awaitsMore(of: file) { return true }
     return state.withLock { state in
       guard let taken = state.taken(of: file) else { return false }
@@ -176,17 +184,17 @@ final class WatchFeed: FileFeed {
   }
 
   /// Hands out nothing more: the run ends when what is under way has ended.
-  func drain() {
+  package func drain() {
     isDraining.store(true, ordering: .relaxed)
     alarm.ring()
   }
 
-  func cancel() {
+  package func cancel() {
     cancellation.set()
     alarm.ring()
   }
 
-  func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
+  package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
       let isFound = look(upTo: count)
@@ -279,7 +287,7 @@ final class WatchFeed: FileFeed {
 
   /// Sees to the files that `events` tell the end of. What they tell is true already: a post is durable, and its object
   /// verified.
-  func note(_ events: [IngestEvent]) async {
+  package func note(_ events: [IngestEvent]) async {
     for event in events {
       guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
         let taken = state.withLock({ $0.taken.removeValue(forKey: ticket) })
