@@ -102,13 +102,13 @@ struct IngestPipeline: Sendable {
     await hub.observersToCatchUp()
   }
 
-  /// Files in a batch. A lane holds up to four descriptors for each, and as many wait in the queue; uploads that a
-  /// store takes one by one are begun one by one.
+  /// Files in a batch. A lane holds up to four descriptors for each, and as many are stored and wait in the queue; uploads
+  /// that a store takes one by one are begun one by one.
   private var mostInBatch: Int {
     guard options.onError == .continue else { return 1 }
     guard services.uploader.batches != nil || services.uploader.traits.isLatencyBound else { return 1 }
     let inFlight = (options.maxInFlight ?? .max) / (2 * jobs)
-    let most = max(1, min(BatchCutter.most, (Descriptor.limit - 40) / (8 * jobs), inFlight))
+    let most = max(1, min(BatchCutter.most, (Descriptor.limit - 40) / (12 * jobs), inFlight))
     guard options.posters != .none else { return most }
     return max(1, min(most, Self.mostPosterPixels / (options.poster.size * options.poster.size)))
   }
@@ -134,9 +134,10 @@ struct IngestPipeline: Sendable {
   private func takeIn(_ queue: BatchQueue<[NumberedItem]>, of feed: any FileFeed, _ stop: StopSignal) async {
     let context = IngestContext(
       services: services, options: options, hub: hub, stop: stop, feed: feed)
-    let publisher = FilePublisher(
-      context: context, threads: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)))
-    let deferred = DeferredFileTasks(
+    let publisher = BatchPublisher(
+      context: context, readers: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)),
+      writers: BlockingQueue(label: "reel.writers", width: jobs))
+    let deferred = DeferredTasks(
       publisher, places: places, leavesSlowOnes: options.maxInFlight == nil && !feed.isEndless)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
@@ -160,9 +161,9 @@ struct IngestPipeline: Sendable {
   private var places: Int {
     // The lanes hold a batch each, which they begin only while there is a place.
     let most = max(1, (options.maxInFlight ?? .max) - jobs * mostInBatch + 1)
-    guard services.uploader.traits.isLatencyBound, options.onError == .continue else {
-      return min(jobs, most)
-    }
+    guard options.onError == .continue else { return min(jobs, most) }
+    // One batch of each lane is stored while it reads the next.
+    guard services.uploader.traits.isLatencyBound else { return min(jobs * mostInBatch, most) }
     return min(max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6)), most)
   }
 

@@ -13,14 +13,14 @@ extension Lane {
       // Hashing it takes long enough to be seen.
       if one.item.size ?? 0 > 8 << 20 {
         tell(beginning.take())
-        emit()
+        report.emit()
       }
       do {
         if let file = try hash(one, beginning) { hashed.append(file) }
       } catch {
         tell(beginning)
         let failure = StepFailure(error)
-        end(
+        report.end(
           context.stop.cancellation.isSet && failure.isOfWhatLiesElsewhere(one.item)
             ? .failed(.cancelled) : failure, one.item.file)
       }
@@ -29,7 +29,7 @@ extension Lane {
   }
 
   private mutating func tell(_ beginning: IngestEvent.Body?) {
-    if let beginning { events.append(beginning) }
+    if let beginning { report.events.append(beginning) }
   }
 
   // MARK: Opening and hashing
@@ -56,7 +56,7 @@ extension Lane {
     }
     if let known = one.known, let post = try content(of: known, by: said).post, try holds(known, found) {
       tell(beginning)
-      end(context.ending(of: post), file)
+      report.end(context.ending(of: post), file)
       return nil
     }
     try context.checkSize(of: found)
@@ -66,7 +66,7 @@ extension Lane {
     let copy = try copy(source)
     if copy.digest != one.known, source.identity.isSettled(by: now) {
       // Only of a state that was settled when hashing began: a change since then would show in its times.
-      note([.digest(copy.digest, of: source.identity)])
+      report.note([.digest(copy.digest, of: source.identity)])
     }
     context.services.onStep(.hashed)
     let metadata: Result<PostMetadata, SourceError>
@@ -93,7 +93,9 @@ extension Lane {
   private mutating func sidecar(of found: FoundFile) throws(SourceError) -> PostMetadata {
     let sidecar = try Sidecar.contents(beside: found, trustAuthor: context.options.trustSidecars)
     guard let sidecar else { return PostMetadata() }
-    if let warning = MetadataWarning(sidecar, beside: found.path) { events.append(.metadataWarning(warning)) }
+    if let warning = MetadataWarning(sidecar, beside: found.path) {
+      report.events.append(.metadataWarning(warning))
+    }
     return sidecar.metadata
   }
 
@@ -148,14 +150,14 @@ extension Lane {
     } catch {
       for file in hashed {
         tell(file.beginning)
-        end(StepFailure(error), file.file)
+        report.end(StepFailure(error), file.file)
       }
       return []
     }
     return zip(hashed, contents).filter { file, content in
       guard let post = content.post else { return true }
       tell(file.beginning)
-      end(context.ending(of: post), file.file)
+      report.end(context.ending(of: post), file.file)
       return false
     }
   }
@@ -171,7 +173,7 @@ extension Lane {
       do {
         if let one = try judge(file, content) { accepted.append(one) }
       } catch {
-        end(StepFailure(error), file.file)
+        report.end(StepFailure(error), file.file)
       }
     }
     return accepted
@@ -180,18 +182,18 @@ extension Lane {
   /// Nil when the file has ended, or was handed over.
   private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws -> AcceptedFile? {
     _ = try file.metadata.get()
-    let (report, reader) = try probe(file, content.readings)
-    guard let report else { return nil }
-    try context.checkWhole(report, file.file)
-    events.append(.fileProbed(file.file, report))
-    if let mends = context.mends(of: report.media, at: file.source.path) {
-      handOver(.mending(file, report, mends, by: reader))
+    let (probed, reader) = try probe(file, content.readings)
+    guard let probed else { return nil }
+    try context.checkWhole(probed, file.file)
+    report.events.append(.fileProbed(file.file, probed))
+    if let mends = context.mends(of: probed.media, at: file.source.path) {
+      handOver(.mending(file, probed, mends, by: reader))
       return nil
     }
-    switch try context.judge(file, report, readBy: reader, noting: &notes) {
+    switch try context.judge(file, probed, readBy: reader, noting: &report.notes) {
     case .accepted(let accepted): return accepted
     case .ended(let ending):
-      end(ending, file.file)
+      report.end(ending, file.file)
       return nil
     }
   }
@@ -215,7 +217,7 @@ extension Lane {
     } catch {
       // What is not a video by its first bytes needs no reader to say so.
       if let version = context.services.prober.firstLookVersion {
-        note(file.notes(of: error, by: version))
+        report.note(file.notes(of: error, by: version))
       }
       throw error
     }
@@ -240,7 +242,7 @@ extension Lane {
         return (nil, reader)
       }
     } catch {
-      note(file.notes(of: error, by: reader))
+      report.note(file.notes(of: error, by: reader))
       throw error
     }
   }

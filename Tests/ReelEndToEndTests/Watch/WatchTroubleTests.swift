@@ -42,7 +42,7 @@ struct WatchTroubleTests {
   @Test("a writer that closes its file after each piece makes one post, and nothing failed")
   func pieces() async throws {
     let scene = try WatchScene(reader: .real)
-    let watch = try scene.start(["--settle", "0.5"])
+    let watch = try scene.start(["--settle", "3"])
     try await watch.until { scene.bench.hasCatalog }
     let (path, whole) = (scene.bench.clips.appendingPathComponent("a.mp4").path, try WatchScene.video(1))
     let step = whole.count / 40 + 1

@@ -2,20 +2,20 @@ import Dispatch
 import ReelCore
 import Synchronization
 
-/// The tasks of deferred files.
+/// The tasks of what lanes have handed over.
 ///
-/// They are no children of the run's task: each tells its file's end, also when the run was cancelled before it began.
+/// They are no children of the run's task: each tells its files' ends, also when the run was cancelled before it began.
 ///
 /// Files with slow readers would take processor time from all the others, so the first of them are left for the end.
-final class DeferredFileTasks: Sendable {
+final class DeferredTasks: Sendable {
   private struct State {
     var underWay = 0
     var waiting: [DispatchSemaphore] = []
-    var slow: [DeferredFile] = []
+    var slow: [DeferredFiles] = []
   }
   /// Slow files that are left for the end. Each holds a source and a copy open.
   private let mostSlow: Int
-  private let publisher: FilePublisher
+  private let publisher: BatchPublisher
   private let places: Int
   private let state = Mutex(State())
   private let all = DispatchGroup()
@@ -23,7 +23,7 @@ final class DeferredFileTasks: Sendable {
   /// - Parameters:
   ///   - places: files under way at which a lane waits.
   ///   - leavesSlowOnes: whether the first slow files are left for the end; they take no places.
-  init(_ publisher: FilePublisher, places: Int, leavesSlowOnes: Bool) {
+  init(_ publisher: BatchPublisher, places: Int, leavesSlowOnes: Bool) {
     self.publisher = publisher
     self.places = places
     mostSlow = leavesSlowOnes ? 16 : 0
@@ -43,34 +43,34 @@ final class DeferredFileTasks: Sendable {
     }
   }
 
-  /// Takes the file to its end. Never blocks, so there may be a batch of each lane more than there are places.
-  func add(_ file: DeferredFile) {
+  /// Takes the files to their ends. Never blocks, so there may be a batch of each lane more than there are places.
+  func add(_ files: DeferredFiles) {
     let isLeft = state.withLock { state in
-      guard case .reading = file, state.slow.count < mostSlow else { return false }
-      state.slow.append(file)
+      guard case .reading = files, state.slow.count < mostSlow else { return false }
+      state.slow.append(files)
       return true
     }
-    if !isLeft { start(file) }
+    if !isLeft { start(files) }
   }
 
-  private func start(_ file: DeferredFile) {
-    state.withLock { $0.underWay += 1 }
+  private func start(_ files: DeferredFiles) {
+    state.withLock { $0.underWay += files.count }
     all.enter()
     let (publisher, cancellation) = (publisher, publisher.context.stop.cancellation)
     Task {
-      let publishing = Task { await publisher.publish(file) }
+      let publishing = Task { await publisher.publish(files) }
       let registration = cancellation.onSet { publishing.cancel() }
       await publishing.value
       cancellation.clear(registration)
-      for lane in ended() { lane.signal() }
+      for lane in ended(files.count) { lane.signal() }
       all.leave()
     }
   }
 
   /// Whom to wake: all of them, as there may have been more under way than there are places.
-  private func ended() -> [DispatchSemaphore] {
+  private func ended(_ count: Int) -> [DispatchSemaphore] {
     state.withLock { state in
-      state.underWay -= 1
+      state.underWay -= count
       guard state.underWay < places else { return [] }
       defer { state.waiting = [] }
       return state.waiting
@@ -83,7 +83,7 @@ final class DeferredFileTasks: Sendable {
       defer { state.slow = [] }
       return state.slow
     }
-    for file in slow { start(file) }
-    await DispatchQueue(label: "reel.deferred-files").run { [all] in all.wait() }
+    for files in slow { start(files) }
+    await DispatchQueue(label: "reel.deferred").run { [all] in all.wait() }
   }
 }

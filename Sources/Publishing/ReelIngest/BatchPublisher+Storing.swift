@@ -1,0 +1,220 @@
+import ReelCore
+
+/// What became of a file when its batch was stored together.
+struct BatchAttempt: Sendable {
+  let video: Result<StoredObject, UploadError>
+  let poster: Result<StoredObject, UploadError>?
+}
+
+// What a store holds of a file, and what that means for its intent.
+extension BatchPublisher {
+  enum StoreResult {
+    case stored(StoredFile)
+    case lost(LostAttempt)
+  }
+
+  /// Where the store takes batches. Nil for a file that an earlier attempt may have stored: it is looked for first.
+  func storeTogether(_ batch: [ClaimedFile]) async -> [BatchAttempt?] {
+    let fresh = batch.filter { !$0.intent.mayBeStored }
+    guard let store = services.uploader.batches, !fresh.isEmpty else { return batch.map { _ in nil } }
+    let watch = context.watch(.store)
+    defer { watch.end() }
+    let (uploads, cancellation) = (fresh.map(\.video) + fresh.compactMap(\.poster), context.stop.cancellation)
+    let results = await writers.run { store.store(uploads, cancellation: cancellation) }
+    var (videos, posters) = (results.prefix(fresh.count), results.dropFirst(fresh.count))
+    return batch.map { file in
+      guard !file.intent.mayBeStored, let video = videos.popFirst() else { return nil }
+      return BatchAttempt(video: video, poster: file.poster.flatMap { _ in posters.popFirst() })
+    }
+  }
+
+  /// - Throws: also what keeps the intent from being released, which ends the run: a copy of the same video would wait for
+  ///   this process, which lives on.
+  func store(_ file: ClaimedFile, after tried: BatchAttempt?) async throws -> StoreResult {
+    var (accepted, intent) = (file.accepted, file.intent)
+    let object: StoredObject
+    var isPosterNamed = true
+    do throws(UploadError) {
+      let (hub, reference) = (context.hub, accepted.file)
+      object = try await store(accepted.source, as: intent.key, under: intent, after: tried?.video) {
+        progress in
+        hub.emit(
+          progress.retrying == nil
+            ? .uploadProgress(reference, progress) : .uploadRetrying(reference, progress))
+      }
+      isPosterNamed = try await storePoster(of: &accepted, under: intent, after: tried?.poster)
+      if isPosterNamed {
+        try accepted.checkUnchanged()
+        services.onStep(.verified)
+        try await record(accepted.draft, under: intent, object)
+        services.onStep(.recorded)
+      }
+    } catch {
+      if error.standing != nil {
+        try await withdraw(intent, after: error)
+        return .lost(.name)
+      }
+      guard error.code == .conflict else {
+        try await services.catalog.release(intent, because: .retryLater)
+        throw error
+      }
+      return .lost(try await withdraw(intent))
+    }
+    guard isPosterNamed else {
+      try await services.catalog.release(intent, because: .posterUnusable)
+      return .lost(.name)
+    }
+    return .stored(StoredFile(claimed: ClaimedFile(accepted: accepted, intent: intent), object: object))
+  }
+
+  private func store(
+    _ source: UploadSource, as key: ObjectKey, under intent: Intent,
+    after tried: Result<StoredObject, UploadError>?,
+    reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let watch = context.watch(.store)
+    defer { watch.end() }
+    let source = source.intended
+    if intent.mayBeStored, let stored = try await services.uploader.find(key) {
+      return try await proven(stored, is: source)
+    }
+    do throws(UploadError) {
+      let stored: StoredObject
+      if let tried, !tried.isWorthARetry {
+        stored = try tried.get()
+        reporting(TransferProgress(sent: source.size, total: source.size))
+      } else {
+        stored = try await services.uploader.upload(source, to: key, reporting: reporting)
+      }
+      services.onStep(.uploaded)
+      return try await ours(stored, is: source)
+    } catch {
+      guard error.code == .alreadyExists else { throw error }
+    }
+    guard let stored = try await services.uploader.find(key) else {
+      throw UploadError(
+        .unavailable, "\(services.uploader.destination) says that \(key) exists, and then that it doesn't")
+    }
+    return try await proven(stored, is: source)
+  }
+
+  /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
+  /// published, unless posters are required. False where one is, and something else has its name.
+  private func storePoster(
+    of accepted: inout AcceptedFile, under intent: Intent, after tried: Result<StoredObject, UploadError>?
+  ) async throws(UploadError) -> Bool {
+    accepted.draft.poster = nil
+    guard let made = accepted.poster, let key = intent.poster else { return true }
+    do throws(UploadError) {
+      accepted.show(try await store(made.source, as: key, under: intent, after: tried) { _ in })
+    } catch {
+      guard context.options.posters == .wanted else {
+        if error.code == .conflict { return false }
+        throw error
+      }
+      let isItsFault = [.rejected, .denied, .tooLarge, .conflict, .verificationFailed].contains(error.code)
+      guard isItsFault else { throw error }
+      context.hub.emit(.posterFailed(accepted.file, FileFailure(error)))
+    }
+    return true
+  }
+
+  /// As ``proven(_:is:)``, of what this very attempt has created.
+  private func ours(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject
+  {
+    do throws(UploadError) {
+      return try await proven(stored, is: source)
+    } catch {
+      guard error.code == .conflict else { throw error }
+      throw UploadError(
+        .verificationFailed,
+        "\(services.uploader.destination) holds something other than what was sent as \(stored.key)"
+      ).leaving(stored.key)
+    }
+  }
+
+  /// `stored` with a proven digest, or with the one that a store was handed and acknowledges, which proves nothing more;
+  /// `conflict` when it is not `source`.
+  private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
+    -> StoredObject
+  {
+    var digest = stored.digest ?? stored.clientDigest
+    // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+    if stored.size == source.size, digest != source.digest {
+      digest = try await services.uploader.readBack(stored.key)
+    }
+    guard stored.size == source.size, digest == source.digest else {
+      throw UploadError(.conflict, "\(stored.key) in \(services.uploader.destination) is not what was sent")
+    }
+    return StoredObject(key: stored.key, url: stored.url, size: stored.size, digest: digest)
+  }
+
+  /// In a store that keeps posts: the object is whole, and the catalog does not say yet that it is published. Whoever
+  /// dies or fails here leaves an intent that names the object and the post; the next attempt finds both.
+  private func record(
+    _ draft: PostDraft, under intent: Intent, _ stored: StoredObject
+  ) async throws(UploadError) {
+    guard let recorder = services.recorder else { return }
+    let watch = context.watch(.record)
+    defer { watch.end() }
+    var post = Post(
+      draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: services.clock.now())
+    // Its place in the store's feed is the recorder's to say.
+    post.pageNumber = nil
+    _ = try await recorder.record(post)
+  }
+
+  /// An attempt that had lost its lease may have put its own poster in place of the post's.
+  func recordAgain(_ post: Post) async {
+    _ = try? await services.recorder?.record(post)
+  }
+
+  /// Something else has the intent's name. What an earlier attempt recorded of the object is not left behind; where
+  /// another one has gone on with the intent meanwhile, its post is recorded again.
+  private func withdraw(_ intent: Intent) async throws -> LostAttempt {
+    if intent.mayBeStored, let recorder = services.recorder {
+      do throws(UploadError) {
+        try await recorder.withdraw(intent.id)
+      } catch {
+        try await services.catalog.release(intent, because: .retryLater)
+        throw error
+      }
+    }
+    guard try await !services.catalog.giveUp(intent) else { return .name }
+    return .lease(CatalogError.leaseLost(intent, at: services.uploader.destination.name))
+  }
+
+  /// Under the intent's name stands what must not count. First nobody can publish under it any more; only then it goes:
+  /// whoever took this process for dead may have found it, and published it.
+  /// - Throws: `error`, unless another attempt, under another name, may succeed.
+  private func withdraw(_ intent: Intent, after error: UploadError) async throws {
+    let isGone = try await services.catalog.giveUp(intent) ? await clear(intent) : false
+    if error.code.isWorthARetry { return }
+    throw error.adding(
+      isGone
+        ? "it was removed; try again, and check the store if it happens again"
+        : "it may still be there: reel doctor tells")
+  }
+
+  /// Removes what stands under the names of an intent that was given up, also in a cancelled task.
+  private func clear(_ intent: Intent) async -> Bool {
+    let (uploader, recorder) = (services.uploader, intent.mayBeStored ? services.recorder : nil)
+    return await Task { () async -> Bool in
+      do throws(UploadError) {
+        try await recorder?.withdraw(intent.id)
+        for key in [intent.key, intent.poster].compactMap(\.self) { try await uploader.remove(key) }
+        return true
+      } catch {
+        return false
+      }
+    }.value
+  }
+}
+
+extension Result where Success == StoredObject, Failure == UploadError {
+  /// Whether the upload is tried again by itself, as every single one is. What stands in the store must go first.
+  fileprivate var isWorthARetry: Bool {
+    guard case .failure(let error) = self else { return false }
+    return error.standing == nil && error.code.isWorthARetry
+  }
+}

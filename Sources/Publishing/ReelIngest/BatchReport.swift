@@ -1,0 +1,144 @@
+import ReelCore
+
+/// What is to be told and noted of a batch, and the two transactions that write its notes, too.
+struct BatchReport: Sendable {
+  let context: IngestContext
+  /// Told with the next emission.
+  var events: [IngestEvent.Body] = []
+  /// Written with the next transaction.
+  var notes: [CatalogNote] = []
+
+  init(_ context: IngestContext) {
+    self.context = context
+  }
+
+  // MARK: Ends
+
+  mutating func end(_ ending: PublishResult, _ file: FileReference) {
+    end(context.report(ending, of: file))
+  }
+
+  mutating func end(_ failure: StepFailure, _ file: FileReference) {
+    end(context.report(failure, of: file))
+  }
+
+  private mutating func end(_ report: IngestContext.Report) {
+    events.append(report.event)
+    note(report.notes)
+    if let ending = report.ending { context.stop.set(ending) }
+  }
+
+  /// A file that does not become a post: what was read of it spares reading it again.
+  mutating func fail(_ accepted: AcceptedFile, _ error: any Error) {
+    if let reading = accepted.reading { note([reading]) }
+    end(StepFailure(error), accepted.file)
+  }
+
+  // MARK: Telling and writing
+
+  mutating func note(_ more: [CatalogNote]) {
+    if !context.options.dryRun { notes += more }
+  }
+
+  /// Tells what has become true.
+  mutating func emit() {
+    guard !events.isEmpty else { return }
+    context.hub.emit(events)
+    let told = events.compactMap { event in
+      if case .postPublished(_, let post) = event { post.id } else { nil }
+    }
+    for _ in told { context.services.onStep(.told) }
+    events.removeAll(keepingCapacity: true)
+    // At once: a run that is killed before it is written tells them again.
+    if !told.isEmpty, !context.options.isAcknowledged { context.services.catalog.note([.announced(told)]) }
+  }
+
+  /// Tells everything, and has the notes written soon.
+  mutating func finish() {
+    if !notes.isEmpty { context.services.catalog.note(notes) }
+    notes.removeAll(keepingCapacity: true)
+    emit()
+  }
+
+  /// What is noted is for a later run's convenience: that it can't be written is not a failure of this one. Blocks.
+  mutating func writeNotes() {
+    guard !notes.isEmpty else { return }
+    _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
+  }
+
+  /// Writes, and the notes with it; they stay where that fails.
+  private mutating func write<Value>(
+    _ body: (any PostCatalog, [CatalogNote]) throws(CatalogError) -> Value
+  ) throws(CatalogError) -> Value {
+    let value = try body(context.services.catalog, notes)
+    notes.removeAll(keepingCapacity: true)
+    return value
+  }
+}
+
+// MARK: - Transactions
+
+extension BatchReport {
+  /// What the catalog says to a file that is to be published.
+  enum Answer: Sendable {
+    case granted(ClaimedFile)
+    /// The same video is being published: by another process, or as another file of this run.
+    case held(AcceptedFile)
+    case published(AcceptedFile, PublishedPost)
+  }
+
+  /// T1. A file that gets no answer has ended. Blocks.
+  mutating func claim(_ files: [AcceptedFile]) -> [Answer] {
+    let requests = files.map { context.request(for: $0) }
+    let claims: [Result<Claim, CatalogError>]
+    do throws(CatalogError) {
+      claims = try write { catalog, notes throws(CatalogError) in
+        try catalog.claim(requests, noting: notes)
+      }
+    } catch {
+      for accepted in files { fail(accepted, error) }
+      return []
+    }
+    return zip(files, claims).compactMap { accepted, claim in
+      switch claim {
+      case .success(.granted(let intent)):
+        context.services.onStep(.intended)
+        let named = FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)
+        events.append(.fileNamed(accepted.file, named))
+        return .granted(ClaimedFile(accepted: accepted, intent: intent))
+      case .success(.published(let existing)): return .published(accepted, existing)
+      case .success(.held): return .held(accepted)
+      case .failure(let error):
+        fail(accepted, error)
+        return nil
+      }
+    }
+  }
+
+  /// T2, also when the run was cancelled meanwhile: the objects are stored and proven. Gives those that it could not write.
+  /// Blocks.
+  mutating func complete(_ files: [StoredFile]) -> [(ClaimedFile, CatalogError)] {
+    let watch = context.watch(.complete)
+    defer { watch.end() }
+    let completions = files.map { file in
+      Completion(intent: file.claimed.intent, draft: file.claimed.accepted.draft, stored: file.object)
+    }
+    let posts: [Result<Post, CatalogError>]
+    do throws(CatalogError) {
+      posts = try write { catalog, notes throws(CatalogError) in
+        try catalog.complete(completions, noting: notes)
+      }
+    } catch {
+      return files.map { ($0.claimed, error) }
+    }
+    return zip(files, posts).compactMap { file, post in
+      switch post {
+      case .success(let post):
+        context.services.onStep(.published)
+        end(.published(post), file.claimed.accepted.file)
+        return nil
+      case .failure(let error): return (file.claimed, error)
+      }
+    }
+  }
+}
