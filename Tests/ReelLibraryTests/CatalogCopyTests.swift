@@ -123,6 +123,8 @@ import Testing
     let worker = try QueueWorker(
       queue, host: "host", destination: "s3://bucket", settings: QueueWorker.Settings())
     #expect(try worker.take(upTo: 2).count == 2)
+    // It has died.
+    try await unpublished(in: one)
 
     let folder = try await TemporaryLibrary().folder.appendingPathComponent("copy").path
     let refused = #expect(throws: CatalogError.self) {

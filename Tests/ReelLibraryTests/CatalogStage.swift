@@ -70,7 +70,7 @@ struct MemoryStage: CatalogStage {
 
 final class PostgresStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 5
+  let schemaVersion = 6
   let database: TestDatabase
   /// Of what stands before the server; nil for itself.
   let port: Int?

@@ -16,15 +16,19 @@ import Testing
       try database.pool(port: proxy.port), lease: .seconds(3600), heartbeat: .seconds(86_400))
   }
 
-  /// Runs `body`, and sends what the proxy held back once somebody waits for it.
+  /// Runs `body`, and sends what the proxy held back once somebody waits for it, or when it comes too late.
   private func releasing<Value: Sendable>(
     _ proxy: CuttingProxy, _ database: TestDatabase, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    let task = Task { try await body() }
+    let isDone = Mutex(false)
+    let task = Task {
+      defer { isDone.withLock { $0 = true } }
+      return try await body()
+    }
     let watch = try database.connect()
     while proxy.cuts == 0 { try await Task.sleep(for: .milliseconds(5)) }
     var waiting = 0
-    while waiting == 0 {
+    while waiting == 0, !isDone.withLock({ $0 }) {
       waiting =
         try watch.value(
           """

@@ -50,18 +50,107 @@ import Testing
     #expect(try caught() == 1)
   }
 
+  private static func path(_ db: PostgresConnection) throws -> String? {
+    try db.value("SELECT pg_catalog.current_setting('search_path')", as: String.self)
+  }
+
+  private static let unpinned = "public, pg_catalog, reel"
+
+  private func checkIsPinned(_ pool: PostgresPool) throws {
+    // Whatever the connection was used for before.
+    for purpose in [ConnectionSettings.Purpose.steps, .reports, .steps] {
+      #expect(try pool.read(for: purpose, Self.path) == "pg_catalog, pg_temp")
+      #expect(try pool.transaction { try Self.path($0.connection) } == "pg_catalog, pg_temp")
+      let alone = try pool.transaction(ofOneStatement: true) { try Self.path($0.connection) }
+      #expect(alone == "pg_catalog, pg_temp")
+    }
+  }
+
   @Test func everyTransactionAndEveryReadIsPinned() async throws {
     let database = try await TestDatabase()
     try database.connect().execute(
-      "ALTER DATABASE \(database.name) SET search_path = public, pg_catalog, reel")
+      "ALTER DATABASE \(database.name) SET search_path = \(Self.unpinned)")
     let pool = try database.pool()
-    func path(_ db: PostgresConnection) throws -> String? {
-      try db.value("SELECT pg_catalog.current_setting('search_path')", as: String.self)
+    try checkIsPinned(pool)
+    // Nobody else has the session.
+    #expect(try pool.withConnection(Self.path) == "pg_catalog, pg_temp")
+    #expect(try pool.connect().isDirect)
+  }
+
+  @Test(.enabled(if: PostgresServer.hasBouncer, PostgresServer.bouncerAbsence))
+  func behindAPoolerAllIsSetForATransactionAlone() async throws {
+    let database = try await TestDatabase()
+    try database.connect().execute(
+      "ALTER DATABASE \(database.name) SET search_path = \(Self.unpinned)")
+    let bouncer = try await database.server.startBouncer()
+    let pool = try database.pool(port: bouncer.port)
+    try checkIsPinned(pool)
+    for _ in 0..<5 {
+      try pool.transaction { tx in
+        let names = ["enable_seqscan", "lock_timeout", "plan_cache_mode", "synchronous_commit"]
+        let settings = try names.map { name in
+          try tx.value("SELECT current_setting($1)", [.text(name)], as: String.self)
+        }
+        #expect(settings == ["off", "30s", "force_generic_plan", "on"])
+      }
     }
-    #expect(try pool.read(path) == "pg_catalog, pg_temp")
-    #expect(try pool.transaction { try path($0.connection) } == "pg_catalog, pg_temp")
-    // It ends with the transaction, so that nobody behind a pooler gets it.
-    #expect(try pool.withConnection(path) == "public, pg_catalog, reel")
+    // Others get the server's sessions as they were: nothing is set, and no statement is known by a name.
+    for _ in 0..<5 {
+      try pool.withConnection { db in
+        let (path, plans) = (
+          try Self.path(db),
+          try db.value("SELECT pg_catalog.current_setting('enable_seqscan')", as: String.self)
+        )
+        let known: Int? = try db.value("SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_statements")
+        #expect(!db.isDirect && path == Self.unpinned && plans == "on" && known == 0)
+      }
+    }
+    withExtendedLifetime(bouncer) {}
+  }
+
+  @Test func whatIsOneStatementIsNoMore() async throws {
+    let pool = try await TestDatabase().pool()
+    try pool.transaction { try $0.run("CREATE TABLE public.t (id bigint PRIMARY KEY)") }
+    let error = #expect(throws: PostgresError.self) {
+      try pool.transaction(ofOneStatement: true) { tx in
+        try tx.run("INSERT INTO public.t VALUES (1)")
+        try tx.run("INSERT INTO public.t VALUES (2)")
+      }
+    }
+    #expect(error?.kind == .unexpected)
+    #expect(try pool.transaction(ofOneStatement: true) { try $0.run("INSERT INTO public.t VALUES (3)") } == 1)
+  }
+
+  @Test func aStatementThatComesAgainIsPlannedOnceAndGoesOnWhereTablesChange() async throws {
+    let pool = try await TestDatabase().pool { $0.connections = 1 }
+    try pool.transaction { try $0.run("CREATE TABLE public.t (id bigint PRIMARY KEY)") }
+    func add(_ id: Int64) throws {
+      #expect(
+        try pool.transaction(ofOneStatement: true) {
+          try $0.run("INSERT INTO public.t (id) VALUES ($1)", [.int(id)])
+        } == 1)
+    }
+    func known() throws -> Int? {
+      try pool.read(for: .steps) { db in
+        try db.value(
+          "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT%'", as: Int.self)
+      }
+    }
+    try add(1)
+    #expect(try known() == 0)
+    for id in 2...5 { try add(Int64(id)) }
+    #expect(try known() == 1)
+    // As an update of Reel does, or a rolled back transaction.
+    try pool.transaction { try $0.run("ALTER TABLE public.t ADD COLUMN more text") }
+    try add(6)
+    #expect(throws: PostgresError.self) {
+      try pool.transaction { tx in
+        try tx.run("INSERT INTO public.t (id) VALUES ($1)", [.int(7)])
+        try tx.run("INSERT INTO public.t (id) VALUES ($1)", [.int(1)])
+      }
+    }
+    try add(7)
+    #expect(try pool.read { try $0.value("SELECT count(*) FROM public.t", as: Int.self) } == 7)
   }
 
   @Test func whatIsCommittedIsOnDiskOverEveryConnection() async throws {

@@ -34,9 +34,14 @@ import Testing
     /// As if the lease of every worker had run out, and nothing had been amiss before, whatever the time is.
     func killAll() throws { try change("lease = 0, lease_until = \(PostgresSchema.now) - 1") }
 
-    /// Changes all workers.
-    func change(_ columns: String, table: String = "worker") throws {
-      try pool.transaction { tx in try tx.run("UPDATE reel.\(table) SET \(columns)") }
+    /// Changes all workers, or those of a condition, and their leases with them: what a worker's row says of it is a copy.
+    func change(_ columns: String, table: String = "worker", where condition: String = "true") throws {
+      try pool.transaction { tx in
+        try tx.run("UPDATE reel.\(table) SET \(columns) WHERE \(condition)")
+        try tx.run(
+          "UPDATE reel.owner SET lease_until = worker.lease_until FROM reel.worker WHERE worker.owner = owner.id"
+        )
+      }
     }
 
     func deaths() throws -> [Int] {
@@ -205,6 +210,68 @@ import Testing
     #expect(try bench.deaths() == [2, 1, 1])
   }
 
+  @Test func anOlderReelHasALeaseOfItsOwn() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a"])
+    let (older, next) = (try bench.worker(), try bench.worker())
+    try older.begin(try older.take(upTo: 1).map(\.id))
+    try bench.change("owner = NULL", where: "id = (SELECT min(id) FROM reel.worker)")
+    #expect(try next.freeWhatIsDue() == 0)
+    try bench.change(
+      "lease = 0, lease_until = \(PostgresSchema.now) - 1", where: "owner IS NULL")
+    #expect(try WorkQueue.status(bench.pool)?.workers.map(\.isOverdue) == [true, false])
+    #expect(try next.freeWhatIsDue() == 1)
+    #expect(try bench.deaths() == [1])
+    #expect(try WorkQueue.status(bench.pool)?.workers.count == 1)
+  }
+
+  @Test(arguments: CuttingProxy.Fault.allCases)
+  func whatIsTakenAndFinishedWithoutAnAnswerIsSoOnce(_ fault: CuttingProxy.Fault) async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let queue = try WorkQueue(try database.pool(port: proxy.port))
+    let direct = try database.pool()
+    let names = ["/a", "/b", "/c", "/d"]
+    _ = try queue.enqueue(names.map { NewItem(address: SourcePath($0), version: "1", size: nil) })
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    func held() throws -> Int? {
+      try direct.read { try $0.value("SELECT count(*) FROM reel.work WHERE state = 1", as: Int.self) }
+    }
+    var cuts = 0
+    func cutting<Value: Sendable>(_ body: @Sendable @escaping () throws -> Value) async throws -> Value {
+      proxy.arm(fault)
+      cuts += 1
+      let value = try await withCheckedThrowingContinuation { continuation in
+        let isDone = Mutex(false)
+        Thread.detachNewThread {
+          continuation.resume(with: Result { try body() })
+          isDone.withLock { $0 = true }
+        }
+        // What comes late comes when it may be waited for, or when all is done.
+        Thread.detachNewThread {
+          while fault == .late, !proxy.release(), !isDone.withLock({ $0 }) { usleep(1000) }
+          _ = proxy.release()
+        }
+      }
+      #expect(proxy.cuts == cuts)
+      return value
+    }
+    var taken: [TakenItem] = []
+    for _ in 0..<2 {
+      taken += try await cutting { try worker.take(upTo: 2) }
+      #expect(try held() == taken.count && worker.held == Set(taken.map(\.id)))
+    }
+    #expect(Set(taken.map(\.address)) == Set(names.map { SourcePath($0) }))
+    let items = taken
+    try await cutting { try worker.begin(items.map(\.id)) }
+    let isThere = try await cutting { try worker.renew() }
+    #expect(isThere)
+    for item in taken { try await cutting { try worker.finish([ItemOutcome(item.id, .done)]) } }
+    #expect(try held() == 0 && worker.held.isEmpty)
+    let status = try WorkQueue.status(direct)
+    #expect(status?.items == [.done: 4] && status?.workers.map(\.finished) == [4])
+  }
+
   @Test func anOutageIsNoDeath() async throws {
     let bench = try await Bench()
     _ = try bench.enqueue(["a"])
@@ -226,16 +293,11 @@ import Testing
     }
     // The lease of one of them is over; the others have not been heard of since, either.
     try bench.change("lease = 3000, lease_until = \(PostgresSchema.now) + 500")
-    try bench.pool.transaction { tx in
-      try tx.run(
-        "UPDATE reel.worker SET lease_until = \(PostgresSchema.now) - 1 WHERE id = (SELECT min(id) FROM reel.worker)"
-      )
-    }
+    try bench.change(
+      "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
     let survivor = try bench.worker()
     #expect(try survivor.freeWhatIsDue() == 1)
-    try bench.pool.transaction { tx in
-      try tx.run("UPDATE reel.worker SET lease_until = \(PostgresSchema.now) - 1 WHERE lease = 3000")
-    }
+    try bench.change("lease_until = \(PostgresSchema.now) - 1", where: "lease = 3000")
     #expect(try survivor.freeWhatIsDue() == 5)
     #expect(try bench.deaths() == [0, 0, 0, 0, 0, 0])
   }

@@ -11,7 +11,7 @@ package struct BackendCost {
   package init(_ pool: PostgresPool) throws {
     self.pool = pool
     backend = try pool.withConnection { connection in
-      try connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+      try connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public")
       return try #require(try connection.value("SELECT pg_backend_pid()", as: Int.self))
     }
   }
@@ -20,6 +20,8 @@ package struct BackendCost {
   package struct PerItem: CustomStringConvertible {
     /// Pages that its statements looked at or wrote, in memory or on disk.
     package let pages: Double
+    /// Statements that the server carried out, of those that begin, set or end something, too.
+    package let statements: Double
     /// In milliseconds, as the client saw it.
     package let elapsed: Double
     /// In milliseconds, of the processor of the server's process.
@@ -27,28 +29,34 @@ package struct BackendCost {
 
     package var description: String {
       func text(_ value: Double) -> String { "\((value * 1000).rounded() / 1000)" }
-      return "\(text(pages)) pages, \(text(elapsed)) ms (\(text(server)) of the server's processor)"
+      return
+        "\(text(pages)) pages, \(text(statements)) statements, \(text(elapsed)) ms (\(text(server)) of the server's processor)"
     }
   }
 
   package func each(of count: Int, _ body: () throws -> Void) throws -> PerItem {
-    let (pages, processor) = (try pagesTouched(), try processorTime())
+    let (before, processor) = (try counted(), try processorTime())
     let time = try ContinuousClock().measure(body)
+    let used = (try processorTime() - processor) / Double(count)
+    let after = try counted()
     return PerItem(
-      pages: Double(try pagesTouched() - pages) / Double(count),
+      pages: Double(after.pages - before.pages) / Double(count),
+      // Without the two that counted them.
+      statements: Double(max(0, after.statements - before.statements - 2)) / Double(count),
       elapsed: time / .milliseconds(1) / Double(count),
-      server: (try processorTime() - processor) / Double(count))
+      server: used)
   }
 
-  private func pagesTouched() throws -> Int {
-    let pages = try pool.withConnection { connection in
-      try connection.value(
+  private func counted() throws -> (pages: Int, statements: Int) {
+    let counted = try pool.withConnection(for: .steps) { connection in
+      try connection.row(
         """
-        SELECT sum(shared_blks_hit + shared_blks_read)::bigint FROM pg_stat_statements
+        SELECT sum(shared_blks_hit + shared_blks_read)::bigint, sum(calls)::bigint FROM public.pg_stat_statements
           WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-        """, as: Int.self)
+        """
+      ) { (pages: try $0[0] as Int, statements: try $0[1] as Int) }
     }
-    return try #require(pages)
+    return try #require(counted)
   }
 
   /// Milliseconds that the server's process has had of the processor (proc(5): ticks, of which there are 100 a second).

@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Stands between a client and PostgreSQL, on a port of 127.0.0.1, and cuts the connection around a COMMIT when it is
-/// told to.
+/// Stands between a client and PostgreSQL, on a port of 127.0.0.1, and cuts the connection around a commit when it is
+/// told to: a COMMIT, or a statement that writes and is a transaction of its own.
 package final class CuttingProxy: Sendable {
-  /// What happens around the next COMMIT, once.
+  /// What happens around the next commit, once.
   package enum Fault: CaseIterable, Sendable {
     /// The server never hears of it.
     case before
@@ -28,7 +28,6 @@ package final class CuttingProxy: Sendable {
   private let listener: Int32
   private let server: Int
   private let state = Mutex(State())
-  private static let commit = Array("COMMIT\0".utf8)
 
   /// - Parameter server: the port of the server.
   package init(to server: Int) throws {
@@ -53,10 +52,10 @@ package final class CuttingProxy: Sendable {
   /// How many connections did not get through.
   package var refused: Int { state.withLock { $0.refused } }
 
-  /// The next COMMIT meets this.
+  /// The next commit meets this.
   package func arm(_ fault: Fault) { state.withLock { $0.fault = fault } }
 
-  /// Sends the COMMIT that was held back; false when there is none.
+  /// Sends what was held back; false when there is none.
   package func release() -> Bool {
     let held = state.withLock { state in state.held.take() }
     guard let held else { return false }
@@ -142,9 +141,9 @@ package final class CuttingProxy: Sendable {
   }
 
   private func forward(_ pair: Pair) {
+    var session = Session()
     while let bytes = Self.read(pair.client) {
-      let isCommit = bytes.indices.contains { bytes[$0...].starts(with: Self.commit) }
-      let fault = isCommit ? state.withLock { state in state.fault.take() } : nil
+      let fault = session.commits(bytes) ? state.withLock { state in state.fault.take() } : nil
       guard let fault else {
         if !Self.write(bytes, to: pair.server) { break }
         continue
@@ -172,6 +171,38 @@ package final class CuttingProxy: Sendable {
     }
     shutdown(pair.server, Int32(SHUT_WR))
     pair.leave()
+  }
+
+  /// What a client has said (PostgreSQL, "Message Formats"). It sends a statement with all that belongs to it at once.
+  private struct Session {
+    private var isInTransaction = false
+    private var isWriting: [String: Bool] = [:]
+
+    /// Whether `bytes` ask the server to commit something.
+    mutating func commits(_ bytes: [UInt8]) -> Bool {
+      // What a session begins with has no type.
+      guard bytes.first != 0 else { return false }
+      var (rest, commits, bound) = (bytes[...], false, "")
+      while rest.count >= 5 {
+        let length = rest.dropFirst().prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard length >= 4, rest.count > length else { break }
+        let texts = rest.dropFirst(5).prefix(length - 4).split(separator: 0, omittingEmptySubsequences: false)
+          .map { String(decoding: $0, as: UTF8.self) }
+        switch rest.first {
+        case UInt8(ascii: "Q"):
+          if texts[0].hasPrefix("BEGIN") { isInTransaction = true }
+          if ["COMMIT", "ROLLBACK", "END"].contains(texts[0]) { isInTransaction = false }
+          if texts[0] == "COMMIT" { commits = true }
+        case UInt8(ascii: "P") where texts.count > 1:
+          isWriting[texts[0]] = ["INSERT ", "UPDATE ", "DELETE "].contains { texts[1].contains($0) }
+        case UInt8(ascii: "B") where texts.count > 1: bound = texts[1]
+        case UInt8(ascii: "E"): if !isInTransaction, isWriting[bound] == true { commits = true }
+        default: break
+        }
+        rest = rest.dropFirst(length + 1)
+      }
+      return commits
+    }
   }
 
   private static func read(_ file: Int32) -> [UInt8]? {

@@ -38,8 +38,8 @@ package final class QueueFeed: FileFeed {
 
   /// For how long work is held ahead.
   private static let ahead = Duration.seconds(10)
-  /// How long it waits for word of something to take, at most: nobody hears any behind PgBouncer.
-  private static let longestWait = Duration.seconds(10)
+  /// How long it waits for word of something to take, at most, and where nobody hears any, behind PgBouncer.
+  private static let longestWait = (heard: Duration.seconds(60), unheard: Duration.seconds(10))
 
   /// - Parameters:
   ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
@@ -140,10 +140,11 @@ package final class QueueFeed: FileFeed {
     }
     while !isOver() {
       // Many who wait don't look at the same time.
-      let limit = staysForMore ? Self.longestWait * Double.random(in: 0.5...1) : .seconds(2)
+      let longest = listener.isListening ? Self.longestWait.heard : Self.longestWait.unheard
+      let limit = staysForMore ? longest * Double.random(in: 0.5...1) : .seconds(2)
       listener.wait(atMost: limit, until: isOver)
       guard staysForMore else { return }
-      if try worker.isAnythingWaiting() { return }
+      if try listener.isAnythingWaiting() { return }
     }
   }
 

@@ -13,7 +13,7 @@ final class OpenStore: Sendable {
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
   /// Renews the lock for those on other machines; nil where there are none.
-  private let heartbeat: Task<Void, Never>?
+  private let heartbeat: Heartbeat?
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
@@ -26,18 +26,13 @@ final class OpenStore: Sendable {
     self.leftovers = leftovers
     durable = DurableFolder(root)
     heartbeat = leftovers.foreignLease.map { lease in
-      Task {
-        let queue = BlockingQueue(label: "reel.folder-lease", width: 1)
-        while (try? await Task.sleep(for: lease / 6, clock: .continuous)) != nil {
-          // One that fails is made good by the next.
-          await queue.run { try? lock.renew() }
-        }
-      }
+      let queue = BlockingQueue(label: "reel.folder-lease", width: 1)
+      return Heartbeat(every: lease / 6) { await queue.run { (try? lock.renew()) != nil } }
     }
   }
 
   deinit {
-    heartbeat?.cancel()
+    heartbeat?.stop()
     lock.retire()
     // Who seemed to live may have died since, or was dead already: a child on its way to another program holds its
     // parent's descriptors, and so its lock, for a moment longer. What can't be removed now is the next one's.

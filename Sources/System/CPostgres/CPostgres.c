@@ -36,6 +36,9 @@ typedef void (*notice_processor)(void *context, const char *message);
   each(int, PQsendQueryParams,                                                                                 \
        (struct pg_conn *, const char *, int, const unsigned *, const char *const *, const int *, const int *,  \
         int))                                                                                                  \
+  each(int, PQsendPrepare, (struct pg_conn *, const char *, const char *, int, const unsigned *))              \
+  each(int, PQsendQueryPrepared,                                                                               \
+       (struct pg_conn *, const char *, int, const char *const *, const int *, const int *, int))              \
   each(int, PQflush, (struct pg_conn *))                                                                       \
   each(int, PQconsumeInput, (struct pg_conn *))                                                                \
   each(int, PQisBusy, (struct pg_conn *))                                                                      \
@@ -154,13 +157,35 @@ int reel_postgres_send(const struct reel_postgres *library, struct pg_conn *conn
   return library->PQsendQuery(connection, statements);
 }
 
+// All of them binary; NULL when there is no memory.
+static int *formats_of(int count) {
+  int *formats = malloc(((size_t)count + 1) * sizeof *formats);
+  for (int i = 0; formats && i < count; i++) formats[i] = 1;
+  return formats;
+}
+
 int reel_postgres_send_values(
     const struct reel_postgres *library, struct pg_conn *connection, const char *statement, int count,
     const unsigned *types, const char *const *values, const int *lengths) {
-  int *formats = malloc(((size_t)count + 1) * sizeof *formats);
+  int *formats = formats_of(count);
   if (!formats) return 0;
-  for (int i = 0; i < count; i++) formats[i] = 1;
   int sent = library->PQsendQueryParams(connection, statement, count, types, values, lengths, formats, 1);
+  free(formats);
+  return sent;
+}
+
+int reel_postgres_send_prepare(
+    const struct reel_postgres *library, struct pg_conn *connection, const char *name, const char *statement, int count,
+    const unsigned *types) {
+  return library->PQsendPrepare(connection, name, statement, count, types);
+}
+
+int reel_postgres_send_prepared(
+    const struct reel_postgres *library, struct pg_conn *connection, const char *name, int count,
+    const char *const *values, const int *lengths) {
+  int *formats = formats_of(count);
+  if (!formats) return 0;
+  int sent = library->PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1);
   free(formats);
   return sent;
 }
@@ -291,6 +316,8 @@ SAME(PQsetnonblocking, *OURS.PQsetnonblocking);
 SAME(PQsetNoticeProcessor, *OURS.PQsetNoticeProcessor);
 SAME(PQsendQuery, *OURS.PQsendQuery);
 SAME(PQsendQueryParams, *OURS.PQsendQueryParams);
+SAME(PQsendPrepare, *OURS.PQsendPrepare);
+SAME(PQsendQueryPrepared, *OURS.PQsendQueryPrepared);
 SAME(PQflush, *OURS.PQflush);
 SAME(PQconsumeInput, *OURS.PQconsumeInput);
 SAME(PQisBusy, *OURS.PQisBusy);

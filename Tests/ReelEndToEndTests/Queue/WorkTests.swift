@@ -37,10 +37,9 @@ import Testing
     func endLease(of process: Int32) throws {
       let db = try database.connect()
       let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-      try db.run("UPDATE reel.owner SET lease_until = 0 WHERE pid = $1", [.int(Int64(process))])
+      try db.run("UPDATE reel.owner SET lease_until = \(now) - 1 WHERE pid = $1", [.int(Int64(process))])
       // Nothing was amiss before: it died.
-      try db.run(
-        "UPDATE reel.worker SET lease = 0, lease_until = \(now) - 1 WHERE pid = $1", [.int(Int64(process))])
+      try db.run("UPDATE reel.worker SET lease = 0 WHERE pid = $1", [.int(Int64(process))])
     }
 
     /// Asked of the tables and the folder, by nothing that Reel shares.

@@ -179,7 +179,7 @@ final class CatalogWriting: Sendable {
   let writer: CatalogWriter
   let steps: PublishingSteps
   private let lock: Mutex<OwnerLock?>
-  private let heartbeat: Task<Void, Never>
+  private let heartbeat: Heartbeat
 
   init(
     writer: CatalogWriter, owners: ProcessRegistry, place: CatalogPlace, lock: OwnerLock,
@@ -190,17 +190,16 @@ final class CatalogWriting: Sendable {
     self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, place: place, me: me)
     let name = lock.name
-    heartbeat = Task {
-      while (try? await Task.sleep(for: interval, clock: .continuous)) != nil {
-        // One that fails (a full disk, a locked catalog) is made good by the next.
-        try? await writer.commit { db in try owners.renew(me, lock: name, in: db) }
-        Failpoint.leaseCommitted.pass()
+    heartbeat = Heartbeat(every: interval) {
+      do throws(CatalogError) {
+        try await writer.commit { db in try owners.renew(me, lock: name, in: db) }
+      } catch {
+        // A full disk, a locked catalog.
+        return false
       }
+      Failpoint.leaseCommitted.pass()
+      return true
     }
-  }
-
-  deinit {
-    heartbeat.cancel()
   }
 
   /// The name of this owner's lock; nil once it was let go of.
@@ -211,7 +210,7 @@ final class CatalogWriting: Sendable {
     guard let lock = abandon() else { return }
     defer { writer.close() }
     // A heartbeat that came after the last word would write the owner down again.
-    await heartbeat.value
+    await heartbeat.end()
     let steps = steps
     try await writer.commit { db in try steps.owners.retire(steps.me, in: db) }
     Failpoint.retireCommitted.pass()
@@ -222,13 +221,13 @@ final class CatalogWriting: Sendable {
   /// before.
   @discardableResult
   func abandon() -> OwnerLock? {
-    heartbeat.cancel()
+    heartbeat.stop()
     return lock.withLock { $0.take() }
   }
 
   /// Waits, after ``abandon()``, for the heartbeat that may have been handed in before: for tests.
   func heartbeatEnds() async {
-    await heartbeat.value
+    await heartbeat.end()
   }
 }
 

@@ -61,7 +61,7 @@ extension PostgresCatalog: CatalogExamination {
         defer { db.timeout = pool.settings.statementTimeout }
         try db.execute(
           """
-          BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PostgresPool.pinned); SET LOCAL statement_timeout = '1h'
+          BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(ConnectionSettings.pinned); SET LOCAL statement_timeout = '1h'
           """)
         defer { if db.isUsable { try? db.execute("COMMIT") } }
         return try Self.contradictions(in: db)

@@ -175,7 +175,7 @@ extension PostgresCatalog {
   package func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     if questions.isEmpty { return [] }
     let me = writableIfAny?.owner.id
-    let (found, readings) = try readNow { db in
+    let (found, readings) = try lookUp { db in
       (try published(questions, me: me, in: db), try Self.readings(of: questions.map(\.digest), in: db))
     }
     var contents: [KnownContent] = []
@@ -262,7 +262,7 @@ extension PostgresCatalog {
   ) throws(CatalogError) -> [CachedRecord?] {
     if files.isEmpty { return [] }
     let me = writableIfAny?.owner.id
-    let rows = try readNow { db in
+    let rows = try lookUp { db in
       try db.rows(
         """
         SELECT r.n, k.digest, g.code AS failure_code, f.*
@@ -310,7 +310,7 @@ extension PostgresCatalog {
   package func probeOutcomes(
     of digests: [ContentDigest], by reader: ReaderVersion
   ) throws(CatalogError) -> [ProbeOutcome?] {
-    try readNow { db in try Self.readings(of: digests, in: db) }.map { $0[reader] }
+    try lookUp { db in try Self.readings(of: digests, in: db) }.map { $0[reader] }
   }
 
   /// How much is remembered, after all that was handed in before.

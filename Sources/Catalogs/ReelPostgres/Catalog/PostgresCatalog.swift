@@ -22,14 +22,12 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   struct Writing: Sendable {
     let owner: PostgresOwner
     let writer: PostgresWriter
-    let heartbeat: Task<Void, Never>
+    let heartbeat: Heartbeat
   }
 
   private init(_ pool: PostgresPool, clock: any WallClock, host: String, writing: Writing?) {
     (self.pool, self.clock, self.host, self.writing) = (pool, clock, host, writing)
   }
-
-  deinit { writing?.heartbeat.cancel() }
 
   /// Opens the catalog of the database, makes it when there is none, and takes a place among its owners.
   ///
@@ -52,8 +50,10 @@ package final class PostgresCatalog: PostCatalog, Sendable {
         try PostgresSchema.prepare(pool)
         let owner = try PostgresOwner(pool, name: name, host: host, lease: lease)
         let writer = PostgresWriter(pool, owner: owner, host: host, clock: clock, postClock: postClock)
+        let interval = heartbeat ?? lease / 3
         return Writing(
-          owner: owner, writer: writer, heartbeat: owner.heartbeat(every: heartbeat ?? lease / 3))
+          owner: owner, writer: writer,
+          heartbeat: owner.heartbeat(every: interval) { pool.closeIdle(unusedFor: interval) })
       }
     }
     return PostgresCatalog(pool, clock: clock, host: host, writing: writing)
@@ -82,7 +82,7 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   package func close() async throws(CatalogError) {
     guard let writing else { return pool.close() }
     var failure: CatalogError?
-    writing.heartbeat.cancel()
+    writing.heartbeat.stop()
     do throws(CatalogError) {
       try await writing.writer.flush()
     } catch {
@@ -91,7 +91,7 @@ package final class PostgresCatalog: PostCatalog, Sendable {
       failure = error
     }
     writing.writer.close()
-    await writing.heartbeat.value
+    await writing.heartbeat.end()
     do throws(CatalogError) {
       try await blocking { _ in try writing.owner.retire() }
     } catch {
@@ -101,24 +101,23 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     if let failure { throw failure }
   }
 
-  /// Gives up all claims at once, whoever works on them: for a process that is about to end. Blocks.
+  /// Gives up all claims and items at once, whoever works on them: for a process that is about to end. Blocks.
   package func abandonClaims() throws { try writing?.owner.retire() }
 
   /// As ``PostgresPool/makeHaste()``.
   package func makeHaste() { pool.makeHaste() }
 
-  /// As ``PostgresPool/beside(connections:)``.
-  package func connectionsBeside(_ count: Int) -> PostgresPool { pool.beside(connections: count) }
+  /// The queue of the same database. Blocks.
+  package func workQueue() throws(CatalogError) -> WorkQueue { try WorkQueue(pool) }
 
   /// Stops living without a word, as a process that was killed more than a lease ago: for tests.
   func die() async throws {
-    writing?.heartbeat.cancel()
-    await writing?.heartbeat.value
+    await writing?.heartbeat.end()
     try await blocking { [writing] _ in try writing?.owner.die() }
   }
 
   /// Renews the lease now: for tests.
-  func renew() async throws { try await blocking { [writing] _ in try writing?.owner.renew() } }
+  func renew() async throws { _ = try await blocking { [writing] _ in try writing?.owner.renew() } }
 
   // MARK: For the extensions
 
@@ -150,9 +149,9 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     return try await blocking { pool in try pool.read(body) }
   }
 
-  /// Reads on this thread.
-  func readNow<Value>(_ body: (PostgresConnection) throws -> Value) throws(CatalogError) -> Value {
-    try CatalogError.mapping(at: server) { try pool.read(body) }
+  /// Looks something up on this thread, on the way of publishing.
+  func lookUp<Value>(_ body: (PostgresConnection) throws -> Value) throws(CatalogError) -> Value {
+    try CatalogError.mapping(at: server) { try pool.read(for: .steps, body) }
   }
 
   /// Writes on a thread that may block, in a transaction of its own.

@@ -15,7 +15,7 @@ package struct PostgresCopySource: CatalogCopySource {
       db.timeout = PostgresRows.longest
       try db.execute(
         """
-        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PostgresPool.pinned); SET LOCAL statement_timeout = '10min';
+        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(ConnectionSettings.pinned); SET LOCAL statement_timeout = '10min';
         SET LOCAL idle_in_transaction_session_timeout = '10min'
         """)
       try check(db)
@@ -80,7 +80,7 @@ package struct PostgresCopyTarget: CatalogCopyTarget {
 
   /// Keeps out whoever would publish, until the transaction has ended.
   private static let begin = """
-    BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(PostgresPool.pinned); SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '30s';
+    BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(ConnectionSettings.pinned); SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '30s';
     SET LOCAL idle_in_transaction_session_timeout = '10min'; SET LOCAL synchronous_commit = on; SET LOCAL jit = off;
     LOCK TABLE \(PostgresRows.tables) IN SHARE ROW EXCLUSIVE MODE
     """
@@ -349,7 +349,11 @@ struct PostgresRows: CatalogFilling {
       }
       if let intent = row[1].int, let words = PostgresWords.vector(of: post) { said.append((intent, words)) }
     }
-    try PostgresPublishing.keepWords(said, in: db)
+    try db.run(
+      """
+      INSERT INTO reel.said (intent, words)
+      SELECT r.intent, r.words::tsvector FROM unnest($1::bigint[], $2::text[]) AS r(intent, words)
+      """, [.ints(said.map(\.number)), .texts(said.map(\.words))])
   }
 
   /// Numbers that are given from now on come behind those that were copied.

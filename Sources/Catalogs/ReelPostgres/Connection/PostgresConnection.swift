@@ -5,8 +5,8 @@ import Glibc
 /// A connection to a server. Every call blocks, and none for longer than it was told to: who has waited that long gets
 /// `disconnected`, and the connection is of no more use.
 ///
-/// It keeps no state in the session: no prepared statements, no settings but those of a transaction (`SET LOCAL`). So it
-/// may be one of PgBouncer's, in its transaction mode.
+/// It keeps state in the session (settings, prepared statements) only where it goes straight to the server
+/// (``isDirect``). So it may be one of PgBouncer's, in its transaction mode.
 package final class PostgresConnection: @unchecked Sendable {
   // Sendable: whoever has taken it from the pool is the only one to use it.
   private let library: PostgresLibrary
@@ -17,6 +17,14 @@ package final class PostgresConnection: @unchecked Sendable {
 
   /// How long one statement may take.
   package var timeout: Duration
+
+  /// Whether the session at the other end is this connection's alone, as long as it lasts (``ConnectionSettings``).
+  var isDirect = false
+  /// What it was set up for.
+  var purpose = ConnectionSettings.Purpose.reports
+  private var prepared = PreparedStatements()
+  /// How many statements may be sent; nil for any number.
+  private var statementsLeft: Int?
 
   /// False once nothing more can come of it.
   package private(set) var isUsable = true
@@ -54,6 +62,7 @@ package final class PostgresConnection: @unchecked Sendable {
 
   /// Sends `statements`, which have no values, in one message, and waits for the end of the last.
   package func execute(_ statements: String) throws {
+    try countStatement()
     guard reel_postgres_send(library.table, connection, statements) == 1 else { throw lost() }
     try finish { _ in }
   }
@@ -185,8 +194,37 @@ package final class PostgresConnection: @unchecked Sendable {
     }
   }
 
+  /// Runs `body`, which carries out one statement at most: each is a transaction of its own.
+  func carryingOutOne<Value>(_ body: () throws -> Value) throws -> Value {
+    statementsLeft = 1
+    defer { statementsLeft = nil }
+    return try body()
+  }
+
+  private func countStatement() throws {
+    guard let left = statementsLeft else { return }
+    guard left > 0 else { throw PostgresError(.unexpected, "a second statement without a transaction") }
+    statementsLeft = left - 1
+  }
+
   private func send(_ statement: String, _ values: [PostgresValue]) throws {
+    try countStatement()
     let types = values.map(\.type.rawValue)
+    var name: String?
+    if isDirect, purpose == .steps {
+      switch prepared.use(of: statement, types) {
+      case .plain: break
+      case .prepared(let known): name = known
+      case .toPrepare(let new):
+        guard
+          reel_postgres_send_prepare(
+            library.table, connection, new, statement, Int32(types.count), types) == 1
+        else { throw lost() }
+        try finish { _ in }
+        prepared.keep(new, for: statement, types)
+        name = new
+      }
+    }
     let encoded = values.map(\.encoded)
     // libpq tells lengths in 31 bits; the server takes no message of a gigabyte.
     guard encoded.reduce(0, { $0 + ($1?.count ?? 0) }) < 1 << 30 else {
@@ -205,8 +243,13 @@ package final class PostgresConnection: @unchecked Sendable {
     let sent = block.withUnsafeBytes { bytes in
       let block = bytes.assumingMemoryBound(to: CChar.self)
       let pointers = offsets.map { offset in offset.flatMap { block.baseAddress?.advanced(by: $0) } }
-      return reel_postgres_send_values(
-        library.table, connection, statement, Int32(values.count), types, pointers, lengths)
+      return if let name {
+        reel_postgres_send_prepared(
+          library.table, connection, name, Int32(values.count), pointers, lengths)
+      } else {
+        reel_postgres_send_values(
+          library.table, connection, statement, Int32(values.count), types, pointers, lengths)
+      }
     }
     guard sent == 1 else { throw lost() }
   }

@@ -39,7 +39,8 @@ package final class PostgresPool: Sendable {
   static let closed = "it has been closed"
 
   private struct State {
-    var idle: [PostgresConnection] = []
+    /// The one that was used last is the last.
+    var idle: [(connection: PostgresConnection, since: ContinuousClock.Instant)] = []
     var isClosed = false
   }
 
@@ -80,6 +81,17 @@ package final class PostgresPool: Sendable {
     forgetIdle()
   }
 
+  /// Closes what nobody has used for so long: who waits for something to do leaves the server's connections to others.
+  package func closeIdle(unusedFor time: Duration) {
+    let now = ContinuousClock.now
+    let old = state.withLock { state in
+      let old = state.idle.filter { now - $0.since >= time }
+      state.idle.removeAll { now - $0.since >= time }
+      return old
+    }
+    _ = old
+  }
+
   /// The program is about to end: work that is under way is finished where the server is there, and given up soon where
   /// it isn't.
   package func makeHaste() { haste.begin(patience: settings.haste) }
@@ -91,11 +103,16 @@ package final class PostgresPool: Sendable {
 
   /// Reads: each statement sees what was committed when it began. After an outage `body` is run again from its
   /// beginning. Blocks.
-  package func read<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
+  /// - Parameter purpose: what is read.
+  package func read<Value>(
+    for purpose: ConnectionSettings.Purpose = .reports, _ body: (PostgresConnection) throws -> Value
+  ) throws -> Value {
     try repeating(isWriting: false) {
-      try withConnection { connection in
+      try withConnection(for: purpose) { connection in
+        // The server begins and ends a transaction for each statement by itself.
+        if connection.isDirect { return try body(connection) }
         try connection.execute(
-          "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; \(Self.pinned); \(limitOfIdleness)")
+          "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; \(sessions.local(purpose))")
         return try ending(connection, by: "END") { try body(connection) }
       }
     }
@@ -123,44 +140,77 @@ package final class PostgresPool: Sendable {
   /// has: then ``PostgresTransaction/mayBeDone`` is true, and `body` has to look. It can trust what it sees once it holds
   /// a lock on a row that the earlier attempt has written, or was kept from writing a key that that one has written:
   /// until that one has ended, it waits there.
+  /// - Parameter isOne: whether `body` carries out one statement, unless ``PostgresTransaction/mayBeDone``. Straight to the
+  ///   server that is one message instead of three.
   @discardableResult
-  package func transaction<Value>(_ body: (PostgresTransaction) throws -> Value) throws -> Value {
+  package func transaction<Value>(
+    ofOneStatement isOne: Bool = false, _ body: (PostgresTransaction) throws -> Value
+  ) throws -> Value {
     var mayBeDone = false
     return try repeating(isWriting: true) {
-      try withConnection { connection in
-        try connection.begin(begin)
-        var isCommitting = false
+      try withConnection(for: .steps) { connection in
+        guard isOne, connection.isDirect, !mayBeDone else {
+          return try transaction(over: connection, mayBeDone: &mayBeDone, body)
+        }
         do {
-          return try ending(connection, by: "COMMIT") {
-            let value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
-            isCommitting = true
-            return value
+          return try connection.carryingOutOne {
+            try body(PostgresTransaction(connection: connection, mayBeDone: false))
           }
         } catch let error as PostgresError {
-          if isCommitting, !connection.isUsable { mayBeDone = true }
+          if !connection.isUsable { mayBeDone = true }
           throw error
         }
       }
     }
   }
 
+  private func transaction<Value>(
+    over connection: PostgresConnection, mayBeDone: inout Bool,
+    _ body: (PostgresTransaction) throws -> Value
+  ) throws -> Value {
+    try connection.begin(
+      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+        + (connection.isDirect ? "" : "; \(sessions.local(.steps))"))
+    var isCommitting = false
+    do {
+      return try ending(connection, by: "COMMIT") {
+        let value = try body(PostgresTransaction(connection: connection, mayBeDone: mayBeDone))
+        isCommitting = true
+        return value
+      }
+    } catch let error as PostgresError {
+      if isCommitting, !connection.isUsable { mayBeDone = true }
+      throw error
+    }
+  }
+
   /// Runs `body` with a connection that nobody else has meanwhile.
-  package func withConnection<Value>(_ body: (PostgresConnection) throws -> Value) throws -> Value {
+  /// - Parameter purpose: what it is for; straight to the server it is set up for that.
+  package func withConnection<Value>(
+    for purpose: ConnectionSettings.Purpose = .reports, _ body: (PostgresConnection) throws -> Value
+  ) throws -> Value {
     places.wait()
     defer { places.signal() }
-    let connection = try take()
+    let connection = try take(for: purpose)
     defer { giveBack(connection) }
+    if connection.isDirect, connection.purpose != purpose {
+      try connection.execute(sessions.change(to: purpose))
+      connection.purpose = purpose
+    }
     return try body(connection)
   }
 
   /// A connection beside those of the pool, such as for `LISTEN`, which is whoever asks for it to keep.
-  package func connect() throws -> PostgresConnection {
+  package func connect(for purpose: ConnectionSettings.Purpose = .reports) throws -> PostgresConnection {
     let connection = try PostgresConnection(
       address, library: library, connectTimeout: settings.connectTimeout, timeout: settings.statementTimeout,
       haste: haste)
     outage.connected()
+    try sessions.setUp(connection, for: purpose)
     return connection
   }
+
+  private var sessions: ConnectionSettings { ConnectionSettings(settings) }
 
   // MARK: Trying again
 
@@ -200,20 +250,22 @@ package final class PostgresPool: Sendable {
 
   // MARK: Connections
 
-  private func take() throws -> PostgresConnection {
+  private func take(for purpose: ConnectionSettings.Purpose) throws -> PostgresConnection {
     let idle: PostgresConnection? = try state.withLock { state in
       if state.isClosed { throw PostgresError(.unexpected, Self.closed) }
-      return state.idle.popLast()
+      let place =
+        state.idle.lastIndex { $0.connection.purpose == purpose } ?? state.idle.indices.last
+      return place.map { state.idle.remove(at: $0).connection }
     }
     if let idle { return idle }
     try outage.check()
-    return try connect()
+    return try connect(for: purpose)
   }
 
   private func giveBack(_ connection: PostgresConnection) {
     guard connection.isUsable, connection.isOutsideTransaction else { return }
     state.withLock { state in
-      if !state.isClosed { state.idle.append(connection) }
+      if !state.isClosed { state.idle.append((connection, .now)) }
     }
   }
 
@@ -224,39 +276,6 @@ package final class PostgresPool: Sendable {
       return state.idle
     }
     _ = idle
-  }
-
-  // MARK: Transactions
-
-  /// For the beginning of every transaction. What others have created in `public`, or wherever else the role looks by
-  /// itself, is found by no operator, function or type without a schema: it would run with this role's rights.
-  static let pinned =
-    "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on"
-
-  /// A server that does not wait for its disk by itself (`off`) is told to, each time: the next connection may be another
-  /// server's, or of other settings. One that waits for its standbys goes on to.
-  private static let durable = """
-    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
-    """
-
-  /// What is locked by a client that is gone, or that is stopped in the middle (SIGSTOP, a suspended machine), is free
-  /// again long before those who wait for it give up.
-  private var limitOfIdleness: String {
-    "SET LOCAL idle_in_transaction_session_timeout = \(Int(settings.lockTimeout / .milliseconds(1)) / 3)"
-  }
-
-  /// One message.
-  private var begin: String {
-    // The server gives up first, and says so; else a statement that is slow would look like a server that is away.
-    let (statement, lock) = (
-      Int(settings.statementTimeout / .milliseconds(1)) * 11 / 12,
-      Int(settings.lockTimeout / .milliseconds(1))
-    )
-    return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \(Self.pinned); "
-      + "SET LOCAL statement_timeout = \(statement); SET LOCAL lock_timeout = \(lock); \(limitOfIdleness); "
-      // Plans by index whatever the statistics say, and no compiling for a statement of a millisecond.
-      + "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; "
-      + "SET LOCAL jit = off; \(Self.durable)"
   }
 }
 

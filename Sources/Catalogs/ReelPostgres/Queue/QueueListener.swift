@@ -2,10 +2,10 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Waits until there may be something to take: an idle worker asks the server nothing.
+/// Waits until there may be something to take: an idle worker asks the server next to nothing.
 ///
-/// It listens over a connection of its own. Where that can't be had, or PgBouncer is in between, which hands the
-/// connection that listens to somebody else, the wait is as long as it may be.
+/// It listens over a connection of its own, and asks over the same. Where that can't be had, or PgBouncer is in between,
+/// which hands the connection that listens to somebody else, the wait is as long as it may be.
 package final class QueueListener: Sendable {
   private let pool: PostgresPool
   private let chance: @Sendable () -> Double
@@ -15,6 +15,8 @@ package final class QueueListener: Sendable {
   private struct State {
     var connection: PostgresConnection?
     var isPooled = false
+    /// Nobody heard what was told while there was no connection that listens.
+    var mayHaveMissed = false
   }
 
   /// - Parameters:
@@ -25,6 +27,28 @@ package final class QueueListener: Sendable {
     onPooler: @escaping @Sendable () -> Void = {}
   ) { (pool, self.chance, self.onPooler) = (queue.pool, chance, onPooler) }
 
+  /// Whether it hears of what comes: then there is no need to ask often.
+  package var isListening: Bool { state.withLock { $0.connection != nil } }
+
+  /// Whether there is something to take now. Blocks.
+  package func isAnythingWaiting() throws(CatalogError) -> Bool {
+    func look(_ db: PostgresConnection) throws -> Bool {
+      try db.value("SELECT EXISTS (SELECT FROM reel.work WHERE state = 0)", as: Bool.self) == true
+    }
+    let answer: Bool? = state.withLock { state in
+      guard let connection = state.connection else { return nil }
+      do {
+        return try look(connection)
+      } catch {
+        // The pool knows how to wait for a server, and says what is wrong with it.
+        state.connection = nil
+        return nil
+      }
+    }
+    if let answer { return answer }
+    return try CatalogError.mapping(at: pool.address.name) { try pool.read(for: .steps, look) }
+  }
+
   /// Waits no longer than `limit`, and ends within `slice` when `isOver` says so. Of many who wait, no more wake than there
   /// is to take, and not all at once. Blocks.
   /// - Returns: whether it was woken.
@@ -34,7 +58,9 @@ package final class QueueListener: Sendable {
   ) -> Bool {
     let end = ContinuousClock.now + limit
     while !isOver(), .now < end {
-      guard let word = heard(within: min(slice, end - .now)), chance() < word.share else { continue }
+      let word = heard(within: min(slice, end - .now))
+      if missedSomething() { return true }
+      guard let word, chance() < word.share else { continue }
       let pause = ContinuousClock.now + word.spread * chance()
       // The clock goes on between the two looks at it.
       while !isOver(), .now < pause {
@@ -43,6 +69,13 @@ package final class QueueListener: Sendable {
       return true
     }
     return false
+  }
+
+  private func missedSomething() -> Bool {
+    state.withLock { state in
+      defer { state.mayHaveMissed = false }
+      return state.mayHaveMissed
+    }
   }
 
   private func heard(within time: Duration) -> QueueWord? {
@@ -61,15 +94,13 @@ package final class QueueListener: Sendable {
     }
   }
 
-  /// A pooler gives each client a number of its own in place of the server process's.
   private func listen(_ state: inout State) throws {
-    let connection = try pool.connect()
-    guard try connection.value("SELECT pg_catalog.pg_backend_pid()", as: Int.self) == connection.serverProcess
-    else {
+    let connection = try pool.connect(for: .steps)
+    guard connection.isDirect else {
       state.isPooled = true
       return onPooler()
     }
     try connection.execute("LISTEN \(WorkQueue.channel)")
-    state.connection = connection
+    (state.connection, state.mayHaveMissed) = (connection, true)
   }
 }

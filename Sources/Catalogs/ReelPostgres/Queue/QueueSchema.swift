@@ -71,4 +71,15 @@ extension PostgresSchema {
     -- Each item is changed twice: to wait until a part of all was would leave more and more dead entries in the way.
     ALTER TABLE reel.work SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
     """
+
+  /// One lease for a process.
+  static let workerOwner = """
+    -- The process that it is, whose lease is its own; null of an older Reel, which renews lease_until alone. Of any other
+    -- that column is a copy, for an older Reel to look at.
+    ALTER TABLE reel.worker ADD COLUMN IF NOT EXISTS owner bigint;
+    """
+
+  /// When the lease of a row of `reel.worker` ends.
+  static let endOfWorkersLease =
+    "coalesce((SELECT owner.lease_until FROM reel.owner WHERE owner.id = worker.owner), worker.lease_until)"
 }

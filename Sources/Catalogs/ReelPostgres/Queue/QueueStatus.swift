@@ -81,7 +81,7 @@ extension WorkQueue {
     }
     let workers = try db.rows(
       """
-      SELECT host, pid, destination, started_at, lease_until < \(PostgresSchema.now) AS overdue, finished, failed,
+      SELECT host, pid, destination, started_at, \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) AS overdue, finished, failed,
         (SELECT count(*) FROM reel.work WHERE work.worker = worker.id AND state = 1) AS holds
       FROM reel.worker ORDER BY host, pid, id
       """

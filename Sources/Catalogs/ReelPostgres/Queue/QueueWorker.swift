@@ -2,13 +2,11 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A process that takes items: a row whose lease is renewed, by the server's clock, as long as it lives. What it has
-/// taken is free again once the lease is over; what it says of such an item afterwards does not count. Every call blocks.
+/// A process that takes items: a row that hangs on the process's lease (``PostgresOwner``). What it has taken is free again
+/// once that is over; what it says of such an item afterwards does not count. Every call blocks.
 package final class QueueWorker: Sendable {
   /// How items are handled.
   package struct Settings: Sendable {
-    /// How long others leave alone what a worker has taken, after its last sign of life.
-    package var lease = Duration.seconds(120)
     /// How many workers may die with an item in their hands before it is set aside.
     package var mostDeaths = 3
     /// How often an item may fail for reasons that may pass.
@@ -40,27 +38,49 @@ package final class QueueWorker: Sendable {
   }
 
   private let queue: WorkQueue
-  /// A sign of life must not wait for those that take and finish.
-  private let heart: PostgresPool
+  private let owner: PostgresOwner
   private let settings: Settings
   private let host: String
   private let destination: String
   private let clock: @Sendable () -> ContinuousClock.Instant
   private let state: Mutex<State>
 
-  /// Writes the worker down.
+  /// Writes the worker down, as what the process does that has opened the catalog: from now on that one's heartbeat is
+  /// this one's, too.
   /// - Parameters:
   ///   - host: the machine, as `reel status` names it.
   ///   - destination: where it stores, for `reel status`.
-  package init(
-    _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings(),
-    clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  package convenience init(
+    _ catalog: PostgresCatalog, host: String, destination: String, settings: Settings = Settings()
   ) throws(CatalogError) {
-    (self.queue, self.host, self.destination, self.settings) = (queue, host, destination, settings)
-    heart = queue.pool.beside(connections: 1)
-    self.clock = clock
+    try self.init(
+      try catalog.workQueue(), try catalog.writable().owner, host: host, destination: destination,
+      settings: settings, clock: { .now })
+  }
+
+  /// Writes a worker down that is a process of its own, and lives as long as ``renew()`` is called: for tests.
+  package convenience init(
+    _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings(),
+    lease: Duration = .seconds(120), clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) throws(CatalogError) {
+    let owner = try queue.catalogErrors {
+      try PostgresOwner(queue.pool, name: host, host: host, lease: lease)
+    }
+    try self.init(queue, owner, host: host, destination: destination, settings: settings, clock: clock)
+  }
+
+  private init(
+    _ queue: WorkQueue, _ owner: PostgresOwner, host: String, destination: String, settings: Settings,
+    clock: @escaping @Sendable () -> ContinuousClock.Instant
+  ) throws(CatalogError) {
+    (self.queue, self.owner, self.settings) = (queue, owner, settings)
+    (self.host, self.destination, self.clock) = (host, destination, clock)
     state = Mutex(State(id: 0, heard: clock()))
     try register()
+    owner.takesItems { [weak self] in
+      try self?.beat()
+      return self != nil
+    }
   }
 
   /// The items that it has taken and said nothing of.
@@ -68,12 +88,14 @@ package final class QueueWorker: Sendable {
 
   private func register() throws(CatalogError) {
     let id: Int64? = try queue.catalogErrors {
-      try queue.pool.transaction { tx in
+      try queue.pool.transaction(ofOneStatement: true) { tx in
         try tx.value(
           """
-          INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands)
-          VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}') RETURNING id
-          """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease)])
+          -- Of an earlier attempt that nobody heard of.
+          WITH gone AS (DELETE FROM reel.worker WHERE owner = $5)
+          INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner)
+          VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5) RETURNING id
+          """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id)])
       }
     }
     state.withLock { state in
@@ -81,7 +103,7 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  private var lease: Int64 { Int64(settings.lease / .milliseconds(1)) }
+  private var lease: Int64 { Int64(owner.lease / .milliseconds(1)) }
 
   /// A number of a row, in SQL, as arithmetic bears it: whoever may write to the queue may have written any.
   private static func bounded(_ column: String) -> String {
@@ -102,16 +124,15 @@ package final class QueueWorker: Sendable {
     }
     if before.suspect != nil { return [] }
     let id = before.id
+    let known = Array(before.held.keys)
     let taken: [TakenItem]? = try queue.catalogErrors {
-      try queue.pool.transaction { tx in
-        // Whoever was not told whether an earlier attempt was committed waits here for its end.
-        guard try isRegistered(tx, id) else { return nil }
-        if tx.mayBeDone {
-          let lost = try held(by: id, but: Array(before.held.keys), tx)
-          if !lost.isEmpty { return lost }
-        }
-        return try next(count, from: place, alone: before.held.isEmpty, id, tx)
+      if let place {
+        let taken = try next(count, behind: place, mostDeaths: settings.mostDeaths, id, but: known)
+        if taken?.isEmpty == false { return taken }
       }
+      let taken = try next(count, behind: nil, mostDeaths: settings.mostDeaths, id, but: known)
+      guard taken?.isEmpty == true, known.isEmpty else { return taken }
+      return try next(1, behind: nil, mostDeaths: .max, id, but: known)
     }
     guard let taken else {
       // Others found the lease over, and have what it held.
@@ -135,40 +156,50 @@ package final class QueueWorker: Sendable {
 
   /// - Parameters:
   ///   - place: where the last look ended. Before it the index is full of what was taken since the server cleaned up.
-  ///   - alone: whether the worker holds nothing.
+  ///   - known: what the worker knows that it holds.
+  /// - Returns: nil when others have found the lease over.
   private func next(
-    _ count: Int, from place: Place?, alone: Bool, _ id: Int64, _ tx: PostgresTransaction
-  ) throws -> [TakenItem] {
-    var taken: [TakenItem] = []
-    if let place {
-      taken = try next(count, behind: place, mostDeaths: settings.mostDeaths, id, tx)
-      if !taken.isEmpty { return taken }
+    _ count: Int, behind place: Place?, mostDeaths: Int, _ id: Int64, but known: [Int64]
+  ) throws -> [TakenItem]? {
+    // In a transaction of its own it could come to the server late, when this has been tried again: what it takes then
+    // nobody would know of.
+    try queue.pool.transaction { tx in
+      if tx.mayBeDone {
+        // Nobody was told whether an earlier attempt was committed. Its end is waited for here.
+        guard try isRegistered(tx, id) else { return nil }
+        let lost = try held(by: id, but: known, tx)
+        if !lost.isEmpty { return lost }
+      }
+      return try next(count, behind: place, mostDeaths: mostDeaths, id, tx)
     }
-    taken = try next(count, behind: nil, mostDeaths: settings.mostDeaths, id, tx)
-    if taken.isEmpty, alone { taken = try next(1, behind: nil, mostDeaths: .max, id, tx) }
-    return taken
   }
 
   private func next(
     _ count: Int, behind place: Place?, mostDeaths: Int, _ id: Int64, _ tx: PostgresTransaction
-  ) throws -> [TakenItem] {
+  ) throws -> [TakenItem]? {
     var values: [PostgresValue] = [.int(id), .int(Int64(count)), .int(Int64(mostDeaths))]
     if let place { values += [.int(place.priority), .int(place.item)] }
-    // By its place in the table, which nobody changes while it is locked.
-    return try tx.rows(
+    // By its place in the table, which nobody changes while it is locked. The worker's row is locked, too: who would free
+    // what it holds waits until this is to be seen.
+    let rows = try tx.rows(
       """
-      WITH next AS MATERIALIZED (
+      WITH me AS MATERIALIZED (
+        SELECT id FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
+      ), next AS MATERIALIZED (
         SELECT ctid AS place, deaths FROM reel.work
         WHERE state = 0 \(place == nil ? "" : "AND priority = $4 AND item > $5")
         ORDER BY priority DESC, item LIMIT $2 FOR UPDATE SKIP LOCKED
       ), taken AS (
-        UPDATE reel.work SET state = 1, worker = $1, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now)
-        FROM next WHERE work.ctid = next.place AND (next.deaths = 0 OR next.deaths < $3 - 1)
+        UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now)
+        FROM me, next WHERE work.ctid = next.place AND (next.deaths = 0 OR next.deaths < $3 - 1)
         RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts
       )
-      SELECT taken.*, address, version, size FROM taken JOIN reel.item ON item.id = taken.item
+      SELECT taken.*, address, version, size
+      FROM me LEFT JOIN (taken JOIN reel.item ON item.id = taken.item) ON true
       """, values
-    ) { try TakenItem($0) }.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+    ) { row in try row["item"] as Int64? == nil ? nil : try TakenItem(row) }
+    if rows.isEmpty { return nil }
+    return rows.compactMap(\.self).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
   }
 
   /// What the worker holds by the tables.
@@ -190,7 +221,7 @@ package final class QueueWorker: Sendable {
   package func begin(_ items: [Int64]) throws(CatalogError) {
     let id = state.withLock { $0.id }
     try queue.catalogErrors {
-      try queue.pool.transaction { tx in
+      try queue.pool.transaction(ofOneStatement: true) { tx in
         try tx.run("UPDATE reel.worker SET hands = $2 WHERE id = $1", [.int(id), .ints(items)])
       }
     }
@@ -202,43 +233,17 @@ package final class QueueWorker: Sendable {
   /// somebody else has it.
   package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
     let (id, held) = state.withLock { ($0.id, $0.held) }
-    let failures = Self.bounded("work.failures")
     let rows = outcomes.compactMap { one in held[one.item].map { Row(one, attempts: $0) } }
     if rows.isEmpty { return }
+    let back = rows.count { $0.state == ItemState.waiting.rawValue }
     try queue.catalogErrors {
-      try queue.pool.transaction { tx in
-        let states = try tx.rows(
-          """
-          WITH ended AS (
-            SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[])
-              AS e(item, state, code, message, counted, attempts)
-          )
-          UPDATE reel.work SET
-            state = CASE WHEN ended.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE ended.state END,
-            worker = NULL, changed_at = \(PostgresSchema.now), failures = \(failures) + counted,
-            due_at = CASE WHEN ended.state = 2 AND \(failures) + counted < $6
-              THEN \(PostgresSchema.now) + $7 * (4 ^ least(\(failures), 8))::bigint END,
-            code = coalesce(ended.code, work.code), message = coalesce(ended.message, work.message)
-          -- By the number of the taking: it may have been given back and taken again since.
-          FROM ended WHERE work.item = ended.item AND work.worker = $1 AND work.state = 1
-            AND work.attempts = ended.attempts
-          RETURNING work.state
-          """,
-          [
-            .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
-            .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
-            .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
-            .ints(rows.map(\.attempts)),
-          ]
-        ) { try $0[0] as Int64 }
-        let finished = states.count { $0 > ItemState.later.rawValue }
-        let failed = states.count { $0 > ItemState.done.rawValue }
-        try tx.run(
-          """
-          UPDATE reel.worker SET finished = \(Self.bounded("finished")) + $2, failed = \(Self.bounded("failed")) + $3,
-            lease_until = greatest(lease_until, \(PostgresSchema.now) + $4) WHERE id = $1
-          """, [.int(id), .int(Int64(finished)), .int(Int64(failed)), .int(lease)])
-        try queue.notify(tx, of: rows.count { $0.state == ItemState.waiting.rawValue })
+      if back == 0 {
+        try queue.pool.transaction(ofOneStatement: true) { tx in try finish(rows, by: id, tx) }
+      } else {
+        try queue.pool.transaction { tx in
+          try finish(rows, by: id, tx)
+          try WorkQueue.notify(tx, of: back)
+        }
       }
     }
     state.withLock { state in
@@ -246,6 +251,38 @@ package final class QueueWorker: Sendable {
       for row in rows where state.held[row.item] == row.attempts { state.held[row.item] = nil }
       if let suspect = state.suspect, state.held[suspect] == nil { state.suspect = nil }
     }
+  }
+
+  private func finish(_ rows: [Row], by id: Int64, _ tx: PostgresTransaction) throws {
+    let failures = Self.bounded("work.failures")
+    try tx.run(
+      """
+      WITH said AS (
+        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[])
+          AS e(item, state, code, message, counted, attempts)
+      ), ended AS (
+        UPDATE reel.work SET
+          state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE said.state END,
+          worker = NULL, changed_at = \(PostgresSchema.now), failures = \(failures) + counted,
+          due_at = CASE WHEN said.state = 2 AND \(failures) + counted < $6
+            THEN \(PostgresSchema.now) + $7 * (4 ^ least(\(failures), 8))::bigint END,
+          code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
+        -- By the number of the taking: it may have been given back and taken again since.
+        FROM said WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
+          AND work.attempts = said.attempts
+        RETURNING work.state
+      )
+      UPDATE reel.worker SET
+        finished = \(Self.bounded("finished")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.later.rawValue)),
+        failed = \(Self.bounded("failed")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.done.rawValue))
+      WHERE id = $1
+      """,
+      [
+        .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
+        .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
+        .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
+        .ints(rows.map(\.attempts)),
+      ])
   }
 
   /// An outcome in the columns that it changes.
@@ -284,23 +321,32 @@ package final class QueueWorker: Sendable {
   /// - Returns: false when others have found it over: then nothing that was held is its own any more.
   @discardableResult
   package func renew() throws(CatalogError) -> Bool {
+    try signOfLife().isWorkerThere
+  }
+
+  /// A sign of life, and what it shows to be done.
+  private func beat() throws(CatalogError) {
+    if try signOfLife().isAnythingDue { try free() }
+  }
+
+  private func signOfLife() throws(CatalogError) -> PostgresOwner.Life {
     let id = state.withLock { $0.id }
-    let isThere = try queue.catalogErrors {
-      try heart.transaction { tx in
-        try tx.run(
-          "UPDATE reel.worker SET lease_until = \(PostgresSchema.now) + $2 WHERE id = $1",
-          [.int(id), .int(lease)])
-          == 1
-      }
-    }
+    let life = try queue.catalogErrors { try owner.renew(id) }
     state.withLock { state in
       let now = clock()
-      if now - state.heard > settings.lease * 2 / 3 { state.wasSilent = now }
+      if now - state.heard > owner.lease * 2 / 3 { state.wasSilent = now }
       state.heard = now
     }
-    if !isThere { try register() }
-    return isThere
+    if !life.isWorkerThere { try register() }
+    return life
   }
+
+  /// In SQL: whether there is something for ``free()`` to do. As a rule there is nothing, and to look costs the server no
+  /// transaction.
+  static let isAnythingDue = """
+    (EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now))
+      OR EXISTS (SELECT FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now)))
+    """
 
   /// Frees what dead workers had taken, and what was to be tried again by now.
   ///
@@ -310,17 +356,16 @@ package final class QueueWorker: Sendable {
   /// - Returns: how many items are free again.
   @discardableResult
   package func freeWhatIsDue() throws(CatalogError) -> Int {
+    let isDue = try queue.catalogErrors {
+      try owner.heart.read(for: .steps) { db in try db.value("SELECT \(Self.isAnythingDue)", as: Bool.self) }
+    }
+    return isDue == true ? try free() : 0
+  }
+
+  @discardableResult
+  private func free() throws(CatalogError) -> Int {
     try queue.catalogErrors {
-      // As a rule there is nothing, and to look costs the server no transaction.
-      let isAnythingDue = try heart.read { db in
-        try db.value(
-          """
-          SELECT EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now))
-            OR EXISTS (SELECT FROM reel.worker WHERE lease_until < \(PostgresSchema.now))
-          """, as: Bool.self)
-      }
-      guard isAnythingDue == true else { return 0 }
-      return try heart.transaction { tx in
+      try owner.heart.transaction { tx in
         var count = try tx.run(
           """
           WITH due AS (
@@ -330,20 +375,53 @@ package final class QueueWorker: Sendable {
           UPDATE reel.work SET state = 0, due_at = NULL FROM due WHERE work.item = due.item
           """)
         try sparesThoseThatWentSilentTogether(tx)
-        let dead = try tx.rows(
-          """
-          SELECT id FROM reel.worker WHERE lease_until < \(PostgresSchema.now)
-          ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
-          """
-        ) { try $0[0] as Int64 }
-        for id in dead {
-          count += try tx.run(Self.freeing, [.int(id), .int(Int64(settings.mostDeaths))])
-          try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(id)])
-        }
-        try queue.notify(tx, of: count)
+        count += try strikeOutTheDead(tx)
+        try WorkQueue.notify(tx, of: count)
         return count
       }
     }
+  }
+
+  /// Who is dead is so in the queue and in the catalog alike: what it held in either is free from the same moment on.
+  ///
+  /// Its row among the owners is locked first: a sign of life that comes meanwhile waits, and finds that it holds nothing.
+  /// Who takes or finishes something meanwhile, and holds the row of its worker, is left to the next look.
+  private func strikeOutTheDead(_ tx: PostgresTransaction) throws -> Int {
+    var count = 0
+    let owners = try tx.rows(
+      """
+      SELECT id FROM reel.owner WHERE lease_until < \(PostgresSchema.now)
+        AND EXISTS (SELECT FROM reel.worker WHERE worker.owner = owner.id)
+      ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
+      """
+    ) { try $0[0] as Int64 }
+    for owner in owners {
+      let workers = try lockedWorkers("owner = $1", [.int(owner)], tx)
+      if workers.isEmpty { continue }
+      for worker in workers { count += try free(from: worker, tx) }
+      try PostgresOwner.strike(owner, in: tx)
+    }
+    // Those of an older Reel, and those whose owners are gone.
+    let others = """
+      lease_until < \(PostgresSchema.now)
+      AND NOT EXISTS (SELECT FROM reel.owner WHERE owner.id = worker.owner)
+      """
+    for worker in try lockedWorkers(others, [], tx) { count += try free(from: worker, tx) }
+    return count
+  }
+
+  private func lockedWorkers(
+    _ condition: String, _ values: [PostgresValue], _ tx: PostgresTransaction
+  ) throws -> [Int64] {
+    try tx.rows(
+      "SELECT id FROM reel.worker WHERE \(condition) ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED", values
+    ) { try $0[0] as Int64 }
+  }
+
+  private func free(from worker: Int64, _ tx: PostgresTransaction) throws -> Int {
+    let count = try tx.run(Self.freeing, [.int(worker), .int(Int64(settings.mostDeaths))])
+    try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(worker)])
+    return count
   }
 
   /// Who says nothing of what it has in hand (an older Reel) may have all in hand. A server's own beginning, or the end of its
@@ -352,7 +430,7 @@ package final class QueueWorker: Sendable {
     WITH ended AS (
       SELECT id, hands, 'its worker (process ' || pid || ' on ' || host
           || ') died, or was not heard of for longer than its lease' AS message,
-        \(bounded("lease_until")) - \(bounded("lease")) > (extract(epoch FROM
+        \(bounded(PostgresSchema.endOfWorkersLease)) - \(bounded("lease")) > (extract(epoch FROM
           greatest(pg_postmaster_start_time(), pg_last_xact_replay_timestamp())) * 1000)::bigint AS died
       FROM reel.worker WHERE id = $1
     ), freed AS (
@@ -369,12 +447,15 @@ package final class QueueWorker: Sendable {
   /// Those that live have more than half of their leases before them: who has less than a third was cut off. Where that is
   /// true of most, what they have in hand is no suspect, now or when their leases are over.
   private func sparesThoseThatWentSilentTogether(_ tx: PostgresTransaction) throws {
-    let isSilent = "lease_until < \(PostgresSchema.now) + lease / 3"
     try tx.run(
       """
-      UPDATE reel.worker SET hands = '{}' WHERE \(isSilent) AND cardinality(coalesce(hands, '{0}')) > 0 AND ($1 OR (
+      WITH fleet AS (
+        SELECT id, \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) + lease / 3 AS is_silent FROM reel.worker
+      )
+      UPDATE reel.worker SET hands = '{}' FROM fleet
+      WHERE worker.id = fleet.id AND is_silent AND cardinality(coalesce(hands, '{0}')) > 0 AND ($1 OR (
         SELECT silent >= 5 AND 2 * silent > everybody
-        FROM (SELECT count(*) FILTER (WHERE \(isSilent)) AS silent, count(*) AS everybody FROM reel.worker) AS fleet))
+        FROM (SELECT count(*) FILTER (WHERE is_silent) AS silent, count(*) AS everybody FROM fleet) AS counted))
       """, [.bool(wasCutOffLately)])
   }
 
@@ -382,16 +463,7 @@ package final class QueueWorker: Sendable {
   /// time may have been so for the same reason. In a fleet of two nobody else could tell.
   private var wasCutOffLately: Bool {
     let ends = [state.withLock { $0.wasSilent }, queue.pool.lastOutage].compactMap(\.self)
-    return ends.contains { clock() - $0 < settings.lease }
-  }
-
-  /// Whether there is something to take now. Costs the server no transaction.
-  package func isAnythingWaiting() throws(CatalogError) -> Bool {
-    try queue.catalogErrors {
-      try queue.pool.read { db in
-        try db.value("SELECT EXISTS (SELECT FROM reel.work WHERE state = 0)", as: Bool.self) == true
-      }
-    }
+    return ends.contains { clock() - $0 < owner.lease }
   }
 
   /// Whether nothing is left to be done, by anybody.
@@ -407,21 +479,20 @@ package final class QueueWorker: Sendable {
     }
   }
 
-  /// Gives back what is held, and strikes the worker out.
+  /// Gives back what is held, in the queue and in the catalog, and strikes the process out.
   package func retire() throws(CatalogError) {
-    let id = state.withLock { $0.id }
-    try queue.catalogErrors {
-      try queue.pool.transaction { tx in
-        let count = try tx.run(
-          """
-          UPDATE reel.work SET state = 0, worker = NULL, changed_at = \(PostgresSchema.now)
-          WHERE worker = $1 AND state = 1
-          """, [.int(id)])
-        try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(id)])
-        try queue.notify(tx, of: count)
-      }
-    }
+    try queue.catalogErrors { try owner.retire() }
     state.withLock { ($0.held, $0.suspect) = ([:], nil) }
-    heart.close()
+  }
+
+  /// Gives back what an owner's worker holds, and strikes that out.
+  static func giveBack(of owner: Int64, in tx: PostgresTransaction) throws {
+    let count = try tx.run(
+      """
+      UPDATE reel.work SET state = 0, worker = NULL, changed_at = \(PostgresSchema.now)
+      WHERE worker IN (SELECT id FROM reel.worker WHERE owner = $1) AND state = 1
+      """, [.int(owner)])
+    try tx.run("DELETE FROM reel.worker WHERE owner = $1", [.int(owner)])
+    try WorkQueue.notify(tx, of: count)
   }
 }

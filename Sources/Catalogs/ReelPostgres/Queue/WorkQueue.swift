@@ -39,7 +39,7 @@ package struct WorkQueue: Sendable {
           """
           SELECT bool_and(has_table_privilege(c.oid, 'SELECT')) FROM pg_catalog.pg_class c
           JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-          WHERE n.nspname = 'reel' AND c.relname IN ('item', 'work', 'worker')
+          WHERE n.nspname = 'reel' AND c.relname IN ('item', 'work', 'worker', 'owner')
           """, as: Bool.self) == true
       }
     }
@@ -101,7 +101,7 @@ package struct WorkQueue: Sendable {
             .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)),
           ]
         ) { try $0[0] as Int64 }
-        try notify(tx, of: new.count)
+        try Self.notify(tx, of: new.count)
         // Nobody was told whether an earlier attempt was committed. What it has made is known by its number, now that its end
         // has been waited for.
         let before = tx.mayBeDone ? try made(by: earlier, of: items, tx) : 0
@@ -171,7 +171,7 @@ package struct WorkQueue: Sendable {
           UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
           WHERE state = ANY($1) AND state > 2
           """, [.ints(states.map(\.rawValue))])
-        try notify(tx, of: count)
+        try Self.notify(tx, of: count)
         // As when enqueuing: what an earlier attempt has put back, and nobody has taken since, is known by its number.
         let before =
           tx.mayBeDone
@@ -209,11 +209,11 @@ package struct WorkQueue: Sendable {
 
   /// Wakes as many of those who wait for something to take as `count` items are worth. Those who hear nothing, behind
   /// PgBouncer, look every few seconds.
-  func notify(_ tx: PostgresTransaction, of count: Int) throws {
+  static func notify(_ tx: PostgresTransaction, of count: Int) throws {
     if count == 0 { return }
     _ = try tx.row(
       "SELECT pg_notify($1, $2 || ' ' || (SELECT count(*) FROM reel.worker))",
-      [.text(Self.channel), .text(String(count))]
+      [.text(channel), .text(String(count))]
     ) { _ in true }
   }
 }

@@ -237,26 +237,17 @@ struct WorkCommand: AsyncParsableCommand {
     let work: WorkSession
     do {
       let allowed = try AllowedSources(allow, destination: destination)
-      // Beside the catalog's, with which they wait for the server when it is away.
-      let pool =
-        try (appContext.services.catalog as? PostgresCatalog)?.connectionsBeside(2)
-        ?? QueuePlace.pool(settings)
+      guard let catalog = appContext.services.catalog as? PostgresCatalog else { throw QueuePlace.absence }
       work = try await WorkSession.begin(
-        pool, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
+        catalog, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))
     } catch {
       try? await appContext.close()
       throw error
     }
-    let exit: ReelExit
-    do {
-      exit = try await session.work(work, options: options)
-    } catch {
-      try? await work.end()
-      throw error
-    }
-    try await work.end()
+    let exit = try await session.work(work, options: options)
+    try work.end()
     try exit.end()
   }
 }
@@ -265,10 +256,10 @@ struct WorkCommand: AsyncParsableCommand {
 enum QueuePlace {
   /// - Throws: ``CommandFailure``.
   static func pool(_ settings: Settings) throws -> PostgresPool {
-    guard let pool = try CatalogPlace(settings).pool() else {
-      throw CommandFailure(
-        .usage, "the queue is in a catalog that several machines share: name it with --catalog postgres://…")
-    }
+    guard let pool = try CatalogPlace(settings).pool() else { throw absence }
     return pool
   }
+
+  static let absence = CommandFailure(
+    .usage, "the queue is in a catalog that several machines share: name it with --catalog postgres://…")
 }

@@ -67,6 +67,13 @@ int reel_postgres_send(const struct reel_postgres *library, struct pg_conn *conn
 int reel_postgres_send_values(
     const struct reel_postgres *library, struct pg_conn *connection, const char *statement, int count,
     const unsigned *types, const char *const *values, const int *lengths);
+// Makes a statement known to the session by a name; or sends the values for one that is. 1 when it went well.
+int reel_postgres_send_prepare(
+    const struct reel_postgres *library, struct pg_conn *connection, const char *name, const char *statement, int count,
+    const unsigned *types);
+int reel_postgres_send_prepared(
+    const struct reel_postgres *library, struct pg_conn *connection, const char *name, int count,
+    const char *const *values, const int *lengths);
 // 0 when all was sent, 1 when there is more to send, -1 when that failed.
 int reel_postgres_flush(const struct reel_postgres *library, struct pg_conn *connection);
 int reel_postgres_consume(const struct reel_postgres *library, struct pg_conn *connection);

@@ -1,0 +1,63 @@
+import Foundation
+import ReelPostgres
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+/// What workers cost the server that wait for something to do: counted by the server.
+@Suite(.besidePostgres, .notQuick, .shortTime) struct IdleWorkerTests {
+  @Test func holdTwoConnectionsAndSayNoMoreThanThatTheyLive() async throws {
+    let count = TestForm.isLong ? 16 : 3
+    let database = try await TestDatabase()
+    let bench = try Workbench(reader: .fake)
+    // Not in the database whose statements are counted.
+    let watch = try PostgresConnection(try database.address("postgres"), library: try PostgresLibrary())
+    try watch.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+    let store = bench.folder.appendingPathComponent("store").path
+    let workers = try (0..<count).map { _ in
+      try ReelBinary.start(
+        ["work", "--to", store, "--forever", "--quiet", "--catalog", database.url()], in: bench.folder,
+        // A sign of life each second, which also lets go of connections that are not used any more.
+        environment: bench.environment.merging(["REEL_LEASE_SECONDS": "3"]) { $1 })
+    }
+    func connections() throws -> Int? {
+      try watch.value(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", [.text(database.name)], as: Int.self)
+    }
+    func statements() throws -> [(text: String, calls: Int)] {
+      try watch.rows(
+        """
+        SELECT query, calls FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = $1
+        """, [.text(database.name)]
+      ) { (try $0[0], try $0[1]) }
+    }
+    func calls(_ part: String) throws -> Int {
+      try statements().filter { $0.text.contains(part) }.reduce(0) { $0 + $1.calls }
+    }
+    let (beat, look) = (
+      "ON CONFLICT (id) DO UPDATE SET lease_until", "SELECT EXISTS (SELECT FROM reel.work WHERE"
+    )
+
+    while try calls("LISTEN") < count || connections() != 2 * count {
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    _ = try watch.row(
+      "SELECT pg_stat_statements_reset(0, (SELECT oid FROM pg_database WHERE datname = $1), 0)",
+      [.text(database.name)]
+    ) { _ in true }
+    let start = ContinuousClock.now
+    while try calls(beat) < 10 * count { try await Task.sleep(for: .milliseconds(100)) }
+    let found = try statements()
+    let minutes = (ContinuousClock.now - start) / .seconds(60)
+    #expect(try connections() == 2 * count)
+    for worker in workers { worker.send(SIGTERM) }
+    for worker in workers { #expect(try await worker.outcome().status == 130) }
+
+    // Nothing but signs of life, a statement each, and a look now and then: every 30 to 60 seconds.
+    let others = found.filter { !$0.text.contains(beat) && !$0.text.contains(look) }
+    #expect(others.isEmpty, "\(others)")
+    let looks = found.filter { $0.text.contains(look) }.reduce(0) { $0 + $1.calls }
+    #expect(Double(looks) <= Double(count) * (2 * minutes + 1))
+    // So 16 workers with the usual lease, of which each lives to say so every 40 seconds, send 56 statements in a minute.
+  }
+}
