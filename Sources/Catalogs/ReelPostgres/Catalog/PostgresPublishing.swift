@@ -106,6 +106,22 @@ struct PostgresPublishing {
     /// Who is to tell the post's event; nil when it has been told.
     let teller: Int64?
     let isTellerAlive: Bool
+
+    /// Nil for a row without an intent.
+    init?(_ row: PostgresRow) throws {
+      guard let number: Int64 = try row["number"] else { return nil }
+      guard let key = ObjectKey(try row["object_key"]), let id = PostID(bytes: try row["post_id"]) else {
+        throw PostgresError(.unexpected, "an intent without a proper key")
+      }
+      (self.number, self.id, self.key) = (number, id, key)
+      (ordinal, attempt, owner) = (try row["ordinal"], try row["attempt"], try row["owner"])
+      (claim, isOwnerAlive, isRelated) = (try row["claim"], try row["owner_lives"], try row["is_related"])
+      let place: Int? = try row["page_number"]
+      post = try place.map {
+        StoredPost(pageNumber: $0, createdAt: try row["created_at"], document: try row["document"])
+      }
+      (teller, isTellerAlive) = (try row["teller"], try row["teller_lives"])
+    }
   }
 
   private struct Start {
@@ -124,8 +140,7 @@ struct PostgresPublishing {
     _ turn: [Int], of requests: [ClaimRequest], call: inout ClaimCall, mayBeTaken: Bool,
     answers: inout [Result<Answer, CatalogError>?], granted numbersGranted: inout Set<Int64>
   ) throws {
-    let stores = try destinations(of: turn.map { requests[$0].publication.destination })
-    let candidates = try candidates(turn.map { requests[$0] }, in: stores)
+    let (stores, candidates) = try candidates(turn.map { requests[$0] })
     let posterTaken = try takenPosters(turn.map { requests[$0] }, in: stores)
     let namesTaken =
       mayBeTaken
@@ -217,42 +232,39 @@ struct PostgresPublishing {
     Intent(id: candidate.id, key: candidate.key, publication: request.publication, attempt: attempt)
   }
 
-  /// The destinations' ids, in their order; given now to those that have none.
-  private func destinations(of names: [Destination]) throws -> [Int64] {
-    let texts = Array(Set(names.map(\.name))).sorted()
-    var ids: [String: Int64] = [:]
+  /// The ids of the requests' destinations, given now to those that have none, and what is there of their publications.
+  private func candidates(
+    _ requests: [ClaimRequest]
+  ) throws -> (stores: [Int64], candidates: [[Candidate]]) {
     for _ in 0..<2 {
-      for (name, id) in try tx.rows(
-        "SELECT name, id FROM reel.destination WHERE name = ANY($1)", [.texts(texts)],
-        { (try $0[0] as String, try $0[1] as Int64) })
-      { ids[name] = id }
-      let missing = texts.filter { ids[$0] == nil }
-      if missing.isEmpty { break }
+      let found = try existingCandidates(requests)
+      let stores = found.stores.compactMap(\.self)
+      if stores.count == requests.count { return (stores, found.candidates) }
+      let missing = Set(
+        zip(requests, found.stores).filter { $1 == nil }.map { $0.0.publication.destination.name })
       try tx.run(
         "INSERT INTO reel.destination (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING",
-        [.texts(missing)])
+        [.texts(missing.sorted())])
     }
-    return try names.map { name in
-      guard let id = ids[name.name] else {
-        throw PostgresError(.unexpected, "no id for the destination \(name)")
-      }
-      return id
-    }
+    throw PostgresError(.unexpected, "no id for a new destination")
   }
 
   /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
   /// tables instead.
-  private func candidates(_ requests: [ClaimRequest], in stores: [Int64]) throws -> [[Candidate]] {
-    let mine = "i.destination + 0 = r.store AND i.author = r.author AND i.ordinal IS NOT NULL"
+  private func existingCandidates(
+    _ requests: [ClaimRequest]
+  ) throws -> (stores: [Int64?], candidates: [[Candidate]]) {
+    let mine = "i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL"
     let rows = try tx.rows(
       """
-      SELECT r.n, i.number, i.post_id, i.object_key, i.ordinal, a.attempt, a.owner, a.claim,
+      SELECT r.n, d.id AS store, i.number, i.post_id, i.object_key, i.ordinal, a.attempt, a.owner, a.claim,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS owner_lives,
         p.page_number, p.created_at, p.document, x.owner AS teller, i.is_related,
         coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives
-      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[]) WITH ORDINALITY
+      FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[]) WITH ORDINALITY
         AS r(digest, store, author, arrived, n)
-      CROSS JOIN LATERAL (
+      LEFT JOIN LATERAL (SELECT id FROM reel.destination WHERE name = r.store OFFSET 0) d ON true
+      LEFT JOIN LATERAL (
         SELECT i.*, false AS is_related FROM reel.intent i WHERE i.digest = r.digest AND \(mine)
         UNION ALL
         SELECT i.*, true FROM reel.intent i WHERE i.digest = r.arrived AND i.digest <> r.digest AND \(mine)
@@ -260,7 +272,7 @@ struct PostgresPublishing {
         SELECT i.*, true FROM reel.arrival v
         CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
         WHERE v.digest IN (r.digest, r.arrived) AND i.digest <> r.digest AND \(mine)
-      ) i
+      ) i ON true
       LEFT JOIN LATERAL (SELECT * FROM reel.attempt WHERE intent = i.number OFFSET 0) a ON true
       LEFT JOIN LATERAL (SELECT lease_until FROM reel.owner WHERE id = a.owner OFFSET 0) o ON true
       LEFT JOIN LATERAL (SELECT * FROM reel.post WHERE intent = i.number OFFSET 0) p ON true
@@ -269,31 +281,24 @@ struct PostgresPublishing {
       ORDER BY r.n, i.is_related, i.ordinal
       """,
       [
-        .byteStrings(requests.map(\.publication.digest.bytes)), .ints(stores),
+        .byteStrings(requests.map(\.publication.digest.bytes)),
+        .texts(requests.map(\.publication.destination.name)),
         .byteStrings(requests.map { Self.author($0.publication.authorID) }),
         .byteStrings(requests.map { $0.arrived?.bytes }),
       ]
     ) { row in
-      guard let key = ObjectKey(try row["object_key"]), let id = PostID(bytes: try row["post_id"]) else {
-        throw PostgresError(.unexpected, "an intent without a proper key")
-      }
-      let place: Int? = try row["page_number"]
-      let post = try place.map {
-        StoredPost(pageNumber: $0, createdAt: try row["created_at"], document: try row["document"])
-      }
-      return (
-        place: try row.place(in: requests.count),
-        candidate: Candidate(
-          number: try row["number"], id: id, key: key, ordinal: try row["ordinal"],
-          attempt: try row["attempt"],
-          owner: try row["owner"], claim: try row["claim"], isOwnerAlive: try row["owner_lives"],
-          isRelated: try row["is_related"], post: post,
-          teller: try row["teller"], isTellerAlive: try row["teller_lives"])
+      (
+        place: try row.place(in: requests.count), store: try row["store"] as Int64?,
+        candidate: try Candidate(row)
       )
     }
+    var stores = [Int64?](repeating: nil, count: requests.count)
     var candidates = [[Candidate]](repeating: [], count: requests.count)
-    for row in rows { candidates[row.place].append(row.candidate) }
-    return candidates
+    for row in rows {
+      stores[row.place] = row.store
+      if let candidate = row.candidate { candidates[row.place].append(candidate) }
+    }
+    return (stores, candidates)
   }
 
   /// Whether each request's new names are another's already.
@@ -466,9 +471,9 @@ struct PostgresPublishing {
     let createdAt: Int64
   }
 
-  /// Publishes all of `finishing` that their attempts still hold. The last statement takes the feed's counter, which
-  /// nobody else has from then on until this transaction has ended: so page numbers have no holes, and are in the order
-  /// of commits.
+  /// Publishes all of `finishing` that their attempts still hold, by one statement. The last that it does is to take the
+  /// feed's counter, which nobody else has from then on until this transaction has ended: so page numbers have no holes,
+  /// and are in the order of commits.
   /// - Parameters:
   ///   - moment: nil for the server's clock.
   ///   - mayBeDone: whether an earlier transaction of the same call may have been committed.
@@ -476,74 +481,66 @@ struct PostgresPublishing {
     _ finishing: [Finishing], at moment: Int64?, mayBeDone: Bool
   ) throws -> [Result<Place, CatalogError>] {
     if finishing.isEmpty { return [] }
-    let rows = try tx.rows(
-      """
-      DELETE FROM reel.attempt a
-      USING (
-        SELECT i.number, i.destination, r.attempt, r.poster, r.n
-        FROM unnest($1::bytea[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(id, attempt, poster, n)
-        JOIN reel.intent i ON i.post_id = r.id
-        OFFSET 0
-      ) q
-      WHERE a.intent = q.number AND a.attempt = q.attempt AND a.owner = $4
-        AND (q.poster IS NULL OR EXISTS (
-          SELECT 1 FROM reel.poster p WHERE p.intent = q.number AND p.object_key = q.poster AND p.state = 0))
-      RETURNING q.n, q.number, q.destination
-      """,
+    let published = try tx.rows(
+      Self.completion,
       [
         .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
-        .texts(finishing.map { $0.poster?.rawValue }), .int(me),
+        .texts(finishing.map { $0.poster?.rawValue }), .texts(finishing.map(\.document)),
+        .ints(finishing.map(\.bytes)), .texts(finishing.map(\.words)), .int(me), .int(moment),
       ]
-    ) {
-      (place: try $0.place(in: finishing.count), number: try $0[1] as Int64, destination: try $0[2] as Int64)
-    }
-    let held = rows.sorted { $0.place < $1.place }
+    ) { (try $0.place(in: finishing.count), Place(pageNumber: try $0[1], createdAt: try $0[2])) }
     var results: [Result<Place, CatalogError>] = finishing.map { .failure(.leaseLost($0.intent, at: server)) }
-    if mayBeDone, held.count < finishing.count {
-      for (index, place) in try published(finishing) { results[index] = .success(place) }
-    }
-    if held.isEmpty { return results }
-    let posters = held.compactMap { one in finishing[one.place].poster.map { (one.number, $0) } }
-    if !posters.isEmpty { try PostgresPosters(tx: tx).show(posters, owner: nil) }
-    try Self.keepWords(
-      held.compactMap { one in finishing[one.place].words.map { (one.number, $0) } }, in: tx.connection)
-    let done = held.map { finishing[$0.place] }
-    let place = try tx.row(
-      """
-      WITH counter AS (
-        UPDATE reel.feed SET last_page_number = last_page_number + $4 WHERE id = 1
-        RETURNING last_page_number - $4 AS before, coalesce($5, \(PostgresSchema.now)) AS moment
-      ), made AS (
-        INSERT INTO reel.post (page_number, intent, attempt, created_at, document)
-        SELECT c.before + r.n, r.intent, r.attempt, c.moment, r.document
-        FROM counter c
-        CROSS JOIN unnest($1::bigint[], $2::bigint[], $3::text[]) WITH ORDINALITY AS r(intent, attempt, document, n)
-      ), told AS (
-        INSERT INTO reel.outbox (page_number, owner)
-        SELECT c.before + n, $6 FROM counter c CROSS JOIN generate_series(1, $4) AS n
-      ), counted AS (
-        UPDATE reel.destination d SET posts = d.posts + s.posts, bytes = d.bytes + s.bytes
-        FROM (
-          SELECT destination, count(*) AS posts, sum(bytes)::bigint AS bytes
-          FROM unnest($7::bigint[], $8::bigint[]) AS r(destination, bytes) GROUP BY destination
-        ) s, counter
-        WHERE d.id = s.destination
-      )
-      SELECT before, moment FROM counter
-      """,
-      [
-        .ints(held.map(\.number)), .ints(done.map { Int64($0.intent.attempt) }), .texts(done.map(\.document)),
-        .int(Int64(held.count)), .int(moment), .int(me), .ints(held.map(\.destination)),
-        .ints(done.map(\.bytes)),
-      ]
-    ) { (before: try $0[0] as Int, moment: try $0[1] as Int64) }
-    guard let place else { throw PostgresError(.unexpected, "the feed's counter is missing") }
-    for (number, one) in held.enumerated() {
-      results[one.place] = .success(
-        Place(pageNumber: place.before.addingClamped(number + 1), createdAt: place.moment))
+    for (index, place) in published { results[index] = .success(place) }
+    if mayBeDone, published.count < finishing.count {
+      for (index, place) in try self.published(finishing) { results[index] = .success(place) }
     }
     return results
   }
+
+  /// What the counter waits for (`before`) is done when it is taken: an index of words may take a while.
+  private static let completion = """
+    WITH asked AS MATERIALIZED (
+      SELECT i.number, i.destination, r.*
+      FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[]) WITH ORDINALITY
+        AS r(id, attempt, poster, document, bytes, words, n)
+      CROSS JOIN LATERAL (SELECT number, destination FROM reel.intent WHERE post_id = r.id OFFSET 0) i
+    ), held AS (
+      DELETE FROM reel.attempt a USING asked q
+      WHERE a.intent = q.number AND a.attempt = q.attempt AND a.owner = $7
+        AND (q.poster IS NULL OR EXISTS (
+          SELECT 1 FROM reel.poster p WHERE p.intent = q.number AND p.object_key = q.poster AND p.state = 0))
+      RETURNING q.number, q.destination, q.attempt, q.poster, q.document, q.bytes, q.words, q.n
+    ), shown AS (
+      UPDATE reel.poster p SET state = 1, owner = NULL, changed_at = \(PostgresSchema.now)
+      FROM held WHERE p.intent = held.number AND p.object_key = held.poster AND p.state = 0 AND p.owner IS NULL
+      RETURNING 1
+    ), said AS (
+      INSERT INTO reel.said (intent, words) SELECT number, words::tsvector FROM held WHERE words IS NOT NULL
+      RETURNING 1
+    ), before AS MATERIALIZED (
+      SELECT (SELECT count(*) FROM held) AS posts, (SELECT count(*) FROM shown) AS posters,
+        (SELECT count(*) FROM said) AS texts
+    ), placed AS MATERIALIZED (
+      SELECT held.*, row_number() OVER (ORDER BY n) AS place FROM held
+    ), counter AS (
+      UPDATE reel.feed SET last_page_number = last_page_number + before.posts FROM before
+      WHERE id = 1 AND before.posts > 0
+      RETURNING last_page_number - before.posts AS last, coalesce($8, \(PostgresSchema.now)) AS moment
+    ), made AS (
+      INSERT INTO reel.post (page_number, intent, attempt, created_at, document)
+      SELECT last + place, number, attempt, moment, document FROM counter CROSS JOIN placed ORDER BY place
+    ), told AS (
+      INSERT INTO reel.outbox (page_number, owner) SELECT last + place, $7 FROM counter CROSS JOIN placed
+    ), counted AS (
+      UPDATE reel.destination d SET posts = d.posts + s.posts, bytes = d.bytes + s.bytes
+      FROM (
+        SELECT destination, count(*) AS posts, sum(bytes)::bigint AS bytes FROM counter CROSS JOIN placed
+        GROUP BY destination
+      ) s
+      WHERE d.id = s.destination
+    )
+    SELECT n, last + place, moment FROM counter CROSS JOIN placed
+    """
 
   /// Those that these very attempts have published.
   func published(_ finishing: [Finishing]) throws -> [(index: Int, place: Place)] {
@@ -558,14 +555,5 @@ struct PostgresPublishing {
         .byteStrings(finishing.map(\.intent.id.bytes)), .ints(finishing.map { Int64($0.intent.attempt) }),
       ]
     ) { (try $0.place(in: finishing.count), Place(pageNumber: try $0[1], createdAt: try $0[2])) }
-  }
-
-  static func keepWords(_ said: [(number: Int64, words: String)], in db: PostgresConnection) throws {
-    if said.isEmpty { return }
-    try db.run(
-      """
-      INSERT INTO reel.said (intent, words)
-      SELECT r.intent, r.words::tsvector FROM unnest($1::bigint[], $2::text[]) AS r(intent, words)
-      """, [.ints(said.map(\.number)), .texts(said.map(\.words))])
   }
 }

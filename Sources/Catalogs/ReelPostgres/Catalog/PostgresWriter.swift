@@ -152,9 +152,11 @@ final class PostgresWriter: Sendable {
       if notes.isEmpty, batch.releases.isEmpty, batch.requests.isEmpty, batch.finishing.isEmpty {
         return Outcome()
       }
+      // To complete is one statement.
+      let isOne = notes.isEmpty && batch.releases.isEmpty && batch.requests.isEmpty && !call.mayBeDone
       for isLast in [false, true] {
         do {
-          return try pool.transaction { tx in
+          return try pool.transaction(ofOneStatement: isOne) { tx in
             call.mayBeDone = call.mayBeDone || tx.mayBeDone
             let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
             try notes.write(in: tx, host: host, me: owner.id)
