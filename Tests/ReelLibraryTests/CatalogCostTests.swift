@@ -26,6 +26,24 @@ import Testing
     // Not 1: each index of a million entries is a level deeper than one of a thousand.
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(lateAgain.pages <= earlyAgain.pages * 4 / 3)
+    // Of a batch of 32: a look-up (2), T1 (4), and T2 with what is remembered (4).
+    #expect(late.statements * 32 <= 11 && lateAgain.statements * 32 <= 3)
+  }
+
+  @Test func aPostAloneIsTenStatements() async throws {
+    let stage = try await PostgresStage()
+    let pool = try stage.database.pool { $0.connections = 1 }
+    let catalog = try await PostgresCatalog.open(
+      pool, clock: stage.clock, postClock: stage.clock, lease: .seconds(3600), heartbeat: .seconds(86_400),
+      host: nil)
+    var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
+    // What is new to a connection is planned, and a store gets its number.
+    _ = try cost.publish(10, atOnce: 1)
+    let alone = try cost.publish(100, atOnce: 1)
+    print("a post alone:", alone)
+    #expect(alone.statements <= 10.1)
+    #expect(try await catalog.damage().isEmpty)
+    try await catalog.close()
   }
 
   /// Posts as the first one, in a second and not in minutes.
@@ -74,14 +92,14 @@ import Testing
 
     init(backend: BackendCost, catalog: PostgresCatalog) { (self.backend, self.catalog) = (backend, catalog) }
 
-    /// As a run does it with new files: looked up, claimed, completed, and remembered, 32 at a time.
-    mutating func publish(_ count: Int) throws -> BackendCost.PerItem {
+    /// As a run does it with new files: looked up, claimed, completed, and remembered.
+    mutating func publish(_ count: Int, atOnce most: Int = 32) throws -> BackendCost.PerItem {
       requests = (0..<count).map { _ in sketch.request(sketch.publication()) }
       let firstInode = inode
       inode += UInt64(count)
       return try backend.each(of: count) {
-        for start in stride(from: 0, to: count, by: 32) {
-          let batch = Array(requests[start..<min(start + 32, count)])
+        for start in stride(from: 0, to: count, by: most) {
+          let batch = Array(requests[start..<min(start + most, count)])
           try #require(try ask(batch) == 0)
           let intents = try catalog.claim(batch, noting: []).compactMap { try $0.get().intent }
           let notes = intents.enumerated().map { index, intent in

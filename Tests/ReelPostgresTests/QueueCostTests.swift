@@ -25,6 +25,8 @@ import Testing
     // Not 1: each index of a million entries is a level deeper than one of a thousand.
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(lateWork.pages <= earlyWork.pages * 3 / 2)
+    // Of a batch of 32: three to take it, one to finish it; and to look from the beginning now and then.
+    #expect(lateWork.statements * 32 <= 5)
   }
 
   private struct Cost {

@@ -23,17 +23,74 @@ extension FileIdentity {
   }
 }
 
-extension ProbeOutcome {
-  /// Whether the next reading of the same bytes would end alike.
-  package var isWorthRemembering: Bool {
+extension CatalogNote {
+  /// Whether a catalog keeps it: not the digest of a file that may yet change without showing it, nor a reading that would
+  /// end otherwise the next time.
+  /// - Parameter moment: by the clock of the machine whose file it is.
+  package func isKept(at moment: Date) -> Bool {
     switch self {
-    case .media: true
-    case .failure(let error): error.code.isAboutTheBytes
+    case .digest(_, let identity): identity.isSettled(at: moment)
+    case .outcome(.failure(let error), _, _): error.code.isAboutTheBytes
+    case .outcome(.media, _, _), .failure, .announced: true
     }
   }
 }
 
+extension Post {
+  /// The post as a catalog keeps it, in JSON: without what the columns of its row say.
+  package func document() throws -> String {
+    var bare = self
+    bare.pageNumber = nil
+    bare.createdAt = nil
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return String(decoding: try encoder.encode(bare), as: UTF8.self)
+  }
+
+  /// The post of a row.
+  /// - Parameter createdAt: in milliseconds since 1970.
+  package init(document: String, pageNumber: Int, createdAt: Int64) throws {
+    self = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
+    self.pageNumber = pageNumber
+    self.createdAt = Date(milliseconds: createdAt)
+  }
+}
+
+extension ExaminedObject.State {
+  /// How the row of a poster stands, as every catalog counts it.
+  package enum Poster: Int, Sendable {
+    case named = 0, shown, givenUp
+  }
+
+  /// - Parameters:
+  ///   - isPublished: of the intent whose object it is, or whose poster.
+  ///   - poster: nil for the video itself.
+  ///   - isOwnerAlive: of who works on it; nil where nobody does.
+  package init(
+    isPublished: Bool, isGivenUp: Bool, poster: Poster?, isOwnerAlive: @autoclosure () throws -> Bool?
+  ) rethrows {
+    switch (poster, isPublished, isGivenUp) {
+    case (.shown, _, _), (nil, true, _): self = .published
+    // It stands and falls with its intent.
+    case (.named, false, false): self = .held
+    case (.some, _, _): self = try isOwnerAlive() == true ? .held : .unneeded
+    case (nil, false, true): self = .givenUp
+    case (nil, false, false): self = try isOwnerAlive().map { $0 ? .held : .abandoned } ?? .waiting
+    }
+  }
+}
+
+extension CatalogStatus {
+  /// How many failures are told.
+  package static let mostFailures = 1000
+}
+
 extension ProbeOutcome {
+  /// As a catalog keeps it, in JSON.
+  package func document() throws -> String {
+    String(decoding: try JSONEncoder(times: .number).encode(StoredProbeResult(self)), as: UTF8.self)
+  }
+
   /// Nil for what another build wrote and this one can't read: that is found out anew.
   package init?(document: String) {
     guard let kept = try? JSONDecoder().decode(StoredProbeResult.self, from: Data(document.utf8)) else {
@@ -45,20 +102,20 @@ extension ProbeOutcome {
 
 /// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
 /// understood, and so it is found out anew.
-package struct StoredProbeResult: Codable {
+struct StoredProbeResult: Codable {
   /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
   /// are of a time when warnings were sentences.
   private static let facts = 3
 
-  package let outcome: ProbeOutcome
+  let outcome: ProbeOutcome
 
   private enum CodingKeys: String, CodingKey { case facts, outcome }
 
-  package init(_ outcome: ProbeOutcome) {
+  init(_ outcome: ProbeOutcome) {
     self.outcome = outcome
   }
 
-  package init(from decoder: any Decoder) throws {
+  init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     guard try container.decode(Int.self, forKey: .facts) == Self.facts else {
       throw DecodingError.dataCorruptedError(
@@ -67,7 +124,7 @@ package struct StoredProbeResult: Codable {
     outcome = try container.decode(ProbeOutcome.self, forKey: .outcome)
   }
 
-  package func encode(to encoder: any Encoder) throws {
+  func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(Self.facts, forKey: .facts)
     try container.encode(outcome, forKey: .outcome)

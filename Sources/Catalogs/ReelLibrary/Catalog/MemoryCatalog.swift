@@ -168,12 +168,11 @@ extension MemoryCatalog {
   public func note(_ notes: [CatalogNote]) { try? open { write(notes, into: &$0) } }
 
   func write(_ notes: [CatalogNote], into library: inout MemoryLibrary) {
-    for note in notes {
+    let now = clock.now()
+    for note in notes where note.isKept(at: now) {
       switch note {
-      case .digest(let digest, let identity):
-        if identity.isSettled(at: clock.now()) { library.remember(digest, of: identity) }
+      case .digest(let digest, let identity): library.remember(digest, of: identity)
       case .outcome(let outcome, let digest, let reader):
-        guard outcome.isWorthRemembering else { continue }
         library.readings[MemoryLibrary.ProbeResultKey(digest: digest, reader: reader)] = outcome
       case .failure(let failure, let path): library.remember(failure, at: path)
       case .announced(let posts):

@@ -317,8 +317,3 @@ extension MemoryLibrary.Inode {
     self.init(device: identity.device, inode: identity.inode)
   }
 }
-
-extension CatalogStatus {
-  /// How many failures are told.
-  static let mostFailures = 1000
-}

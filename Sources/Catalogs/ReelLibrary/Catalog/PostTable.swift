@@ -22,17 +22,13 @@ enum PostTable {
   static func document(
     of post: Post, in destination: Destination, at place: CatalogPlace
   ) throws(CatalogError) -> String {
-    var bare = post
-    bare.pageNumber = nil
-    bare.createdAt = nil
+    var kept = post
     if place.name(of: destination) == .own {
-      bare.videoURL = place.kept(post.videoURL)
-      bare.posterURL = post.posterURL.map(place.kept)
+      kept.videoURL = place.kept(post.videoURL)
+      kept.posterURL = post.posterURL.map(place.kept)
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
     do {
-      return String(decoding: try encoder.encode(bare), as: UTF8.self)
+      return try kept.document()
     } catch {
       throw CatalogError(
         .unusable, "post \(post.id) cannot be written into the catalog \(place.path): \(error)")
@@ -173,11 +169,9 @@ extension PostTable.Stored {
   /// The post in this row.
   func post(at place: CatalogPlace) throws(CatalogError) -> Post {
     do {
-      var post = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
+      var post = try Post(document: document, pageNumber: pageNumber, createdAt: createdAt)
       post.videoURL = place.told(post.videoURL)
       post.posterURL = post.posterURL.map(place.told)
-      post.pageNumber = pageNumber
-      post.createdAt = Date(milliseconds: createdAt)
       return post
     } catch {
       throw CatalogError(

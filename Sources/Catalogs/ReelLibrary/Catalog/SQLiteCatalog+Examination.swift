@@ -49,26 +49,13 @@ extension ExaminedObject {
     guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw SQLiteError(.corrupt, "an intent without a proper key") }
-    let poster = try row["posterState"] as Int?
-    let state: State
-    switch (try row["state"] as Int, poster) {
-    case (_, 1?), (1, nil): state = .published
-    case (0, 0?): state = .held
-    case (_, _?):
-      let owner = try row["owner"] as Int64?
-      state = try owner.map { try owners.isAlive($0, in: db) } ?? false ? .held : .unneeded
-    case (2, nil): state = .givenUp
-    default:
-      if let owner = try row["owner"] as Int64? {
-        state = try owners.isAlive(owner, in: db) ? .held : .abandoned
-      } else {
-        state = .waiting
-      }
-    }
+    let (poster, intent) = (try row["posterState"] as Int?, try row["state"] as Int)
+    let state = try State(
+      isPublished: intent == 1, isGivenUp: intent == 2, poster: poster.flatMap { State.Poster(rawValue: $0) },
+      isOwnerAlive: try (row["owner"] as Int64?).map { try owners.isAlive($0, in: db) })
     self.init(
       kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
-      state: state,
-      changedAt: Date(milliseconds: try row["changedAt"]))
+      state: state, changedAt: Date(milliseconds: try row["changedAt"]))
   }
 }
 

@@ -166,15 +166,13 @@ extension SQLiteCatalog {
   }
 
   private func write(_ notes: [CatalogNote], in db: Connection) throws {
-    for note in notes {
+    let now = clock.now()
+    for note in notes where note.isKept(at: now) {
       switch note {
-      case .digest(let digest, let identity):
-        if identity.isSettled(at: clock.now()) { try KnownFileTable.put(digest, of: identity, in: db) }
+      case .digest(let digest, let identity): try KnownFileTable.put(digest, of: identity, in: db)
       case .outcome(let outcome, let digest, let reader):
-        guard outcome.isWorthRemembering,
-          let document = try? JSONEncoder(times: .number).encode(StoredProbeResult(outcome))
-        else { continue }
-        try ProbeResultTable.put(String(decoding: document, as: UTF8.self), of: digest, by: reader, in: db)
+        guard let document = try? outcome.document() else { continue }
+        try ProbeResultTable.put(document, of: digest, by: reader, in: db)
       case .failure(let failure, let path): try FailureTable.put(failure, at: path, in: db)
       case .announced(let posts):
         guard let me = writableIfAny?.steps.me else { continue }

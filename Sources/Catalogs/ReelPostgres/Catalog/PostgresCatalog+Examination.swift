@@ -152,25 +152,10 @@ extension ExaminedObject {
     let (poster, owner, post): (Int?, Int64?, Int64?) = (
       try row["poster_state"], try row["owner"], try row["post"]
     )
-    let (lives, isGivenUp): (Bool, Bool) = (try row["lives"], try row["is_given_up"])
-    let state: State =
-      if let poster {
-        if poster == 1 {
-          .published
-        } else if poster == 0, post == nil, !isGivenUp {
-          .held
-        } else {
-          lives ? .held : .unneeded
-        }
-      } else if post != nil {
-        .published
-      } else if isGivenUp {
-        .givenUp
-      } else if owner != nil {
-        lives ? .held : .abandoned
-      } else {
-        .waiting
-      }
+    let lives: Bool = try row["lives"]
+    let state = State(
+      isPublished: post != nil, isGivenUp: try row["is_given_up"],
+      poster: poster.flatMap { State.Poster(rawValue: $0) }, isOwnerAlive: owner.map { _ in lives })
     self.init(
       kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
       state: state, changedAt: Date(milliseconds: try row["changed_at"]))

@@ -88,15 +88,9 @@ extension PostgresCatalog {
 
   // MARK: Posts and their documents
 
-  /// The post without what the columns say.
   func document(of post: Post) throws(CatalogError) -> String {
-    var bare = post
-    bare.pageNumber = nil
-    bare.createdAt = nil
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .withoutEscapingSlashes
     do {
-      return String(decoding: try encoder.encode(bare), as: UTF8.self)
+      return try post.document()
     } catch {
       throw CatalogError(.unusable, "post \(post.id) cannot be written into the catalog \(server): \(error)")
     }
@@ -104,10 +98,8 @@ extension PostgresCatalog {
 
   func post(_ stored: PostgresPublishing.StoredPost) throws(CatalogError) -> Post {
     do {
-      var post = try JSONDecoder().decode(Post.self, from: Data(stored.document.utf8))
-      post.pageNumber = stored.pageNumber
-      post.createdAt = Date(milliseconds: stored.createdAt)
-      return post
+      return try Post(
+        document: stored.document, pageNumber: stored.pageNumber, createdAt: stored.createdAt)
     } catch {
       throw CatalogError(
         .corrupt,

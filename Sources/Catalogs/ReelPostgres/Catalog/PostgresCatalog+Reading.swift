@@ -111,7 +111,7 @@ extension PostgresCatalog {
         (name: try row[0] as String, posts: try row[1] as Int, bytes: try row[2] as Int64)
       }
       let failures = try db.rows(
-        "SELECT path, code, message, refused, at FROM reel.failure ORDER BY at DESC, path LIMIT 1000"
+        "SELECT path, code, message, refused, at FROM reel.failure ORDER BY at DESC, path LIMIT \(CatalogStatus.mostFailures)"
       ) { row in
         (
           path: SourcePath(bytes: try row["path"] as [UInt8]),

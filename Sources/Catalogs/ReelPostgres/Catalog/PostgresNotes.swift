@@ -18,16 +18,13 @@ struct PostgresNotes: Sendable {
 
   /// - Parameter now: by this machine's clock, as the times of its files are.
   init(_ notes: [CatalogNote], now: Date) {
-    for note in notes {
+    for note in notes where note.isKept(at: now) {
       switch note {
       case .digest(let digest, let identity):
-        guard identity.isSettled(at: now) else { continue }
         files[Inode(device: identity.device, inode: identity.inode)] = (identity, digest)
       case .outcome(let outcome, let digest, let reader):
-        guard outcome.isWorthRemembering,
-          let document = try? JSONEncoder(times: .number).encode(StoredProbeResult(outcome))
-        else { continue }
-        readings[Reading(digest: digest, reader: reader)] = String(decoding: document, as: UTF8.self)
+        guard let document = try? outcome.document() else { continue }
+        readings[Reading(digest: digest, reader: reader)] = document
       case .failure(let failure, let path): failures[path] = .some(failure)
       case .announced(let posts): told += posts
       }

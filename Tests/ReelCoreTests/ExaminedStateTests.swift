@@ -1,0 +1,41 @@
+import ReelCore
+import Testing
+
+/// How the row of an object stands, whatever the catalog: as a table.
+@Suite struct ExaminedStateTests {
+  private typealias State = ExaminedObject.State
+
+  private static let videos: [(isPublished: Bool, isGivenUp: Bool, alive: Bool?, state: State)] = [
+    (true, false, nil, .published), (true, false, true, .published),
+    (false, true, nil, .givenUp), (false, true, true, .givenUp),
+    (false, false, nil, .waiting), (false, false, false, .abandoned), (false, false, true, .held),
+  ]
+
+  private static let posters:
+    [(poster: State.Poster, isPublished: Bool, isGivenUp: Bool, alive: Bool?, state: State)] = [
+      (.shown, true, false, nil, .published), (.shown, true, false, true, .published),
+      // Before its post, it stands and falls with the intent.
+      (.named, false, false, nil, .held), (.named, false, false, false, .held),
+      // Its post shows another, or it is added to a post that is there.
+      (.named, true, false, nil, .unneeded), (.named, true, false, false, .unneeded),
+      (.named, true, false, true, .held), (.named, false, true, nil, .unneeded),
+      (.givenUp, true, false, nil, .unneeded), (.givenUp, false, false, nil, .unneeded),
+      (.givenUp, false, true, false, .unneeded),
+    ]
+
+  @Test func ofVideos() {
+    for row in Self.videos {
+      let state = State(
+        isPublished: row.isPublished, isGivenUp: row.isGivenUp, poster: nil, isOwnerAlive: row.alive)
+      #expect(state == row.state, "\(row)")
+    }
+  }
+
+  @Test func ofPosters() {
+    for row in Self.posters {
+      let state = State(
+        isPublished: row.isPublished, isGivenUp: row.isGivenUp, poster: row.poster, isOwnerAlive: row.alive)
+      #expect(state == row.state, "\(row)")
+    }
+  }
+}
