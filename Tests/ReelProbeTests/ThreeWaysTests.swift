@@ -31,6 +31,65 @@ struct ThreeWaysTests {
     #expect(methods[.packets, default: 0] > 0)
   }
 
+  /// Decoders are slow: what tells without one is not read in full.
+  @Test(.enabled(if: Corpus.beside != nil, "needs ../shared/corpus or REEL_CORPUS"))
+  func atMostOneFileInTenIsReadInFull() throws {
+    let corpus = try #require(Corpus.beside)
+    let methods = try corpus.files.compactMap { row -> ProbeMethod? in
+      let file = try #require(corpus.open(row))
+      return try? file.sniffed.map { try file.read(as: $0).method }
+    }
+    #expect(methods.count { $0 == .full } * 10 <= methods.count, "\(methods.count)")
+  }
+
+  /// The beginning of a stream of which the samples are in other files.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      "libx264", "libx265 -x265-params log-level=none", "libaom-av1 -cpu-used 8", "libvpx-vp9", "mpeg4",
+    ])
+  func anInitSegmentIsReadByItsHeader(encoder: String) throws {
+    let coded =
+      ["-pix_fmt", "yuv420p", "-c:v"] + encoder.split(separator: " ").map(String.init)
+      + ["-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"]
+    guard var bytes = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else { return }
+    bytes.removeSubrange((try #require(bytes.position(of: "moof")) - 4)...)
+    let file = try #require(OpenFile(holding: bytes))
+    #expect(expectAllWaysAgree(on: file, encoder).contains(.header))
+    let reading = try file.read(as: .mp4)
+    #expect(reading.method == .header)
+    #expect(reading.media.video?.storedWidth == 64 && reading.media.video?.hasSamples == false)
+  }
+
+  /// AAC that may double its rate without a word: its first frame tells.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mp4", "a.mkv"])
+  func soundThatMayBeDoubledTakesNoDecoderOfPictures(name: String) throws {
+    let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", "-ac", "1", "-ar", "22050"]
+    guard let file = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    #expect(expectAllWaysAgree(on: file, name).contains(.header))
+    let media = try file.read(as: try #require(file.sniffed)).media
+    #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 22_050)])
+  }
+
+  /// As FFmpeg encrypts, with the headers of all pictures.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: ["libx264", "libx265 -x265-params log-level=none", "mpeg4"])
+  func encryptedFilesAreToldTheSame(encoder: String) throws {
+    let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
+    let coded =
+      ["-pix_fmt", "yuv420p", "-c:v"] + encoder.split(separator: " ").map(String.init) + ["-c:a", "aac"] + key
+      + ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
+    guard let file = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded) else {
+      return
+    }
+    expectAllWaysAgree(on: file, encoder)
+    let media = try file.read(as: .mp4).media
+    #expect(media.encrypted == true && media.video?.width == 64 && media.video?.height == 48)
+    #expect(media.video?.frameRate?.value == 25 && media.audio.first?.channels == 1)
+  }
+
   /// `REEL_MORE_FILES`: a folder of any files.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["REEL_MORE_FILES"] != nil, "needs REEL_MORE_FILES"))
   func allWaysAgreeOnMoreFiles() throws {

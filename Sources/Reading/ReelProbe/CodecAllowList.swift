@@ -1,7 +1,5 @@
 import CFFmpeg
 
-import CFFmpeg
-
 /// The decoders that may run while a file is read, by FFmpeg's names.
 ///
 /// A decoder is code that a stranger's bytes drive, so there are as few as the facts need. Video: the pixel
@@ -43,7 +41,13 @@ package enum CodecAllowList {
     "vvc,h263i,theora,msmpeg4v1,wmv3,vc1,dvvideo,jpeg2000,png,qtrle,rawvideo,cinepak,svq1,svq3,vp6,vp6f,vp6a,ffv1,"
     + "huffyuv,ffvhuff"
   private static let undecoded = ofHeaders + "," + others
-  private static let all = parsed + "," + undecoded
+  static let all = parsed + "," + undecoded
+
+  /// Whether a decoder is opened where those that `BitstreamHeader` stands in for are not.
+  static func decodes(_ id: AVCodecID) -> Bool {
+    avcodec_find_decoder(id).map { opened.contains(String(cString: $0.pointee.name)) } ?? false
+  }
+  private static let opened = Set((undecoded + soundInMPEG).split(separator: ",").map(String.init))
 
   /// What MPEG's multiplexes leave to the streams themselves.
   private static let soundInMPEG = ",aac,aac_latm,mp2float,mp3float"

@@ -66,10 +66,12 @@ struct FileReading {
       let reading = HeaderReading(structure: structure, clock: clock, size: source.size)
       reason = reading.doubt(header, streams)
       if reason == nil {
-        if let doubt = reading.doubtOfBitstream(input, streams) { return .unknown(doubt) }
-        var scan = PacketScan(input.context, limits: limits)
+        var scan = PacketScan(
+          input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+        let first = reading.firstPicture(streams, &scan)
+        if case .doubted(let doubt) = first { return .unknown(doubt) }
         let media = try facts(
-          header, streams, of: input.context, isParsed: true, &scan, evidence(header, streams))
+          header, streams, of: input.context, isParsed: first.isRead, &scan, evidence(header, streams))
         return .known(Reading(media: media, method: .header))
       }
     }
@@ -94,14 +96,21 @@ struct FileReading {
       // No decoder was missing.
       let media = try facts(
         header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
-      return .known(Reading(media: media, method: .full, reason: reason))
+      return .known(
+        Reading(media: media, method: isDecoded(streams) ? .full : .packets, reason: reason))
     }
-    if let doubt = reading.doubtOfBitstream(stream, among: streams, &scan, in: input.context) {
-      return .unknown(doubt)
-    }
+    let first = reading.firstPicture(stream, among: streams, &scan, in: input.context)
+    if case .doubted(let doubt) = first { return .unknown(doubt) }
     let media = try facts(
-      header, streams, of: input.context, isParsed: true, &scan, evidence(header, streams))
+      header, streams, of: input.context, isParsed: first.isRead, &scan, evidence(header, streams))
     return .known(Reading(media: media, method: .packets, reason: reason))
+  }
+
+  /// Whether FFmpeg has opened a decoder.
+  private func isDecoded(_ streams: StreamChoice) -> Bool {
+    (streams.videos + (structure.container.isMPEG ? streams.audios : [])).contains {
+      CodecAllowList.decodes($0.pointee.codecpar.pointee.codec_id)
+    }
   }
 
   /// Reads as many packets as FFmpeg wants to see, and decodes pictures.
@@ -306,14 +315,18 @@ struct FileReading {
   }
 
   /// What FFmpeg leaves to the container: it knows VP8's pixel format without decoding, and so takes the size from there,
-  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone.
+  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone. Of encrypted pictures a decoder
+  /// makes nothing, or only sometimes something; their headers are in the clear.
   private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
-    guard let parameters = stream.pointee.codecpar,
-      [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES].contains(parameters.pointee.codec_id)
-    else { return }
+    guard let parameters = stream.pointee.codecpar else { return }
+    let codec = parameters.pointee.codec_id
+    let isEncrypted = structure.encrypted == true && BitstreamHeader.codecs.contains(codec)
+    guard isEncrypted || [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES].contains(codec) else { return }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first else { return }
-    if parameters.pointee.codec_id == AV_CODEC_ID_PRORES {
+    if isEncrypted {
+      BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
+    } else if codec == AV_CODEC_ID_PRORES {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     } else if let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) {
       parameters.pointee.width = Int32(clamping: frame.width)

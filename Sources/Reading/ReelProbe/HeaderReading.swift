@@ -1,6 +1,21 @@
 import CFFmpeg
 import ReelCore
 
+/// What the first picture's own header says.
+enum FirstPicture {
+  /// The same as was told.
+  case read
+  /// Nothing that a decoder would make more of.
+  case none
+  /// Something else, or nothing: the file must be opened anew.
+  case doubted(String)
+
+  var isRead: Bool {
+    if case .read = self { return true }
+    return false
+  }
+}
+
 /// Decides whether the header alone tells the truth, and checks it against the first packet's own header.
 struct HeaderReading {
   let structure: FileStructure
@@ -15,9 +30,9 @@ struct HeaderReading {
     if let iso = structure.iso, iso.fragments > 0, iso.fragmentTable?.faults.isEmpty != true {
       return "fragments"
     }
-    if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     // How much is there of a file that was cut off takes its packets to tell.
     if structure.truncated == true { return "cut off" }
+    if hasNoSamples { return nil }
     guard let stream = streams.video else {
       let isSound = !streams.audios.isEmpty && streams.audios.count == streams.all.count
       return isSound ? doubtOfSound(header, streams) : "no video"
@@ -30,6 +45,7 @@ struct HeaderReading {
       return "codec \(VideoFacts.codecName(codec) ?? "unknown")"
     }
     if let doubt = BitstreamHeader.doubt(stream) { return doubt }
+    if isDecoded, structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     if !hasPace(stream, streams), !hasFragmentsPace(stream),
       stream.pointee.avg_frame_rate.num <= 0 || stream.pointee.avg_frame_rate.den <= 0 || !knowsSteps(stream)
     {
@@ -39,31 +55,43 @@ struct HeaderReading {
   }
 
   private func doubtOfSound(_ header: HeaderFacts, _ streams: StreamChoice) -> String? {
-    if streams.audios.contains(where: { $0.pointee.codecpar.map(DecodedSound.isOpen) == true }) {
-      return "sound that may be doubled"
-    }
     if !streams.audios.allSatisfy(isTold) { return "sound not told" }
     return clock?.sum() != nil || knowsDuration(header, streams) ? nil : "no duration"
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
-  /// stands against it, when it says otherwise or nothing; the file must then be opened anew.
-  func doubtOfBitstream(_ input: borrowing OpenedInput, _ streams: StreamChoice) -> String? {
-    if streams.video == nil { return nil }
-    guard let stream = streams.video, let parameters = stream.pointee.codecpar,
-      let packet = FirstPacket(of: stream, among: streams.all, in: input.context)
-    else { return "no packet" }
+  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them.
+  func firstPicture(_ streams: StreamChoice, _ scan: inout PacketScan) -> FirstPicture {
+    guard let stream = streams.video, let parameters = stream.pointee.codecpar else { return .none }
+    let others = streams.all.filter { $0 != stream && $0.pointee.codecpar.map(DecodedSound.isOpen) != true }
+    for other in others { other.pointee.discard = AVDISCARD_ALL }
+    defer { for other in others { other.pointee.discard = AVDISCARD_DEFAULT } }
+    scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytes)
+    guard let packet = scan.first else {
+      if hasNoSamples { DecodedHeader.complete(stream) }
+      return hasNoSamples ? .none : .doubted("no packet")
+    }
     let (width, height) = (parameters.pointee.width, parameters.pointee.height)
     if DecodedHeader.codecs.contains(parameters.pointee.codec_id) {
-      guard DecodedHeader.complete(stream, packet.packet) else { return "no bitstream header" }
+      guard DecodedHeader.complete(stream, packet) else { return .doubted("no bitstream header") }
     } else {
-      guard let bitstream = BitstreamHeader(parameters, packet: packet.packet) else {
-        return "no bitstream header"
+      guard let bitstream = BitstreamHeader(parameters, packet: packet) else {
+        guard BitstreamHeader.isNeedless(parameters) else { return .doubted("no bitstream header") }
+        DecodedHeader.complete(stream)
+        return .none
       }
       bitstream.apply(in: parameters)
     }
     let isAsTold = (parameters.pointee.width, parameters.pointee.height) == (width, height)
-    return isAsTold || (width, height) == (0, 0) ? nil : "another size"
+    return isAsTold || (width, height) == (0, 0) ? .read : .doubted("another size")
+  }
+
+  /// What stands before the first picture is shorter.
+  private static let mostBytes: Int64 = 2 << 20
+
+  /// Whether it is the beginning of a stream, of which the samples are in other files.
+  private var hasNoSamples: Bool {
+    guard let iso = structure.iso else { return false }
+    return iso.fragments == 0 && !iso.tracks.isEmpty && iso.tracks.allSatisfy { $0.counts.sizes == 0 }
   }
 
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
@@ -73,7 +101,8 @@ struct HeaderReading {
 
   /// Whether the times of the pictures say how fast they follow one another.
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
-    ContentClock.key(of: stream, among: streams, in: structure).flatMap { clock?.pace(of: $0) } != nil
+    let key = ContentClock.key(of: stream, among: streams, in: structure)
+    return key.flatMap { clock?.pace(of: $0) }.map(ContentEvidence.tells) ?? false
   }
 
   private func hasFragmentsPace(_ stream: StreamChoice.Stream) -> Bool {
@@ -90,37 +119,5 @@ struct HeaderReading {
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: size)
     return (structure.iso?.fragmentTable == nil ? search.inHeader?.seconds : search.fragmentSum?.seconds)
       != nil
-  }
-}
-
-/// The first packet of one stream.
-private struct FirstPacket: ~Copyable {
-  let packet: UnsafeMutablePointer<AVPacket>
-
-  /// Packets of other streams that may stand before it.
-  private static let mostOthers = 64
-
-  /// Nil when it has none within reach.
-  init?(
-    of stream: UnsafeMutablePointer<AVStream>, among streams: [UnsafeMutablePointer<AVStream>],
-    in context: UnsafeMutablePointer<AVFormatContext>
-  ) {
-    for other in streams where other != stream { other.pointee.discard = AVDISCARD_ALL }
-    var reading = av_packet_alloc()
-    guard let packet = reading else { return nil }
-    for _ in 0..<Self.mostOthers where av_read_frame(context, packet) >= 0 {
-      if packet.pointee.stream_index == stream.pointee.index {
-        self.packet = packet
-        return
-      }
-      av_packet_unref(packet)
-    }
-    av_packet_free(&reading)
-    return nil
-  }
-
-  deinit {
-    var freed: UnsafeMutablePointer<AVPacket>? = packet
-    av_packet_free(&freed)
   }
 }

@@ -15,7 +15,6 @@ struct PacketReading {
 
   /// Why a decoder is needed, as far as can be seen from the streams; nil when it is not.
   func doubt(_ streams: StreamChoice) -> String? {
-    if structure.encrypted ?? streams.isEncrypted { return "encrypted" }
     // How far FFmpeg reads depends on all of them.
     if streams.videos.count > 1 { return "several videos" }
     guard let stream = streams.video, hasReadableHeaders(stream) else { return nil }
@@ -49,20 +48,38 @@ struct PacketReading {
     BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id)
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them. What
-  /// stands against it, when it says otherwise or nothing.
-  func doubtOfBitstream(
+  /// Reads the bitstream headers of the video stream's first packet, and completes its parameters by them.
+  func firstPicture(
     _ stream: StreamChoice.Stream, among streams: StreamChoice, _ scan: inout PacketScan,
     in context: UnsafeMutablePointer<AVFormatContext>
-  ) -> String? {
+  ) -> FirstPicture {
     if structure.container.isMPEG, context.pointee.duration_estimation_method != AVFMT_DURATION_FROM_PTS {
-      return "no times"
+      return .doubted("no times")
     }
+    scan.run(untilSeen: stream.pointee.index)
+    guard let first = scan.first, let parameters = stream.pointee.codecpar else {
+      guard scan.end == .file, header.sizes[stream.pointee.index] != nil else { return .doubted("no packet") }
+      DecodedHeader.complete(stream)
+      return .none
+    }
+    if header.sizes[stream.pointee.index] != nil, BitstreamHeader.isNeedless(parameters),
+      BitstreamHeader(parameters, packet: first) == nil
+    {
+      DecodedHeader.complete(stream)
+      return .none
+    }
+    let doubt = doubtOfBitstream(stream, first, parameters, among: streams, &scan)
+    return doubt.map { .doubted($0) } ?? .read
+  }
+
+  private func doubtOfBitstream(
+    _ stream: StreamChoice.Stream, _ first: UnsafeMutablePointer<AVPacket>,
+    _ parameters: UnsafeMutablePointer<AVCodecParameters>, among streams: StreamChoice,
+    _ scan: inout PacketScan
+  ) -> String? {
     if !hasPace(stream, streams), isReordered(stream), !hasOwnRate(stream) {
       return "no ordinary step between frames"
     }
-    scan.run(untilSeen: stream.pointee.index)
-    guard let first = scan.first, let parameters = stream.pointee.codecpar else { return "no packet" }
     let atOnce = BitstreamHeader(parameters, packet: first)
     // Freed at the end; nil frees nothing.
     var later = atOnce == nil ? laterHeader(of: stream, after: first, &scan) : nil

@@ -44,6 +44,12 @@ struct BitstreamHeader {
     }
   }
 
+  /// Whether FFmpeg opens no packet to tell of such pictures: it knows the one format of VP8, and takes the size from the
+  /// container.
+  static func isNeedless(_ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
+    parameters.pointee.codec_id == AV_CODEC_ID_VP8 && parameters.pointee.width > 0
+  }
+
   init(
     width: Int, height: Int, format: AVPixelFormat, profile: Int32, level: Int32,
     usability: VideoUsability = VideoUsability()

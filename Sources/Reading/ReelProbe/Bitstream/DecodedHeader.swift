@@ -33,6 +33,19 @@ enum DecodedHeader {
     return isComplete(context) && avcodec_parameters_from_context(parameters, context) >= 0
   }
 
+  /// The same where no packet tells: by the decoder and the stream's record alone.
+  static func complete(_ stream: UnsafeMutablePointer<AVStream>) {
+    guard let parameters = stream.pointee.codecpar,
+      let decoder = avcodec_find_decoder(parameters.pointee.codec_id)
+    else { return }
+    var freed = avcodec_alloc_context3(nil)
+    defer { avcodec_free_context(&freed) }
+    guard let context = freed, avcodec_parameters_to_context(context, parameters) >= 0 else { return }
+    context.pointee.thread_count = 1
+    context.pointee.codec_whitelist = av_strdup(CodecAllowList.all)
+    if avcodec_open2(context, decoder, nil) >= 0 { avcodec_parameters_from_context(parameters, context) }
+  }
+
   /// Whether FFmpeg's parser takes a bit rate from each packet that it sees.
   private static func tellsBitRate(_ codec: AVCodecID) -> Bool {
     [AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO].contains(codec)

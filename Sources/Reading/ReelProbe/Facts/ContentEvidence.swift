@@ -374,6 +374,9 @@ struct ContentEvidence {
   /// Packets that it takes to say that a header is wrong about them: the last of a few may be shown for long.
   private static let telling = 10
 
+  /// Whether something follows from a pace: not of so few that are uneven.
+  static func tells(_ pace: FramePace) -> Bool { !pace.isVariable || pace.steps >= telling }
+
   /// Nothing is shown so fast; such a rate is that of a clock.
   static let fastest = 960.0
 
@@ -403,8 +406,7 @@ struct ContentEvidence {
       return
     }
     guard let found = pace(scan) else { return }
-    // So few that nothing follows from their being uneven.
-    if found.pace.isVariable, found.pace.steps < Self.telling {
+    guard Self.tells(found.pace) else {
       video.variableFrameRate = nil
       return
     }
@@ -424,9 +426,11 @@ struct ContentEvidence {
       return
     }
     let kept = keptRate(stream, pace).map(FrameRate.init)
-    if let rate = kept ?? pace.rate(among: statedRates(stream)), rate.value <= Self.fastest {
-      video.frameRate = rate
+    guard let rate = kept ?? pace.rate(among: statedRates(stream)), rate.value <= Self.fastest else {
+      (video.frameRate, video.variableFrameRate) = (nil, nil)
+      return
     }
+    video.frameRate = rate
     video.variableFrameRate = found.isMeasured && !isPausing ? pace.isVariable : nil
   }
 
@@ -511,7 +515,7 @@ struct ContentEvidence {
     }
     guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
       sound > 0,
-      abs(pictures - sound) > max(0.25, 0.03 * sound)
+      abs(pictures - sound) > max(0.2, 0.03 * sound)
     else { return [] }
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"

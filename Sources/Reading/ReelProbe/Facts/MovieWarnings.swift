@@ -60,17 +60,21 @@ struct MovieWarnings {
   ) -> (stated: Double, measured: Double)? {
     if let ticks = track.claimedTicks, let scale = track.timescale {
       let stated = Double(ticks) / Double(scale)
-      if isFar(stated, presentation.mediaSeconds), isFar(stated, presentation.sumOfSteps) {
+      if isFar(stated, presentation.mediaSeconds, presentation),
+        isFar(stated, presentation.sumOfSteps, presentation)
+      {
         return (stated, presentation.mediaSeconds)
       }
     }
     guard let ticks = track.header?.duration, let scale = iso.movieHeader?.timescale, presentation.shown > 0,
-      isFar(Double(ticks) / Double(scale), presentation.seconds)
+      isFar(Double(ticks) / Double(scale), presentation.seconds, presentation)
     else { return nil }
     // Some writers leave the edits out, or put the media's own ticks there.
     let others =
       [Double(ticks) / Double(scale)] + (track.timescale.map { [Double(ticks) / Double($0)] } ?? [])
-    guard presentation.mediaSeconds < 0.15 || others.allSatisfy({ isFar($0, presentation.mediaSeconds) })
+    guard
+      presentation.mediaSeconds < 0.15
+        || others.allSatisfy({ isFar($0, presentation.mediaSeconds, presentation) })
     else {
       return nil
     }
@@ -78,9 +82,12 @@ struct MovieWarnings {
   }
 
   /// More than the last sample and the rounding of clocks account for.
-  private func isFar(_ stated: Double, _ measured: Double) -> Bool {
-    abs(stated - measured) > max(0.15, measured * 0.03)
+  private func isFar(_ stated: Double, _ measured: Double, _ presentation: TrackPresentation) -> Bool {
+    let step = presentation.ordinaryRate.map { 1 / $0 } ?? Self.longestStep
+    return abs(stated - measured) > max(min(Self.longestStep, 1.5 * step + 0.02), measured * 0.03)
   }
+
+  private static let longestStep = 0.15
 
   /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.
   private var rate: [MediaWarning] {

@@ -22,6 +22,10 @@ extension VideoFacts {
       (storedWidth, storedHeight) = (width, height)
     }
     let tracks = MovieTracks(structure)
+    // FFmpeg forgets what an MP4 says of MPEG-4 part 2 and H.263, of which a decoder has to tell; not where it can't.
+    if storedWidth == nil, let entry = tracks?.track(of: stream)?.entry, entry.height != nil {
+      (storedWidth, storedHeight) = (entry.width, entry.width == nil ? nil : entry.height)
+    }
     let shape = tracks?.applyShape(to: stream)
     let pixel = av_guess_sample_aspect_ratio(context, stream, nil)
     sampleAspectRatio = Rational(Int(pixel.num), Int(pixel.den)).map(SampleAspectRatio.init)

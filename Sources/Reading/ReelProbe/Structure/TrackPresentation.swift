@@ -102,11 +102,13 @@ struct TrackPresentation: Hashable {
     return edits.compactMap { edit in
       guard let time = edit.start else { return nil }
       // Of what is shown before it is decoded first nothing is hidden.
-      let start = max(0, time - max(0, min(track.firstOffset, time)))
+      let exact = max(0, time - max(0, min(track.firstOffset, time)))
+      // Of the first sample the larger part is shown.
+      let start = exact < step / 2 ? 0 : exact
       let length =
         Double(edit.duration) / Double(movieScale) * Double(scale) * max(0, Double(edit.rate) / 65_536)
       guard start < total, length >= 1 else { return nil }
-      var end = length < Double(total - start) ? start + Int64(length.rounded()) : total
+      var end = length < Double(total - exact) ? exact + Int64(length.rounded()) : total
       // Movies count in larger ticks than their media.
       if abs(total - end) < step { end = total }
       let beyond = max(0, length - Double(total - start))
