@@ -118,7 +118,7 @@ struct Interruption: ~Copyable {
   /// Waits for `task`, which the first signal cancels; nothing else is cancelled, so that who watches the task sees
   /// it to its end. Gives its result, and whether there was a signal.
   consuming func cancelling<Value: Sendable>(_ task: Task<Value, Never>) async -> (
-    value: Value, wasInterrupted: Bool
+    result: Value, wasInterrupted: Bool
   ) {
     let source = told.map { Self.source(of: $0) { task.cancel() } }
     let value = await task.value
@@ -126,6 +126,17 @@ struct Interruption: ~Copyable {
     // What is left to print is not worth waiting for: a signal ends it.
     reel_signals_stop(Self.numbers, Int32(Self.numbers.count))
     return (value, told != nil && reel_signals_count() > 0)
+  }
+
+  /// Runs `body`, which the first signal cancels. Gives how it ended, and whether there was a signal.
+  static func cancelling<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Value
+  ) async -> (result: Result<Value, any Error>, wasInterrupted: Bool) {
+    let interruption = Interruption()
+    let task = Task { () -> Result<Value, any Error> in
+      do { return .success(try await body()) } catch { return .failure(error) }
+    }
+    return await interruption.cancelling(task)
   }
 
   private static func source(

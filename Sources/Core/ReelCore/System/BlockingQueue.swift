@@ -138,6 +138,48 @@ extension BlockingQueue {
   }
 }
 
+extension BlockingQueue {
+  /// ``mapInOrder(_:ahead:isolation:_:_:)`` of what may throw: the first error, in the order of the elements, ends it.
+  package func tryMapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable, Failure: Error>(
+    _ elements: Elements, ahead: Int = 256, isolation: isolated (any Actor)? = #isolation,
+    _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) throws(Failure) -> Output,
+    _ body: (Output) async throws(Failure) -> Bool
+  ) async throws(Failure) {
+    var problem: Failure?
+    await mapInOrder(elements, ahead: ahead) { element, flag in
+      Result { () throws(Failure) in try transform(element, flag) }
+    } _: { result in
+      do throws(Failure) {
+        return try await body(try result.get())
+      } catch {
+        problem = error
+        return false
+      }
+    }
+    if let problem { throw problem }
+  }
+
+  /// The same for a `body` that may block.
+  package func tryMapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable, Failure: Error>(
+    _ elements: Elements, ahead: Int = 256,
+    _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) throws(Failure) -> Output,
+    blocking body: @escaping @Sendable (Output) throws(Failure) -> Bool
+  ) async throws(Failure) {
+    let problem = Mutex<Failure?>(nil)
+    await mapInOrder(elements, ahead: ahead) { element, flag in
+      Result { () throws(Failure) in try transform(element, flag) }
+    } blocking: { result in
+      do throws(Failure) {
+        return try body(try result.get())
+      } catch {
+        problem.withLock { $0 = error }
+        return false
+      }
+    }
+    if let problem = problem.withLock({ $0 }) { throw problem }
+  }
+}
+
 /// Results that come in any order, and are given in theirs.
 private final class OrderedResults<Output: Sendable>: Sendable {
   private struct State {

@@ -51,11 +51,9 @@ struct ExportCommand: AsyncParsableCommand {
       return
     }
     guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file)) }
-    let interruption = Interruption()
-    let (result, wasInterrupted) = await interruption.cancelling(
-      Task { [file] () -> Result<Int, any Error> in
-        do { return .success(try await export.write(to: file)) } catch { return .failure(error) }
-      })
+    let (result, wasInterrupted) = await Interruption.cancelling { [file] in
+      try await export.write(to: file)
+    }
     // An export that was complete before the signal came is complete.
     if case .failure = result, wasInterrupted {
       throw CommandFailure(.interrupted, "interrupted; \(file) is as it was before")

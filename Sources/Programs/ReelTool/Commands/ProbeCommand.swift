@@ -60,9 +60,11 @@ struct ProbeCommand: AsyncParsableCommand {
       inputs: try await Sources.inputs(paths, settings),
       walkOptions: walk, prober: prober, width: workers)
     let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
-    let (problem, wasInterrupted) = await Interruption().cancelling(Task { await probe(run, printer) })
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      try await run.run(preparing: printer.prepare, reporting: printer.take)
+    }
     await prober.close()
-    if let problem { throw CommandFailure(problem) }
+    try result.get()
     #if DEBUG
       if why { try OutputStream.standardError.write(printer.ways) }
     #endif
@@ -72,14 +74,5 @@ struct ProbeCommand: AsyncParsableCommand {
   /// A folder stands for many.
   private func isOneFile(_ paths: [SourcePath]) -> Bool {
     paths.count == 1 && PictureTarget.kind(of: paths[0]) == S_IFREG
-  }
-
-  private func probe(_ run: ProbeRun, _ printer: ProbePrinter) async -> ProbeError? {
-    do throws(ProbeError) {
-      try await run.run(preparing: printer.prepare, reporting: printer.take)
-      return nil
-    } catch {
-      return error
-    }
   }
 }

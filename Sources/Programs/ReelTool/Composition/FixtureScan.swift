@@ -51,29 +51,19 @@ struct FixtureScan: Sendable {
 
   private func gather() async throws(ProbeError) -> [FixtureFacts] {
     var gathered: [FixtureFacts] = []
-    var problem: ProbeError?
-    let walk = SourceWalk(inputs: inputs, options: options)
-    await withTaskCancellationHandler {
-      // As many again open and hash files while the others wait for their readers.
-      await BlockingQueue(label: "reel.scan", width: 2 * width).mapInOrder(WalkedFiles(walk)) {
-        file, flag in
-        Result { () throws(ProbeError) in try facts(of: file, flag) }
-      } _: { facts in
-        switch facts {
-        case .success(let facts): gathered += [facts].compactMap(\.self)
-        case .failure(let error): problem = error
-        }
-        return problem == nil
-      }
-    } onCancel: {
-      walk.cancellation.set()
+    // As many again open and hash files while the others wait for their readers.
+    try await FileRun(inputs: inputs, options: options, width: 2 * width).run(facts(of:_:)) {
+      facts throws(ProbeError) in
+      gathered += [facts].compactMap(\.self)
+      return true
     }
-    if let problem { throw problem }
     if Task.isCancelled { throw ProbeError(.cancelled, "interrupted") }
     return gathered
   }
 
-  private func facts(of file: WalkedFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureFacts? {
+  @Sendable private func facts(of file: WalkedFile, _ flag: CancellationFlag) throws(ProbeError)
+    -> FixtureFacts?
+  {
     switch file.found {
     case .success(let found): return try facts(of: found, flag)
     case .failure(let error):

@@ -46,11 +46,18 @@ struct MendSession: Sendable {
   }
 
   /// Calls `report` with what became of each file, in order, and gives how it went.
-  /// - Throws: ``CommandFailure`` when no file can be mended at all; what `report` throws.
+  /// - Throws: ``MendError`` when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
-    let interruption = Interruption()
-    let task = Task { () -> Result<Bool, any Error> in await all(report) }
-    let (result, wasInterrupted) = await interruption.cancelling(task)
+    let files = FileRun(inputs: inputs, options: walk, width: width)
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      var areMended = true
+      try await files.run(document) { document in
+        try report(document)
+        if document.isFailure { areMended = false }
+        return true
+      }
+      return areMended
+    }
     if wasInterrupted { return .interrupted }
     return try result.get() ? .done : .someFailed
   }
@@ -58,55 +65,21 @@ struct MendSession: Sendable {
   /// Ends the workers.
   func close() async { await prober.close() }
 
-  private enum Answer: Sendable {
-    case document(MendDocument)
-    /// No other file will fare better.
-    case end(CommandFailure)
-  }
-
-  /// Whether none failed.
-  private func all(_ report: @escaping @Sendable (MendDocument) throws -> Void) async -> Result<
-    Bool, any Error
-  > {
-    let files = WalkedFiles(SourceWalk(inputs: inputs, options: walk))
-    var result = Result<Bool, any Error>.success(true)
-    await BlockingQueue(label: "reel.mend", width: width).mapInOrder(files) { file, flag in
-      answer(file, flag)
-    } _: { answer in
-      do {
-        switch answer {
-        case .end(let failure): throw failure
-        case .document(let document):
-          try report(document)
-          if document.isFailure { result = .success(false) }
-        }
-        return true
-      } catch {
-        result = .failure(error)
-        return false
-      }
+  /// - Throws: ``MendError`` after which no other file will fare better.
+  @Sendable private func document(_ file: WalkedFile, _ flag: CancellationFlag) throws -> MendDocument {
+    let found: FoundFile
+    do throws(SourceError) {
+      found = try file.found.get()
+    } catch {
+      return MendDocument(path: file.path, result: .failure(FileFailure(telling: error, as: error.code)))
     }
-    return result
-  }
-
-  private func answer(_ file: WalkedFile, _ flag: CancellationFlag) -> Answer {
-    switch file.found {
-    case .failure(let error):
-      return .document(
-        MendDocument(path: file.path, result: .failure(FileFailure(telling: error, as: error.code))))
-    case .success(let found):
-      do throws(MendError) {
-        return .document(MendDocument(path: found.path, result: .success(try mended(found, flag))))
-      } catch {
-        if error.code.isInstallation { return .end(CommandFailure(.couldNotRun, error.told)) }
-        let help = error.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
-        return .document(
-          MendDocument(
-            path: found.path,
-            result: .failure(
-              FileFailure(telling: error, as: error.code, help))
-          ))
-      }
+    do throws(MendError) {
+      return MendDocument(path: found.path, result: .success(try mended(found, flag)))
+    } catch {
+      if error.code.isInstallation { throw error }
+      let help = error.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
+      return MendDocument(
+        path: found.path, result: .failure(FileFailure(telling: error, as: error.code, help)))
     }
   }
 

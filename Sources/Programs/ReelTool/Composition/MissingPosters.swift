@@ -54,10 +54,7 @@ struct MissingPosters: Sendable {
     let missing = MissingPosters(
       options: options, to: to, library: place.library, catalog: catalog, stores: stores, prober: prober,
       threads: BlockingQueue(label: "reel.posters", width: width), report: report)
-    let task = Task { () -> Result<Count, any Error> in
-      do { return .success(try await missing.run()) } catch { return .failure(error) }
-    }
-    let (result, wasInterrupted) = await Interruption().cancelling(task)
+    let (result, wasInterrupted) = await Interruption.cancelling { try await missing.run() }
     await prober.close()
     try? await catalog.close()
     if wasInterrupted { throw CommandExit(code: .interrupted) }
@@ -208,8 +205,10 @@ struct MissingPosters: Sendable {
     }
     var made: [Made] = []
     var failures: [(path: SourcePath, error: PosterError)] = []
-    await threads.mapInOrder(videos.makeIterator()) { video, flag in
-      (video, poster(of: video, flag))
+    try await threads.tryMapInOrder(videos.makeIterator()) { video, flag in
+      let result = poster(of: video, flag)
+      if case .failure(let error) = result, error.code.isInstallation { throw error }
+      return (video, result)
     } _: { video, result in
       switch result {
       case .success(let poster):
@@ -220,14 +219,9 @@ struct MissingPosters: Sendable {
       return true
     }
     for (path, error) in failures {
-      if error.code.isInstallation { throw error }
       // What was not begun is no failure.
       if error.code == .cancelled { continue }
-      try tell(
-        path,
-        .failure(
-          FileFailure(telling: error, as: error.code)),
-        &count)
+      try tell(path, .failure(FileFailure(telling: error, as: error.code)), &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
   }

@@ -10,8 +10,6 @@ struct PicturedFile<Output: Sendable>: Sendable {
   /// The state of the file when it was opened; nil when it could not be.
   let identity: FileIdentity?
   let result: Result<Output, FileFailure>
-  /// Why no other file will fare better.
-  var installation: PosterError?
 }
 
 /// Makes pictures of files, several at once, and gives them in the order of the files.
@@ -51,16 +49,25 @@ struct PictureSession: Sendable {
   /// Calls `report` with what `make` made of each file, in order; it says whether the file has its picture. Gives how
   /// it went.
   /// - Parameter largest: the most bytes that one of the results takes.
-  /// - Throws: ``CommandFailure`` when no file can be read at all; what `report` throws.
+  /// - Throws: ``PosterError`` when no file can be read at all; what `report` throws.
   func run<Output: Sendable>(
     largest: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async throws -> ReelExit {
-    let ahead = max(1, min(2 * width, Self.mostWaiting / largest))
-    let interruption = Interruption()
-    let task = Task { () -> Result<Bool, any Error> in await all(ahead: ahead, make, report) }
-    let (result, wasInterrupted) = await interruption.cancelling(task)
+    let files = FileRun(
+      inputs: inputs, options: options, width: width,
+      ahead: max(1, min(2 * width, Self.mostWaiting / largest)))
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      var haveAll = true
+      try await files.run { file, flag in
+        try Self.pictured(file, make, flag)
+      } _: { file in
+        if !(try report(file)) { haveAll = false }
+        return true
+      }
+      return haveAll
+    }
     if wasInterrupted { return .interrupted }
     return try result.get() ? .done : .someFailed
   }
@@ -79,35 +86,11 @@ struct PictureSession: Sendable {
     await prober.close()
   }
 
-  /// Whether none failed.
-  private func all<Output: Sendable>(
-    ahead: Int,
-    _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
-    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
-  ) async -> Result<Bool, any Error> {
-    let walk = SourceWalk(inputs: inputs, options: options)
-    var result = Result<Bool, any Error>.success(true)
-    await BlockingQueue(label: "reel.pictures", width: width).mapInOrder(
-      WalkedFiles(walk), ahead: ahead
-    ) { file, flag in
-      Self.pictured(file, make, flag)
-    } _: { file in
-      do {
-        if let error = file.installation { throw CommandFailure(error) }
-        if !(try report(file)) { result = .success(false) }
-        return true
-      } catch {
-        result = .failure(error)
-        return false
-      }
-    }
-    return result
-  }
-
+  /// - Throws: ``PosterError`` after which no other file will fare better.
   private static func pictured<Output: Sendable>(
     _ walked: WalkedFile, _ make: (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ flag: CancellationFlag
-  ) -> PicturedFile<Output> {
+  ) throws -> PicturedFile<Output> {
     let file: SourceFile
     do throws(SourceError) {
       file = try walked.found.get().open()
@@ -118,10 +101,9 @@ struct PictureSession: Sendable {
     do throws(PosterError) {
       return PicturedFile(path: file.path, identity: file.identity, result: .success(try make(file, flag)))
     } catch {
+      if error.code.isInstallation { throw error }
       let failure = FileFailure(telling: error, as: error.code)
-      return PicturedFile(
-        path: file.path, identity: file.identity, result: .failure(failure),
-        installation: error.code.isInstallation ? error : nil)
+      return PicturedFile(path: file.path, identity: file.identity, result: .failure(failure))
     }
   }
 }

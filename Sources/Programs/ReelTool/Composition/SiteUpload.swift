@@ -53,19 +53,13 @@ struct SiteUpload: Sendable {
       )
     }
     let (steps, media) = try Self.reading { () throws(SiteError) in (try writer.files(), try writer.media()) }
-    let interruption = Interruption()
     let progress = SiteUploadProgress(
       SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)),
       of: steps.reduce(media.count) { $0 + $1.count })
     let drawing = stores.settings.progress == ProgressStyle.none ? nil : Task { await progress.draw() }
-    let task = Task { () -> Result<Void, UploadError> in
-      do throws(UploadError) {
-        return .success(try await upload(steps, media, of: writer, progress))
-      } catch {
-        return .failure(error)
-      }
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      try await upload(steps, media, of: writer, progress)
     }
-    let (result, wasInterrupted) = await interruption.cancelling(task)
     drawing?.cancel()
     await drawing?.value
     if case .failure(let error) = result {

@@ -45,16 +45,9 @@ struct ValidationSession: Sendable {
       inputs: inputs, followLinks: followLinks, includesTrash: includesTrash, filter: filter.names,
       prober: prober, hashing: hashing,
       width: width)
-    let interruption = Interruption()
-    let reading = Task { () -> Result<[FixtureFacts], ProbeError> in
-      do throws(ProbeError) { return .success(try await scan.run()) } catch { return .failure(error) }
-    }
-    let (result, wasInterrupted) = await interruption.cancelling(reading)
+    let (result, wasInterrupted) = await Interruption.cancelling { try await scan.run() }
     await prober.close()
-    switch result {
-    case .success(let facts): return judgement(facts, wasInterrupted)
-    case .failure(let error): throw error
-    }
+    return judgement(try result.get(), wasInterrupted)
   }
 
   private func judgement(_ facts: [FixtureFacts], _ wasInterrupted: Bool) -> Outcome {
