@@ -33,6 +33,7 @@ struct CommandFailure: Error {
     case let error as ProbeError: self.init(error)
     case let error as PosterError: self.init(error)
     case let error as MendError: self.init(error, isCancellation: error.code == .cancelled)
+    case let error as LibraryRebuild.Obstacle: self.init(.couldNotRun, error.told)
     case let error as SourceError: self.init(.couldNotRun, error.told)
     case let error as MachineFault: self.init(.couldNotRun, error.told)
     case let error as AllowedSources.NoSource: self.init(.usage, error.told)

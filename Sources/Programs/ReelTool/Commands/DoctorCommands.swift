@@ -88,11 +88,35 @@ struct DoctorCommand: AsyncParsableCommand {
   }
 
   private func rebuild(_ settings: Settings) async throws {
-    let view = try await LibraryRebuild(settings: settings, folders: to).run()
+    let view = try await rebuilt(settings)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
+  }
+
+  private func rebuilt(_ settings: Settings) async throws -> RebuildView {
+    let path = try CatalogPlace(settings).needingLibrary("put a backup of the database back (pg_restore)")
+    guard let library = try await LibraryFolder.existing(at: path) else {
+      throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
+    }
+    let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
+    let prober = AppContext.prober(settings, workers: AppContext.processors)
+    let rebuild = LibraryRebuild(of: library, folders: to, prober: prober, width: AppContext.processors) {
+      let opened = try await stores.open($0)
+      return (opened.uploader, opened.folder)
+    }
+    let rebuilt: LibraryRebuild.Rebuilt
+    do {
+      rebuilt = try await rebuild.run { LongWait.tell($0) }
+      await prober.close()
+    } catch {
+      await prober.close()
+      throw error
+    }
+    return RebuildView(
+      library: library.path, posts: rebuilt.posts, failures: rebuilt.failures.map { $0.worded(FlagNames.put) }
+    )
   }
 }
 

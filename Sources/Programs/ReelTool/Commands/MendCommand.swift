@@ -135,12 +135,9 @@ struct MendCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let policy = try policy.map { try PolicyFiles.policy($0) }
-    let target = try MendTarget(
-      output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },
-      replaces: force)
     let session = try MendSession(
-      settings, files, target: target, options: flags.options, policy: policy,
-      followLinks: reading.followLinks)
+      settings, files, output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },
+      replaces: force, options: flags.options, policy: policy, followLinks: reading.followLinks)
     let (printsAll, printsLines) = (json, jsonl)
     let kept = Mutex<[MendDocument]>([])
     let ending = try await session.run { document in

@@ -65,8 +65,8 @@ struct PageCommand: AsyncParsableCommand {
         .usage, "\(path.text) is inside the library, which belongs to Reel alone; name another folder")
     }
     // What can be wrong in the settings is found out before anything is written.
-    let upload: SiteUpload? =
-      if let to { try await SiteUpload(to, settings, library: own) } else { nil }
+    let upload: SiteUploadSession? =
+      if let to { try await SiteUploadSession(to, settings, library: own) } else { nil }
     var options = SiteOptions()
     (options.title, options.size, options.media, options.all) = (title, size, media, all)
     let catalog: any PostCatalog =

@@ -126,7 +126,7 @@ struct PosterCommand: AsyncParsableCommand {
 
   private func makeMissing(_ settings: Settings, _ options: PosterOptions) async throws {
     let printsJSON = jsonl
-    let count = try await MissingPosters.run(settings, options, to: to) { document in
+    let count = try await PosterSession.makeMissing(settings, options, to: to) { document in
       if printsJSON {
         try OutputStream.standardOutput.write(try document.json())
       } else if document.isFailure {
@@ -153,7 +153,7 @@ struct PosterCommand: AsyncParsableCommand {
     }
     for problem in count.unusable {
       try OutputStream.standardError.write(
-        TerminalTraits.standardError().sanitized("reel: " + problem) + "\n")
+        TerminalTraits.standardError().sanitized("reel: " + CommandFailure.reason(problem)) + "\n")
     }
     for store in count.gone {
       try OutputStream.standardError.write(

@@ -73,6 +73,6 @@ struct ProbeCommand: AsyncParsableCommand {
 
   /// A folder stands for many.
   private func isOneFile(_ paths: [SourcePath]) -> Bool {
-    paths.count == 1 && PictureTarget.kind(of: paths[0]) == S_IFREG
+    paths.count == 1 && paths[0].fileKind == S_IFREG
   }
 }

@@ -16,14 +16,18 @@ struct FixtureScan: Sendable {
   private let prober: any MediaProber
   private let hashing: Hashing
   private let width: Int
+  private let wording: @Sendable (ErrorMessage) -> String
   private let disk = BlockingQueue(label: "reel.disk", width: 8)
 
-  /// - Parameter width: files read at once, at least 1.
+  /// - Parameters:
+  ///   - width: files read at once, at least 1.
+  ///   - wording: how settings in messages are named: a report has words only.
   init(
     inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: NameFilter,
-    prober: any MediaProber, hashing: Hashing,
-    width: Int
+    prober: any MediaProber, hashing: Hashing, width: Int,
+    wording: @escaping @Sendable (ErrorMessage) -> String
   ) {
+    self.wording = wording
     self.inputs = inputs
     self.prober = prober
     self.hashing = hashing
@@ -87,7 +91,7 @@ struct FixtureScan: Sendable {
     }
     var facts = FixtureFacts(
       path: found.path, patternPath: pattern, size: source.size, reading: try reading(source, flag),
-      sidecar: Self.sidecar(beside: found))
+      sidecar: sidecar(beside: found))
     if !found.isRemote { facts.identity = source.identity }
     do throws(SourceError) {
       facts.digest = try digest(of: source, flag)
@@ -99,9 +103,8 @@ struct FixtureScan: Sendable {
 
   // MARK: Reading
 
-  /// A report has no settings, only words.
   private func unreachable(_ error: SourceError) -> FixtureReading {
-    .unreachable(SourceError(error.code, error.told))
+    .unreachable(SourceError(error.code, wording(error.text)))
   }
 
   private func reading(_ source: SourceFile, _ flag: CancellationFlag) throws(ProbeError) -> FixtureReading {
@@ -109,7 +112,7 @@ struct FixtureScan: Sendable {
       return .media(try prober.probe(source, cancellation: flag))
     } catch {
       if error.code.isInstallation || error.code == .cancelled { throw error }
-      return .unreadable(ProbeError(error.code, error.told, found: error.found))
+      return .unreadable(ProbeError(error.code, wording(error.text), found: error.found))
     }
   }
 
@@ -129,11 +132,11 @@ struct FixtureScan: Sendable {
 
   private static func isSidecarName(_ path: SourcePath) -> Bool { path.claimedExtension == sidecarExtension }
 
-  private static func sidecar(beside found: FoundFile) -> SidecarStatus {
+  private func sidecar(beside found: FoundFile) -> SidecarStatus {
     do throws(SourceError) {
       return try Sidecar.metadata(beside: found, trustAuthor: true) == nil ? .none : .valid
     } catch {
-      return .invalid(error.told)
+      return .invalid(wording(error.text))
     }
   }
 

@@ -4,18 +4,43 @@ import ReelCore
 import ReelLibrary
 import ReelSandbox
 import ReelSource
-import ReelTerminal
 
-/// `reel doctor --rebuild`: makes a catalog of what is stored, in the place of one that was lost.
+/// Makes a catalog of what is stored, in the place of one that was lost.
 struct LibraryRebuild: Sendable {
-  let settings: Settings
-  /// Folders (`--to`) that this library stored in, beside its own store.
-  let folders: [String]
-  private let disk = BlockingQueue(label: "reel.rebuild", width: AppContext.processors)
+  /// A store, and the folder that it stores in; nil for one that is none.
+  typealias Opened = (uploader: any Uploader, folder: String?)
 
-  init(settings: Settings, folders: [String]) {
-    self.settings = settings
-    self.folders = folders
+  private let library: LibraryFolder
+  private let folders: [String]
+  private let prober: SandboxedProber
+  private let open: @Sendable (_ folder: String?) async throws -> Opened
+  private let disk: BlockingQueue
+
+  /// - Parameters:
+  ///   - folders: what this library stored in, beside its own store.
+  ///   - width: objects that are looked at at once.
+  ///   - open: opens one of them, or the library's own store.
+  init(
+    of library: LibraryFolder, folders: [String], prober: SandboxedProber, width: Int,
+    open: @escaping @Sendable (_ folder: String?) async throws -> Opened
+  ) {
+    (self.library, self.folders, self.prober, self.open) = (library, folders, prober, open)
+    disk = BlockingQueue(label: "reel.rebuild", width: width)
+  }
+
+  /// How it went.
+  struct Rebuilt: Sendable {
+    let posts: Int
+    /// Objects that have no post.
+    let failures: [RepairFailure]
+  }
+
+  /// Why there is no catalog: what is wrong has to be put right first.
+  struct Obstacle: ReelError {
+    let text: ErrorMessage
+    var message: String { text.description }
+
+    fileprivate init(_ text: ErrorMessage) { self.text = text }
   }
 
   /// An object, before it is read.
@@ -34,32 +59,17 @@ struct LibraryRebuild: Sendable {
     case leftOut(RepairFailure)
   }
 
-  /// - Throws: ``CommandFailure`` when there is a catalog, when somebody is at work on the library, or when an object
-  ///   can't be read just now. The catalog is still lost then.
-  func run() async throws -> RebuildView {
-    let path = try CatalogPlace(settings).needingLibrary("put a backup of the database back (pg_restore)")
-    guard let library = try await LibraryFolder.existing(at: path) else {
-      throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
-    }
-    let prober = AppContext.prober(settings, workers: AppContext.processors)
-    do {
-      let view = try await rebuild(library, prober)
-      await prober.close()
-      return view
-    } catch {
-      await prober.close()
-      throw error
-    }
-  }
-
-  private func rebuild(_ library: LibraryFolder, _ prober: SandboxedProber) async throws -> RebuildView {
-    let catalog = try await CatalogRebuild.begin(for: library, onWait: { hold in LongWait.tell(hold) })
-    var (objects, failures) = try await found(in: library)
+  /// - Parameter onWait: told who is in the library when a wait for it takes long.
+  /// - Throws: when there is a catalog, when somebody is at work on the library, or when an object can't be read just now.
+  ///   The catalog is still lost then.
+  func run(onWait: @escaping @Sendable (LockHolder) -> Void) async throws -> Rebuilt {
+    let catalog = try await CatalogRebuild.begin(for: library, onWait: onWait)
+    var (objects, failures) = try await found()
     // The feed shows them in the order in which they were stored.
     objects.sort { ($0.storedAt, $0.key.rawValue) < ($1.storedAt, $1.key.rawValue) }
     var posts = 0
     for start in stride(from: 0, to: objects.count, by: Self.batch) {
-      let outcomes = try await read(objects[start..<min(start + Self.batch, objects.count)], prober)
+      let outcomes = try await read(objects[start..<min(start + Self.batch, objects.count)])
       var rebuilt: [RebuiltObject] = []
       for outcome in outcomes {
         switch outcome {
@@ -72,8 +82,7 @@ struct LibraryRebuild: Sendable {
       try await catalog.add(batch)
     }
     try await catalog.finish()
-    return RebuildView(
-      library: library.path, posts: posts, failures: failures.map { $0.worded(FlagNames.put) })
+    return Rebuilt(posts: posts, failures: failures)
   }
 
   /// Objects that are open at once.
@@ -81,8 +90,7 @@ struct LibraryRebuild: Sendable {
 
   // MARK: Finding
 
-  private func found(in library: LibraryFolder) async throws -> ([FoundObject], [RepairFailure]) {
-    let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
+  private func found() async throws -> ([FoundObject], [RepairFailure]) {
     var objects: [FoundObject] = []
     var failures: [RepairFailure] = []
     var seen: Set<Destination> = []
@@ -90,13 +98,12 @@ struct LibraryRebuild: Sendable {
     var facts = stat()
     let hasOwn = lstat(library.mediaPath, &facts) == 0
     for destination in (hasOwn ? [nil] : []) + folders.map(Optional.some) {
-      let opened = try await stores.open(destination)
+      let opened = try await open(destination)
       guard seen.insert(opened.uploader.destination).inserted else { continue }
       guard let folder = opened.folder, let store = opened.uploader as? any Uploader & StoreExamination else {
-        throw CommandFailure(
-          .couldNotRun,
-          "what is in \(opened.uploader.destination) can't be told from its objects alone: put a backup of the catalog "
-            + "in its place (docs/backup.md), or name only folders with --to")
+        throw Obstacle(
+          "what is in \(opened.uploader.destination) can't be told from its objects alone: put a backup of the catalog in its place (docs/backup.md), or name only folders with \(setting: .to)"
+        )
       }
       let names = try await store.names()
       // Whose posters they were nobody knows any more.
@@ -113,10 +120,9 @@ struct LibraryRebuild: Sendable {
       }
     }
     guard !objects.isEmpty else {
-      throw CommandFailure(
-        .couldNotRun,
-        "no stored object was found, so no catalog is made: name the folders that \(library.path) stored in with --to; "
-          + "what it stored elsewhere comes back only with a backup of the catalog (docs/backup.md)")
+      throw Obstacle(
+        "no stored object was found, so no catalog is made: name the folders that \(library.path) stored in with \(setting: .to); what it stored elsewhere comes back only with a backup of the catalog (docs/backup.md)"
+      )
     }
     return (objects, failures)
   }
@@ -124,18 +130,16 @@ struct LibraryRebuild: Sendable {
   // MARK: Reading
 
   /// In their order.
-  private func read(
-    _ objects: ArraySlice<FoundObject>, _ prober: SandboxedProber
-  ) async throws -> [Outcome] {
+  private func read(_ objects: ArraySlice<FoundObject>) async throws -> [Outcome] {
     try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
       for (index, object) in zip(objects.indices, objects) {
-        group.addTask { (index, try await read(object, prober)) }
+        group.addTask { (index, try await read(object)) }
       }
       return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
   }
 
-  private func read(_ object: FoundObject, _ prober: SandboxedProber) async throws -> Outcome {
+  private func read(_ object: FoundObject) async throws -> Outcome {
     let (file, digest): (SourceFile, ContentDigest?)
     do throws(SourceError) {
       (file, digest) = try await disk.run { () throws(SourceError) in
@@ -153,7 +157,7 @@ struct LibraryRebuild: Sendable {
     }
     let stored = try await object.store.find(object.key)
     guard let digest, let stored, stored.size == file.size, file.identity == object.identity else {
-      throw CommandFailure(.couldNotRun, "\(object.key) changed while it was read: " + Self.again)
+      throw Obstacle("\(object.key) changed while it was read: \(Self.again)")
     }
     let randomness = SystemRandomness()
     return .post(
@@ -172,12 +176,12 @@ struct LibraryRebuild: Sendable {
     "run it again, or move that object out of the store if it happens again; nothing was changed"
 
   /// An object that is not a video by its bytes, as far as this reader can tell, gets no post.
-  /// - Throws: ``CommandFailure`` for what may pass: it would have no post for good.
+  /// - Throws: ``Obstacle`` for what may pass: it would have no post for good.
   private static func leftOut(_ key: ObjectKey, _ error: ProbeError) throws -> RepairFailure {
     let isLasting = [.crashed, .sandboxViolation, .implausible].contains(error.code)
     guard error.code.isAboutTheBytes || isLasting else {
       if error.code.isInstallation || error.code == .cancelled { throw error }
-      throw CommandFailure(.couldNotRun, "\(key): \(error.told): " + again)
+      throw Obstacle("\(key): \(error.text): \(again)")
     }
     return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)
   }
@@ -185,7 +189,7 @@ struct LibraryRebuild: Sendable {
   /// What is not a file was not stored by Reel.
   private static func leftOut(_ key: ObjectKey, _ error: SourceError) throws -> RepairFailure {
     guard [.isDirectory, .notRegular, .isLink].contains(error.code) else {
-      throw CommandFailure(.couldNotRun, "\(key): \(error.told): " + again)
+      throw Obstacle("\(key): \(error.text): \(again)")
     }
     return RepairFailure(subject: key.rawValue, code: error.code.rawValue, message: error.text)
   }

@@ -5,58 +5,45 @@ import ReelSandbox
 import ReelSource
 import ReelTerminal
 import ReelValidation
-import Synchronization
 
-/// Mends files, several at once, and tells of them in the order of the files.
+/// What `reel mend` works with, put together from the settings.
 struct MendSession: Sendable {
   /// Whether the user named one, and no folder.
   let isOneFile: Bool
-  private let target: MendTarget
-  private let options: MendOptions
-  private let policy: Policy?
+  private let run: MendRun
   private let prober: SandboxedProber
-  private let mender: SandboxedMender
-  private let inputs: [SourceInput]
-  private let walk: WalkOptions
-  private let width: Int
-  private let claimed = ClaimedPlaces()
 
+  /// - Parameters:
+  ///   - output: `-o`.
+  ///   - folder: `--to`.
   /// - Throws: ``CommandFailure``.
   init(
-    _ settings: Settings, _ files: [String], target: MendTarget, options: MendOptions, policy: Policy?,
-    followLinks: Bool
+    _ settings: Settings, _ files: [String], output: SourcePath?, folder: SourcePath?, replaces: Bool,
+    options: MendOptions, policy: Policy?, followLinks: Bool
   ) throws {
+    if let output, output.fileKind == S_IFDIR || output.bytes.last == UInt8(ascii: "/") {
+      throw CommandFailure(.usage, "-o \(output.text) is a folder; name a file, or use --to")
+    }
+    if let folder, let kind = folder.fileKind, kind != S_IFDIR {
+      throw CommandFailure(.usage, "--to \(folder.text) is not a folder")
+    }
     let paths = RawArguments.paths(files)
-    inputs = paths.map { SourceInput(path: $0) }
-    isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
-    guard isOneFile || !target.isOneFile else {
+    isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
+    guard isOneFile || output == nil else {
       throw CommandFailure(.usage, "-o takes one file, and there may be several; name a folder with --to")
     }
-    self.target = target
-    self.options = options
-    self.policy = policy
-    // What is made is not to be mended once more.
-    walk = WalkOptions(
-      followLinks: followLinks,
-      skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
-    width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
-    if target.replaces { claimed.protect(paths) }
+    let width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     prober = AppContext.prober(settings, workers: width, mends: true)
-    mender = SandboxedMender(prober, isKept: true)
+    run = MendRun(
+      paths, to: MendTarget(file: output, folder: folder, replaces: replaces), options: options,
+      policy: policy, prober: prober, width: width, followLinks: followLinks)
   }
 
   /// Calls `report` with what became of each file, in order, and gives how it went.
-  /// - Throws: ``MendError`` when no file can be mended at all; what `report` throws.
+  /// - Throws: when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
-    let files = FileRun(inputs: inputs, options: walk, width: width)
-    let (result, wasInterrupted) = await Interruption.cancelling {
-      var areMended = true
-      try await files.run(document) { document in
-        try report(document)
-        if document.isFailure { areMended = false }
-        return true
-      }
-      return areMended
+    let (result, wasInterrupted) = await Interruption.cancelling { [run] in
+      try await run.run { try report(MendDocument($0)) }
     }
     if wasInterrupted { return .interrupted }
     return try result.get() ? .done : .someFailed
@@ -64,139 +51,18 @@ struct MendSession: Sendable {
 
   /// Ends the workers.
   func close() async { await prober.close() }
-
-  /// - Throws: ``MendError`` after which no other file will fare better.
-  @Sendable private func document(_ file: WalkedFile, _ flag: CancellationFlag) throws -> MendDocument {
-    let found: FoundFile
-    do throws(SourceError) {
-      found = try file.found.get()
-    } catch {
-      return MendDocument(path: file.path, result: .failure(FileFailure(telling: error, as: error.code)))
-    }
-    do throws(MendError) {
-      return MendDocument(path: found.path, result: .success(try mended(found, flag)))
-    } catch {
-      if error.code.isInstallation { throw error }
-      let help = error.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
-      return MendDocument(
-        path: found.path, result: .failure(FileFailure(telling: error, as: error.code, help)))
-    }
-  }
-
-  // MARK: One file
-
-  private func mended(_ found: FoundFile, _ flag: CancellationFlag) throws(MendError) -> MendDocument.Made {
-    let file: SourceFile
-    do throws(SourceError) { file = try found.open() } catch {
-      throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
-    }
-    let before = try facts(of: file, flag)
-    let options = wanted(file, before).needed(by: before, at: file.path)
-    guard !options.mends.isEmpty else { return MendDocument.Made(done: [], file: nil) }
-    let name = try target.path(
-      for: file.path, below: inputs,
-      extension: options.mends.contains(.fileExtension) ? before?.container : nil)
-    try claim(name)
-    let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
-    let outcome = try mender.mend(file, options, into: draft.output.rawValue, cancellation: flag)
-    guard !outcome.done.isEmpty else { return MendDocument.Made(done: [], file: nil) }
-    let after: ProbeReport
-    do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
-      throw error.code == .cancelled
-        ? MendError(error)
-        : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
-    }
-    try MendValidation.check(before, after.media, options, outcome)
-    guard (try? file.handle.currentIdentity()) == file.identity else {
-      throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
-    }
-    guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
-    try draft.finish()
-    return MendDocument.Made(done: outcome.done, file: name)
-  }
-
-  /// - Throws: `notWritten` where another file of this run goes there, or the user named what is there.
-  private func claim(_ name: SourcePath) throws(MendError) {
-    guard !claimed.isProtected(name) else {
-      throw MendError(
-        .notWritten, "\(name.text) is one of the files that were named, and these are never replaced")
-    }
-    guard claimed.claim(name) else {
-      throw MendError(
-        .notWritten,
-        "another file of this run is mended to \(name.text); mend one of them by itself, to another place")
-    }
-  }
-
-  /// Nil for a file that was cut off so that only ``Mend/salvage`` may open it.
-  private func facts(of file: SourceFile, _ flag: CancellationFlag) throws(MendError) -> MediaInfo? {
-    do throws(ProbeError) {
-      return try prober.probe(file, cancellation: flag).media
-    } catch {
-      guard error.code == .truncated, options.mends.contains(.salvage) else { throw MendError(error) }
-      return nil
-    }
-  }
-
-  /// What the flags say, and what the policy finds that can be mended.
-  private func wanted(_ file: SourceFile, _ media: MediaInfo?) -> MendOptions {
-    guard let policy, let media else { return options }
-    let report = ProbeReport(
-      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
-    let facts = FixtureFacts(
-      path: file.path, patternPath: inputs.place(of: file.path), size: file.size,
-      reading: .media(report))
-    let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
-    var options = options
-    for finding in findings where finding.state == .broken {
-      if let mend = MendNeeds.mend(for: finding.rule) { options.mends.insert(mend) }
-    }
-    // The one without the other would be half of it.
-    if options.mends.contains(.unfragment), policy.asks("mp4.notFastStart") {
-      options.mends.insert(.faststart)
-    }
-    return options
-  }
 }
 
-/// What mends put right.
-enum MendNeeds {
-  /// What puts right that a file breaks a rule; nil where nothing does without loss, or without leaving something out that
-  /// is shown.
-  static func mend(for rule: String) -> Mend? {
-    switch rule {
-    case "mp4.notFastStart": .faststart
-    case "mp4.fragmented": .unfragment
-    case "duration.missing", "duration.unstated", "duration.mismatch": .duration
-    case "privacy.location": .location
-    case "ext.mismatch": .fileExtension
-    default: nil
-    }
+extension MendDocument {
+  /// As the command line tells it.
+  fileprivate init(_ file: MendedFile) {
+    let result = file.result.map { MendDocument.Made(done: $0.done, file: $0.file) }
+    self.init(
+      path: file.path,
+      result: result.mapError { failure in
+        let help = (failure.cause as? MendError)?.remedy.map { " (\(FlagNames.flag($0)))" } ?? ""
+        return FileFailure(
+          code: failure.code, message: FlagNames.put(into: failure.text) + help, cause: failure.cause)
+      })
   }
-}
-
-/// Where the files of one run go, which must not meet.
-private final class ClaimedPlaces: Sendable {
-  private let places = Mutex<Set<SourcePath>>([])
-  private let files = Mutex<Set<DirectoryIdentity>>([])
-
-  /// What the user named is not replaced.
-  func protect(_ paths: [SourcePath]) {
-    let found = Set(paths.compactMap(Self.identity))
-    files.withLock { $0 = found }
-  }
-
-  func isProtected(_ path: SourcePath) -> Bool {
-    files.withLock { files in !files.isEmpty && Self.identity(of: path).map(files.contains) ?? false }
-  }
-
-  /// Whatever there is.
-  private static func identity(of path: SourcePath) -> DirectoryIdentity? {
-    PictureTarget.status(of: path).map {
-      DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))
-    }
-  }
-
-  /// Whether nobody had it.
-  func claim(_ path: SourcePath) -> Bool { places.withLock { $0.insert(path).inserted } }
 }

@@ -5,10 +5,9 @@ import ReelLibrary
 import ReelSandbox
 import ReelSource
 import ReelStorage
-import ReelTerminal
 
-/// `reel poster --missing`: makes posters for posts that have none, of the videos in the folders where they are stored, or
-/// of copies that their store gives back.
+/// Makes posters for posts that have none, of the videos in the folders where they are stored, or of copies that their store
+/// gives back.
 struct MissingPosters: Sendable {
   /// How it went.
   struct Count: Sendable {
@@ -19,62 +18,61 @@ struct MissingPosters: Sendable {
     /// Folders that are not there.
     var gone: [Destination] = []
     /// Stores that could not be used, and why.
-    var unusable: [String] = []
+    var unusable: [any Error] = []
   }
+  /// What became of one post: its poster, and where that was written.
+  typealias Answer = Result<(poster: Poster, file: SourcePath), FileFailure>
+  /// A store of posts that was opened.
+  struct Store: Sendable {
+    let uploader: any Uploader
+    /// What gives copies of its videos back; nil for a folder.
+    let copies: VideoCopies?
+    /// Names them, with their keys behind it.
+    let place: String
+
+    fileprivate var limit: Int { copies == nil ? batch : copiesAtOnce }
+  }
+
   private let options: PosterOptions
-  /// `--to`; nil for every store.
-  private let to: String?
-  /// Nil where the catalog is on a server.
-  private let library: String?
+  private let nameLength: Int
   private let catalog: any WholeCatalog
-  private let stores: Destinations
   private let prober: SandboxedProber
   private let threads: BlockingQueue
-  private let report: @Sendable (PosterDocument) throws -> Void
+  private let open: @Sendable (Destination, _ mode: String?) async throws -> Store?
+  private let report: @Sendable (SourcePath, Answer) throws -> Void
 
   /// Posts that are worked on together: their posters are named, stored and shown as a batch.
   private static let batch = 32
   /// The same where the videos have to be copied here first.
   private static let copiesAtOnce = 4
 
-  /// - Parameter report: told of each post, in the order of each store's feed.
-  /// - Throws: ``CommandFailure`` where there is no library.
-  static func run(
-    _ settings: Settings, _ options: PosterOptions, to: String?,
-    report: @escaping @Sendable (PosterDocument) throws -> Void
-  ) async throws -> Count {
-    let place = try CatalogPlace(settings)
-    let isThere = try await place.reading() != nil
-    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
-    let width = settings.jobs ?? AppContext.processors
-    let prober = AppContext.prober(settings, workers: width, makesPosters: true)
-    let catalog = try await place.writing()
-    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
-    if let to { stores.secretsAreFor = to }
-    let missing = MissingPosters(
-      options: options, to: to, library: place.library, catalog: catalog, stores: stores, prober: prober,
-      threads: BlockingQueue(label: "reel.posters", width: width), report: report)
-    let (result, wasInterrupted) = await Interruption.cancelling { try await missing.run() }
-    await prober.close()
-    try? await catalog.close()
-    if wasInterrupted { throw CommandExit(code: .interrupted) }
-    return try result.get()
+  /// - Parameters:
+  ///   - nameLength: characters of a poster's name.
+  ///   - width: posters made at once.
+  ///   - open: opens a store, with permissions for its objects in octal (nil for those of the settings); nil for one that
+  ///     gives no video back, or needs a secret that was not given for it.
+  ///   - report: told of each post, in the order of each store's feed.
+  init(
+    _ options: PosterOptions, nameLength: Int, catalog: any WholeCatalog, prober: SandboxedProber, width: Int,
+    open: @escaping @Sendable (Destination, _ mode: String?) async throws -> Store?,
+    report: @escaping @Sendable (SourcePath, Answer) throws -> Void
+  ) {
+    (self.options, self.nameLength, self.catalog) = (options, nameLength, catalog)
+    (self.prober, self.open, self.report) = (prober, open, report)
+    threads = BlockingQueue(label: "reel.posters", width: width)
   }
 
-  private func run() async throws -> Count {
+  /// - Parameters:
+  ///   - destinations: the stores.
+  ///   - goesOn: whether a store that can't be used leaves the others their turn.
+  func run(_ destinations: [Destination], goesOn: Bool) async throws -> Count {
     var count = Count()
-    var destinations = try await stores.known(to, in: catalog) ?? []
-    if to == nil {
-      destinations = try await catalog.destinations()
-    }
     for destination in destinations {
       do {
         try await makePosters(in: destination, &count)
-      } catch let failure as StoreFailure where to == nil && failure.failure.code != .interrupted {
-        // The others may do.
-        count.unusable.append(failure.failure.message)
       } catch let failure as StoreFailure {
-        throw failure.failure
+        guard goesOn, !Task.isCancelled else { throw failure.reason }
+        count.unusable.append(failure.reason)
       }
     }
     return count
@@ -108,7 +106,7 @@ struct MissingPosters: Sendable {
 
   /// What ends the work in one store.
   private struct StoreFailure: Error {
-    let failure: CommandFailure
+    let reason: any Error
   }
 
   /// Whether a store of this kind gives its videos back.
@@ -123,17 +121,6 @@ struct MissingPosters: Sendable {
     of destination: Destination, after place: Int, limit: Int
   ) async throws -> [PosterlessPost] {
     try await catalog.postsWithoutPoster(in: destination, after: place, limit: limit)
-  }
-
-  /// Where the videos are.
-  private struct Store: Sendable {
-    let uploader: any Uploader
-    /// Nil for a folder.
-    let copies: VideoCopies?
-    /// Names them, with their keys behind it.
-    let place: String
-
-    var limit: Int { copies == nil ? batch : copiesAtOnce }
   }
 
   private static func folder(_ destination: Destination) -> String? {
@@ -154,27 +141,14 @@ struct MissingPosters: Sendable {
     return isFound ? String(facts.st_mode & 0o666 | 0o600, radix: 8) : nil
   }
 
-  /// Nil for a store that gives no video back, and for one whose secret was not given.
-  /// - Parameter mode: of the videos, in octal; nil for that of the settings.
   private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
-    let opened: Destinations.Opened
-    let uploader: any Uploader
-    let copies: VideoCopies?
     do {
-      opened = try await stores.open(destination, mode: mode)
-      copies = (opened.uploader as? any ReadableStore).map {
-        VideoCopies(store: $0, folder: library.map { $0 + "/tmp" })
-      }
-      guard opened.folder != nil || copies != nil else { return nil }
-      uploader = copies == nil ? opened.uploader : try stores.decorated(opened)
-      try await uploader.prepare()
-    } catch is SecretWithheld {
-      return nil
+      guard let store = try await open(destination, mode) else { return nil }
+      try await store.uploader.prepare()
+      return store
     } catch {
-      guard let failure = CommandFailure(error) else { throw error }
-      throw StoreFailure(failure: failure)
+      throw StoreFailure(reason: error)
     }
-    return Store(uploader: uploader, copies: copies, place: opened.folder ?? destination.name)
   }
 
   // MARK: A batch
@@ -198,7 +172,7 @@ struct MissingPosters: Sendable {
     do {
       copies = try await store.copies?.files(of: posts) ?? [:]
     } catch let error as UploadError {
-      throw StoreFailure(failure: CommandFailure(error))
+      throw StoreFailure(reason: error)
     }
     let videos = posts.map { post in
       Video(post: post, path: SourcePath(store.place + "/" + post.video.rawValue), copy: copies[post.video])
@@ -221,7 +195,7 @@ struct MissingPosters: Sendable {
     for (path, error) in failures {
       // What was not begun is no failure.
       if error.code == .cancelled { continue }
-      try tell(path, .failure(FileFailure(telling: error, as: error.code)), &count)
+      try tell(path, .failure(Self.failure(error, error.code)), &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
   }
@@ -244,7 +218,7 @@ struct MissingPosters: Sendable {
   ) async throws {
     let randomness = SystemRandomness()
     let requests = made.map { one in
-      let key = ObjectKey(posterNamedBy: randomness, length: stores.settings.nameLength ?? 22)
+      let key = ObjectKey(posterNamedBy: randomness, length: nameLength)
       return (
         post: one.post.id,
         poster: PosterRequest(digest: one.source.digest, size: one.source.size, newKey: key)
@@ -270,7 +244,7 @@ struct MissingPosters: Sendable {
         try tell(
           one.path,
           .failure(
-            FileFailure(telling: error, as: error.code)),
+            Self.failure(error, error.code)),
           &count)
       }
     }
@@ -281,9 +255,7 @@ struct MissingPosters: Sendable {
       let lost = FileFailure(
         code: .catalog(.leaseLost),
         message: "another process has taken its poster over: run the same command again")
-      try tell(
-        one.made.path,
-        isShown ? .success(PosterDocument.Made(poster: one.made.poster, file: file)) : .failure(lost), &count)
+      try tell(one.made.path, isShown ? .success((one.made.poster, file)) : .failure(lost), &count)
     }
   }
 
@@ -302,12 +274,13 @@ struct MissingPosters: Sendable {
     }
   }
 
-  private func tell(
-    _ path: SourcePath, _ result: Result<PosterDocument.Made, FileFailure>, _ count: inout Count
-  ) throws {
-    let document = PosterDocument(path: path, result: result)
-    if document.isFailure { count.failed += 1 } else { count.made += 1 }
-    try report(document)
+  private static func failure(_ error: some ReelError, _ code: some RawRepresentable<String>) -> FileFailure {
+    FileFailure(code: FileFailure.Code(rawValue: code.rawValue), message: error.text, cause: error)
+  }
+
+  private func tell(_ path: SourcePath, _ answer: Answer, _ count: inout Count) throws {
+    if case .failure = answer { count.failed += 1 } else { count.made += 1 }
+    try report(path, answer)
   }
 }
 

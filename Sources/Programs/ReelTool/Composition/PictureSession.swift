@@ -25,7 +25,7 @@ struct PictureSession: Sendable {
   init(_ settings: Settings, _ files: [String], followLinks: Bool) throws {
     let paths = RawArguments.paths(files)
     inputs = paths.map { SourceInput(path: $0) }
-    isOneFile = paths.count == 1 && paths.allSatisfy { PictureTarget.kind(of: $0) != S_IFDIR }
+    isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     options = WalkOptions(followLinks: followLinks)
     width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
     prober = AppContext.prober(settings, workers: width, makesPosters: !isOneFile)

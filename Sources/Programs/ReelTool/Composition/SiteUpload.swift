@@ -2,72 +2,35 @@ import ReelCore
 import ReelPage
 import ReelRemoteStorage
 import ReelSource
-import ReelStorage
 import ReelTerminal
 import Synchronization
 
-/// Puts a site into a bucket: `reel page --to`. The bucket is compared with the folder each time, so nothing is
-/// remembered of the runs before, and one that broke is completed by the next.
+/// Puts a site into a bucket. The bucket is compared with the folder each time, so nothing is remembered of the runs before,
+/// and one that broke is completed by the next.
 struct SiteUpload: Sendable {
-  private let stores: Destinations
-  private let bucket: Destinations.BucketAccess
   private let files: S3Files
   /// Requests at once.
   private let width: Int
+  private let uploader: @Sendable (_ folder: String) throws(UploadError) -> any Uploader
   /// Reads media.
-  private let queue = BlockingQueue(label: "reel.media", width: AppContext.processors)
+  private let queue: BlockingQueue
 
   /// - Parameters:
-  ///   - to: as the user wrote it.
-  ///   - library: the library's path; nil where the catalog is on a server.
-  /// - Throws: ``CommandFailure`` when that is not a bucket, or a setting can't be used with it.
-  init(_ to: String, _ settings: Settings, library: String?) async throws {
-    var stores = Destinations(settings: settings, library: library, checkpoints: MemoryCheckpoints())
-    stores.secretsAreFor = to
-    bucket = try await stores.bucket(try Self.address(to))
-    self.stores = stores
-    width = settings.uploads ?? Destinations.uploadsToS3
-    files = S3Files(
-      bucket.store, transport: bucket.transport, credentials: bucket.credentials,
-      processors: AppContext.processors)
+  ///   - files: the bucket.
+  ///   - width: requests at once.
+  ///   - readers: files read at once.
+  ///   - uploader: what puts media into a folder of the bucket.
+  init(
+    _ files: S3Files, width: Int, readers: Int,
+    uploader: @escaping @Sendable (_ folder: String) throws(UploadError) -> any Uploader
+  ) {
+    (self.files, self.width, self.uploader) = (files, width, uploader)
+    queue = BlockingQueue(label: "reel.media", width: readers)
   }
 
-  private static func address(_ to: String) throws -> S3Address {
-    guard case .s3(let bucket) = try DestinationAddress(parsing: to) else {
-      throw CommandFailure(
-        .usage,
-        "reel page can upload a site only to an S3 bucket (--to s3://bucket/prefix): for another store, upload the folder SITE "
-          + "with that store's own tools")
-    }
-    return bucket
-  }
-
-  /// Brings the bucket up to the folder. The first signal ends it; what was stored stays.
-  func run(_ writer: SiteWriter, _ summary: SiteSummary) async throws -> SiteUploadSummary {
-    // With --media, those that are left are missing.
-    guard !summary.isLocal || summary.missing > 0 else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the site was not put into \(files.destination): its posts play files on this machine, which nobody else could "
-          + "open. Put them into the site with --media copy, or ingest them with --to s3://… or --public-base-url"
-      )
-    }
-    let (steps, media) = try Self.reading { () throws(SiteError) in (try writer.files(), try writer.media()) }
-    let progress = SiteUploadProgress(
-      SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)),
-      of: steps.reduce(media.count) { $0 + $1.count })
-    let drawing = stores.settings.progress == ProgressStyle.none ? nil : Task { await progress.draw() }
-    let (result, wasInterrupted) = await Interruption.cancelling {
-      try await upload(steps, media, of: writer, progress)
-    }
-    drawing?.cancel()
-    await drawing?.value
-    if case .failure(let error) = result {
-      guard wasInterrupted else { throw error }
-      throw CommandFailure(
-        .interrupted, "interrupted: \(progress.summary.line); run the same command again to continue")
-    }
-    return progress.summary
+  /// Brings the bucket up to the folder. What was stored stays, whatever ends it.
+  func run(_ plan: SiteUploadPlan, _ progress: SiteUploadProgress) async throws(UploadError) {
+    try await upload(plan.steps, plan.media, of: plan.writer, progress)
   }
 
   private func upload(
@@ -140,17 +103,6 @@ struct SiteUpload: Sendable {
     }
   }
 
-  private func uploader(_ folder: String) throws(UploadError) -> any Uploader {
-    do {
-      let store = try bucket.store.folder(folder)
-      return try stores.decorated(
-        Destinations.Opened(uploader: stores.uploader(bucket, store), folder: nil, keepsToRate: true))
-    } catch {
-      let reason = (error as? S3StoreError)?.told ?? CommandFailure.reason(error)
-      throw UploadError(.storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(reason)")
-    }
-  }
-
   private func different(_ file: SiteMedia, _ size: Int64) -> UploadError {
     UploadError(
       .conflict,
@@ -192,6 +144,26 @@ struct SiteUpload: Sendable {
   }
 }
 
+/// What goes into the bucket.
+struct SiteUploadPlan: Sendable {
+  fileprivate let writer: SiteWriter
+  fileprivate let steps: [[SiteFile]]
+  fileprivate let media: [SiteMedia]
+
+  /// - Throws: `sourceUnreadable`.
+  init(_ writer: SiteWriter) throws(UploadError) {
+    self.writer = writer
+    do throws(SiteError) {
+      (steps, media) = (try writer.files(), try writer.media())
+    } catch {
+      throw UploadError(.sourceUnreadable, error.text)
+    }
+  }
+
+  /// Files in all.
+  var count: Int { steps.reduce(media.count) { $0 + $1.count } }
+}
+
 /// What became of a site's files in the bucket.
 struct SiteUploadSummary: Encodable, Sendable {
   let to: String
@@ -222,23 +194,19 @@ struct SiteUploadSummary: Encodable, Sendable {
   }
 }
 
-/// Counts what was uploaded, and shows it where lines can be drawn over.
-private final class SiteUploadProgress: Sendable {
+/// Counts what was uploaded.
+final class SiteUploadProgress: Sendable {
   private let counts: Mutex<SiteUploadSummary>
-  /// Files.
-  private let total: Int
-  private let queue = BlockingQueue(label: "reel.progress", width: 1)
 
-  init(_ summary: SiteUploadSummary, of total: Int) {
+  init(_ summary: SiteUploadSummary) {
     counts = Mutex(summary)
-    self.total = total
   }
 
   var summary: SiteUploadSummary { counts.withLock { $0 } }
 
-  func note(_ change: (inout SiteUploadSummary) -> Void) { counts.withLock { change(&$0) } }
+  fileprivate func note(_ change: (inout SiteUploadSummary) -> Void) { counts.withLock { change(&$0) } }
 
-  func note(_ change: S3Files.Change) {
+  fileprivate func note(_ change: S3Files.Change) {
     note { counts in
       switch change {
       case .none: counts.unchanged += 1
@@ -247,26 +215,5 @@ private final class SiteUploadProgress: Sendable {
         counts.bytes += bytes
       }
     }
-  }
-
-  /// Draws until cancelled, and leaves a clean line behind.
-  func draw() async {
-    guard TerminalTraits.standardError().canRedraw else { return }
-    // An upload that is over at once needs no progress.
-    try? await Task.sleep(for: .milliseconds(100))
-    while !Task.isCancelled {
-      let now = summary
-      await write(
-        TerminalTraits.standardError().redrawn(
-          "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
-            + "\(HumanNumber.bytes(now.bytes)) sent"))
-      try? await Task.sleep(for: .milliseconds(100))
-    }
-    await write("")
-  }
-
-  /// Progress that nobody can see any more is no reason to end the upload.
-  private func write(_ line: String) async {
-    await queue.run { try? OutputStream.standardError.write("\r\u{1B}[2K" + line) }
   }
 }

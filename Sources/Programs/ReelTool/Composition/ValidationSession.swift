@@ -43,8 +43,7 @@ struct ValidationSession: Sendable {
       locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none
     let scan = FixtureScan(
       inputs: inputs, followLinks: followLinks, includesTrash: includesTrash, filter: filter.names,
-      prober: prober, hashing: hashing,
-      width: width)
+      prober: prober, hashing: hashing, width: width, wording: FlagNames.put)
     let (result, wasInterrupted) = await Interruption.cancelling { try await scan.run() }
     await prober.close()
     return judgement(try result.get(), wasInterrupted)

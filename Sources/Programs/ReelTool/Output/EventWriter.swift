@@ -97,7 +97,7 @@ struct OutputStream: Sendable {
     if path.bytes == [UInt8(ascii: "-")] { return true }
     var output = stat()
     // What goes nowhere is under nobody's feet.
-    guard path.mayBeDescriptor, path.text != "/dev/null", let there = PictureTarget.status(of: path),
+    guard path.mayBeDescriptor, path.text != "/dev/null", let there = path.fileStatus,
       fstat(STDOUT_FILENO, &output) == 0
     else { return false }
     return there.st_dev == output.st_dev && there.st_ino == output.st_ino

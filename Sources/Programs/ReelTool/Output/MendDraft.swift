@@ -201,7 +201,7 @@ final class MendDraft: SourceHandle {
       let result = folder.withCString { mkdir($0, 0o777) }
       if result != 0, errno != EEXIST, errno != EISDIR {
         let error = SystemError.last("mkdir")
-        guard PictureTarget.kind(of: folder) == S_IFDIR else { throw failure(folder, error) }
+        guard folder.fileKind == S_IFDIR else { throw failure(folder, error) }
       }
     }
   }

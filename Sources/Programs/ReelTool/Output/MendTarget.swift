@@ -1,4 +1,3 @@
-import Glibc
 import ReelCore
 import ReelSource
 
@@ -10,15 +9,11 @@ struct MendTarget: Sendable {
   let replaces: Bool
   private let file: SourcePath?
 
-  /// - Throws: ``CommandFailure`` for a file that is a folder, and for a folder that is none.
-  init(output: SourcePath?, folder: SourcePath?, replaces: Bool) throws {
-    (file, self.folder, self.replaces) = (output, folder, replaces)
-    if let output, PictureTarget.kind(of: output) == S_IFDIR || output.bytes.last == UInt8(ascii: "/") {
-      throw CommandFailure(.usage, "-o \(output.text) is a folder; name a file, or use --to")
-    }
-    if let folder, let kind = PictureTarget.kind(of: folder), kind != S_IFDIR {
-      throw CommandFailure(.usage, "--to \(folder.text) is not a folder")
-    }
+  /// - Parameters:
+  ///   - file: for a single file; else they go into `folder`, or the working folder.
+  ///   - replaces: whether files that are there are replaced.
+  init(file: SourcePath?, folder: SourcePath?, replaces: Bool) {
+    (self.file, self.folder, self.replaces) = (file, folder, replaces)
   }
 
   var isOneFile: Bool { file != nil }
@@ -48,15 +43,5 @@ struct MendTarget: Sendable {
       path = SourcePath(bytes: path.bytes.dropLast(claimed + 1) + Array(".\(container.fileExtension)".utf8))
     }
     return path
-  }
-}
-
-extension [SourceInput] {
-  /// The path from the longest input that holds it; of an input itself, its name.
-  func place(of path: SourcePath) -> SourcePath {
-    let slash = UInt8(ascii: "/")
-    let folders = map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
-    let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
-    return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
   }
 }

@@ -26,7 +26,7 @@ enum PictureTarget: Sendable {
       self = .standardOutput
       return
     }
-    let isFolder = path.bytes.last == UInt8(ascii: "/") || Self.kind(of: path) == S_IFDIR
+    let isFolder = path.bytes.last == UInt8(ascii: "/") || path.fileKind == S_IFDIR
     guard isFolder || isOnePicture else {
       throw CommandFailure(
         .usage, "\(path.text) takes one picture, and there may be several; name a folder (-o \(path.text)/)")
@@ -39,22 +39,10 @@ enum PictureTarget: Sendable {
     if case .standardOutput = self { true } else { false }
   }
 
-  /// The type of file at `path`, links followed; nil when there is none.
-  static func kind(of path: SourcePath) -> mode_t? {
-    status(of: path).map { $0.st_mode & S_IFMT }
-  }
-
-  /// The same, and everything else that is known of it.
-  static func status(of path: SourcePath) -> stat? {
-    var status = stat()
-    let result = path.withCString { stat($0, &status) }
-    return result == 0 ? status : nil
-  }
-
   /// Makes the folder unless it is there.
   /// - Throws: ``CommandFailure``.
   func prepare() throws {
-    guard case .folder(let path) = self, Self.kind(of: path) != S_IFDIR else { return }
+    guard case .folder(let path) = self, path.fileKind != S_IFDIR else { return }
     guard path.withCString({ mkdir($0, 0o777) }) == 0 else {
       throw CommandFailure(.couldNotRun, "\(path.text) can't be made: \(SystemError.last("mkdir").reason)")
     }
@@ -142,7 +130,7 @@ struct PictureWriter {
     let names = [Self.name(stem, "", longest), Self.name(name, "", longest)]
     let others = (2...).lazy.map { Self.name(name, "-\($0)", longest) }
     func isFree(_ name: [UInt8]) -> Bool {
-      !taken.contains(name) && !isSource(PictureTarget.status(of: folder.appending(name)))
+      !taken.contains(name) && !isSource(folder.appending(name).fileStatus)
     }
     let free = names.first(where: isFree) ?? others.first(where: isFree) ?? names[1]
     taken.insert(free)
@@ -183,7 +171,7 @@ struct PictureWriter {
 
   /// - Throws: ``CommandFailure`` when a regular file is there that is not an earlier picture.
   private func checkReplaceable(_ path: SourcePath) throws {
-    guard let status = PictureTarget.status(of: path), status.st_mode & S_IFMT == S_IFREG else { return }
+    guard let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG else { return }
     guard !isSource(status) else {
       throw CommandFailure(
         .couldNotRun, "\(path.text) is one of the videos, which are never overwritten; choose another name")
@@ -221,7 +209,7 @@ struct PictureWriter {
   /// Into the place of a file that was named. A pipe or a device is written to; a name that stood for one stays so. Of a
   /// symbolic link, what it leads to is replaced.
   private static func write(_ bytes: [UInt8], to path: SourcePath) throws(SystemError) {
-    let isRegular = PictureTarget.kind(of: path).map { $0 == S_IFREG } ?? true
+    let isRegular = path.fileKind.map { $0 == S_IFREG } ?? true
     let isLink = ownStatus(of: path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     if isRegular, !isLink { return try replace(path, bytes) }
     if isRegular, !path.mayBeDescriptor, let file = resolved(path) { return try replace(file, bytes) }
@@ -298,13 +286,5 @@ extension SourcePath {
   /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
   var mayBeDescriptor: Bool {
     ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
-  }
-
-  func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
-    return bytes.withUnsafeBufferPointer { buffer in
-      // Never empty.
-      buffer.baseAddress.map(body) ?? "".withCString(body)
-    }
   }
 }

@@ -1,0 +1,196 @@
+import ReelCore
+import ReelIngest
+import ReelSandbox
+import ReelSource
+import ReelValidation
+import Synchronization
+
+/// What became of a file that was to be mended.
+struct MendedFile: Sendable {
+  let path: SourcePath
+  /// What was done, and where the mended file is; nothing and nil where there was nothing to mend. Or why nothing was.
+  let result: Result<(done: Set<Mend>, file: SourcePath?), FileFailure>
+}
+
+/// Mends files, several at once, and tells of them in the order of the files.
+struct MendRun: Sendable {
+  private let target: MendTarget
+  private let options: MendOptions
+  private let policy: Policy?
+  private let prober: SandboxedProber
+  private let mender: SandboxedMender
+  private let inputs: [SourceInput]
+  private let files: FileRun
+  private let claimed = ClaimedPlaces()
+
+  /// - Parameters:
+  ///   - paths: never replaced.
+  ///   - policy: what it asks for that can be mended is mended, too.
+  ///   - width: files mended at once.
+  init(
+    _ paths: [SourcePath], to target: MendTarget, options: MendOptions, policy: Policy?,
+    prober: SandboxedProber,
+    width: Int, followLinks: Bool
+  ) {
+    (self.target, self.options, self.policy, self.prober) = (target, options, policy, prober)
+    mender = SandboxedMender(prober, isKept: true)
+    inputs = paths.map { SourceInput(path: $0) }
+    // What is made is not to be mended once more.
+    let walk = WalkOptions(
+      followLinks: followLinks,
+      skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
+    files = FileRun(inputs: inputs, options: walk, width: width)
+    if target.replaces { claimed.protect(paths) }
+  }
+
+  /// Calls `report` with what became of each file, in order, and gives whether none failed.
+  /// - Throws: ``MendError`` when no file can be mended at all; what `report` throws.
+  func run(_ report: (MendedFile) throws -> Void) async throws -> Bool {
+    var areMended = true
+    try await files.run(mended) { file in
+      try report(file)
+      if case .failure = file.result { areMended = false }
+      return true
+    }
+    return areMended
+  }
+
+  /// - Throws: ``MendError`` after which no other file will fare better.
+  @Sendable private func mended(_ file: WalkedFile, _ flag: CancellationFlag) throws -> MendedFile {
+    let found: FoundFile
+    do throws(SourceError) {
+      found = try file.found.get()
+    } catch {
+      return MendedFile(path: file.path, result: .failure(Self.failure(error, error.code)))
+    }
+    do throws(MendError) {
+      return MendedFile(path: found.path, result: .success(try mended(found, flag)))
+    } catch {
+      if error.code.isInstallation { throw error }
+      return MendedFile(path: found.path, result: .failure(Self.failure(error, error.code)))
+    }
+  }
+
+  private static func failure(_ error: some ReelError, _ code: some RawRepresentable<String>) -> FileFailure {
+    FileFailure(code: FileFailure.Code(rawValue: code.rawValue), message: error.text, cause: error)
+  }
+
+  // MARK: One file
+
+  private func mended(_ found: FoundFile, _ flag: CancellationFlag) throws(MendError) -> (
+    done: Set<Mend>, file: SourcePath?
+  ) {
+    let file: SourceFile
+    do throws(SourceError) { file = try found.open() } catch {
+      throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
+    }
+    let before = try facts(of: file, flag)
+    let options = wanted(file, before).needed(by: before, at: file.path)
+    guard !options.mends.isEmpty else { return ([], nil) }
+    let name = try target.path(
+      for: file.path, below: inputs,
+      extension: options.mends.contains(.fileExtension) ? before?.container : nil)
+    try claim(name)
+    let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
+    let outcome = try mender.mend(file, options, into: draft.output.rawValue, cancellation: flag)
+    guard !outcome.done.isEmpty else { return ([], nil) }
+    let after: ProbeReport
+    do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
+      throw error.code == .cancelled
+        ? MendError(error)
+        : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
+    }
+    try MendValidation.check(before, after.media, options, outcome)
+    guard (try? file.handle.currentIdentity()) == file.identity else {
+      throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
+    }
+    guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
+    try draft.finish()
+    return (outcome.done, name)
+  }
+
+  /// - Throws: `notWritten` where another file of this run goes there, or the user named what is there.
+  private func claim(_ name: SourcePath) throws(MendError) {
+    guard !claimed.isProtected(name) else {
+      throw MendError(
+        .notWritten, "\(name.text) is one of the files that were named, and these are never replaced")
+    }
+    guard claimed.claim(name) else {
+      throw MendError(
+        .notWritten,
+        "another file of this run is mended to \(name.text); mend one of them by itself, to another place")
+    }
+  }
+
+  /// Nil for a file that was cut off so that only ``Mend/salvage`` may open it.
+  private func facts(of file: SourceFile, _ flag: CancellationFlag) throws(MendError) -> MediaInfo? {
+    do throws(ProbeError) {
+      return try prober.probe(file, cancellation: flag).media
+    } catch {
+      guard error.code == .truncated, options.mends.contains(.salvage) else { throw MendError(error) }
+      return nil
+    }
+  }
+
+  /// What the flags say, and what the policy finds that can be mended.
+  private func wanted(_ file: SourceFile, _ media: MediaInfo?) -> MendOptions {
+    guard let policy, let media else { return options }
+    let report = ProbeReport(
+      media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
+    let facts = FixtureFacts(
+      path: file.path, patternPath: inputs.place(of: file.path), size: file.size,
+      reading: .media(report))
+    let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
+    var options = options
+    for finding in findings where finding.state == .broken {
+      if let mend = MendNeeds.mend(for: finding.rule) { options.mends.insert(mend) }
+    }
+    // The one without the other would be half of it.
+    if options.mends.contains(.unfragment), policy.asks("mp4.notFastStart") {
+      options.mends.insert(.faststart)
+    }
+    return options
+  }
+}
+
+/// What mends put right.
+enum MendNeeds {
+  /// What puts right that a file breaks a rule; nil where nothing does without loss, or without leaving something out that
+  /// is shown.
+  static func mend(for rule: String) -> Mend? {
+    switch rule {
+    case "mp4.notFastStart": .faststart
+    case "mp4.fragmented": .unfragment
+    case "duration.missing", "duration.unstated", "duration.mismatch": .duration
+    case "privacy.location": .location
+    case "ext.mismatch": .fileExtension
+    default: nil
+    }
+  }
+}
+
+/// Where the files of one run go, which must not meet.
+private final class ClaimedPlaces: Sendable {
+  private let places = Mutex<Set<SourcePath>>([])
+  private let files = Mutex<Set<DirectoryIdentity>>([])
+
+  /// What the user named is not replaced.
+  func protect(_ paths: [SourcePath]) {
+    let found = Set(paths.compactMap(Self.identity))
+    files.withLock { $0 = found }
+  }
+
+  func isProtected(_ path: SourcePath) -> Bool {
+    files.withLock { files in !files.isEmpty && Self.identity(of: path).map(files.contains) ?? false }
+  }
+
+  /// Whatever there is.
+  private static func identity(of path: SourcePath) -> DirectoryIdentity? {
+    path.fileStatus.map {
+      DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))
+    }
+  }
+
+  /// Whether nobody had it.
+  func claim(_ path: SourcePath) -> Bool { places.withLock { $0.insert(path).inserted } }
+}

@@ -1,0 +1,66 @@
+import ReelCore
+import ReelLibrary
+import ReelTerminal
+
+/// `reel poster --missing`: what ``MissingPosters`` works with, put together from the settings.
+enum PosterSession {
+  /// - Parameters:
+  ///   - to: `--to`; nil for every store.
+  ///   - report: told of each post, in the order of each store's feed.
+  /// - Throws: ``CommandFailure`` where there is no library.
+  static func makeMissing(
+    _ settings: Settings, _ options: PosterOptions, to: String?,
+    report: @escaping @Sendable (PosterDocument) throws -> Void
+  ) async throws -> MissingPosters.Count {
+    let place = try CatalogPlace(settings)
+    let isThere = try await place.reading() != nil
+    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
+    let width = settings.jobs ?? AppContext.processors
+    let prober = AppContext.prober(settings, workers: width, makesPosters: true)
+    let catalog = try await place.writing()
+    let stores = stores(settings, place, catalog, to: to)
+    let missing = MissingPosters(
+      options, nameLength: settings.nameLength ?? 22, catalog: catalog, prober: prober, width: width,
+      open: { try await open($0, mode: $1, stores) }
+    ) { path, answer in
+      let result = answer.map { PosterDocument.Made(poster: $0.poster, file: $0.file) }
+      try report(PosterDocument(path: path, result: result.mapError { $0.worded(FlagNames.put) }))
+    }
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      let named = try await stores.known(to, in: catalog)
+      let all = to == nil ? try await catalog.destinations() : []
+      return try await missing.run(named ?? all, goesOn: to == nil)
+    }
+    await prober.close()
+    try? await catalog.close()
+    if wasInterrupted { throw CommandExit(code: .interrupted) }
+    return try result.get()
+  }
+
+  private static func stores(
+    _ settings: Settings, _ place: CatalogPlace, _ catalog: any WholeCatalog, to: String?
+  ) -> Destinations {
+    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
+    if let to { stores.secretsAreFor = to }
+    return stores
+  }
+
+  /// Nil for a store that gives no video back, and for one whose secret was not given.
+  private static func open(
+    _ destination: Destination, mode: String?, _ stores: Destinations
+  ) async throws -> MissingPosters.Store? {
+    let opened: Destinations.Opened
+    do {
+      opened = try await stores.open(destination, mode: mode)
+    } catch is SecretWithheld {
+      return nil
+    }
+    let copies = (opened.uploader as? any ReadableStore).map {
+      VideoCopies(store: $0, folder: stores.library.map { $0 + "/tmp" })
+    }
+    guard opened.folder != nil || copies != nil else { return nil }
+    return MissingPosters.Store(
+      uploader: copies == nil ? opened.uploader : try stores.decorated(opened), copies: copies,
+      place: opened.folder ?? destination.name)
+  }
+}

@@ -1,0 +1,99 @@
+import ReelCore
+import ReelPage
+import ReelRemoteStorage
+import ReelStorage
+import ReelTerminal
+
+/// `reel page --to`: what ``SiteUpload`` works with, put together from the settings.
+struct SiteUploadSession: Sendable {
+  private let files: S3Files
+  private let upload: SiteUpload
+  private let isDrawn: Bool
+  private let queue = BlockingQueue(label: "reel.progress", width: 1)
+
+  /// - Parameters:
+  ///   - to: as the user wrote it.
+  ///   - library: the library's path; nil where the catalog is on a server.
+  /// - Throws: ``CommandFailure`` when that is not a bucket, or a setting can't be used with it.
+  init(_ to: String, _ settings: Settings, library: String?) async throws {
+    var changed = Destinations(settings: settings, library: library, checkpoints: MemoryCheckpoints())
+    changed.secretsAreFor = to
+    let stores = changed
+    let bucket = try await stores.bucket(try Self.address(to))
+    files = S3Files(
+      bucket.store, transport: bucket.transport, credentials: bucket.credentials,
+      processors: AppContext.processors)
+    isDrawn = settings.progress != ProgressStyle.none
+    upload = SiteUpload(
+      files, width: settings.uploads ?? Destinations.uploadsToS3, readers: AppContext.processors
+    ) { folder throws(UploadError) in
+      do {
+        let store = try bucket.store.folder(folder)
+        return try stores.decorated(
+          Destinations.Opened(uploader: stores.uploader(bucket, store), folder: nil, keepsToRate: true))
+      } catch {
+        let reason = (error as? S3StoreError)?.told ?? CommandFailure.reason(error)
+        throw UploadError(
+          .storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(reason)")
+      }
+    }
+  }
+
+  private static func address(_ to: String) throws -> S3Address {
+    guard case .s3(let bucket) = try DestinationAddress(parsing: to) else {
+      throw CommandFailure(
+        .usage,
+        "reel page can upload a site only to an S3 bucket (--to s3://bucket/prefix): for another store, upload the folder SITE "
+          + "with that store's own tools")
+    }
+    return bucket
+  }
+
+  /// Brings the bucket up to the folder. The first signal ends it; what was stored stays.
+  func run(_ writer: SiteWriter, _ summary: SiteSummary) async throws -> SiteUploadSummary {
+    // With --media, those that are left are missing.
+    guard !summary.isLocal || summary.missing > 0 else {
+      throw CommandFailure(
+        .couldNotRun,
+        "the site was not put into \(files.destination): its posts play files on this machine, which nobody else could "
+          + "open. Put them into the site with --media copy, or ingest them with --to s3://… or --public-base-url"
+      )
+    }
+    let plan = try SiteUploadPlan(writer)
+    let progress = SiteUploadProgress(
+      SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)))
+    let drawing = isDrawn ? Task { await draw(progress, of: plan.count) } : nil
+    let (result, wasInterrupted) = await Interruption.cancelling { [upload] in
+      try await upload.run(plan, progress)
+    }
+    drawing?.cancel()
+    await drawing?.value
+    if case .failure(let error) = result {
+      guard wasInterrupted else { throw error }
+      throw CommandFailure(
+        .interrupted, "interrupted: \(progress.summary.line); run the same command again to continue")
+    }
+    return progress.summary
+  }
+
+  /// Draws until cancelled, and leaves a clean line behind.
+  private func draw(_ progress: SiteUploadProgress, of total: Int) async {
+    guard TerminalTraits.standardError().canRedraw else { return }
+    // An upload that is over at once needs no progress.
+    try? await Task.sleep(for: .milliseconds(100))
+    while !Task.isCancelled {
+      let now = progress.summary
+      await write(
+        TerminalTraits.standardError().redrawn(
+          "uploading: \(now.uploaded + now.unchanged) of \(HumanNumber.count(total, "file", "files")), "
+            + "\(HumanNumber.bytes(now.bytes)) sent"))
+      try? await Task.sleep(for: .milliseconds(100))
+    }
+    await write("")
+  }
+
+  /// Progress that nobody can see any more is no reason to end the upload.
+  private func write(_ line: String) async {
+    await queue.run { try? OutputStream.standardError.write("\r\u{1B}[2K" + line) }
+  }
+}

@@ -1,0 +1,32 @@
+import Glibc
+import ReelCore
+
+extension SourcePath {
+  /// Its bytes, as the system takes a path.
+  package func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    let bytes = bytes.map(CChar.init(bitPattern:)) + [0]
+    return bytes.withUnsafeBufferPointer { buffer in
+      // Never empty.
+      buffer.baseAddress.map(body) ?? "".withCString(body)
+    }
+  }
+
+  /// What the system says of the file that it leads to, through links; nil where there is none.
+  package var fileStatus: stat? {
+    var status = stat()
+    return withCString { stat($0, &status) } == 0 ? status : nil
+  }
+
+  /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
+  package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
+}
+
+extension [SourceInput] {
+  /// The path from the longest input that holds it; of an input itself, its name.
+  package func place(of path: SourcePath) -> SourcePath {
+    let slash = UInt8(ascii: "/")
+    let folders = map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
+    let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
+    return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
+  }
+}
