@@ -93,6 +93,12 @@ let package = Package(
 
     // A run.
     module(.publishing, "ReelIngest", ["ReelCore", "ReelSource"]),
+    module(
+      .publishing, "ReelUpkeep",
+      [
+        "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage", "ReelLibrary",
+        "ReelIngest",
+      ]),
     module(.publishing, "ReelFeeds", ["ReelCore", "ReelSource", "ReelPostgres", "ReelIngest"]),
 
     // What a worker can do besides.
@@ -106,7 +112,8 @@ let package = Package(
     .target(
       name: "ReelPage",
       dependencies: [
-        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelIngest", "ReelTerminal",
+        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelRemoteStorage", "ReelValidation", "ReelIngest",
+        "ReelTerminal",
       ],
       path: Layer.showing.path("ReelPage"), resources: [.embedInCode("Assets")]),
 
@@ -125,7 +132,7 @@ let package = Package(
       dependencies: [
         "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
-        "ReelIngest", "ReelFeeds", "ReelTerminal", "ReelPage", argumentParser,
+        "ReelIngest", "ReelFeeds", "ReelUpkeep", "ReelTerminal", "ReelPage", argumentParser,
       ],
       path: Layer.programs.path("ReelTool")),
     .executableTarget(

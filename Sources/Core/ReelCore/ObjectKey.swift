@@ -69,3 +69,11 @@ extension ObjectKey: Codable {
     try container.encode(rawValue)
   }
 }
+
+extension ObjectKey {
+  /// What its extension says: the container's own, or a poster's.
+  package var contentType: String {
+    let container = MediaContainer.allCases.first { rawValue.hasSuffix("." + $0.fileExtension) }
+    return container?.contentType ?? (rawValue.hasSuffix(".jpg") ? "image/jpeg" : "application/octet-stream")
+  }
+}

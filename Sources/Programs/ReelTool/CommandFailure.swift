@@ -3,6 +3,7 @@ import ReelFeeds
 import ReelIngest
 import ReelStorage
 import ReelTerminal
+import ReelUpkeep
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.
 struct CommandFailure: Error {

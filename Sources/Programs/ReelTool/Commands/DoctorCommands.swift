@@ -3,6 +3,7 @@ import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelTerminal
+import ReelUpkeep
 
 /// `reel doctor`
 struct DoctorCommand: AsyncParsableCommand {

@@ -6,6 +6,7 @@ import ReelSandbox
 import ReelSource
 import ReelTerminal
 import Synchronization
+import ReelUpkeep
 
 /// How large pictures are.
 struct PictureOptions: ParsableArguments {

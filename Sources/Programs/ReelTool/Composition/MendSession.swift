@@ -5,6 +5,7 @@ import ReelSandbox
 import ReelSource
 import ReelTerminal
 import ReelValidation
+import ReelUpkeep
 
 /// What `reel mend` works with, put together from the settings.
 struct MendSession: Sendable {

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelLibrary
 import ReelTerminal
+import ReelUpkeep
 
 /// `reel poster --missing`: what ``MissingPosters`` works with, put together from the settings.
 enum PosterSession {

@@ -3,6 +3,7 @@ import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelStorage
+import ReelUpkeep
 
 /// What `reel doctor` works with, put together from the settings.
 struct RepairSession: Sendable {

@@ -2,6 +2,7 @@ import ReelCore
 import ReelSandbox
 import ReelSource
 import ReelValidation
+import ReelUpkeep
 
 /// Reads files and judges them: the work of `reel validate` and `reel lock`.
 struct ValidationSession: Sendable {

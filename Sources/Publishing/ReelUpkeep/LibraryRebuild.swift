@@ -6,9 +6,9 @@ import ReelSandbox
 import ReelSource
 
 /// Makes a catalog of what is stored, in the place of one that was lost.
-struct LibraryRebuild: Sendable {
+package struct LibraryRebuild: Sendable {
   /// A store, and the folder that it stores in; nil for one that is none.
-  typealias Opened = (uploader: any Uploader, folder: String?)
+  package typealias Opened = (uploader: any Uploader, folder: String?)
 
   private let library: LibraryFolder
   private let folders: [String]
@@ -20,7 +20,7 @@ struct LibraryRebuild: Sendable {
   ///   - folders: what this library stored in, beside its own store.
   ///   - width: objects that are looked at at once.
   ///   - open: opens one of them, or the library's own store.
-  init(
+  package init(
     of library: LibraryFolder, folders: [String], prober: SandboxedProber, width: Int,
     open: @escaping @Sendable (_ folder: String?) async throws -> Opened
   ) {
@@ -29,16 +29,16 @@ struct LibraryRebuild: Sendable {
   }
 
   /// How it went.
-  struct Rebuilt: Sendable {
-    let posts: Int
+  package struct Rebuilt: Sendable {
+    package let posts: Int
     /// Objects that have no post.
-    let failures: [RepairFailure]
+    package let failures: [RepairFailure]
   }
 
   /// Why there is no catalog: what is wrong has to be put right first.
-  struct Obstacle: ReelError {
-    let text: ErrorMessage
-    var message: String { text.description }
+  package struct Obstacle: ReelError {
+    package let text: ErrorMessage
+    package var message: String { text.description }
 
     fileprivate init(_ text: ErrorMessage) { self.text = text }
   }
@@ -62,7 +62,7 @@ struct LibraryRebuild: Sendable {
   /// - Parameter onWait: told who is in the library when a wait for it takes long.
   /// - Throws: when there is a catalog, when somebody is at work on the library, or when an object can't be read just now.
   ///   The catalog is still lost then.
-  func run(onWait: @escaping @Sendable (LockHolder) -> Void) async throws -> Rebuilt {
+  package func run(onWait: @escaping @Sendable (LockHolder) -> Void) async throws -> Rebuilt {
     let catalog = try await CatalogRebuild.begin(for: library, onWait: onWait)
     var (objects, failures) = try await found()
     // The feed shows them in the order in which they were stored.

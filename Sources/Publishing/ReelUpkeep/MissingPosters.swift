@@ -8,34 +8,38 @@ import ReelStorage
 
 /// Makes posters for posts that have none, of the videos in the folders where they are stored, or of copies that their store
 /// gives back.
-struct MissingPosters: Sendable {
+package struct MissingPosters: Sendable {
   /// How it went.
-  struct Count: Sendable {
-    var made = 0
-    var failed = 0
+  package struct Count: Sendable {
+    package var made = 0
+    package var failed = 0
     /// Posts without a poster whose store gives no video back, or needs a secret that was not given for it.
-    var elsewhere = 0
+    package var elsewhere = 0
     /// Folders that are not there.
-    var gone: [Destination] = []
+    package var gone: [Destination] = []
     /// Stores that could not be used, and why.
-    var unusable: [any Error] = []
+    package var unusable: [any Error] = []
   }
   /// What became of one post: its poster, and where that was written.
-  typealias Answer = Result<(poster: Poster, file: SourcePath), FileFailure>
+  package typealias Answer = Result<(poster: Poster, file: SourcePath), FileFailure>
   /// A store of posts that was opened.
-  struct Store: Sendable {
+  package struct Store: Sendable {
     let uploader: any Uploader
     /// What gives copies of its videos back; nil for a folder.
     let copies: VideoCopies?
     /// Names them, with their keys behind it.
     let place: String
 
+    package init(uploader: any Uploader, copies: VideoCopies?, place: String) {
+      (self.uploader, self.copies, self.place) = (uploader, copies, place)
+    }
+
     fileprivate var limit: Int { copies == nil ? batch : copiesAtOnce }
   }
 
   private let options: PosterOptions
   private let nameLength: Int
-  private let catalog: any WholeCatalog
+  private let catalog: any PosterAdding & CatalogRepair
   private let prober: SandboxedProber
   private let threads: BlockingQueue
   private let open: @Sendable (Destination, _ mode: String?) async throws -> Store?
@@ -52,8 +56,9 @@ struct MissingPosters: Sendable {
   ///   - open: opens a store, with permissions for its objects in octal (nil for those of the settings); nil for one that
   ///     gives no video back, or needs a secret that was not given for it.
   ///   - report: told of each post, in the order of each store's feed.
-  init(
-    _ options: PosterOptions, nameLength: Int, catalog: any WholeCatalog, prober: SandboxedProber, width: Int,
+  package init(
+    _ options: PosterOptions, nameLength: Int, catalog: any PosterAdding & CatalogRepair,
+    prober: SandboxedProber, width: Int,
     open: @escaping @Sendable (Destination, _ mode: String?) async throws -> Store?,
     report: @escaping @Sendable (SourcePath, Answer) throws -> Void
   ) {
@@ -65,7 +70,7 @@ struct MissingPosters: Sendable {
   /// - Parameters:
   ///   - destinations: the stores.
   ///   - goesOn: whether a store that can't be used leaves the others their turn.
-  func run(_ destinations: [Destination], goesOn: Bool) async throws -> Count {
+  package func run(_ destinations: [Destination], goesOn: Bool) async throws -> Count {
     var count = Count()
     for destination in destinations {
       do {

@@ -2,7 +2,7 @@ import ReelCore
 import ReelSource
 
 /// Where mended files go.
-struct MendTarget: Sendable {
+package struct MendTarget: Sendable {
   /// Nil for a single file.
   let folder: SourcePath?
   /// Whether files that are there are replaced.
@@ -12,7 +12,7 @@ struct MendTarget: Sendable {
   /// - Parameters:
   ///   - file: for a single file; else they go into `folder`, or the working folder.
   ///   - replaces: whether files that are there are replaced.
-  init(file: SourcePath?, folder: SourcePath?, replaces: Bool) {
+  package init(file: SourcePath?, folder: SourcePath?, replaces: Bool) {
     (self.file, self.folder, self.replaces) = (file, folder, replaces)
   }
 

@@ -6,14 +6,14 @@ import ReelValidation
 import Synchronization
 
 /// What became of a file that was to be mended.
-struct MendedFile: Sendable {
-  let path: SourcePath
+package struct MendedFile: Sendable {
+  package let path: SourcePath
   /// What was done, and where the mended file is; nothing and nil where there was nothing to mend. Or why nothing was.
-  let result: Result<(done: Set<Mend>, file: SourcePath?), FileFailure>
+  package let result: Result<(done: Set<Mend>, file: SourcePath?), FileFailure>
 }
 
 /// Mends files, several at once, and tells of them in the order of the files.
-struct MendRun: Sendable {
+package struct MendRun: Sendable {
   private let target: MendTarget
   private let options: MendOptions
   private let policy: Policy?
@@ -27,7 +27,7 @@ struct MendRun: Sendable {
   ///   - paths: never replaced.
   ///   - policy: what it asks for that can be mended is mended, too.
   ///   - width: files mended at once.
-  init(
+  package init(
     _ paths: [SourcePath], to target: MendTarget, options: MendOptions, policy: Policy?,
     prober: SandboxedProber,
     width: Int, followLinks: Bool
@@ -45,7 +45,7 @@ struct MendRun: Sendable {
 
   /// Calls `report` with what became of each file, in order, and gives whether none failed.
   /// - Throws: ``MendError`` when no file can be mended at all; what `report` throws.
-  func run(_ report: (MendedFile) throws -> Void) async throws -> Bool {
+  package func run(_ report: (MendedFile) throws -> Void) async throws -> Bool {
     var areMended = true
     try await files.run(mended) { file in
       try report(file)

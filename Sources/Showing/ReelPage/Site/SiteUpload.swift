@@ -1,5 +1,4 @@
 import ReelCore
-import ReelPage
 import ReelRemoteStorage
 import ReelSource
 import ReelTerminal
@@ -7,7 +6,7 @@ import Synchronization
 
 /// Puts a site into a bucket. The bucket is compared with the folder each time, so nothing is remembered of the runs before,
 /// and one that broke is completed by the next.
-struct SiteUpload: Sendable {
+package struct SiteUpload: Sendable {
   private let files: S3Files
   /// Requests at once.
   private let width: Int
@@ -20,7 +19,7 @@ struct SiteUpload: Sendable {
   ///   - width: requests at once.
   ///   - readers: files read at once.
   ///   - uploader: what puts media into a folder of the bucket.
-  init(
+  package init(
     _ files: S3Files, width: Int, readers: Int,
     uploader: @escaping @Sendable (_ folder: String) throws(UploadError) -> any Uploader
   ) {
@@ -29,7 +28,7 @@ struct SiteUpload: Sendable {
   }
 
   /// Brings the bucket up to the folder. What was stored stays, whatever ends it.
-  func run(_ plan: SiteUploadPlan, _ progress: SiteUploadProgress) async throws(UploadError) {
+  package func run(_ plan: SiteUploadPlan, _ progress: SiteUploadProgress) async throws(UploadError) {
     try await upload(plan.steps, plan.media, of: plan.writer, progress)
   }
 
@@ -145,13 +144,13 @@ struct SiteUpload: Sendable {
 }
 
 /// What goes into the bucket.
-struct SiteUploadPlan: Sendable {
+package struct SiteUploadPlan: Sendable {
   fileprivate let writer: SiteWriter
   fileprivate let steps: [[SiteFile]]
   fileprivate let media: [SiteMedia]
 
   /// - Throws: `sourceUnreadable`.
-  init(_ writer: SiteWriter) throws(UploadError) {
+  package init(_ writer: SiteWriter) throws(UploadError) {
     self.writer = writer
     do throws(SiteError) {
       (steps, media) = (try writer.files(), try writer.media())
@@ -161,31 +160,33 @@ struct SiteUploadPlan: Sendable {
   }
 
   /// Files in all.
-  var count: Int { steps.reduce(media.count) { $0 + $1.count } }
+  package var count: Int { steps.reduce(media.count) { $0 + $1.count } }
 }
 
 /// What became of a site's files in the bucket.
-struct SiteUploadSummary: Encodable, Sendable {
+package struct SiteUploadSummary: Encodable, Sendable {
   let to: String
   /// Where the page opens, if the bucket can be read.
   let url: String
   /// Files that were put there.
-  var uploaded = 0
+  package var uploaded = 0
   /// Their bytes.
-  var bytes: Int64 = 0
+  package var bytes: Int64 = 0
   /// Files that were there already.
-  var unchanged = 0
+  package var unchanged = 0
   /// Pages of the feed that the site no longer has.
-  var removed = 0
+  package var removed = 0
+
+  package init(to: String, url: String) { (self.to, self.url) = (to, url) }
 
   /// How far it has come.
-  var line: String {
+  package var line: String {
     "\(to): \(HumanNumber.count(uploaded, "file", "files")) uploaded (\(HumanNumber.bytes(bytes))), \(unchanged) there "
       + "already" + (removed > 0 ? ", \(removed) removed" : "")
   }
 
   /// What it has come to.
-  var lines: [String] {
+  package var lines: [String] {
     let isSame = uploaded == 0 && removed == 0
     let all = HumanNumber.count(unchanged, "file", "files")
     return [
@@ -195,14 +196,14 @@ struct SiteUploadSummary: Encodable, Sendable {
 }
 
 /// Counts what was uploaded.
-final class SiteUploadProgress: Sendable {
+package final class SiteUploadProgress: Sendable {
   private let counts: Mutex<SiteUploadSummary>
 
-  init(_ summary: SiteUploadSummary) {
+  package init(_ summary: SiteUploadSummary) {
     counts = Mutex(summary)
   }
 
-  var summary: SiteUploadSummary { counts.withLock { $0 } }
+  package var summary: SiteUploadSummary { counts.withLock { $0 } }
 
   fileprivate func note(_ change: (inout SiteUploadSummary) -> Void) { counts.withLock { change(&$0) } }
 

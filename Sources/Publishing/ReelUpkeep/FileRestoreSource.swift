@@ -3,16 +3,16 @@ import ReelLibrary
 import ReelSource
 
 /// Looks for the bytes of lost objects in files and folders.
-struct FileRestoreSource: RestoreSource {
-  let inputs: [SourceInput]
+package struct FileRestoreSource: RestoreSource {
+  private let inputs: [SourceInput]
   private let disk = BlockingQueue(label: "reel.supply", width: 1)
 
-  init(inputs: [SourceInput]) {
+  package init(inputs: [SourceInput]) {
     self.inputs = inputs
   }
 
   /// Reads only files that have the length of something that is wanted.
-  func supply(
+  package func supply(
     _ wanted: [ExaminedObject], _ take: (ExaminedObject, UploadSource) async -> Void
   ) async -> [RepairFailure] {
     var options = WalkOptions()
@@ -61,14 +61,6 @@ struct FileRestoreSource: RestoreSource {
     UploadSource(
       size: object.size, digest: object.digest, contentType: object.key.contentType,
       bytes: SourceFileBytes(file))
-  }
-}
-
-extension ObjectKey {
-  /// What its extension says: the container's own, or a poster's.
-  var contentType: String {
-    let container = MediaContainer.allCases.first { rawValue.hasSuffix("." + $0.fileExtension) }
-    return container?.contentType ?? (rawValue.hasSuffix(".jpg") ? "image/jpeg" : "application/octet-stream")
   }
 }
 

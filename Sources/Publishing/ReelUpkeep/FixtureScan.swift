@@ -3,9 +3,9 @@ import ReelSource
 import ReelValidation
 
 /// Finds files and gathers what a policy and a lock want to know of them.
-struct FixtureScan: Sendable {
+package struct FixtureScan: Sendable {
   /// Whose bytes are read as a whole.
-  enum Hashing: Sendable {
+  package enum Hashing: Sendable {
     case none
     /// Those of files of one size, for they may be the same.
     case sameSizes
@@ -22,7 +22,7 @@ struct FixtureScan: Sendable {
   /// - Parameters:
   ///   - width: files read at once, at least 1.
   ///   - wording: how settings in messages are named: a report has words only.
-  init(
+  package init(
     inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: NameFilter,
     prober: any MediaProber, hashing: Hashing, width: Int,
     wording: @escaping @Sendable (ErrorMessage) -> String
@@ -44,7 +44,7 @@ struct FixtureScan: Sendable {
 
   /// Every file, in the order of the walk, each once.
   /// - Throws: the ``ProbeError`` after which no other file will fare better; `cancelled` too.
-  func run() async throws(ProbeError) -> [FixtureFacts] {
+  package func run() async throws(ProbeError) -> [FixtureFacts] {
     let gathered = try await gather()
     var seen: Set<SourcePath> = []
     let files = withoutKeptSidecars(gathered).filter { seen.insert($0.path).inserted }

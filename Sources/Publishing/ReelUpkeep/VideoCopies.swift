@@ -3,10 +3,12 @@ import ReelLibrary
 import ReelSource
 
 /// Copies of posts' videos that their store gives back: files without a name, which go when nobody reads them any more.
-struct VideoCopies: Sendable {
+package struct VideoCopies: Sendable {
   let store: any ReadableStore
   /// Where the copies lie; nil for `TMPDIR`, or `/tmp`.
   let folder: String?
+
+  package init(store: any ReadableStore, folder: String?) { (self.store, self.folder) = (store, folder) }
 
   /// Copies of exactly the bytes that were published, all at once.
   /// - Throws: ``UploadError`` for what would end each of them alike.
