@@ -23,9 +23,9 @@ enum DescriptorLimit {
   /// process where one is missing.
   static let least: rlim_t = 64
 
-  /// What is asked for: the lanes of 16 jobs with full batches of files, each of another folder, hold 2,600. The usual
+  /// What is asked for: 16 jobs with full batches of files, each of another folder, may hold 6,200. The usual
   /// 1024 is there for programs that use select(2).
-  private static let wanted: rlim_t = 4096
+  private static let wanted: rlim_t = 8192
 
   /// How many files may be worked on at once: each takes up to six, its reader's among them, and forty are taken by what
   /// there is once, such as the catalog.

@@ -22,13 +22,10 @@ struct AcceptedFile: Sendable {
     draft.poster = poster.map { PostPoster($0.poster, stored: stored) }
   }
 
-  /// What was hashed is what was uploaded, and whoever writes to the source was done. Blocks.
-  func checkUnchanged() throws(UploadError) {
-    do throws(SourceError) {
-      try source.bytes.checkUnchanged()
-    } catch {
-      throw UploadError(
-        error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
+  /// Whether what was hashed is what was uploaded, and whoever writes to the source was done. Blocks.
+  func unchanged() -> Result<Void, UploadError> {
+    Result { () throws(SourceError) in try source.bytes.checkUnchanged() }.mapError { error in
+      UploadError(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)
     }
   }
 }

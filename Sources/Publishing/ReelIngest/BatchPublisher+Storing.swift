@@ -4,12 +4,14 @@ import ReelCore
 struct BatchAttempt: Sendable {
   let video: Result<StoredObject, UploadError>
   let poster: Result<StoredObject, UploadError>?
+  /// Whether the source was still what it had been.
+  let source: Result<Void, UploadError>
 }
 
 // What a store holds of a file, and what that means for its intent.
 extension BatchPublisher {
   enum StoreResult {
-    case stored(StoredFile)
+    case proven(ProvenFile)
     case lost(LostAttempt)
   }
 
@@ -20,11 +22,17 @@ extension BatchPublisher {
     let watch = context.watch(.store)
     defer { watch.end() }
     let (uploads, cancellation) = (fresh.map(\.video) + fresh.compactMap(\.poster), context.stop.cancellation)
-    let results = await writers.run { store.store(uploads, cancellation: cancellation) }
+    let (results, sources) = await stores.run {
+      (store.store(uploads, cancellation: cancellation), fresh.map { $0.accepted.unchanged() })
+    }
     var (videos, posters) = (results.prefix(fresh.count), results.dropFirst(fresh.count))
+    var unchanged = sources[...]
     return batch.map { file in
-      guard !file.intent.mayBeStored, let video = videos.popFirst() else { return nil }
-      return BatchAttempt(video: video, poster: file.poster.flatMap { _ in posters.popFirst() })
+      guard !file.intent.mayBeStored, let video = videos.popFirst(), let source = unchanged.popFirst() else {
+        return nil
+      }
+      return BatchAttempt(
+        video: video, poster: file.poster.flatMap { _ in posters.popFirst() }, source: source)
     }
   }
 
@@ -44,7 +52,7 @@ extension BatchPublisher {
       }
       isPosterNamed = try await storePoster(of: &accepted, under: intent, after: tried?.poster)
       if isPosterNamed {
-        try accepted.checkUnchanged()
+        try await checkUnchanged(accepted, tried)
         services.onStep(.verified)
         try await record(accepted.draft, under: intent, object)
         services.onStep(.recorded)
@@ -58,13 +66,13 @@ extension BatchPublisher {
         try await services.catalog.release(intent, because: .retryLater)
         throw error
       }
-      return .lost(try await withdraw(intent))
+      return .lost(try await giveUp(intent))
     }
     guard isPosterNamed else {
       try await services.catalog.release(intent, because: .posterUnusable)
       return .lost(.name)
     }
-    return .stored(StoredFile(claimed: ClaimedFile(accepted: accepted, intent: intent), object: object))
+    return .proven(ProvenFile(claimed: ClaimedFile(accepted: accepted, intent: intent), object: object))
   }
 
   private func store(
@@ -96,6 +104,11 @@ extension BatchPublisher {
         .unavailable, "\(services.uploader.destination) says that \(key) exists, and then that it doesn't")
     }
     return try await proven(stored, is: source)
+  }
+
+  private func checkUnchanged(_ accepted: AcceptedFile, _ tried: BatchAttempt?) async throws(UploadError) {
+    if let tried, case .success = tried.video { return try tried.source.get() }
+    try await stores.run { () throws(UploadError) in try accepted.unchanged().get() }
   }
 
   /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
@@ -171,7 +184,7 @@ extension BatchPublisher {
 
   /// Something else has the intent's name. What an earlier attempt recorded of the object is not left behind; where
   /// another one has gone on with the intent meanwhile, its post is recorded again.
-  private func withdraw(_ intent: Intent) async throws -> LostAttempt {
+  private func giveUp(_ intent: Intent) async throws -> LostAttempt {
     if intent.mayBeStored, let recorder = services.recorder {
       do throws(UploadError) {
         try await recorder.withdraw(intent.id)

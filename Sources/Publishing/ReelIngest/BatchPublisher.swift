@@ -1,12 +1,14 @@
 import ReelCore
 
-/// Takes batches of files from their intents to their posts (docs/publish.md), and first of all to an intent those that had
-/// to wait for one, or for a slow reader. A file that is tried again is a batch of one.
+/// Takes batches from their intents to their posts (docs/publish.md). A file that had to wait for a slow reader, or for
+/// somebody else's intent, is claimed first; it is a batch of one, and so is one that is tried again.
 struct BatchPublisher: Sendable {
   let context: IngestContext
   /// Where readers are waited for.
   let readers: BlockingQueue
-  /// Where batches are stored and written.
+  /// Where stores that take batches block, and sources that are asked whether they have changed.
+  let stores: BlockingQueue
+  /// Where catalogs block.
   let writers: BlockingQueue
 
   var services: IngestServices { context.services }
@@ -14,9 +16,16 @@ struct BatchPublisher: Sendable {
   /// How often a file is claimed: the drawn name may be taken by something else, or somebody take the intent over.
   private static let attempts = 3
 
+  enum Progress {
+    /// The batch is no longer to be stored together.
+    case stored
+    /// So many files have ended.
+    case ended(Int)
+  }
+
   /// Takes each of the files to its one terminal event.
-  func publish(_ files: DeferredFiles) async {
-    switch files {
+  func publish(_ work: PublishingWork, _ progress: @escaping @Sendable (Progress) -> Void) async {
+    switch work {
     case .reading(let hashed, let probe, let reader):
       await publish(hashed.file) { notes in try await judge(hashed, probe, reader, noting: &notes) }
     case .mending(let hashed, let report, let mends, let reader):
@@ -24,8 +33,9 @@ struct BatchPublisher: Sendable {
         try await judge(hashed, report, mending: mends, reader, noting: &notes)
       }
     case .waiting(let accepted): await publish(accepted, attempts: Self.attempts)
-    case .claimed(let batch): await publish(batch, attempts: Self.attempts)
+    case .claimed(let batch): return await publish(batch, attempts: Self.attempts, progress)
     }
+    progress(.ended(1))
   }
 
   // MARK: Reading and judging
@@ -35,25 +45,23 @@ struct BatchPublisher: Sendable {
   ) async {
     var report = BatchReport(context)
     var notes: [CatalogNote] = []
-    let judged: Result<IngestContext.Decision, any Error>
+    var accepted: AcceptedFile?
     do {
-      judged = .success(try await judge(&notes))
+      switch try await judge(&notes) {
+      case .accepted(let file): accepted = file
+      case .ended(let ending): report.end(ending, file)
+      }
     } catch {
-      judged = .failure(error)
+      report.end(StepFailure(error), file)
     }
     report.note(notes)
-    switch judged {
-    case .success(.accepted(let accepted)):
-      report.finish()
-      do {
-        await publish(try await withPoster(accepted), attempts: Self.attempts)
-      } catch {
-        fail(accepted, error)
-      }
-    case .success(.ended(let ending)): report.end(ending, file)
-    case .failure(let error): report.end(StepFailure(error), file)
-    }
     report.finish()
+    guard let accepted else { return }
+    do {
+      await publish(try await withPoster(accepted), attempts: Self.attempts)
+    } catch {
+      fail(accepted, error)
+    }
   }
 
   private func judge(
@@ -123,11 +131,11 @@ extension BatchPublisher {
 
   /// How far a file of a batch has come.
   private enum Advance {
-    case stored(StoredFile)
+    case proven(ProvenFile)
     case lost(AcceptedFile, LostAttempt)
-    case ended
-    /// The stored ones have waited long enough for the others.
-    case isDue
+    case failed
+    /// None of them: those that are proven have waited long enough for the others.
+    case waited
   }
 
   /// Claims the file again, unless it has had its attempts.
@@ -135,7 +143,7 @@ extension BatchPublisher {
     do {
       guard attempts > 0 else { throw failure(afterLosing: lost ?? .name) }
       guard let claimed = try await claim(accepted, after: lost) else { return }
-      await publish([claimed], attempts: attempts)
+      await publish(ClaimedBatch([claimed]), attempts: attempts) { _ in }
     } catch {
       fail(accepted, error)
     }
@@ -158,17 +166,17 @@ extension BatchPublisher {
   private func claim(_ accepted: AcceptedFile, after lost: LostAttempt?) async throws -> ClaimedFile? {
     let watch = context.watch(.claim)
     defer { watch.end() }
+    let request = context.request(for: accepted)
+    var report = BatchReport(context)
+    defer { report.finish() }
     var pause = Duration.milliseconds(5)
     while true {
-      if Task.isCancelled { throw StepFailure.failed(.cancelled) }
-      switch await reporting({ report in report.claim([accepted]).first }) {
-      case nil: return nil
-      case .granted(let claimed): return claimed
-      case .published(_, let existing):
+      // Many may ask at once: a catalog answers tasks in groups.
+      switch try await services.catalog.claim(request) {
+      case .granted(let intent): return report.granted(intent, to: accepted)
+      case .published(let existing):
         if case .lease = lost { await recordAgain(existing.post) }
-        var report = BatchReport(context)
         report.end(context.ending(of: existing), accepted.file)
-        report.finish()
         return nil
       case .held: break
       }
@@ -181,51 +189,62 @@ extension BatchPublisher {
     }
   }
 
-  /// Runs `body`, which may block, and tells what it reports.
-  private func reporting<Value: Sendable>(
-    _ body: @escaping @Sendable (inout BatchReport) -> Value
-  ) async -> Value {
-    await writers.run { [context] in
-      var report = BatchReport(context)
-      let value = body(&report)
-      report.finish()
-      return value
-    }
-  }
-
-  /// The files are stored side by side, and completed together: those that are stored wait for the others as long as the
-  /// first of them took, two seconds at most.
-  private func publish(_ batch: [ClaimedFile], attempts: Int) async {
+  /// Files are stored side by side, and completed together: those that are proven wait for the others for as long as the
+  /// batch has taken until then, two seconds at most.
+  private func publish(
+    _ batch: ClaimedBatch, attempts: Int, _ progress: @escaping @Sendable (Progress) -> Void
+  ) async {
     let start = ContinuousClock.now
-    let tried = await storeTogether(batch)
-    await withDiscardingTaskGroup { retries in
+    let tried = await storeTogether(batch.files)
+    progress(.stored)
+    await withDiscardingTaskGroup { others in
       func retry(_ accepted: AcceptedFile, _ lost: LostAttempt) {
-        retries.addTask { await publish(accepted, after: lost, attempts: attempts - 1) }
+        others.addTask {
+          await publish(accepted, after: lost, attempts: attempts - 1)
+          progress(.ended(1))
+        }
       }
       await withTaskGroup(of: Advance.self) { group in
-        for (file, tried) in zip(batch, tried) { group.addTask { await advance(file, tried) } }
-        var (left, stored, isDue) = (batch.count, [StoredFile](), false)
+        for (file, tried) in zip(batch.take(), tried) { group.addTask { await advance(file, tried) } }
+        var (left, proven) = (batch.count, [ProvenFile]())
         for await advance in group {
+          var isDue = false
           switch advance {
-          case .stored(let file):
-            stored.append(file)
-            if stored.count == 1, left > 1 {
+          case .proven(let file):
+            left -= 1
+            proven.append(file)
+            if proven.count == 1, left > 0 {
               let patience = min(.now - start, .seconds(2))
               group.addTask {
                 try? await Task.sleep(for: patience)
-                return .isDue
+                return .waited
               }
             }
-          case .lost(let accepted, let lost): retry(accepted, lost)
-          case .ended: break
-          case .isDue: isDue = true
+          case .lost(let accepted, let lost):
+            left -= 1
+            retry(accepted, lost)
+          case .failed:
+            left -= 1
+            progress(.ended(1))
+          case .waited: isDue = true
           }
-          if case .isDue = advance {} else { left -= 1 }
-          guard left == 0 || isDue else { continue }
-          for (accepted, lost) in await complete(stored) { retry(accepted, lost) }
-          (stored, isDue) = ([], false)
-          // Nobody but who measures the time is left.
+          // Only who waits is left.
           if left == 0 { group.cancelAll() }
+          guard left == 0 || isDue, !proven.isEmpty else { continue }
+          let failures = await complete(proven)
+          progress(.ended(proven.count - failures.count))
+          proven = []
+          for (file, error) in failures {
+            guard error.code != .leaseLost else {
+              retry(file.accepted, .lease(error))
+              continue
+            }
+            others.addTask {
+              try? await services.catalog.release(file.intent, because: .retryLater)
+              fail(file.accepted, error)
+              progress(.ended(1))
+            }
+          }
         }
       }
     }
@@ -234,27 +253,24 @@ extension BatchPublisher {
   private func advance(_ file: ClaimedFile, _ tried: BatchAttempt?) async -> Advance {
     do {
       switch try await store(file, after: tried) {
-      case .stored(let stored): return .stored(stored)
+      case .proven(let proven): return .proven(proven)
       case .lost(let lost): return .lost(file.accepted, lost)
       }
     } catch {
       fail(file.accepted, error)
-      return .ended
+      return .failed
     }
   }
 
-  /// Gives those whose intent was lost meanwhile.
-  private func complete(_ files: [StoredFile]) async -> [(AcceptedFile, LostAttempt)] {
-    guard !files.isEmpty else { return [] }
-    var lost: [(AcceptedFile, LostAttempt)] = []
-    for (file, error) in await reporting({ report in report.complete(files) }) {
-      if error.code == .leaseLost {
-        lost.append((file.accepted, .lease(error)))
-      } else {
-        try? await services.catalog.release(file.intent, because: .retryLater)
-        fail(file.accepted, error)
-      }
+  /// Tells of the posts, and returns the files that could not be completed.
+  private func complete(_ files: [ProvenFile]) async -> [(ClaimedFile, CatalogError)] {
+    let watch = context.watch(.complete)
+    defer { watch.end() }
+    return await writers.run { [context] in
+      var report = BatchReport(context)
+      let failures = report.complete(files)
+      report.finish()
+      return failures
     }
-    return lost
   }
 }

@@ -87,7 +87,7 @@ extension BatchReport {
     case published(AcceptedFile, PublishedPost)
   }
 
-  /// T1. A file that gets no answer has ended. Blocks.
+  /// T1. A file without an answer has ended. Blocks.
   mutating func claim(_ files: [AcceptedFile]) -> [Answer] {
     let requests = files.map { context.request(for: $0) }
     let claims: [Result<Claim, CatalogError>]
@@ -101,11 +101,7 @@ extension BatchReport {
     }
     return zip(files, claims).compactMap { accepted, claim in
       switch claim {
-      case .success(.granted(let intent)):
-        context.services.onStep(.intended)
-        let named = FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)
-        events.append(.fileNamed(accepted.file, named))
-        return .granted(ClaimedFile(accepted: accepted, intent: intent))
+      case .success(.granted(let intent)): return .granted(granted(intent, to: accepted))
       case .success(.published(let existing)): return .published(accepted, existing)
       case .success(.held): return .held(accepted)
       case .failure(let error):
@@ -115,11 +111,16 @@ extension BatchReport {
     }
   }
 
-  /// T2, also when the run was cancelled meanwhile: the objects are stored and proven. Gives those that it could not write.
-  /// Blocks.
-  mutating func complete(_ files: [StoredFile]) -> [(ClaimedFile, CatalogError)] {
-    let watch = context.watch(.complete)
-    defer { watch.end() }
+  mutating func granted(_ intent: Intent, to accepted: AcceptedFile) -> ClaimedFile {
+    context.services.onStep(.intended)
+    let named = FileNamed(id: intent.id, key: intent.key, attempt: intent.attempt)
+    events.append(.fileNamed(accepted.file, named))
+    return ClaimedFile(accepted: accepted, intent: intent)
+  }
+
+  /// T2, also when the run was cancelled meanwhile: the objects are stored and proven. Returns the files that could not be
+  /// completed, with the reasons. Blocks.
+  mutating func complete(_ files: [ProvenFile]) -> [(ClaimedFile, CatalogError)] {
     let completions = files.map { file in
       Completion(intent: file.claimed.intent, draft: file.claimed.accepted.draft, stored: file.object)
     }
@@ -129,6 +130,8 @@ extension BatchReport {
         try catalog.complete(completions, noting: notes)
       }
     } catch {
+      // It may be because of a single one.
+      if files.count > 1, error.code != .cancelled { return files.flatMap { complete([$0]) } }
       return files.map { ($0.claimed, error) }
     }
     return zip(files, posts).compactMap { file, post in

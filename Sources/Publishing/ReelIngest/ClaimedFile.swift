@@ -14,7 +14,7 @@ struct ClaimedFile: Sendable {
 }
 
 /// A file whose object is stored, proven and recorded.
-struct StoredFile: Sendable {
+struct ProvenFile: Sendable {
   let claimed: ClaimedFile
   let object: StoredObject
 }

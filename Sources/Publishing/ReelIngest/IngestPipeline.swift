@@ -3,13 +3,13 @@ import ReelCore
 import ReelSource
 
 /// One run. A walker finds files and puts them into a bounded queue of batches; lanes, a thread each, take them in;
-/// what has to wait for a network or for somebody else goes on in a task of its own.
+/// from its intents on, each batch is in a task of its own.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
 
-  /// Files that may wait for a network, for each job.
+  /// Files under way after the lanes, for each job.
   private static let waitingForEachJob = 32
 
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
@@ -136,9 +136,10 @@ struct IngestPipeline: Sendable {
       services: services, options: options, hub: hub, stop: stop, feed: feed)
     let publisher = BatchPublisher(
       context: context, readers: BlockingQueue(label: "reel.slow-readers", width: max(2, jobs)),
+      stores: BlockingQueue(label: "reel.stores", width: jobs),
       writers: BlockingQueue(label: "reel.writers", width: jobs))
-    let deferred = DeferredTasks(
-      publisher, places: places, leavesSlowOnes: options.maxInFlight == nil && !feed.isEndless)
+    let tasks = PublishingTasks(
+      publisher, limits, leavesSlowOnes: options.maxInFlight == nil && !feed.isEndless)
     let (expected, expectation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingOldest(jobs))
     async let warming: Void = warmUp(expected)
@@ -146,25 +147,31 @@ struct IngestPipeline: Sendable {
       for number in 0..<jobs {
         group.addTask {
           await DispatchQueue(label: "reel.lane.\(number)").run {
-            var lane = Lane(context: context, deferred: deferred) { expectation.yield() }
+            var lane = Lane(context: context, tasks: tasks) { expectation.yield() }
             lane.run(queue)
           }
         }
       }
     }
     expectation.finish()
-    await deferred.end()
+    await tasks.end()
     await warming
   }
 
-  /// Deferred files at which the lanes wait. Each holds a folder, a source and a copy open.
-  private var places: Int {
-    // The lanes hold a batch each, which they begin only while there is a place.
+  /// At how much after them the lanes wait. Each file holds a folder, a source and a copy open.
+  private var limits: PublishingTasks.Limits {
+    // The lanes hold a batch each, which they begin only while there is room.
     let most = max(1, (options.maxInFlight ?? .max) - jobs * mostInBatch + 1)
-    guard options.onError == .continue else { return min(jobs, most) }
-    // One batch of each lane is stored while it reads the next.
-    guard services.uploader.traits.isLatencyBound else { return min(jobs * mostInBatch, most) }
-    return min(max(jobs, min(jobs * Self.waitingForEachJob, Descriptor.limit / 6)), most)
+    guard options.onError == .continue else {
+      return PublishingTasks.Limits(files: min(jobs, most), unstored: .max)
+    }
+    let files =
+      services.uploader.traits.isLatencyBound
+      ? min(jobs * Self.waitingForEachJob, Descriptor.limit / 6) : jobs
+    return PublishingTasks.Limits(
+      files: min(max(jobs, files), most),
+      // One batch of each lane is stored while it reads the next; its copies are not on the disk yet.
+      unstored: services.uploader.batches == nil ? .max : jobs)
   }
 
   /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of

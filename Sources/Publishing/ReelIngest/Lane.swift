@@ -5,11 +5,10 @@ import ReelSource
 /// Reads batches of files, one step after the other for the whole batch, and claims their intents (docs/publish.md).
 /// Runs on a thread of its own, and blocks.
 ///
-/// Whatever has to wait for something else than this machine's disk is handed over.
+/// From there on each batch is in a task of its own, and so is a file that has to wait before.
 struct Lane {
   let context: IngestContext
-  /// What has been handed over.
-  let deferred: DeferredTasks
+  let tasks: PublishingTasks
   /// Says that a file will most likely have to be read.
   let expectReading: @Sendable () -> Void
   var report: BatchReport
@@ -19,10 +18,10 @@ struct Lane {
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   init(
-    context: IngestContext, deferred: DeferredTasks, expectReading: @escaping @Sendable () -> Void
+    context: IngestContext, tasks: PublishingTasks, expectReading: @escaping @Sendable () -> Void
   ) {
     self.context = context
-    self.deferred = deferred
+    self.tasks = tasks
     self.expectReading = expectReading
     report = BatchReport(context)
   }
@@ -32,7 +31,8 @@ struct Lane {
     while let batch = queue.take(after: Self.patience, { report.writeNotes() }) {
       if context.stop.isSet { continue }
       // Now, and not while it holds intents: those that are under way may be waiting for just these.
-      deferred.waitForRoom()
+      tasks.waitForRoom()
+      if context.stop.isSet { continue }
       context.feed?.begin(batch.map(\.file))
       do {
         try takeIn(batch)
@@ -61,9 +61,9 @@ struct Lane {
   }
 
   /// What is handed over goes on in a task of its own; what was true of it before is reported first.
-  mutating func handOver(_ files: DeferredFiles) {
+  mutating func handOver(_ work: PublishingWork) {
     report.emit()
-    deferred.add(files)
+    tasks.add(work)
   }
 
   /// Those that go on, with their posters where posts are to have some.
@@ -98,6 +98,6 @@ struct Lane {
       case .held(let accepted): handOver(.waiting(accepted))
       }
     }
-    if !batch.isEmpty { handOver(.claimed(batch)) }
+    if !batch.isEmpty { handOver(.claimed(ClaimedBatch(batch))) }
   }
 }

@@ -1,0 +1,122 @@
+import FoundationEssentials
+import ReelCore
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// What files of one batch owe each other once they have their intents: one transaction, and nothing else.
+@Suite("A batch with its intents", .shortTime)
+@MainActor
+struct BatchPublisherTests {
+  let catalog = MemoryCatalog()
+  let store = MemoryUploader()
+  let folder = ClipFolder()
+
+  init() {
+    for number in 0..<200 { folder.add("\(number).mp4", "bytes of \(number)") }
+  }
+
+  /// Every file is to have exactly one terminal event.
+  private func run(
+    _ uploader: any Uploader, _ catalog: any PostCatalog,
+    onStep: @escaping @Sendable (IntakeStep) -> Void = { _ in }
+  ) async -> RunSummary {
+    var services = IngestServices(prober: ScriptedProber(), uploader: uploader, catalog: catalog)
+    services.onStep = onStep
+    var options = IngestOptions()
+    options.jobs = 1
+    let model = IngestModel(inputs: [folder.input], options: options, services: services)
+    let stream = model.events()
+    let summary = await model.run()
+    var ends: [Int: Int] = [:]
+    for await event in stream where PublishResult(event.body) != nil {
+      if let file = event.body.file { ends[file.number, default: 0] += 1 }
+    }
+    #expect(ends.count == 200 && ends.values.allSatisfy { $0 == 1 })
+    return summary
+  }
+
+  private func uploader(
+    _ onUpload: @escaping @Sendable (ObjectKey) async throws(UploadError) -> Void = {
+      _ throws(UploadError) in
+    }
+  ) -> ScriptedUploader {
+    ScriptedUploader(base: store, isLatencyBound: true, onUpload: onUpload)
+  }
+
+  @Test("an upload that takes long keeps neither its batch nor any other from being published")
+  func slowUpload() async throws {
+    let published = Mutex(0)
+    let uploads = Mutex(0)
+    // One in the midst ends only when all the others are posts.
+    let slow = uploader { _ throws(UploadError) in
+      let isChosen = uploads.withLock { count in
+        count += 1
+        return count == 50
+      }
+      guard isChosen else { return }
+      while published.withLock({ $0 }) < 199 {
+        do {
+          try await Task.sleep(for: .milliseconds(1))
+        } catch {
+          throw UploadError(.cancelled, "cancelled")
+        }
+      }
+    }
+    let summary = await run(slow, catalog) { if $0 == .published { published.withLock { $0 += 1 } } }
+    #expect(summary.published == 200 && store.keys.count == 200)
+  }
+
+  @Test("the catalog is asked for batches, not for files")
+  func transactions() async throws {
+    let calls = Mutex((claims: 0, completions: 0))
+    let counting = ScriptedCatalog(base: catalog) { call throws(CatalogError) in
+      calls.withLock { calls in
+        if call == .claim { calls.claims += 1 }
+        if call.isCompletion { calls.completions += 1 }
+      }
+    }
+    #expect(await run(uploader(), counting).published == 200)
+    let (claims, completions) = calls.withLock { $0 }
+    // Batches grow to 32 by one for each four files.
+    #expect(claims <= 30 && completions <= 2 * claims, "\(claims) claims, \(completions) completions")
+  }
+
+  @Test("what the catalog can't write of a batch it writes of its files")
+  func onePoisons() async throws {
+    let refusing = ScriptedCatalog(base: catalog) { call throws(CatalogError) in
+      guard case .complete(let intents) = call, intents.count > 1 else { return }
+      throw CatalogError(.corrupt, "one of them can't be written")
+    }
+    #expect(await run(uploader(), refusing).published == 200)
+    #expect(try await catalog.status().unfinished == 0)
+  }
+
+  @Test("files whose intents were lost before their posts were written become posts once")
+  func lostLeases() async throws {
+    let mine = catalog.another()
+    mine.die()
+    let lost = Mutex<Set<PostID>>([])
+    let losing = ScriptedCatalog(base: mine) { [catalog] call throws(CatalogError) in
+      guard case .complete(let intents) = call, intents.count > 1 else { return }
+      let fresh = lost.withLock { lost in intents.filter { lost.insert($0.id).inserted } }
+      let other = catalog.another()
+      for intent in fresh {
+        let request = ClaimRequest(
+          publication: intent.publication, duplicates: .skip, size: 1,
+          newID: PostID(at: Date(), random: SystemRandomness()), newKey: intent.key)
+        _ = try other.claim([request], noting: [])
+      }
+      other.die()
+    }
+    #expect(await run(uploader(), losing).published == 200)
+    #expect(lost.withLock { $0.count } > 100 && store.keys.count == 200)
+    #expect(try await catalog.status().unfinished == 0)
+  }
+}
