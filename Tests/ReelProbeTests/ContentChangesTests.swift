@@ -5,9 +5,9 @@ import Testing
 
 /// Pictures and sound that become others in the middle of a file.
 struct ContentChangesTests {
-  private func changes(_ bytes: [UInt8]) throws -> [MediaWarning] {
+  private func changes(_ bytes: [UInt8], by ways: Set<ProbeMethod> = [.thorough]) throws -> [MediaWarning] {
     let file = try #require(OpenFile(holding: bytes))
-    return try file.read(as: try #require(file.sniffed), by: [.thorough]).media.warnings.filter {
+    return try file.read(as: try #require(file.sniffed), by: ways).media.warnings.filter {
       $0.code == .contentChanges
     }
   }
@@ -49,10 +49,75 @@ struct ContentChangesTests {
       let other = try part("96x48", 2, at: 1)
     else { return }
     #expect(try changes(first + same.dropFirst(head)) == [])
-    let told = try changes(first + other.dropFirst(head))
+    let joined = first + other.dropFirst(head)
+    let told = try changes(joined)
+    // A new record stands between the tags that are looked at anyway.
+    if name == "flv" { #expect(try changes(joined, by: FFmpegReader.quickWays) == told) }
     let picture = told.first { $0.fact == "video" }
     #expect(picture?.stated == .text("64x48") && picture?.measured == .text("96x48"), "\(told)")
     let sound = told.first { $0.fact == "audio.0.channels" }
     #expect(sound?.stated == .number(1) && sound?.measured == .number(2), "\(told)")
+  }
+
+  /// As programs join MP4 files: the samples of each have an entry of their own.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func anEntryOfTheLastSamples() throws {
+    func make(_ size: String, _ channels: Int) throws -> [UInt8]? {
+      try FFmpegTool.make(
+        "a.mp4",
+        [
+          "-f", "lavfi", "-i", "testsrc=size=\(size):rate=25:duration=2", "-f", "lavfi", "-i",
+          "sine=frequency=440:sample_rate=44100:duration=2", "-c:v", "libx264", "-pix_fmt", "yuv420p",
+          "-c:a", "aac", "-ac", "\(channels)",
+        ])?.allBytes
+    }
+    guard var bytes = try make("64x48", 1), let other = try make("96x48", 2), let same = try make("64x48", 1)
+    else { return }
+    #expect(try changes(bytes, by: FFmpegReader.quickWays) == [])
+    var alike = bytes
+    for (name, source) in [("avc1", other), ("mp4a", other)] { try bytes.addEntry(name, of: source) }
+    for (name, source) in [("avc1", same), ("mp4a", same)] { try alike.addEntry(name, of: source) }
+    #expect(try changes(alike, by: FFmpegReader.quickWays) == [])
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let told = try changes(bytes, by: ways)
+      #expect(told.map(\.fact) == ["video", "audio.0.channels"], "\(told)")
+      #expect(told.map(\.stated) == [.text("64x48"), .number(1)], "\(told)")
+      #expect(told.map(\.measured) == [.text("96x48"), .number(2)], "\(told)")
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func number(at place: Int) -> Int { self[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) } }
+
+  fileprivate mutating func write(_ number: Int, at place: Int) {
+    for byte in 0..<4 { self[place + byte] = UInt8(truncatingIfNeeded: number >> (24 - 8 * byte)) }
+  }
+
+  /// Adds the sample entry of this name from another file behind that of this one, whose index is at its end, and gives it to
+  /// the samples of the last run.
+  fileprivate mutating func addEntry(_ name: String, of other: [UInt8]) throws {
+    let movie = try #require(lastIndex(of: "moov"))
+    let foreign = try #require(other.lastIndex(of: name)) - 4
+    let entry = other[foreign..<(foreign + other.number(at: foreign))]
+    let place = try #require(lastIndex(of: name)) - 4
+    let end = place + number(at: place)
+    let runs = try #require(self[end...].firstRange(of: Array("stsc".utf8))).upperBound
+    let count = number(at: runs + 4)
+    try #require(count > 1)
+    write(2, at: runs + 8 + 12 * (count - 1) + 8)
+    write(2, at: place - 4)
+    // Every box around it that begins before and ends behind it.
+    for box in movie..<place where ["moov", "trak", "mdia", "minf", "stbl", "stsd"].contains(kind(at: box)) {
+      let start = box - 4
+      if start + number(at: start) >= end { write(number(at: start) + entry.count, at: start) }
+    }
+    insert(contentsOf: entry, at: end)
+  }
+
+  private func kind(at place: Int) -> String { String(decoding: self[place..<(place + 4)], as: UTF8.self) }
+
+  private func lastIndex(of name: String) -> Int? {
+    ranges(of: Array(name.utf8)).last?.lowerBound
   }
 }

@@ -104,6 +104,24 @@ struct LargeFileTests {
     }
   }
 
+  /// At an address fewer places are looked at: what they do not tell is named.
+  @Test(arguments: ["a.mkv", "a.flv", "a.ts", "a.mp4"]) func whatIsFarAwayIsToldOrNamed(name: String) throws {
+    for content in [Content.even, .uneven, .slowInTheMiddle] {
+      guard let base = try Self.base(content, .h264) else { return }
+      let input = ["-i", "/proc/\(getpid())/fd/\(base.descriptor)", "-map", "0", "-c", "copy"]
+      guard let made = try FFmpegTool.make(name, input) else { return }
+      let media = try made.readFromAfar(as: try #require(made.sniffed)).media
+      let rate = content.frames / Self.seconds
+      let isNamed = media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "video.frameRate" }
+      let told = media.video?.frameRate.map { abs($0.value - rate) < 0.01 * rate } ?? true
+      #expect(told || isNamed, "\(content): \(media.video?.frameRate?.description ?? "")")
+      let isVariable = media.video?.variableFrameRate
+      #expect(isVariable == nil || isVariable == content.isVariable, "\(content)")
+      #expect(isVariable != nil || isNamed, "\(content)")
+      #expect(abs((media.duration ?? 0) - Self.seconds) < 0.25, "\(content): \(media.duration ?? 0)")
+    }
+  }
+
   /// A program stream, and what has no variable rate.
   @Test func whatIsEncodedForItsContainerIsToldAsItIs() throws {
     guard let base = try Self.base(.even, .mpeg2) else { return }

@@ -48,7 +48,22 @@ import Testing
     #expect(sources["duration"] == times)
     #expect(sources["video.frameRate"] == times)
     #expect(sources["video.storedWidth"] == .decoder)
-    for place in reading.media.audio.indices { #expect(sources["audio.\(place).channels"] != nil) }
+    #expect(
+      Self.facts(in: try JSONSerialization.jsonObject(with: JSONEncoder().encode(reading.media))).subtracting(
+        sources.keys) == [])
+  }
+
+  /// The paths of all that is told, but for the warnings.
+  private static func facts(in value: Any, _ path: String = "") -> Set<String> {
+    let parts: [(String, Any)]
+    if let object = value as? [String: Any] {
+      parts = object.filter { $0.key != "warnings" }.map { ($0.key, $0.value) }
+    } else if let list = value as? [Any] {
+      parts = list.enumerated().map { ("\($0.offset)", $0.element) }
+    } else {
+      return [path]
+    }
+    return parts.reduce(into: []) { $0.formUnion(facts(in: $1.1, path.isEmpty ? $1.0 : path + "." + $1.0)) }
   }
 }
 

@@ -142,7 +142,9 @@ struct FileReading {
     var thorough = ThoroughReading(structure, streams, input.context, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
-      media.warnings = Array((media.warnings + changes.warnings).prefix(MediaWarning.most))
+      let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
+      let found = changes.warnings.filter { !known.contains($0.fact) }
+      media.warnings = Array((media.warnings + found).prefix(MediaWarning.most))
     }
     return Reading(media: media, method: .thorough, evidence: thorough.evidence)
   }

@@ -88,11 +88,7 @@ struct HeaderReading {
   /// What stands before the first picture is shorter.
   private static let mostBytes: Int64 = 2 << 20
 
-  /// Whether it is the beginning of a stream, of which the samples are in other files.
-  private var hasNoSamples: Bool {
-    guard let iso = structure.iso else { return false }
-    return iso.fragments == 0 && !iso.tracks.isEmpty && iso.tracks.allSatisfy { $0.counts.sizes == 0 }
-  }
+  private var hasNoSamples: Bool { structure.iso?.hasNoSamples == true }
 
   /// Whether it can be said how even the frames are: from the index, or because the header gives the rate.
   private func knowsSteps(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {

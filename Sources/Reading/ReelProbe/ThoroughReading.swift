@@ -35,11 +35,13 @@ struct ThoroughReading {
   mutating func take(
     _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
   ) {
-    note(["container", "size"], .structure)
+    note(["container", "extension", "contentType", "extensionMismatch", "size"], .structure)
     takeDuration(into: &media, size: size, content)
     takePictures(scan, into: &media)
     takeSound(scan, into: &media)
-    note(["truncated", "external", "fastStart", "fragmented", "encrypted", "hasCover"], .structure)
+    note(
+      ["truncated", "external", "fastStart", "fragmented", "encrypted", "contentCredentials", "hasCover"],
+      .structure)
     note(["title", "artist", "createdAt", "hasLocation", "contentIdentifier"], .header)
   }
 
@@ -47,17 +49,19 @@ struct ThoroughReading {
     evidence += facts.map { FactEvidence(fact: $0, source: source) }
   }
 
+  private static let times = ["duration", "durationSource", "presentDuration", "bitRate"]
+
   private mutating func takeDuration(into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?) {
     let speed = content?.speed ?? 1
     // The tables of an ISO base media file say when each sample is shown; its packets have their times from them.
-    guard structure.iso == nil else { return note(["duration", "presentDuration", "bitRate"], .index) }
+    guard structure.iso == nil else { return note(Self.times, .index) }
     // FFmpeg leaves out some of several files that were joined.
-    if let joined = content?.joined { return note(["duration", "presentDuration", "bitRate"], joined) }
+    if let joined = content?.joined { return note(Self.times, joined) }
     guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
       let sum,
       let found = FoundDuration(sum.seconds / speed, .packets, size: size)
     else {
-      return note(["duration", "presentDuration", "bitRate"], media.truncated == true ? .index : .header)
+      return note(Self.times, media.truncated == true ? .index : .header)
     }
     // Where a header is right to the last packet, which does not always say how long it lasts, it is more exact.
     let isExact =
@@ -69,7 +73,7 @@ struct ThoroughReading {
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
       } ?? false
     if !isExact { media.take(found) }
-    note(["duration", "presentDuration", "bitRate"], .packets)
+    note(Self.times, .packets)
   }
 
   private mutating func takePictures(_ scan: borrowing PacketScan, into media: inout MediaInfo) {

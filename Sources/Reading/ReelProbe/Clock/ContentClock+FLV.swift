@@ -66,7 +66,12 @@ struct FLVClock<Bytes: ByteReading> {
 
   /// - Parameter isOrdered: whether tags are taken in the order in which they are decoded, without when they are shown.
   private mutating func take(_ tag: FLVTag, isOrdered: Bool = false) {
-    guard tag.isContent else { return }
+    guard tag.isContent else {
+      if let record = tag.record {
+        clock.note(tag.kind, record: file.bytes(at: record.lowerBound, count: record.count))
+      }
+      return
+    }
     let time = tag.time(after: before)
     before = time
     clock.add(tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time)
@@ -158,6 +163,16 @@ private struct FLVTag {
     default: false
     }
   }
+
+  /// Where it has the header of a codec, which is no content: of AAC, and of H.264 and what has its form.
+  var record: Range<Int64>? {
+    let start: Int64? =
+      kind == 8 && head[11] >> 4 == 10 && head.count > 12 && head[12] == 0
+      ? self.start + 13 : kind == 9 && isPacked && head[12] == 0 ? self.start + 16 : nil
+    return start.flatMap { (1...Self.longestRecord).contains(end - $0) ? $0..<end : nil }
+  }
+
+  private static let longestRecord: Int64 = 4096
 
   /// From when it is decoded to when it is shown.
   var delay: Int64 {

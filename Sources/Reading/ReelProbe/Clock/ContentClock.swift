@@ -18,6 +18,8 @@ struct ContentClock {
   private var decodes: [Key: PacketTimes] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
+  /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
+  private(set) var records: [Key: (first: [UInt8], later: [UInt8]?)] = [:]
   /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
   private(set) var steps: [Key: [[Int64]]] = [:]
   /// Streams that lack packets within one of these windows, or in all of it, while others go on.
@@ -101,6 +103,11 @@ struct ContentClock {
   /// What passes from one packet of a window to the next.
   mutating func note(_ key: Key, steps own: [Int64]) {
     if own.count >= 3 { steps[key, default: []].append(own) }
+  }
+
+  mutating func note(_ key: Key, record: [UInt8]) {
+    guard let first = records[key]?.first else { return records[key] = (record, nil) }
+    if record != first, records[key]?.later == nil { records[key]?.later = record }
   }
 
   /// Within a window packets of this stream are missing.

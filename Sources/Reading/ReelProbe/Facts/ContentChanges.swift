@@ -4,12 +4,7 @@ import ReelCore
 /// Where pictures change their size, or sound its channels or its rate, in the middle of a file: by the headers within all of its
 /// packets.
 struct ContentChanges {
-  private struct Size: Hashable {
-    let width: Int
-    let height: Int
-
-    var text: String { "\(width)x\(height)" }
-  }
+  typealias Size = AVIHeaders.Size
 
   private let video: StreamChoice.Stream?
   private let audios: [StreamChoice.Stream]
@@ -72,22 +67,12 @@ struct ContentChanges {
   var warnings: [MediaWarning] {
     var found: [MediaWarning] = []
     if let first = sizes.first, let other = sizes.other {
-      found.append(.changedSize(from: first.text, to: other.text))
+      found.append(.changedSize(first, other))
     }
     for (place, stream) in audios.enumerated() {
       guard let sound = sounds[stream.pointee.index], let other = sound.other, sound.packets >= Self.telling
       else { continue }
-      let isOfChannels = other.channels != nil && other.channels != sound.first.channels
-      let (fact, first, then) =
-        isOfChannels
-        ? ("channels", sound.first.channels, other.channels)
-        : ("sampleRate", sound.first.sampleRate, other.sampleRate)
-      found.append(
-        MediaWarning(
-          .contentChanges,
-          "its sound changes its \(isOfChannels ? "channels" : "rate"); the facts are those of its beginning",
-          fact: "audio.\(place).\(fact)", stated: first.map { .number(Double($0)) },
-          measured: then.map { .number(Double($0)) }))
+      if let change = MediaWarning.changedSound(sound.first, other, place: place) { found.append(change) }
     }
     return found
   }
@@ -107,7 +92,8 @@ struct ContentChanges {
     }
   }
 
-  private static func size(_ codec: AVCodecID, record: [UInt8]) -> Size? {
+  /// By the codec's record; of H.264 and HEVC only.
+  static func size(_ codec: AVCodecID, record: [UInt8]) -> Size? {
     switch codec {
     case AV_CODEC_ID_H264:
       size(ofH264: (AVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
@@ -174,12 +160,25 @@ struct ContentChanges {
 }
 
 extension MediaWarning {
-  /// - Parameters: sizes such as `1920x1080`.
-  static func changedSize(from first: String, to other: String) -> MediaWarning {
+  static func changedSize(_ first: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
     MediaWarning(
       .contentChanges,
       "its pictures change their size from \(first) to \(other); the facts are those of its beginning",
-      fact: "video", stated: .text(first), measured: .text(other))
+      fact: "video", stated: .text("\(first)"), measured: .text("\(other)"))
+  }
+
+  /// Nil where they do not contradict one another.
+  static func changedSound(_ first: SoundHeader, _ other: SoundHeader, place: Int) -> MediaWarning? {
+    guard other.contradicts(first) else { return nil }
+    let isOfChannels = other.channels != nil && other.channels != first.channels
+    let (fact, before, then) =
+      isOfChannels
+      ? ("channels", first.channels, other.channels) : ("sampleRate", first.sampleRate, other.sampleRate)
+    return MediaWarning(
+      .contentChanges,
+      "its sound changes its \(isOfChannels ? "channels" : "rate"); the facts are those of its beginning",
+      fact: "audio.\(place).\(fact)", stated: before.map { .number(Double($0)) },
+      measured: then.map { .number(Double($0)) })
   }
 }
 

@@ -20,6 +20,7 @@ struct ContentEvidence {
   private let isClockHeard: Bool
   /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
   private let needsAll: Bool
+  private let isFar: Bool
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
 
@@ -31,6 +32,7 @@ struct ContentEvidence {
     self.header = header
     self.streams = streams
     self.size = size
+    isFar = file.isFar
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
     let clock = whole ?? clock
@@ -193,11 +195,9 @@ struct ContentEvidence {
   private static func sizes(_ one: AVIHeaders.Size?, _ other: AVIHeaders.Size) -> MediaWarning {
     MediaWarning(
       .sizeMismatch,
-      "its headers give two sizes: \(one.map(text) ?? "one that is impossible") and \(text(other))",
-      fact: "video", stated: one.map { .text(text($0)) }, measured: .text(text(other)))
+      "its headers give two sizes: \(one?.description ?? "one that is impossible") and \(other)",
+      fact: "video", stated: one.map { .text("\($0)") }, measured: .text("\(other)"))
   }
-
-  private static func text(_ size: AVIHeaders.Size) -> String { "\(size.width)x\(size.height)" }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
   private var contradictions: [MediaWarning] {
@@ -207,7 +207,7 @@ struct ContentEvidence {
     guard let avi = structure.avi else { return [] }
     var found: [MediaWarning] = []
     if let sizes = structure.aviParts?.sizes, sizes.count == 2 {
-      found.append(.changedSize(from: Self.text(sizes[0]), to: Self.text(sizes[1])))
+      found.append(.changedSize(sizes[0], sizes[1]))
     }
     let pictures = avi.streams.first { $0.type == "vids" }
     if let pictures, pictures.scale > 0, pictures.rate > 0, avi.microseconds > 0 {
@@ -291,13 +291,14 @@ struct ContentEvidence {
     return (pace, scan.end == .file || !pace.isVariable && isEvenThroughout == true)
   }
 
-  /// Whether the pictures of a large transport stream come alike wherever it was looked at. In a program stream only
-  /// some of them have times.
+  /// Whether the pictures of a large transport stream come alike wherever it was looked at; nil where few places of it
+  /// were, as at an address. In a program stream only some of them have times.
   private var isEvenThroughout: Bool? {
     guard [.mpegTS, .m2ts].contains(structure.container), let clock, !clock.isWhole,
       let stream = streams.video
     else { return nil }
-    return key(of: stream).flatMap { clock.isEvenThroughout($0) }
+    let isEven = key(of: stream).flatMap { clock.isEvenThroughout($0) }
+    return isEven == true && isFar ? nil : isEven
   }
 
   /// Whether pictures of a program stream are missing for long while its sound goes on; what is left of their times does
@@ -332,9 +333,10 @@ struct ContentEvidence {
 
   /// Whether the places at which pictures were looked at lie too far apart.
   private var isSeenInPart: Bool {
-    guard let clock, !clock.isWhole, !structure.container.isMPEG,
-      let key = streams.video.flatMap({ key(of: $0) })
-    else { return false }
+    guard let clock, !clock.isWhole else { return false }
+    // Of these many places are looked at, unless they are far away.
+    if structure.container.isMPEG { return isFar }
+    guard let key = streams.video.flatMap({ key(of: $0) }) else { return false }
     return !clock.isShownThroughout(key)
   }
 
@@ -490,7 +492,8 @@ struct ContentEvidence {
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media), rateUnchecked(media)].compactMap { $0 }
       + clockDoubted(media)
-      + contradictions + pages + soundsOfTags + plainSound(media) + (structure.mxf?.warnings ?? [])
+      + changes(media) + contradictions + pages + soundsOfTags + plainSound(media)
+      + (structure.mxf?.warnings ?? [])
   }
 
   /// Times that pages of Ogg or clusters of Matroska cannot have.
@@ -520,6 +523,35 @@ struct ContentEvidence {
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
     return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
+  }
+
+  /// The codecs' records that come later in an FLV, against the first.
+  private func changes(_ media: MediaInfo) -> [MediaWarning] {
+    var found: [MediaWarning] = []
+    if let stream = streams.video, let (first, later) = records(of: stream),
+      let size = ContentChanges.size(first.codec, record: first.bytes),
+      let other = ContentChanges.size(first.codec, record: later), size != other
+    {
+      found.append(.changedSize(size, other))
+    }
+    for (place, stream) in streams.audios.enumerated() {
+      guard let (first, later) = records(of: stream),
+        let sound = SoundHeader(first.codec, record: first.bytes),
+        let other = SoundHeader(first.codec, record: later),
+        let change = MediaWarning.changedSound(sound, other, place: place)
+      else { continue }
+      found.append(change)
+    }
+    return found
+  }
+
+  private func records(
+    of stream: StreamChoice.Stream
+  ) -> (first: (codec: AVCodecID, bytes: [UInt8]), later: [UInt8])? {
+    guard let codec = stream.pointee.codecpar?.pointee.codec_id, let key = key(of: stream),
+      let own = clock?.records[key], let later = own.later
+    else { return nil }
+    return ((codec, own.first), later)
   }
 
   /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.

@@ -63,10 +63,7 @@ struct MovieTracks {
   }
 
   /// Whether no track has a sample, and no fragment brings one: the header of a stream may say how long that is as a whole.
-  var isEmpty: Bool {
-    iso.fragments == 0 && !iso.promisesFragments && !iso.tracks.isEmpty
-      && iso.tracks.allSatisfy { $0.counts.sizes == 0 }
-  }
+  var isEmpty: Bool { iso.hasNoSamples && !iso.promisesFragments }
 
   /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all.
   func agree(with claimed: Double) -> Bool {
@@ -106,4 +103,11 @@ struct MovieTracks {
   }
 
   var texts: MovieTexts { iso.texts }
+}
+
+extension ISOFileMap {
+  /// Whether no track has a sample, as in the beginning of a stream of which the samples are in other files.
+  var hasNoSamples: Bool {
+    fragments == 0 && !tracks.isEmpty && tracks.allSatisfy { $0.counts.sizes == 0 }
+  }
 }

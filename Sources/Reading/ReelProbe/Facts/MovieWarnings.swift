@@ -18,7 +18,7 @@ struct MovieWarnings {
       [
         hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, shape, sound, dates,
       ]
-      .compactMap { $0 } + rate + soundRates + soundCodecs + soundClock + untimed + edits
+      .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits
       + (clock?.rate == nil ? statedRate : [])
   }
 
@@ -88,6 +88,22 @@ struct MovieWarnings {
   }
 
   private static let longestStep = 0.15
+
+  /// Tracks whose last samples have another entry than the first, as those of files that were joined.
+  private var changes: [MediaWarning] {
+    let pictures = video.flatMap { track in
+      track.entry?.pictureSize.flatMap { first in
+        track.laterEntry?.pictureSize.flatMap { $0 == first ? nil : MediaWarning.changedSize(first, $0) }
+      }
+    }
+    let sounds = streams.audios.enumerated().compactMap { place, stream -> MediaWarning? in
+      guard let track = tracks.track(of: stream), let first = track.entry?.soundHeader,
+        let later = track.laterEntry?.soundHeader
+      else { return nil }
+      return MediaWarning.changedSound(first, later, place: place)
+    }
+    return [pictures].compactMap { $0 } + sounds
+  }
 
   /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.
   private var rate: [MediaWarning] {

@@ -70,7 +70,18 @@ extension ISOTrack {
 }
 
 extension SampleEntry {
-  fileprivate var soundHeader: SoundHeader? {
+  /// Of its pictures, by the codec's own record where that tells.
+  var pictureSize: AVIHeaders.Size? {
+    let record = configuration ?? []
+    if let set = AVCConfiguration(record)?.sequenceParameterSets.first,
+      let told = H264SequenceParameters(unit: set)
+    {
+      return AVIHeaders.Size(width: told.width, height: told.height)
+    }
+    return width.flatMap { width in height.map { AVIHeaders.Size(width: width, height: $0) } }
+  }
+
+  var soundHeader: SoundHeader? {
     let record = decoderBytes ?? configuration ?? []
     return (original ?? format) == "mp4a" ? AudioSpecificConfig(record)?.sound : dolbySound
   }

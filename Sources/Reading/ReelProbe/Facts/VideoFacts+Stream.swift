@@ -22,8 +22,11 @@ extension VideoFacts {
       (storedWidth, storedHeight) = (width, height)
     }
     let tracks = MovieTracks(structure)
-    // FFmpeg forgets what an MP4 says of MPEG-4 part 2 and H.263, of which a decoder has to tell; not where it can't.
-    if storedWidth == nil, let entry = tracks?.track(of: stream)?.entry, entry.height != nil {
+    // FFmpeg forgets what an MP4 says of MPEG-4 part 2 and H.263, as a decoder tells; where none can, its word counts.
+    if storedWidth == nil, structure.encrypted == true || structure.iso?.hasNoSamples == true,
+      let entry = tracks?.track(of: stream)?.entry,
+      entry.height != nil
+    {
       (storedWidth, storedHeight) = (entry.width, entry.width == nil ? nil : entry.height)
     }
     let shape = tracks?.applyShape(to: stream)

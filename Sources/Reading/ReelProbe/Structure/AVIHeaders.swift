@@ -66,9 +66,11 @@ struct AVIHeaders: Hashable {
     let isCut: Bool
   }
 
-  struct Size: Hashable {
+  struct Size: Hashable, CustomStringConvertible {
     let width: Int
     let height: Int
+
+    var description: String { "\(width)x\(height)" }
   }
 
   /// Of a frame; 0 when it does not say.

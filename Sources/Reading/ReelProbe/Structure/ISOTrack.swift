@@ -23,7 +23,9 @@ struct ISOTrack: Hashable {
   /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
   private(set) var presentation: TrackPresentation?
 
-  /// Whether that is another than the first one, which FFmpeg goes by.
+  /// Another one, which its last samples have; nil where that is the same.
+  private(set) var laterEntry: SampleEntry?
+  /// Whether that of its first samples is another than the first one, which FFmpeg goes by.
   private(set) var hasLaterEntry = false
   /// Whether a table of times is there that was not understood.
   private(set) var lacksTimes = false
@@ -60,6 +62,10 @@ struct ISOTrack: Hashable {
     guard let entry = entries.indices.contains(used) ? entries[used] : entries.first else { return }
     hasLaterEntry = entry != entries.first
     self.entry = SampleEntry(entry, handler: handler, of: file)
+    let later = (counts.lastEntry ?? 1) - 1
+    if later != used, entries.indices.contains(later) {
+      laterEntry = SampleEntry(entries[later], handler: handler, of: file)
+    }
   }
 
   /// Once all of its boxes have been taken.
@@ -185,6 +191,8 @@ struct SampleCounts: Hashable {
 
   /// The number of the sample entry that the first samples have, from 1 on; nil where no table tells.
   var firstEntry: Int? { runs?.first { $0.samples > 0 }?.entry }
+  /// The same of the last samples.
+  var lastEntry: Int? { runs?.last { $0.samples > 0 }?.entry }
 
   /// Runs of chunks that are read.
   private static let mostRuns = 1 << 18
