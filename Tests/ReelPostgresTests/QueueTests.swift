@@ -272,6 +272,38 @@ import Testing
     #expect(status?.items == [.done: 4] && status?.workers.map(\.finished) == [4])
   }
 
+  @Test func aSignOfLifeThatIsLateTakesNothingFromWhoIsWrittenDownAnew() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b"])
+    let (late, next) = (try bench.worker(), try bench.worker())
+    #expect(try late.take(upTo: 1).count == 1)
+    try bench.change(
+      "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
+    #expect(try next.freeWhatIsDue() == 1)
+    // Its sign of life, in the name of the row that is gone, comes to its end when it has taken items in that of a new one.
+    let blocker = try bench.pool.connect()
+    try blocker.execute("BEGIN; LOCK TABLE reel.owner IN SHARE MODE")
+    let sign = Task {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try late.renew() }) }
+      }
+    }
+    let watch = try bench.pool.connect()
+    let waiting = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      """
+    while try watch.value(waiting, as: Int.self) != 1 { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(try late.take(upTo: 1).isEmpty)
+    let taken = try late.take(upTo: 2)
+    #expect(names(taken) == ["a", "b"])
+    try blocker.execute("COMMIT")
+    #expect(try await sign.value == false)
+    #expect(late.held == Set(taken.map(\.id)))
+    try late.finish(taken.map { ItemOutcome($0.id, .done) })
+    #expect(try bench.states() == ["a": 3, "b": 3])
+    #expect(try WorkQueue.status(bench.pool)?.workers.count == 2)
+  }
+
   @Test func anOutageIsNoDeath() async throws {
     let bench = try await Bench()
     _ = try bench.enqueue(["a"])

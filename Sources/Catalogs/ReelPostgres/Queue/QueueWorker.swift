@@ -44,6 +44,8 @@ package final class QueueWorker: Sendable {
   private let destination: String
   private let clock: @Sendable () -> ContinuousClock.Instant
   private let state: Mutex<State>
+  /// Who writes the worker down.
+  private let registering = Mutex(())
 
   /// Writes the worker down, as what the process does that has opened the catalog: from now on that one's heartbeat is
   /// this one's, too.
@@ -76,7 +78,7 @@ package final class QueueWorker: Sendable {
     (self.queue, self.owner, self.settings) = (queue, owner, settings)
     (self.host, self.destination, self.clock) = (host, destination, clock)
     state = Mutex(State(id: 0, heard: clock()))
-    try register()
+    try register(inPlaceOf: 0)
     owner.takesItems { [weak self] in
       try self?.beat()
       return self != nil
@@ -86,20 +88,25 @@ package final class QueueWorker: Sendable {
   /// The items that it has taken and said nothing of.
   package var held: Set<Int64> { state.withLock { Set($0.held.keys) } }
 
-  private func register() throws(CatalogError) {
-    let id: Int64? = try queue.catalogErrors {
-      try queue.pool.transaction(ofOneStatement: true) { tx in
-        try tx.value(
-          """
-          -- Of an earlier attempt that nobody heard of.
-          WITH gone AS (DELETE FROM reel.worker WHERE owner = $5)
-          INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner)
-          VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5) RETURNING id
-          """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id)])
+  /// Writes the worker down anew, unless another thread has done so meanwhile: what has been taken since is that row's.
+  /// - Parameter old: its row, which others have struck out; 0 for none yet.
+  private func register(inPlaceOf old: Int64) throws(CatalogError) {
+    try registering.withLock { _ throws(CatalogError) in
+      guard state.withLock({ $0.id == old }) else { return }
+      let id: Int64? = try queue.catalogErrors {
+        try queue.pool.transaction(ofOneStatement: true) { tx in
+          try tx.value(
+            """
+            -- Of an earlier attempt that nobody heard of.
+            WITH gone AS (DELETE FROM reel.worker WHERE owner = $5)
+            INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner)
+            VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5) RETURNING id
+            """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id)])
+        }
       }
-    }
-    state.withLock { state in
-      state = State(id: id ?? 0, heard: clock(), wasSilent: state.wasSilent)
+      state.withLock { state in
+        state = State(id: id ?? 0, heard: clock(), wasSilent: state.wasSilent)
+      }
     }
   }
 
@@ -136,7 +143,7 @@ package final class QueueWorker: Sendable {
     }
     guard let taken else {
       // Others found the lease over, and have what it held.
-      try register()
+      try register(inPlaceOf: id)
       return []
     }
     state.withLock { state in
@@ -337,7 +344,7 @@ package final class QueueWorker: Sendable {
       if now - state.heard > owner.lease * 2 / 3 { state.wasSilent = now }
       state.heard = now
     }
-    if !life.isWorkerThere { try register() }
+    if !life.isWorkerThere { try register(inPlaceOf: id) }
     return life
   }
 
@@ -487,6 +494,8 @@ package final class QueueWorker: Sendable {
 
   /// Gives back what an owner's worker holds, and strikes that out.
   static func giveBack(of owner: Int64, in tx: PostgresTransaction) throws {
+    // Who takes something just now has done so before it is given back.
+    _ = try tx.rows("SELECT id FROM reel.worker WHERE owner = $1 FOR UPDATE", [.int(owner)]) { _ in true }
     let count = try tx.run(
       """
       UPDATE reel.work SET state = 0, worker = NULL, changed_at = \(PostgresSchema.now)
