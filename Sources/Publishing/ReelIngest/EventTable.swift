@@ -10,8 +10,6 @@ struct EventTraits {
   var concern: EventConcern?
   /// Whether it is the one event that ends its file, or the run.
   var ends = false
-  /// Whether a newer one of its type (for the same file) makes it worthless.
-  var coalesces = false
 }
 
 /// Why somebody has to know of an event.
@@ -44,17 +42,16 @@ extension IngestEvent.Body {
   func tell<Reader: EventReader>(_ reader: Reader) throws(Reader.Failure) -> Reader.Answer {
     func row<Facts: EventFacts>(
       _ type: String, _ level: EventLogEntry.Level?, _ file: FileReference?, _ facts: Facts,
-      concern: EventConcern? = nil, ends: Bool = false, coalesces: Bool = false,
+      concern: EventConcern? = nil, ends: Bool = false,
       _ body: (Facts) -> IngestEvent.Body
     ) throws(Reader.Failure) -> Reader.Answer {
-      let traits = EventTraits(
-        type: type, level: level, concern: concern, ends: ends, coalesces: coalesces)
+      let traits = EventTraits(type: type, level: level, concern: concern, ends: ends)
       return try reader.read(traits, file, facts, body)
     }
     switch self {
     case .runStarted(let run): return try row("run.started", .info, nil, run) { .runStarted($0) }
     case .runScanned(let scan):
-      return try row("run.scanned", scan.complete ? .debug : nil, nil, scan, coalesces: !scan.complete) {
+      return try row("run.scanned", scan.complete ? .debug : nil, nil, scan) {
         .runScanned($0)
       }
     case .metadataWarning(let warning):
@@ -79,7 +76,7 @@ extension IngestEvent.Body {
     case .fileNamed(let file, let named):
       return try row("file.named", named.attempt > 1 ? .info : .debug, file, named) { .fileNamed(file, $0) }
     case .uploadProgress(let file, let progress):
-      return try row("upload.progress", nil, file, progress, coalesces: true) { .uploadProgress(file, $0) }
+      return try row("upload.progress", nil, file, progress) { .uploadProgress(file, $0) }
     case .uploadRetrying(let file, let progress):
       return try row("upload.retrying", .warning, file, progress) { .uploadRetrying(file, $0) }
     case .postPublished(let file, let post):
@@ -151,7 +148,14 @@ extension IngestEvent.Body {
   public var isTerminal: Bool { traits.ends }
 
   /// Whether a newer one of its kind (for the same file) makes it worthless.
-  public var coalesces: Bool { traits.coalesces }
+  public var coalesces: Bool {
+    // Asked of every event by every observer: without a look at the facts.
+    switch self {
+    case .uploadProgress: true
+    case .runScanned(let scan): !scan.complete
+    default: false
+    }
+  }
 
   /// The `type` of the JSON.
   public var type: String { traits.type }
