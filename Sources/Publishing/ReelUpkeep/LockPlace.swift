@@ -1,59 +1,32 @@
-import Glibc
 import ReelCore
 import ReelSource
 import ReelValidation
 
 /// A lock file on disk, and how its paths and those of a run find each other: by their words alone, from the folder
 /// that the lock lies in.
-struct LockPlace: Sendable {
-  let path: String
+package struct LockPlace: Sendable {
+  package let path: String
+  private let workingFolder: SourcePath?
   private let folder: [ArraySlice<UInt8>]
 
-  init(path: String) {
-    self.path = path
-    folder = Self.components(SourcePath(path)).dropLast()
-  }
-
-  /// Bytes; some 200,000 files.
-  private static let largest = 256 << 20
-
-  /// Nil when there is none yet.
-  /// - Throws: ``CommandFailure`` when it can't be read or understood.
-  func read() throws -> LockFile? {
-    let bytes: [UInt8]
-    do throws(SystemError) {
-      bytes = try UserFile.read(path, upTo: Self.largest)
-    } catch {
-      if error.code == ENOENT { return nil }
-      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be read: \(error.reason)")
-    }
-    do throws(LockError) {
-      return try LockFile(text: bytes)
-    } catch {
-      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be used: \(error)")
-    }
-  }
-
-  /// Writes it whole or not at all, where links lead.
-  /// - Throws: ``CommandFailure``.
-  func write(_ lock: LockFile) throws {
-    let file = try WholeFile(at: path)
-    try file.write(LockText.text(lock))
-    try file.finish(durably: true)
+  /// - Parameter workingFolder: where relative paths begin; nil where that can't be told.
+  package init(path: String, workingFolder: SourcePath?) {
+    (self.path, self.workingFolder) = (path, workingFolder)
+    folder = Self.components(SourcePath(path), in: workingFolder).dropLast()
   }
 
   /// `file` as the lock names it.
-  func name(of file: SourcePath) -> SourcePath {
-    let components = Self.components(file)
+  package func name(of file: SourcePath) -> SourcePath {
+    let components = self.components(file)
     let shared = zip(folder, components).prefix { $0 == $1 }.count
     let up = [ArraySlice<UInt8>](repeating: Array("..".utf8)[...], count: folder.count - shared)
     return SourcePath(bytes: (up + components.dropFirst(shared)).joined(separator: "/".utf8))
   }
 
   /// Where the file that the lock names lies, named from the working folder where it is below it.
-  func file(named name: SourcePath) -> SourcePath {
+  package func file(named name: SourcePath) -> SourcePath {
     let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
-    let here = Self.components(SourcePath("."))
+    let here = self.components(SourcePath("."))
     guard components.starts(with: here) else {
       return SourcePath(bytes: Array("/".utf8) + components.joined(separator: "/".utf8))
     }
@@ -61,18 +34,24 @@ struct LockPlace: Sendable {
   }
 
   /// Whether a walk of `inputs` comes by the file that the lock names.
-  func covers(_ name: SourcePath, _ inputs: [SourceInput], _ filter: FixtureFilter) -> Bool {
+  package func covers(_ name: SourcePath, _ inputs: [SourceInput], _ filter: FixtureFilter) -> Bool {
     let components = Self.normal(folder + name.bytes.split(separator: UInt8(ascii: "/")))
     return inputs.contains { input in
-      let root = Self.components(input.path)
+      let root = self.components(input.path)
       guard components.starts(with: root) else { return false }
       return components.count == root.count || filter.takes(Array(components.dropFirst(root.count)))
     }
   }
 
-  private static func components(_ path: SourcePath) -> [ArraySlice<UInt8>] {
+  private func components(_ path: SourcePath) -> [ArraySlice<UInt8>] {
+    Self.components(path, in: workingFolder)
+  }
+
+  private static func components(
+    _ path: SourcePath, in workingFolder: SourcePath?
+  ) -> [ArraySlice<UInt8>] {
     let slash = UInt8(ascii: "/")
-    let here = path.bytes.first == slash ? [] : WorkingFolder.path()?.bytes ?? []
+    let here = path.bytes.first == slash ? [] : workingFolder?.bytes ?? []
     return normal((here + [slash] + path.bytes).split(separator: slash))
   }
 
@@ -88,19 +67,19 @@ struct LockPlace: Sendable {
 }
 
 /// `--include` and `--exclude`, for the walk and for what the lock knows.
-struct FixtureFilter: Sendable {
+package struct FixtureFilter: Sendable {
   private let including: [GlobPattern]
   private let excluding: [GlobPattern]
 
-  init(including: [GlobPattern], excluding: [GlobPattern]) {
+  package init(including: [GlobPattern], excluding: [GlobPattern]) {
     self.including = including
     self.excluding = excluding
   }
 
-  var names: NameFilter { NameFilter(including: including, excluding: excluding) }
+  package var names: NameFilter { NameFilter(including: including, excluding: excluding) }
 
   /// Whether the walk takes a file of this path, seen from the folder that the user named.
-  func takes(_ components: [ArraySlice<UInt8>]) -> Bool {
+  package func takes(_ components: [ArraySlice<UInt8>]) -> Bool {
     for end in components.indices {
       let path = Array(components[...end].joined(separator: "/".utf8))
       let isFolder = end + 1 < components.count

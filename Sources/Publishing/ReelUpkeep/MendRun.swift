@@ -61,18 +61,14 @@ package struct MendRun: Sendable {
     do throws(SourceError) {
       found = try file.found.get()
     } catch {
-      return MendedFile(path: file.path, result: .failure(Self.failure(error, error.code)))
+      return MendedFile(path: file.path, result: .failure(FileFailure(error, as: error.code)))
     }
     do throws(MendError) {
       return MendedFile(path: found.path, result: .success(try mended(found, flag)))
     } catch {
       if error.code.isInstallation { throw error }
-      return MendedFile(path: found.path, result: .failure(Self.failure(error, error.code)))
+      return MendedFile(path: found.path, result: .failure(FileFailure(error, as: error.code)))
     }
-  }
-
-  private static func failure(_ error: some ReelError, _ code: some RawRepresentable<String>) -> FileFailure {
-    FileFailure(code: FileFailure.Code(rawValue: code.rawValue), message: error.text, cause: error)
   }
 
   // MARK: One file

@@ -200,7 +200,7 @@ package struct MissingPosters: Sendable {
     for (path, error) in failures {
       // What was not begun is no failure.
       if error.code == .cancelled { continue }
-      try tell(path, .failure(Self.failure(error, error.code)), &count)
+      try tell(path, .failure(FileFailure(error, as: error.code)), &count)
     }
     try await publish(made, in: store.uploader, at: store.place, &count)
   }
@@ -249,7 +249,7 @@ package struct MissingPosters: Sendable {
         try tell(
           one.path,
           .failure(
-            Self.failure(error, error.code)),
+            FileFailure(error, as: error.code)),
           &count)
       }
     }
@@ -277,10 +277,6 @@ package struct MissingPosters: Sendable {
       }
       return found
     }
-  }
-
-  private static func failure(_ error: some ReelError, _ code: some RawRepresentable<String>) -> FileFailure {
-    FileFailure(code: FileFailure.Code(rawValue: code.rawValue), message: error.text, cause: error)
   }
 
   private func tell(_ path: SourcePath, _ answer: Answer, _ count: inout Count) throws {

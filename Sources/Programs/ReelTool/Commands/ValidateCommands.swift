@@ -5,6 +5,7 @@ import ReelCore
 import ReelPage
 import ReelTerminal
 import ReelValidation
+import ReelUpkeep
 
 /// `reel validate PATH…`
 struct ValidateCommand: AsyncParsableCommand {
@@ -66,7 +67,7 @@ struct ValidateCommand: AsyncParsableCommand {
     let begun = Date()
     let judgement = try await session.judge(locks: locked != nil)
     if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
-    let result = session.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)
+    let result = session.review.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)
     let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
     let pictures = await session.illustration.pictures(
       of: pictured.map { ListedFile(path: $0, at: begun) })
@@ -140,7 +141,7 @@ struct LockCommand: AsyncParsableCommand {
     guard !judgement.files.isEmpty || allowEmpty else {
       throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
     }
-    let change = session.update(judgement, old: old, place: place)
+    let change = session.review.update(judgement, old: old, place: place)
     if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }
     try tell(change, isNew: old == nil, place, unread: judgement.files)
     if old != nil, !update, !change.lines.isEmpty { try ReelExit.someRefused.end() }
@@ -159,7 +160,7 @@ struct LockCommand: AsyncParsableCommand {
   }
 
   private func tell(
-    _ change: LockUpdate, isNew: Bool, _ place: LockPlace, unread files: [ValidationSession.EvaluatedFile]
+    _ change: LockUpdate, isNew: Bool, _ place: LockPlace, unread files: [FixtureReview.EvaluatedFile]
   ) throws {
     let traits = TerminalTraits.standardOutput()
     let count = HumanNumber.count(change.lock.entries.count, "file", "files")

@@ -16,9 +16,8 @@ struct ReportIllustration: Sendable {
 
   /// As many pictures as can be had; Ctrl-C ends the making of them, and nothing else.
   func pictures(of files: [ListedFile]) async -> ReportPictures {
-    guard !files.isEmpty,
-      let session = try? PictureSession(settings, of: files.map(\.path), followLinks: followLinks)
-    else { return ReportPictures() }
+    guard !files.isEmpty else { return ReportPictures() }
+    let session = PictureSession(settings, of: files.map(\.path), followLinks: followLinks)
     let listed = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
     let options = PosterOptions(size: ReportPictures.side)
     let made = Mutex((pictures: ReportPictures(), timeouts: 0))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelSource
+import ReelUpkeep
 import ReelValidation
 
 /// Which files are judged, and by what, for `reel validate` and `reel lock`.
@@ -39,7 +40,7 @@ struct ValidationOptions: ParsableArguments {
       including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
     let workers = settings.jobs ?? AppContext.processors
     return ValidationSession(
-      inputs: try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
+      try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
       includesTrash: walking.includeTrash, filter: filter, policy: policy,
       prober: AppContext.prober(settings, workers: workers), width: workers * 2,
       illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))

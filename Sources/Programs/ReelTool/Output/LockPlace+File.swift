@@ -1,0 +1,36 @@
+import Glibc
+import ReelCore
+import ReelUpkeep
+import ReelValidation
+
+extension LockPlace {
+  init(path: String) { self.init(path: path, workingFolder: WorkingFolder.path()) }
+
+  /// Bytes; some 200,000 files.
+  private static let largest = 256 << 20
+
+  /// Nil when there is none yet.
+  /// - Throws: ``CommandFailure`` when it can't be read or understood.
+  func read() throws -> LockFile? {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try UserFile.read(path, upTo: Self.largest)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be read: \(error.reason)")
+    }
+    do throws(LockError) {
+      return try LockFile(text: bytes)
+    } catch {
+      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be used: \(error)")
+    }
+  }
+
+  /// Writes it whole or not at all, where links lead.
+  /// - Throws: ``CommandFailure``.
+  func write(_ lock: LockFile) throws {
+    let file = try WholeFile(at: path)
+    try file.write(LockText.text(lock))
+    try file.finish(durably: true)
+  }
+}

@@ -1,0 +1,101 @@
+import ReelCore
+import ReelSource
+import ReelValidation
+
+/// Judges files by a policy, and holds them against a lock.
+package struct FixtureReview: Sendable {
+  private let inputs: [SourceInput]
+  private let filter: FixtureFilter
+  private let policy: Policy
+
+  /// - Parameters:
+  ///   - inputs: what the files were found in.
+  ///   - filter: which of them were looked at.
+  package init(_ inputs: [SourceInput], filter: FixtureFilter, policy: Policy) {
+    (self.inputs, self.filter, self.policy) = (inputs, filter, policy)
+  }
+
+  /// A file, what the policy says of it, and what a lock keeps of it.
+  package struct EvaluatedFile: Sendable {
+    package let facts: FixtureFacts
+    package let findings: [Finding]
+    package let entry: LockEntry
+
+    /// Why Reel could not judge it; nil when it could.
+    package var unjudged: ProbeError? {
+      facts.problem.flatMap { $0.code.leavesFileUnjudged ? $0 : nil }
+    }
+  }
+
+  /// What came of it.
+  package struct Outcome: Sendable {
+    package let files: [EvaluatedFile]
+    package let reader: ReaderVersion?
+    package let wasInterrupted: Bool
+  }
+
+  /// What the policy says of each file.
+  package func judgement(_ facts: [FixtureFacts], _ wasInterrupted: Bool) -> Outcome {
+    let ffmpeg = facts.lazy.compactMap(\.ffmpeg).first
+    let reader = ffmpeg.map { ReaderVersion(reel: ReelVersion.current, ffmpeg: $0) }
+    let unread = ReaderVersion(reel: ReelVersion.current, ffmpeg: ffmpeg ?? "unknown")
+    let files = facts.map { facts in
+      let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
+      return EvaluatedFile(
+        facts: facts, findings: findings, entry: LockEntry(facts, findings: findings, reader: unread))
+    }
+    return Outcome(files: files, reader: reader, wasInterrupted: wasInterrupted)
+  }
+}
+
+extension FixtureFacts {
+  /// The version of libavformat that read it.
+  fileprivate var ffmpeg: String? {
+    if case .media(let report) = reading { report.provenance.ffmpeg } else { nil }
+  }
+}
+
+// MARK: The lock
+
+extension FixtureReview {
+  /// The report of `judgement`, held against `lock` where there is one.
+  package func report(
+    _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, strict: Bool, allowsEmpty: Bool
+  ) -> ValidationReport {
+    var files = judgement.files.map { judged in
+      ValidatedFile(
+        path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged,
+        warnings: judged.facts.media?.warnings ?? [])
+    }
+    if let lock {
+      let comparison = LockComparison(lock.file)
+      files = judgement.files.map { held($0, against: comparison, lock.place) }
+      let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
+      files += comparison.gone(found: found) { lock.place.covers($0, inputs, filter) }
+        .map { ValidatedFile(path: lock.place.file(named: $0.0), findings: [$0.1]) }
+    }
+    return ValidationReport(
+      files: files, policy: policy.name, policyVersion: policy.version, isLocked: lock != nil, strict: strict,
+      allowsEmpty: allowsEmpty, reader: judgement.reader)
+  }
+
+  private func held(
+    _ judged: EvaluatedFile, against comparison: LockComparison, _ place: LockPlace
+  ) -> ValidatedFile {
+    let name = place.name(of: judged.facts.path)
+    return ValidatedFile(
+      path: judged.facts.path,
+      findings: comparison.findings(
+        name, judged.entry, findings: judged.findings, reportedAs: judged.facts.path),
+      unjudged: comparison.accepts(name, judged.entry) ? nil : judged.unjudged,
+      warnings: judged.facts.media?.warnings ?? [])
+  }
+
+  /// What a lock of `judgement` would be.
+  package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
+    let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
+    return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }) {
+      place.covers($0, inputs, filter)
+    }
+  }
+}
