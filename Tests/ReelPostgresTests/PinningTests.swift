@@ -108,6 +108,27 @@ import Testing
     withExtendedLifetime(bouncer) {}
   }
 
+  @Test func whatIsOneStatementIsATransactionLikeAnyOther() async throws {
+    let database = try await TestDatabase()
+    try database.connect().execute(
+      """
+      ALTER DATABASE \(database.name) SET default_transaction_read_only = on;
+      ALTER DATABASE \(database.name) SET default_transaction_isolation = 'serializable'
+      """)
+    let unpinned: String? = try database.connect().value(
+      "SELECT current_setting('transaction_isolation') || current_setting('transaction_read_only')")
+    try #require(unpinned == "serializableon")
+    let pool = try database.pool()
+    try pool.transaction { try $0.run("CREATE TABLE public.t (id bigint PRIMARY KEY)") }
+    var attempts = 0
+    let isolation: String? = try pool.transaction(ofOneStatement: true) { tx in
+      attempts += 1
+      return try tx.value(
+        "INSERT INTO public.t VALUES (1) RETURNING current_setting('transaction_isolation')")
+    }
+    #expect(isolation == "read committed" && attempts == 1)
+  }
+
   @Test func whatIsOneStatementIsNoMore() async throws {
     let pool = try await TestDatabase().pool()
     try pool.transaction { try $0.run("CREATE TABLE public.t (id bigint PRIMARY KEY)") }

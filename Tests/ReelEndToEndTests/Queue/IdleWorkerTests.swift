@@ -17,8 +17,8 @@ import Testing
     let workers = try (0..<count).map { _ in
       try ReelBinary.start(
         ["work", "--to", store, "--forever", "--quiet", "--catalog", database.url()], in: bench.folder,
-        // A sign of life each second, which also lets go of connections that are not used any more.
-        environment: bench.environment.merging(["REEL_LEASE_SECONDS": "3"]) { $1 })
+        // A sign of life each five seconds, which also lets go of connections that are not used any more.
+        environment: bench.environment.merging(["REEL_LEASE_SECONDS": "15"]) { $1 })
     }
     func connections() throws -> Int? {
       try watch.value(
@@ -46,7 +46,7 @@ import Testing
       [.text(database.name)]
     ) { _ in true }
     let start = ContinuousClock.now
-    while try calls(beat) < 10 * count { try await Task.sleep(for: .milliseconds(100)) }
+    while try calls(beat) < 3 * count { try await Task.sleep(for: .milliseconds(100)) }
     let found = try statements()
     let minutes = (ContinuousClock.now - start) / .seconds(60)
     #expect(try connections() == 2 * count)

@@ -507,6 +507,7 @@ struct PostgresPublishing {
     ), held AS (
       DELETE FROM reel.attempt a USING asked q
       WHERE a.intent = q.number AND a.attempt = q.attempt AND a.owner = $7
+        AND EXISTS (SELECT 1 FROM reel.feed WHERE id = 1)
         AND (q.poster IS NULL OR EXISTS (
           SELECT 1 FROM reel.poster p WHERE p.intent = q.number AND p.object_key = q.poster AND p.state = 0))
       RETURNING q.number, q.destination, q.attempt, q.poster, q.document, q.bytes, q.words, q.n

@@ -153,10 +153,10 @@ final class PostgresWriter: Sendable {
         return Outcome()
       }
       // To complete is one statement.
-      let isOne = notes.isEmpty && batch.releases.isEmpty && batch.requests.isEmpty && !call.mayBeDone
+      let isOne = notes.isEmpty && batch.releases.isEmpty && batch.requests.isEmpty
       for isLast in [false, true] {
         do {
-          return try pool.transaction(ofOneStatement: isOne) { tx in
+          return try pool.transaction(ofOneStatement: isOne && !call.mayBeDone) { tx in
             call.mayBeDone = call.mayBeDone || tx.mayBeDone
             let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
             try notes.write(in: tx, host: host, me: owner.id)

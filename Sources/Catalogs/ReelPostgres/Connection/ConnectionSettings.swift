@@ -33,6 +33,10 @@ package struct ConnectionSettings: Sendable {
     // again long before those who wait for it give up.
     values.append(
       ("idle_in_transaction_session_timeout", "'\(milliseconds(settings.lockTimeout) / 3)'"))
+    // Of statements that are transactions by themselves.
+    values += [
+      ("default_transaction_isolation", "'read committed'"), ("default_transaction_read_only", "'off'"),
+    ]
     if purpose == .reports { return values }
     let commits = "pg_catalog.current_setting('synchronous_commit')"
     return values + [

@@ -94,7 +94,9 @@ package final class QueueWorker: Sendable {
     try registering.withLock { _ throws(CatalogError) in
       guard state.withLock({ $0.id == old }) else { return }
       let id: Int64? = try queue.catalogErrors {
-        try queue.pool.transaction(ofOneStatement: true) { tx in
+        // Not of one statement: that could come to the server late, and strike out the row of a later attempt, under which
+        // items have been taken.
+        try queue.pool.transaction { tx in
           try tx.value(
             """
             -- Of an earlier attempt that nobody heard of.
