@@ -375,6 +375,19 @@ struct ContentClockTests {
     #expect(media.presentDuration.map { $0 < 1.8 } == true)
   }
 
+  /// OpenDML: what `RIFF AVIX` carries on is not counted, so nothing that is counted tells how long the part lasts.
+  @Test func anAVIThatGoesOnAndAnotherTellNoLengthTogether() throws {
+    guard let part = try make("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2"]) else { return }
+    let more =
+      [UInt8]("RIFF".utf8) + [16, 0, 0, 0] + Array("AVIXLIST".utf8) + [4, 0, 0, 0] + Array("movi".utf8)
+    let alone = try #require(AVIParts(BytesInMemory(all: part + part)))
+    #expect(alone.count == 2 && abs((alone.seconds ?? 0) - 4) < 0.2)
+    let going = try #require(AVIParts(BytesInMemory(all: part + more + part + more)))
+    #expect(going.count == 2 && going.seconds == nil)
+    let media = try read(part + more + part + more, as: .avi)
+    #expect(media.warnings.contains { $0.fact == "duration" })
+  }
+
   @Test func tagsOfAnOggAreInItsStreams() throws {
     guard
       let bytes = try make("a.ogv", ["-c:v", "libtheora", "-c:a", "libvorbis", "-metadata", "title=Tide"])

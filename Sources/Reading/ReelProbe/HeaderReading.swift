@@ -63,8 +63,9 @@ struct HeaderReading {
   func firstPicture(_ streams: StreamChoice, _ scan: inout PacketScan) -> FirstPicture {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar else { return .none }
     let others = streams.all.filter { $0 != stream && $0.pointee.codecpar.map(DecodedSound.isOpen) != true }
+    let before = others.map(\.pointee.discard)
     for other in others { other.pointee.discard = AVDISCARD_ALL }
-    defer { for other in others { other.pointee.discard = AVDISCARD_DEFAULT } }
+    defer { for (other, discard) in zip(others, before) { other.pointee.discard = discard } }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytes)
     guard let packet = scan.first else {
       if hasNoSamples { DecodedHeader.complete(stream) }

@@ -192,6 +192,15 @@ struct MPEGClock<Bytes: ByteReading> {
     let own = windows.map { window in
       Dictionary(grouping: window.moments, by: \.key).mapValues { $0.map(\.decoded) }
     }
+    // Of each window the two streams that go on for longest: one of them is another than the one that may pause. A single
+    // packet may be long behind the others.
+    let lively = own.map { window in
+      window.filter { _, times in
+        times.count >= 4
+          && Self.steps(times).allSatisfy { (0...Int64(90_000 * Self.shortestPause)).contains($0) }
+      }.map { (key: $0, begin: $1[0], end: $1[$1.count - 1]) }
+        .sorted { Self.difference($0.end, $0.begin) > Self.difference($1.end, $1.begin) }.prefix(2)
+    }
     for key in Set(own.flatMap(\.keys)) {
       let steps = own.flatMap { Self.steps($0[key] ?? []) }
       let ordinary = steps.isEmpty ? 0 : steps.sorted()[steps.count / 2]
@@ -200,11 +209,8 @@ struct MPEGClock<Bytes: ByteReading> {
       else { continue }
       let isPausing = own[first...last].enumerated().contains { place, window in
         let mine = window[key] ?? []
-        return window.contains { other, times in
-          // A single packet may be long behind the others.
-          guard other != key, times.count >= 4, let begin = times.first, let end = times.last,
-            Self.steps(times).allSatisfy({ (0...Int64(90_000 * Self.shortestPause)).contains($0) })
-          else { return false }
+        return lively[first + place].contains { other, begin, end in
+          guard other != key else { return false }
           // What comes before the first packet of a stream, and after its last, is no pause.
           let marks =
             (place == 0 ? [] : [begin]) + mine + (first + place == last ? [] : [end])

@@ -84,7 +84,8 @@ struct MovieWarnings {
   /// More than the last sample and the rounding of clocks account for.
   private func isFar(_ stated: Double, _ measured: Double, _ presentation: TrackPresentation) -> Bool {
     let step = presentation.ordinaryRate.map { 1 / $0 } ?? Self.longestStep
-    return abs(stated - measured) > max(min(Self.longestStep, 1.5 * step + 0.02), measured * 0.03)
+    let tick = iso.movieHeader.map { 1 / Double($0.timescale) } ?? 0
+    return abs(stated - measured) > max(min(Self.longestStep, 1.5 * step + 0.02 + tick), measured * 0.03)
   }
 
   private static let longestStep = 0.15

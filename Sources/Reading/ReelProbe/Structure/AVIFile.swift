@@ -29,6 +29,13 @@ enum AVIFile {
     return starts
   }
 
+  /// Whether another `RIFF` follows the first: of a file of one part, what carries it on.
+  static func goesOn(_ file: some ByteReading) -> Bool {
+    guard let length = riffLength(file, at: 0) else { return false }
+    let end = 8 + Int64(length)
+    return riffLength(file, at: end) != nil || riffLength(file, at: end + Int64(length % 2)) != nil
+  }
+
   /// A chunk of OpenDML holds a gigabyte.
   private static let mostChunks = 4096
 
