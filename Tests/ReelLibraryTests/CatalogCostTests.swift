@@ -12,9 +12,7 @@ import Testing
     let (few, many) = TestForm.isLong ? (20_000, 1_000_000) : (1_000, 10_000)
     let stage = try await PostgresStage()
     let pool = try stage.database.pool { $0.connections = 1 }
-    let catalog = try await PostgresCatalog.open(
-      pool, clock: stage.clock, postClock: stage.clock, lease: .seconds(3600), heartbeat: .seconds(86_400),
-      host: nil)
+    let catalog = try await open(pool, stage)
     var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
     let early = try cost.publish(few)
     let earlyAgain = try cost.askAgain()
@@ -30,12 +28,16 @@ import Testing
     #expect(late.statements * 32 <= 11 && lateAgain.statements * 32 <= 3)
   }
 
+  private func open(_ pool: PostgresPool, _ stage: PostgresStage) async throws -> PostgresCatalog {
+    try await PostgresCatalog.open(
+      pool, clock: stage.clock, postClock: stage.clock, lease: .seconds(3600), heartbeat: .seconds(86_400),
+      host: nil)
+  }
+
   @Test func aPostAloneIsTenStatements() async throws {
     let stage = try await PostgresStage()
     let pool = try stage.database.pool { $0.connections = 1 }
-    let catalog = try await PostgresCatalog.open(
-      pool, clock: stage.clock, postClock: stage.clock, lease: .seconds(3600), heartbeat: .seconds(86_400),
-      host: nil)
+    let catalog = try await open(pool, stage)
     var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
     // What is new to a connection is planned, and a store gets its number.
     _ = try cost.publish(10, atOnce: 1)

@@ -52,14 +52,6 @@ struct CommandFailure: Error {
   }
 }
 
-extension FileFailure {
-  /// An error of a layer, as the command line tells it of one file.
-  /// - Parameter help: what is added to it.
-  init(telling error: some ReelError, as code: some RawRepresentable<String>, _ help: String = "") {
-    self.init(code: Code(rawValue: code.rawValue), message: error.told + help, cause: error)
-  }
-}
-
 /// - Parameter subject: what `body` reads: an error does not name it.
 func orCommandFailure<Value>(
   reading subject: String, _ body: () throws(SourceError) -> Value

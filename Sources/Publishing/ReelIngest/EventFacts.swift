@@ -18,6 +18,24 @@ protocol EventFacts: Sendable {
   func worded(_ wording: (ErrorMessage) -> String) -> Self
 }
 
+/// Facts that stand in the event's object as one value of that name.
+protocol NamedFacts: EventFacts, Codable {
+  static var name: FactsName { get }
+}
+
+enum FactsName: String, CodingKey { case post, error }
+
+extension NamedFacts {
+  init(factsOf decoder: any Decoder) throws {
+    self = try decoder.container(keyedBy: FactsName.self).decode(Self.self, forKey: Self.name)
+  }
+
+  func encodeFacts(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: FactsName.self)
+    try container.encode(self, forKey: Self.name)
+  }
+}
+
 /// A code and a sentence; the path where the event has no file.
 struct EventRemark {
   var path: SourcePath?
@@ -135,17 +153,8 @@ extension TransferProgress: EventFacts {
   }
 }
 
-extension Post: EventFacts {
-  private enum FactKeys: String, CodingKey { case post }
-
-  init(factsOf decoder: any Decoder) throws {
-    self = try decoder.container(keyedBy: FactKeys.self).decode(Post.self, forKey: .post)
-  }
-
-  func encodeFacts(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: FactKeys.self)
-    try container.encode(self, forKey: .post)
-  }
+extension Post: NamedFacts {
+  static let name = FactsName.post
 
   var logged: [EventLogEntry.Field] {
     [("id", id.description), ("key", video.rawValue)] + (size.map { [("bytes", "\($0)")] } ?? [])
@@ -167,17 +176,8 @@ extension FileRefused: EventFacts {
   }
 }
 
-extension FileFailure: EventFacts {
-  private enum FactKeys: String, CodingKey { case error }
-
-  init(factsOf decoder: any Decoder) throws {
-    self = try decoder.container(keyedBy: FactKeys.self).decode(FileFailure.self, forKey: .error)
-  }
-
-  func encodeFacts(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: FactKeys.self)
-    try container.encode(self, forKey: .error)
-  }
+extension FileFailure: NamedFacts {
+  static let name = FactsName.error
 
   var remark: EventRemark? { EventRemark(code: code.rawValue, message: message) }
 

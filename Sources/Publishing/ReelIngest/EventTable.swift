@@ -6,7 +6,7 @@ struct EventTraits {
   let type: String
   /// Nil for what is not logged.
   var level: EventLogEntry.Level?
-  /// What somebody has to know of: ``EventFacts/problem`` says it.
+  /// What somebody has to know of: ``EventFacts/remark`` says it.
   var concern: EventConcern?
   /// Whether it is the one event that ends its file, or the run.
   var ends = false

@@ -31,11 +31,10 @@ package struct FixtureReview: Sendable {
   package struct Outcome: Sendable {
     package let files: [EvaluatedFile]
     package let reader: ReaderVersion?
-    package let wasInterrupted: Bool
   }
 
   /// What the policy says of each file.
-  package func judgement(_ facts: [FixtureFacts], _ wasInterrupted: Bool) -> Outcome {
+  package func judgement(_ facts: [FixtureFacts]) -> Outcome {
     let ffmpeg = facts.lazy.compactMap(\.ffmpeg).first
     let reader = ffmpeg.map { ReaderVersion(reel: ReelVersion.current, ffmpeg: $0) }
     let unread = ReaderVersion(reel: ReelVersion.current, ffmpeg: ffmpeg ?? "unknown")
@@ -44,7 +43,7 @@ package struct FixtureReview: Sendable {
       return EvaluatedFile(
         facts: facts, findings: findings, entry: LockEntry(facts, findings: findings, reader: unread))
     }
-    return Outcome(files: files, reader: reader, wasInterrupted: wasInterrupted)
+    return Outcome(files: files, reader: reader)
   }
 }
 

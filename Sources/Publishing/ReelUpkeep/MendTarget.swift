@@ -16,8 +16,6 @@ package struct MendTarget: Sendable {
     (self.file, self.folder, self.replaces) = (file, folder, replaces)
   }
 
-  var isOneFile: Bool { file != nil }
-
   /// Where the mended `source` goes.
   /// - Parameter container: what its extension is to say; nil to leave it as it is.
   /// - Throws: `notWritten` where the file was named, and its name says something else.

@@ -90,7 +90,7 @@ package struct MissingPosters: Sendable {
     let folder = Self.folder(destination)
     while !Task.isCancelled {
       let limit = givesVideos ? store?.limit ?? Self.copiesAtOnce : Self.batch
-      let posts = try await page(of: destination, after: last, limit: limit)
+      let posts = try await catalog.postsWithoutPoster(in: destination, after: last, limit: limit)
       guard let end = posts.last else { return }
       last = end.pageNumber
       if let folder, !Self.isThere(folder) {
@@ -120,12 +120,6 @@ package struct MissingPosters: Sendable {
     case .folder, .s3: true
     default: false
     }
-  }
-
-  private func page(
-    of destination: Destination, after place: Int, limit: Int
-  ) async throws -> [PosterlessPost] {
-    try await catalog.postsWithoutPoster(in: destination, after: place, limit: limit)
   }
 
   private static func folder(_ destination: Destination) -> String? {

@@ -5,8 +5,8 @@ import ReelIngest
 import ReelSandbox
 import ReelSource
 import ReelTerminal
-import Synchronization
 import ReelUpkeep
+import Synchronization
 
 /// How large pictures are.
 struct PictureOptions: ParsableArguments {

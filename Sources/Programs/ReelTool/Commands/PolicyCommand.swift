@@ -88,7 +88,6 @@ struct PolicyCommand: AsyncParsableCommand {
     func run() async throws {
       let session = try await options.session([file])
       let judgement = try await session.judge(locks: false)
-      if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
       guard let facts = judgement.files.first?.facts, let media = facts.media else {
         let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
         throw CommandFailure(.couldNotRun, "\(RawArguments.path(file)) is not an example: \(reason)")

@@ -4,8 +4,8 @@ import Glibc
 import ReelCore
 import ReelPage
 import ReelTerminal
-import ReelValidation
 import ReelUpkeep
+import ReelValidation
 
 /// `reel validate PATH…`
 struct ValidateCommand: AsyncParsableCommand {
@@ -66,7 +66,6 @@ struct ValidateCommand: AsyncParsableCommand {
       report, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
     let judgement = try await session.judge(locks: locked != nil)
-    if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
     let result = session.review.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)
     let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
     let pictures = await session.illustration.pictures(
@@ -137,7 +136,6 @@ struct LockCommand: AsyncParsableCommand {
     let old = try place.read()
     let session = try await options.session(paths)
     let judgement = try await session.judge(locks: true)
-    if judgement.wasInterrupted { throw CommandExit(code: .interrupted) }
     guard !judgement.files.isEmpty || allowEmpty else {
       throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
     }

@@ -34,6 +34,7 @@ struct ValidationSession: Sendable {
     let scan = scan(locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none)
     let (result, wasInterrupted) = await Interruption.cancelling { try await scan.run() }
     await prober.close()
-    return review.judgement(try result.get(), wasInterrupted)
+    if wasInterrupted { throw CommandExit(code: .interrupted) }
+    return review.judgement(try result.get())
   }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
-import ReelStorage
-
 import ReelRemoteStorage
+import ReelStorage
 
 /// How a store that is not a folder is reached, and what viewers are given of it.
 struct StoreOptions: SettingFlags {
