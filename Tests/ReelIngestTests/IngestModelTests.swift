@@ -387,6 +387,6 @@ private struct OtherDigests: Uploader {
     return StoredObject(
       key: found.key, url: found.url, size: found.size, digest: try MemoryBytes.source("of parts").digest)
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

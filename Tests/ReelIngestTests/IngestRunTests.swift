@@ -205,7 +205,7 @@ private struct SlowToPrepare: Uploader {
     try await base.upload(source, to: key, reporting: reporting)
   }
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 

@@ -89,9 +89,9 @@ private struct LyingStore: UploaderDecorator {
     return StoredObject(key: object.key, url: object.url, size: object.size + 1, digest: object.digest)
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     await freeze()
-    try await base.remove(key)
+    return try await base.remove(key)
   }
 }
 

@@ -261,7 +261,9 @@ private struct PosterlessFolder: Uploader, BatchStore {
     }
   }
 
+  func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>] { base.remove(keys) }
+
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

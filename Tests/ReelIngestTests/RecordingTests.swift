@@ -160,6 +160,10 @@ private final class BrokenRecorder: PostRecorder {
 
   func find(_ id: PostID) async throws(UploadError) -> PostRecord? { try await base.find(id) }
 
+  func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    try await base.update(post, from: earlier)
+  }
+
   func withdraw(_ id: PostID) async throws(UploadError) {
     if refusesToWithdraw.withLock({ $0 }) { throw UploadError(.denied, "not now (a test)") }
     try await base.withdraw(id)

@@ -204,7 +204,10 @@ private struct LoggedStore: DamagedObjectReplacing, StoreExamination {
     if isDamaged { log.add("replaced") }
     return isDamaged
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) { log.add("removed") }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
+    log.add("removed")
+    return .gone
+  }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     if stored == .unreadable { throw UploadError(.denied, "in this test") }
     return ContentDigest(sha256: SHA256.hash(data: stored == .sound ? [1, 2, 3] : [3, 2, 1]))
@@ -225,6 +228,9 @@ private struct LoggedRecorder: PostRecorder {
   }
   func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     poster.map { PostRecord(video: nil, poster: $0) }
+  }
+  func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    try await record(post)
   }
   func withdraw(_ id: PostID) async throws(UploadError) { log.add("withdrawn") }
 }

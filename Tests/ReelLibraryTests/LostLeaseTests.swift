@@ -105,13 +105,13 @@ private struct FreezingStore: UploaderDecorator, StoreExamination {
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject { try await base.upload(source, to: key, reporting: reporting) }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     do {
       try await freeze()
     } catch {
       throw UploadError(.interrupted, "\(error)")
     }
-    try await base.remove(key)
+    return try await base.remove(key)
   }
 
   func names() async throws(UploadError) -> [String] {

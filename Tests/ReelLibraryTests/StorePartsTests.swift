@@ -155,6 +155,6 @@ private final class World: CatalogExamination, Uploader, StoreListing, @unchecke
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject { throw UploadError(.rejected, "not in this test") }
-  func remove(_ key: ObjectKey) async throws(UploadError) {}
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { .gone }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { nil }
 }

@@ -235,7 +235,7 @@ private final class DamagedStore: Uploader {
   }
 
   func prepare() async throws(UploadError) {}
-  func remove(_ key: ObjectKey) async throws(UploadError) {}
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { .gone }
 
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void

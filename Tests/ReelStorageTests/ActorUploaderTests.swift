@@ -77,8 +77,9 @@ private actor ActorUploader: Uploader {
     objects[key].map { object(key, $0) }
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     objects[key] = nil
+    return .gone
   }
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

@@ -66,7 +66,7 @@ final class BrokenUploader: Uploader {
     return StoredObject(key: key, url: "test:" + key.rawValue, size: Int64(bytes.count), digest: nil)
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let isThere = store.objects.withLock { $0[name(key)] != nil }
     if !isThere, mistake == .removeThrowsForNothing { throw UploadError(.rejected, "404") }
     store.objects.withLock { objects in
@@ -76,6 +76,7 @@ final class BrokenUploader: Uploader {
       default: objects[name(key)] = nil
       }
     }
+    return .gone
   }
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

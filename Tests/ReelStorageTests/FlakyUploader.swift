@@ -64,10 +64,10 @@ final class FlakyUploader: Uploader {
     return try await base.find(key)
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     if fault == .lostReply { try await base.remove(key) }
     if isToFail("remove", key) { throw error }
-    try await base.remove(key)
+    return try await base.remove(key)
   }
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

@@ -154,7 +154,7 @@ import Testing
     var destination: Destination { base.destination }
     func prepare() async throws(UploadError) {}
     func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-    func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+    func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
     func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
       try await base.readBack(key)
     }

@@ -32,10 +32,10 @@ import Testing
       return try await base.upload(source, to: key, reporting: reporting)
     }
 
-    func remove(_ key: ObjectKey) async throws(UploadError) {
+    func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
       guard removes else { throw UploadError(.rejected, "removes nothing") }
       log.withLock { $0.removals += 1 }
-      try await base.remove(key)
+      return try await base.remove(key)
     }
   }
 

@@ -224,7 +224,7 @@ private struct LosingReplies: Uploader {
     throw UploadError(.interrupted, "lost (a test)")
   }
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
@@ -246,7 +246,7 @@ private struct Replacing: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: told) }
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
@@ -265,7 +265,7 @@ private struct Moody: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     throw UploadError(.interrupted, "moody (a test)", silence: mood())
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
@@ -289,6 +289,6 @@ private final class SilentOnce: Uploader {
     return try await base.upload(source, to: key, reporting: reporting)
   }
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

@@ -43,8 +43,9 @@ struct ShelfUploader: Uploader {
     return bytes.map { StoredObject(key: key, url: url(of: key), size: Int64($0.count), digest: nil) }
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await asking { try await client.delete(key.rawValue) }
+    return .gone
   }
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

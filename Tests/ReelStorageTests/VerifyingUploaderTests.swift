@@ -56,9 +56,9 @@ private struct CancellingUploader: UploaderDecorator {
     return object
   }
 
-  func remove(_ key: ObjectKey) async throws(UploadError) {
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     if Task.isCancelled { throw UploadError(.cancelled, "cancelled before it was removed") }
-    try await base.remove(key)
+    return try await base.remove(key)
   }
 }
 
@@ -84,7 +84,7 @@ struct LyingUploader: Uploader {
   }
 
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 
   private func twisted(_ object: StoredObject) -> StoredObject {

@@ -55,7 +55,7 @@ import Testing
     let object = try await uploader.upload(source, to: key) { _ in }
     // It proves nothing, and is not said to.
     #expect(object.digest == nil && object.clientDigest == digest && uploader.traits.trustsClientDigest)
-    for task in [{ try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
+    for task in [{ _ = try await uploader.remove(key) }, { _ = try await uploader.readBack(key) }] {
       let error = await #expect(throws: UploadError.self) { try await task() }
       #expect(error?.code == .rejected)
     }

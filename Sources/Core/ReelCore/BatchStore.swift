@@ -8,6 +8,10 @@ public protocol BatchStore: Sendable {
   func store(
     _ uploads: [BatchUpload], cancellation: CancellationFlag
   ) -> [Result<StoredObject, UploadError>]
+
+  /// Removes each of `keys` as ``Uploader/remove(_:)`` does, and gives what is left of each in the same order; on return
+  /// every removal that succeeded is durable. Blocks.
+  func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>]
 }
 
 /// One upload of a batch.

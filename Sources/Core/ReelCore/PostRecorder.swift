@@ -12,6 +12,10 @@ public protocol PostRecorder: Sendable {
   /// The store whose posts these are, as its uploader calls it.
   var destination: Destination { get }
 
+  /// The database that it writes into, as one settled name: two recorders that have the same write the same records,
+  /// though their stores be two.
+  var feed: Destination { get }
+
   /// Finds out whether posts can be recorded. Called once before a run; changes nothing.
   func prepare() async throws(UploadError)
 
@@ -25,8 +29,22 @@ public protocol PostRecorder: Sendable {
   /// What is recorded under that id; nil when nothing is. Changes nothing.
   func find(_ id: PostID) async throws(UploadError) -> PostRecord?
 
+  /// Brings what is recorded up to date with `post`, which was `earlier` when it was recorded last; one that is not
+  /// recorded is recorded. It keeps its place.
+  ///
+  /// Only what differs between the two is written: what viewers or their apps count in the record stays. With no
+  /// `earlier`, all of it is. Doing it again changes nothing more.
+  /// - Throws: `rejected` when what is recorded shows the video of neither.
+  @discardableResult
+  func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost
+
   /// Removes what is recorded of a post; what is not there is removed already. Its place stays empty.
   func withdraw(_ id: PostID) async throws(UploadError)
+}
+
+extension PostRecorder {
+  /// Each store has its own.
+  public var feed: Destination { destination }
 }
 
 /// What a store's database shows viewers of a post.

@@ -5,7 +5,8 @@
 ///   there (``UploadError/standing``);
 /// - an object that exists is never overwritten: `alreadyExists`;
 /// - a source that changes, shrinks, grows or fails midway leaves nothing behind;
-/// - cancelling the task ends the upload with `cancelled` and leaves nothing visible.
+/// - cancelling the task ends the upload with `cancelled` and leaves nothing visible;
+/// - what was removed is not found any more, its name can be used again, and no other object is touched.
 public protocol Uploader: Sendable {
   /// What this store can do; data for decorators, tests and messages.
   var traits: UploadTraits { get }
@@ -34,8 +35,12 @@ public protocol Uploader: Sendable {
   /// The object under `key`, or nil when the store says that there is none.
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject?
 
-  /// Removes the object under `key`; one that is not there is removed already.
-  func remove(_ key: ObjectKey) async throws(UploadError)
+  /// Removes the object under `key`, durably, and says what is left of it; one that is not there is removed already.
+  ///
+  /// When it throws, the object may be there or not, and removing it again tells.
+  /// - Throws: `rejected` when the store can't remove it, saying what stays where.
+  @discardableResult
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval
 
   /// Reads the stored bytes back and gives their digest, or nil when there is no such object.
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest?
@@ -67,11 +72,13 @@ public struct UploadTraits: Hashable, Sendable {
   /// Whether an upload mostly waits, for a disk to sync or for a network, so that many at once take hardly longer than
   /// one.
   public var isLatencyBound: Bool
+  /// Whether it removes objects; where it does not, ``Uploader/remove(_:)`` throws `rejected`.
+  public var removes: Bool
 
   /// The traits of a store; `largestObject` nil is "no limit that we know".
   public init(
     atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil,
-    isLatencyBound: Bool = false, trustsClientDigest: Bool = false
+    isLatencyBound: Bool = false, trustsClientDigest: Bool = false, removes: Bool = true
   ) {
     self.atomicCreate = atomicCreate
     self.resumable = resumable
@@ -80,6 +87,7 @@ public struct UploadTraits: Hashable, Sendable {
     self.largestObject = largestObject
     self.isLatencyBound = isLatencyBound
     self.trustsClientDigest = trustsClientDigest
+    self.removes = removes
   }
 }
 

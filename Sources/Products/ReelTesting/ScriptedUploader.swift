@@ -40,7 +40,10 @@ public struct ScriptedUploader: Uploader {
   /// As the other uploader.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
   /// As the other uploader.
-  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
+    try await base.remove(key)
+  }
   /// As the other uploader.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     try await base.readBack(key)

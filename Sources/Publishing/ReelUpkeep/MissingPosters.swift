@@ -238,7 +238,7 @@ package struct MissingPosters: Sendable {
         if error.code == .conflict || error.standing != nil {
           // The next run draws another name.
           let isGivenUp = (try? await catalog.giveUpPoster(key, in: store.destination)) == true
-          if isGivenUp, error.standing != nil { try? await store.remove(key) }
+          if isGivenUp, error.standing != nil { _ = try? await store.remove(key) }
         }
         try tell(
           one.path,

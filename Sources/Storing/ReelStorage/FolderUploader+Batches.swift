@@ -25,15 +25,24 @@ extension FolderUploader: BatchStore {
         results.append(.failure(error))
       }
     }
-    let outcomes = batch(in: store).place(copies.map(\.copy), cancellation)
+    let outcomes = batch(in: store.root).place(copies.map(\.copy), cancellation)
     for ((index, _), outcome) in zip(copies, outcomes) {
       results[index] = outcome.flatMap { results[index] }
     }
     return results
   }
+
+  /// As ``remove(_:)`` for each, with one sync of the folder for all.
+  public func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>] {
+    do throws(UploadError) {
+      return batch(in: try rootFolder()).remove(keys)
+    } catch {
+      return keys.map { _ in .failure(error) }
+    }
+  }
 }
 
-/// Makes copies durable and gives them their names, a batch at a time.
+/// Makes copies durable and gives them their names, or takes names away, a batch at a time.
 ///
 /// The order is what counts: every copy is synced before it gets its name, and none counts as stored before the folder
 /// was synced after that. Each copy has an `fsync` of its own, so an error of the disk is that copy's alone.
@@ -66,15 +75,33 @@ struct ObjectBatch {
       }
     }
     guard named.contains(where: { (try? $0.get()) != nil }) else { return named }
+    // A name that is not durable is none.
+    return settle().map { disown(copies, named, $0) } ?? named
+  }
+
+  /// On return each file whose outcome is a success is gone, durably; one that was not there, too: whoever removed it may
+  /// have died before the folder was synced. Blocks.
+  func remove(_ keys: [ObjectKey]) -> [Result<ObjectRemoval, UploadError>] {
+    let removals = keys.map { key in
+      Result { () throws(UploadError) in
+        try StoredFile.remove(key, from: root, failure)
+        return ObjectRemoval.gone
+      }
+    }
+    guard let failure = settle() else { return removals }
+    return removals.map { removal in removal.flatMap { _ in .failure(failure) } }
+  }
+
+  /// Makes the folder's names durable, once: a sync that failed is not asked again. Nil when they are, and the folder is
+  /// the one that was meant.
+  private func settle() -> UploadError? {
     do throws(SystemError) {
       try flush(root)
       try Failpoint.folderSynced.reach()
-      if try StoreFolder.isFolder(root, at: path) { return named }
+      return try StoreFolder.isFolder(root, at: path) ? nil : failure.moved
     } catch {
-      // A name that is not durable is none. The sync is not asked again.
-      return disown(copies, named, failure(error, "sync the folder"))
+      return failure(error, "sync the folder")
     }
-    return disown(copies, named, failure.moved)
   }
 
   /// Those that a catalog names keep their names: another machine may have found one meanwhile.

@@ -80,7 +80,7 @@ public final class FolderUploader: Uploader {
     return try await queue.runCancellable { [self] cancellation throws(UploadError) in
       try cancellation.check()
       let copy = try copy(source, to: key, in: store, cancellation, reporting)
-      for outcome in batch(in: store).place([copy], cancellation) { try outcome.get() }
+      for outcome in batch(in: store.root).place([copy], cancellation) { try outcome.get() }
       return stored(source, as: key)
     }
   }
@@ -99,13 +99,10 @@ public final class FolderUploader: Uploader {
 
   /// Removes the object, durably.
   /// - Throws: `denied`, `conflict` when something else than a file has that name, `storeUnusable`.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
-    let root = try await queue.run { [self] () throws(UploadError) in
-      let root = try rootFolder()
-      try StoredFile.remove(key, from: root, failure)
-      return root
-    }
-    try await sync(opened.withLock { $0?.durable } ?? DurableFolder(root))
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
+    for removal in await queue.run({ [self] () throws(Never) in remove([key]) }) { return try removal.get() }
+    return .gone
   }
 
   /// Reads and hashes the whole file.
@@ -132,8 +129,8 @@ extension FolderUploader {
       .run(source, cancellation, reporting)
   }
 
-  func batch(in store: OpenStore) -> ObjectBatch {
-    ObjectBatch(root: store.root, path: store.path, failure: failure)
+  func batch(in root: Descriptor) -> ObjectBatch {
+    ObjectBatch(root: root, path: rootPath, failure: failure)
   }
 
   func stored(_ source: UploadSource, as key: ObjectKey) -> StoredObject {
@@ -188,7 +185,7 @@ extension FolderUploader {
   }
 
   /// The folder that ``prepare()`` opened; without it, as for commands that only read, opened for this once.
-  private func rootFolder() throws(UploadError) -> Descriptor {
+  func rootFolder() throws(UploadError) -> Descriptor {
     if let store = opened.withLock({ $0 }) { return store.root }
     try checkPaths()
     do throws(SystemError) {

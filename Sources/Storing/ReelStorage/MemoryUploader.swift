@@ -60,8 +60,10 @@ public final class MemoryUploader: Uploader {
   }
 
   /// Forgets the object.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     objects.withLock { $0[key] = nil }
+    return .gone
   }
 
   /// Hashes the bytes anew.
@@ -118,10 +120,30 @@ public final class MemoryRecorder: PostRecorder {
 
   /// Keeps the post, under the next number.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
+    try keep(post) { recorded in
+      guard recorded.video == post.video else { return false }
+      recorded.showPoster(of: post)
+      return true
+    }
+  }
+
+  /// Keeps the post in place of the one that is kept, or under the next number.
+  @discardableResult
+  public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    try keep(post) { recorded in
+      guard [post.video, earlier?.video].contains(recorded.video) else { return false }
+      let number = recorded.pageNumber
+      recorded = post
+      recorded.pageNumber = number
+      return true
+    }
+  }
+
+  /// - Parameter change: of the post that is kept under that id; false when it is another.
+  private func keep(_ post: Post, _ change: (inout Post) -> Bool) throws(UploadError) -> RecordedPost {
     let number = state.withLock { state -> Int? in
       if var recorded = state.posts[post.id] {
-        guard recorded.video == post.video else { return nil }
-        recorded.showPoster(of: post)
+        guard change(&recorded) else { return nil }
         state.posts[post.id] = recorded
         return recorded.pageNumber
       }

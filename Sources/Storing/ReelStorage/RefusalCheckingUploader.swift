@@ -107,9 +107,9 @@ private actor Canary {
     return .taken
   }
 
-  private func remove(_ removal: () async throws(UploadError) -> Void) async {
+  private func remove(_ removal: () async throws(UploadError) -> ObjectRemoval) async {
     do throws(UploadError) {
-      try await removal()
+      if !(try await removal().isGone) { wasLeft = true }
     } catch {
       wasLeft = true
     }

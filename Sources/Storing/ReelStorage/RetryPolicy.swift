@@ -164,6 +164,9 @@ public final class RetryingRecorder: PostRecorder {
   /// As the base's.
   public var destination: Destination { base.destination }
 
+  /// As the base's.
+  public var feed: Destination { base.feed }
+
   /// As the base's, asked again where that may help. A new run begins: its budget of retries is whole again.
   public func prepare() async throws(UploadError) {
     retries.beginRun()
@@ -178,6 +181,12 @@ public final class RetryingRecorder: PostRecorder {
   /// As the base's, asked again where that may help.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     try await retries.run { () throws(UploadError) in try await self.base.find(id) }
+  }
+
+  /// As the base's, asked again where that may help.
+  @discardableResult
+  public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    try await retries.run { () throws(UploadError) in try await self.base.update(post, from: earlier) }
   }
 
   /// As the base's, asked again where that may help.

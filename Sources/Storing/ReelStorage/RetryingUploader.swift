@@ -56,7 +56,8 @@ public final class RetryingUploader: UploaderDecorator {
   }
 
   /// As the base's, asked again where that may help.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await retries.run { () throws(UploadError) in try await self.base.remove(key) }
   }
 

@@ -22,7 +22,10 @@ extension UploaderDecorator {
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
 
   /// As the base's.
-  public func remove(_ key: ObjectKey) async throws(UploadError) { try await base.remove(key) }
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
+    try await base.remove(key)
+  }
 
   /// As the base's.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
@@ -60,12 +63,14 @@ public struct VerifyingUploader: UploaderDecorator {
 extension UploadSource {
   /// What an upload fails with that has created an object under `key` which must not count.
   package func disowning(
-    _ key: ObjectKey, _ error: UploadError, _ remove: @escaping @Sendable () async throws(UploadError) -> Void
+    _ key: ObjectKey, _ error: UploadError,
+    _ remove: @escaping @Sendable () async throws(UploadError) -> ObjectRemoval
   ) async -> UploadError {
     if isIntended { return error.leaving(key) }
     do throws(UploadError) {
-      try await shielded(remove)
-      return error.adding("it was removed; try again, and check the store if it happens again")
+      let removal = try await shielded(remove)
+      return error.adding(
+        removal.remains ?? "it was removed; try again, and check the store if it happens again")
     } catch let failure {
       return error.adding("\(key) could not be removed (\(failure.message)): remove it by hand")
     }

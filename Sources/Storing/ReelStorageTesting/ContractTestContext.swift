@@ -51,7 +51,7 @@ struct ContractTestContext: Sendable {
     } catch {
       result = .failure(error)
     }
-    for key in context.keys.all { try? await uploader.remove(key) }
+    for key in context.keys.all { _ = try? await uploader.remove(key) }
     try result.get()
   }
 

@@ -97,13 +97,15 @@ public struct FirebaseUploader: Uploader {
   }
 
   /// Removes the object, and ends an upload under the same name that was begun from here.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     if let kept = try await ledger.kept() {
       if let session = StorageSession(kept.secret) { try await client.cancel(session, key) }
       try await ledger.forget(kept)
     }
     try await client.remove(key)
+    return .gone
   }
 
   /// Reads the object and hashes it.

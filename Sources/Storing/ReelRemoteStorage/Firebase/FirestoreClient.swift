@@ -175,6 +175,11 @@ public struct FirestoreDatabase: Hashable, Sendable {
   /// The name of the root of all documents, which stands before their names.
   private var documents: String { "projects/\(project)/databases/(default)/documents" }
 
+  /// `firestore://` and the project; an emulator's has its address in it.
+  var destination: Destination {
+    Destination(emulator.map { "firestore+\($0)/\(project)" } ?? "firestore://" + project)
+  }
+
   func name(_ path: String) -> String { documents + "/" + path }
 
   func target(_ method: String) -> String { "/v1/\(documents):\(method)" }

@@ -39,6 +39,9 @@ public struct FirestorePosts: PostRecorder {
     pauses = TransactionPauses(clock: pause, randomness: randomness)
   }
 
+  /// The project's Firestore.
+  public var feed: Destination { client.database.destination }
+
   /// Reads the counter: a missing database, a project or a role that is wrong shows here.
   /// - Throws: `storeUnusable`, and what may pass.
   public func prepare() async throws(UploadError) {
@@ -53,13 +56,30 @@ public struct FirestorePosts: PostRecorder {
   /// Creates the post's document with the next number, or finds the one that is there, and brings its poster up to date.
   /// - Throws: `unavailable` when others were faster too often; `rejected` when another post has that id.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
+    try await write(post, over: [post.video], changing: PostDocument.posterFields(of: post))
+  }
+
+  /// Writes those fields of the post's document that differ between the two; without a document, creates it.
+  /// - Throws: as ``record(_:)``.
+  @discardableResult
+  public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    try await write(
+      post, over: [post.video, earlier?.video], changing: PostDocument.changes(from: earlier, to: post))
+  }
+
+  /// - Parameters:
+  ///   - videos: that a document which is there may show; with another it is another post's.
+  ///   - fields: that such a document is to have.
+  private func write(
+    _ post: Post, over videos: [ObjectKey?], changing fields: [String: FirestoreValue]
+  ) async throws(UploadError) -> RecordedPost {
     let place = await turn.take()
     defer { turn.giveBack(place) }
     var aborted: String?
     for attempt in 1...TransactionPauses.attempts {
       if Task.isCancelled { throw UploadError(.cancelled, "cancelled before the post was written down") }
       let transaction = try await client.begin(after: aborted)
-      switch try await recorded(post, in: transaction) {
+      switch try await recorded(post, videos, fields, in: transaction) {
       case .done(let recorded): return recorded
       case .again: aborted = transaction
       }
@@ -98,16 +118,19 @@ public struct FirestorePosts: PostRecorder {
     case again
   }
 
-  private func recorded(_ post: Post, in transaction: String) async throws(UploadError) -> Step {
+  private func recorded(
+    _ post: Post, _ videos: [ObjectKey?], _ fields: [String: FirestoreValue], in transaction: String
+  ) async throws(UploadError) -> Step {
     do throws(UploadError) {
       let found = try await client.read([counterName, name(of: post.id)], in: transaction)
       if let document = found[name(of: post.id)] {
-        let recorded = try own(document, post)
-        if document.fields?["poster"]?.string == post.poster?.rawValue {
+        let recorded = try own(document, post, videos)
+        let changed = fields.filter { (document.fields?[$0.key] ?? .null) != $0.value }
+        if changed.isEmpty {
           await client.rollBack(transaction)
           return .done(recorded)
         }
-        let outcome = try await client.commit([posterWrite(post, document)], in: transaction)
+        let outcome = try await client.commit([change(changed, in: document)], in: transaction)
         return outcome == .committed ? .done(recorded) : .again
       }
       let next = try number(in: found) + 1
@@ -122,10 +145,11 @@ public struct FirestorePosts: PostRecorder {
   }
 
   /// Leaves every other field as it is.
-  private func posterWrite(_ post: Post, _ document: FirestoreClient.Document) -> FirestoreClient.Write {
-    let fields = PostDocument.posterFields(of: post)
-    return .init(
-      update: .init(name: name(of: post.id), fields: fields),
+  private func change(
+    _ fields: [String: FirestoreValue], in document: FirestoreClient.Document
+  ) -> FirestoreClient.Write {
+    .init(
+      update: .init(name: document.name, fields: fields),
       updateMask: .init(fieldPaths: fields.keys.sorted()),
       currentDocument: .init(updateTime: document.updateTime))
   }
@@ -157,9 +181,9 @@ public struct FirestorePosts: PostRecorder {
 
   /// A document that an earlier attempt wrote.
   private func own(
-    _ document: FirestoreClient.Document, _ post: Post
+    _ document: FirestoreClient.Document, _ post: Post, _ videos: [ObjectKey?]
   ) throws(UploadError) -> RecordedPost {
-    guard document.fields?["video"]?.string == post.video.rawValue,
+    guard let video = document.fields?["video"]?.string, videos.contains(where: { $0?.rawValue == video }),
       let number = document.fields?["pageNumber"]?.integer
     else {
       throw UploadError(

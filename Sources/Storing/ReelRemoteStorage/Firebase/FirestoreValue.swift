@@ -92,6 +92,14 @@ enum PostDocument {
     ].merging(posterFields(of: post)) { first, _ in first }
   }
 
+  /// The fields of `post` that those of `earlier` differ from, but for its place; all of them when that is nil.
+  static func changes(from earlier: Post?, to post: Post) -> [String: FirestoreValue] {
+    let before = earlier.map { fields(of: $0, pageNumber: 0) } ?? [:]
+    var changes = fields(of: post, pageNumber: 0).filter { before[$0.key] != $0.value }
+    changes["pageNumber"] = nil
+    return changes
+  }
+
   static func posterFields(of post: Post) -> [String: FirestoreValue] {
     [
       "poster": .text(post.poster?.rawValue), "posterURL": .text(post.posterURL),

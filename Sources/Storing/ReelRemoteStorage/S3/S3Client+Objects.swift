@@ -206,6 +206,7 @@ extension S3Client {
       "\(store.destination) says that it holds something other than what was sent as \(key)")
     return await source.disowning(key, error) { () async throws(UploadError) in
       try await self.removeObject(key)
+      return .gone
     }
   }
 

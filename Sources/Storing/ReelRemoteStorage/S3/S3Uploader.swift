@@ -85,9 +85,11 @@ public struct S3Uploader: Uploader {
   }
 
   /// Removes the object, and the parts of unfinished uploads under the same name.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     try await client.removeObject(key)
     for id in try await client.openUploads(of: key) ?? [] { try await client.abortUpload(id, of: key) }
+    return .gone
   }
 
   /// Reads the object and hashes it.

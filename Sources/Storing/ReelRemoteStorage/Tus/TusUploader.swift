@@ -105,9 +105,10 @@ public final class TusUploader: Uploader {
 
   /// Ends the upload on the server, whole or not, and forgets where it was.
   /// - Throws: `rejected` when the server has no termination extension.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
-    guard let kept = try await ledger.kept() else { return }
+    guard let kept = try await ledger.kept() else { return .gone }
     if let place = TusUploadState(kept.secret) {
       guard try await server().canTerminate else {
         throw UploadError(
@@ -118,6 +119,7 @@ public final class TusUploader: Uploader {
       try await client.terminate(place.url, key)
     }
     try await ledger.forget(kept)
+    return .gone
   }
 
   /// Reads the object from the server, or, where that gives nothing back, from where viewers find it.

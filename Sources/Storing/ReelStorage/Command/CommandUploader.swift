@@ -107,7 +107,7 @@ public final class CommandUploader: Uploader {
       object = try claims.object(key, result, size: source.size)
     } catch {
       // It says that it has stored what can't be right: then it was this very upload, and does not stay.
-      try? await shielded { [self] () async throws(UploadError) in try await remove(key) }
+      _ = try? await shielded { [self] () async throws(UploadError) in try await remove(key) }
       throw error
     }
     reporting(TransferProgress(sent: source.size, total: source.size))
@@ -121,8 +121,10 @@ public final class CommandUploader: Uploader {
   }
 
   /// Lets the program remove the object.
-  public func remove(_ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     _ = try await ask(AdapterRequest(verb: .remove, store: program.store, key: key))
+    return .gone
   }
 
   /// Reads the bytes that the program writes to descriptor 3, and hashes them here.
