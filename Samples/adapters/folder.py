@@ -115,9 +115,10 @@ def find(request):
 def remove(request):
     try:
         os.unlink(os.path.join(folder(request), request["key"]))
-        sync_folder(folder(request))
     except FileNotFoundError:
         pass
+    # Also of one that is gone: who removed it may have died before it was durable.
+    sync_folder(folder(request))
     say(type="result")
 
 

@@ -66,6 +66,8 @@ read_back() {
 
 remove() {
   rm -f "$target" || fail denied 'it can not be removed'
+  # Also of one that is gone: who removed it may have died before it was durable.
+  sync "$folder" || fail storeUnusable 'the folder can not be synced'
   printf '{"type":"result"}\n'
 }
 

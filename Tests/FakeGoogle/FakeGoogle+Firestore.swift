@@ -24,9 +24,12 @@ extension FakeGoogle {
   }
 
   /// Changes a document's `video`.
-  package func show(_ video: String, in path: String) {
+  package func show(_ video: String, in path: String) { set("video", ["stringValue": video], in: path) }
+
+  /// Changes a field of a document, as an app does.
+  package func set(_ field: String, _ value: [String: Any], in path: String) {
     guard var fields = fields(path) else { return }
-    fields["video"] = ["stringValue": video]
+    fields[field] = value
     guard let data = try? JSONSerialization.data(withJSONObject: fields) else { return }
     state.withLock { $0.documents[Self.root + "/" + path]?.fields = data }
   }

@@ -18,6 +18,13 @@ extension FakeGoogle {
     }
   }
 
+  package struct Kept: Sendable {
+    let name: String
+    let generation: Int
+  }
+  /// When what was deleted softly will be gone.
+  package static let hardDeleteTime = "2099-01-02T03:04:05.678Z"
+
   package struct Session: Sendable {
     let name: String
     let contentType: String
@@ -54,6 +61,15 @@ extension FakeGoogle {
 
   private func list(_ request: ReceivedRequest, _ state: State) -> ServerAction {
     let prefix = request.query("prefix") ?? ""
+    if request.query("softDeleted") == "true" {
+      let kept = (state.kept ?? []).filter { $0.name.hasPrefix(prefix) }.map { kept in
+        [
+          "name": kept.name, "generation": "\(kept.generation)", "softDeleteTime": "2098-12-26T03:04:05Z",
+          "hardDeleteTime": Self.hardDeleteTime,
+        ]
+      }
+      return .json(["kind": "storage#objects", "items": kept])
+    }
     let names = state.objects.keys.filter {
       $0.hasPrefix(prefix) && !$0.dropFirst(prefix.count).contains("/")
     }.sorted()
@@ -77,6 +93,7 @@ extension FakeGoogle {
     }
     switch request.method {
     case "DELETE":
+      state.kept?.append(Kept(name: name, generation: object.generation))
       state.objects[name] = nil
       return .reply(204)
     case "GET" where request.query("alt") == "media": return .reply(200, body: object.bytes)

@@ -28,6 +28,8 @@ package final class FakeGoogle: Sendable {
     package var tokensGiven = 0
     package var faults: [Fault] = []
     package var objects: [String: Object] = [:]
+    /// What is kept of objects that were deleted; nil where nothing is.
+    package var kept: [Kept]?
     package var sessions: [String: Session] = [:]
     package var documents: [String: Document] = [:]
     package var transactions: [String: [String: Int]] = [:]

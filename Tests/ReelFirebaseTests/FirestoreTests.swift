@@ -39,6 +39,41 @@ import Testing
     #expect(fake.fields("PostCounter/Post")?["pageNumber"]?["integerValue"] as? String == "1")
   }
 
+  @Test("an edit writes what it changes, and leaves what apps count and add")
+  func edited() async throws {
+    let fake = try await FakeGoogle.start()
+    let posts = try await fake.posts()
+    let post = try newPost(PostMetadata(authorID: "7", caption: "befor", music: "m"))
+    let place = try await posts.record(post)
+    let path = "Post/\(post.id)"
+    fake.set("likeCount", ["integerValue": "41"], in: path)
+    fake.set("mine", ["stringValue": "kept"], in: path)
+    var edited = post
+    (edited.caption, edited.music) = ("before", nil)
+    for _ in 0..<2 { #expect(try await posts.update(edited, from: post) == place) }
+    let fields = try #require(fake.fields(path))
+    #expect(fields["caption"]?["stringValue"] as? String == "before")
+    #expect(fields["music"]?["nullValue"] != nil && fields["mine"]?["stringValue"] as? String == "kept")
+    #expect(fields["likeCount"]?["integerValue"] as? String == "41")
+    #expect(fake.state.withLock { $0.commits } == 2, "what is as it should be is not written")
+    // Who counts elsewhere writes it back.
+    var counted = edited
+    counted.likeCount = 42
+    try await posts.update(counted, from: edited)
+    #expect(fake.fields(path)?["likeCount"]?["integerValue"] as? String == "42")
+    #expect(fake.fields(path)?["pageNumber"]?["integerValue"] as? String == "\(place.pageNumber)")
+    // All that Reel knows, and nothing else.
+    fake.set("caption", ["stringValue": "by hand"], in: path)
+    try await posts.update(counted, from: nil)
+    #expect(fake.fields(path)?["caption"]?["stringValue"] as? String == "before")
+    #expect(fake.fields(path)?["mine"]?["stringValue"] as? String == "kept")
+    // A post that somebody removed is recorded again, at a new place.
+    fake.remove(path)
+    #expect(try await posts.update(counted, from: edited).pageNumber > place.pageNumber)
+    #expect(fake.fields(path)?["caption"]?["stringValue"] as? String == "before")
+    #expect(posts.feed.name.hasSuffix("/my-app") && posts.feed != posts.destination)
+  }
+
   @Test("two libraries that publish at once get different numbers, without a gap")
   func twoLibraries() async throws {
     let fake = try await FakeGoogle.start()

@@ -306,6 +306,33 @@ import Testing
     #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
   }
 
+  @Test("what a bucket keeps of a removed object is said, and what it does not give up is not removed")
+  func removingWhatIsKept() async throws {
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
+    #expect(try await uploader.remove(key) == .gone)
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    let held =
+      #"{"error":{"code":403,"message":"it is under a hold","errors":[{"reason":"objectUnderActiveHold"}]}}"#
+    fake.break_(.init(words: "DELETE", effect: .status(403, held)))
+    let error = await #expect(throws: UploadError.self) { try await uploader.remove(key) }
+    #expect(error?.code == .rejected && error?.message.hasSuffix("see it: it is under a hold") == true)
+    #expect(try await uploader.find(key) != nil)
+
+    fake.state.withLock { $0.kept = [] }
+    let generation = try #require(fake.object(key)?.generation)
+    for _ in 0..<2 {
+      let removal = try await uploader.remove(key)
+      let end = try #require(ISOTime.date(FakeGoogle.hardDeleteTime))
+      #expect(removal.versions == [KeptVersion(id: "\(generation)", keptUntil: end)])
+      #expect(
+        removal.remains?.contains("the generation \(generation) until 2099-01-02 03:04:05 UTC") == true,
+        "\(removal)")
+    }
+    // Its name is free.
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+  }
+
   @Test("a bucket that is not there, a role that is not given: one sentence")
   func refusals() async throws {
     let fake = try await FakeGoogle.start()

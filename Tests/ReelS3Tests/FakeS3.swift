@@ -23,7 +23,17 @@ final class FakeS3: Sendable {
     let type: String
     var parts: [Int: [UInt8]] = [:]
   }
+  /// One of a bucket with versions, or what hides the others.
+  struct Version: Sendable {
+    let id: String
+    let name: String
+    var isMarker = false
+    var keptUntil: String?
+    var isHeld = false
+  }
   struct Bucket: Sendable {
+    /// The oldest first.
+    var versions: [Version] = []
     var objects: [String: Object] = [:]
     var uploads: [String: Upload] = [:]
     var begun = 0
@@ -35,6 +45,8 @@ final class FakeS3: Sendable {
   /// Whether it speaks like moto 5.2: replies named `…Response`, no checksums but HEAD's, which of an object in parts is
   /// the composite one without the number of parts, and whatever arrives is taken.
   let isLikeMoto: Bool
+  /// Whether it keeps what is removed.
+  let keepsVersions: Bool
   /// Objects in a page of a list.
   let pageSize: Int
   let listing: Listing
@@ -45,7 +57,7 @@ final class FakeS3: Sendable {
   private let interference: @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply?
 
   init(
-    tellsChecksums: Bool = true, isLikeMoto: Bool = false, pageSize: Int = 1000,
+    tellsChecksums: Bool = true, isLikeMoto: Bool = false, keepsVersions: Bool = false, pageSize: Int = 1000,
     listing: Listing = .byToken,
     interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
       _ in nil
@@ -53,6 +65,7 @@ final class FakeS3: Sendable {
   ) {
     self.tellsChecksums = tellsChecksums
     self.isLikeMoto = isLikeMoto
+    self.keepsVersions = keepsVersions
     self.pageSize = pageSize
     self.listing = listing
     self.interference = interference
@@ -74,6 +87,7 @@ final class FakeS3: Sendable {
     let path = parts[0].dropFirst("/bucket".count)
     if !isLikeMoto, let refusal = mismatch(sent) { return refusal }
     if path.isEmpty || path == "/" {
+      if query["versions"] != nil { return versions(query["prefix"] ?? "") }
       return query["uploads"] != nil ? uploads(query["prefix"] ?? "") : objects(query)
     }
     return answer(sent, String(path.dropFirst()), query)
@@ -103,14 +117,50 @@ final class FakeS3: Sendable {
     case (.delete, let id?):
       return Self.empty(bucket.withLock { $0.uploads.removeValue(forKey: id) } == nil ? 404 : 204)
     case (.put, nil): return put(name, sent)
-    case (.delete, nil):
-      bucket.withLock { $0.objects[name] = nil }
-      return Self.empty(204)
+    case (.delete, nil): return delete(name)
+    case (.head, nil) where query["versionId"] != nil: return version(name, query["versionId"] ?? "")
     default: return get(name, isHead: sent.call.method == .head)
     }
   }
 
   // MARK: Objects
+
+  private func delete(_ name: String) -> HTTPReply {
+    let marker = bucket.withLock { bucket -> String? in
+      bucket.objects[name] = nil
+      return keepsVersions ? Self.addVersion(of: name, isMarker: true, to: &bucket) : nil
+    }
+    guard let marker else { return Self.empty(204) }
+    return Self.empty(204, fields: [.deleteMarker: "true", .versionID: marker])
+  }
+
+  @discardableResult
+  private static func addVersion(of name: String, isMarker: Bool = false, to bucket: inout Bucket) -> String {
+    let id = "\(isMarker ? "m" : "v")\(bucket.versions.count + 1)"
+    bucket.versions.append(Version(id: id, name: name, isMarker: isMarker))
+    return id
+  }
+
+  /// ListObjectVersions.
+  private func versions(_ prefix: String) -> HTTPReply {
+    let found = bucket.withLock { $0.versions }.filter { $0.name.hasPrefix(prefix) }
+    let listed = found.reversed().map { version in
+      let kind = version.isMarker ? "DeleteMarker" : "Version"
+      return "<\(kind)><Key>\(xmlEscaped(version.name))</Key><VersionId>\(version.id)</VersionId></\(kind)>"
+    }
+    return Self.xml(
+      "<ListVersionsResult>\(listed.joined())<IsTruncated>false</IsTruncated></ListVersionsResult>")
+  }
+
+  private func version(_ name: String, _ id: String) -> HTTPReply {
+    guard let version = bucket.withLock({ $0.versions.first { $0.id == id && $0.name == name } }) else {
+      return Self.empty(404)
+    }
+    var fields: HTTPFields = [.versionID: id]
+    fields[.retainUntil] = version.keptUntil
+    if version.isHeld { fields[.legalHold] = "ON" }
+    return Self.empty(200, fields: fields)
+  }
 
   private func put(_ name: String, _ sent: ScriptedTransport.Sent) -> HTTPReply {
     let isNew = bucket.withLock { bucket in
@@ -119,6 +169,7 @@ final class FakeS3: Sendable {
         bytes: sent.body, type: sent.call.fields[.contentType] ?? "",
         checksum: isLikeMoto ? nil : sent.call.fields[.checksumSHA256], tag: Self.tag(sent.body),
         caching: sent.call.fields[.cacheControl])
+      if keepsVersions { Self.addVersion(of: name, to: &bucket) }
       return true
     }
     guard isNew else { return Self.error(412, "PreconditionFailed") }
@@ -250,6 +301,7 @@ final class FakeS3: Sendable {
       bucket.objects[upload.name] = Object(
         bytes: bytes, type: upload.type, checksum: composite,
         tag: "\"\(Hexadecimal.text(Insecure.MD5.hash(data: sums)))\(count)\"")
+      if keepsVersions { Self.addVersion(of: upload.name, to: &bucket) }
       bucket.uploads[id] = nil
       let told = tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
       return Self.xml("<CompleteMultipartUpload\(ending)>\(told)</CompleteMultipartUpload\(ending)>")

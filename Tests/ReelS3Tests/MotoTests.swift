@@ -20,11 +20,19 @@ private struct MotoBucket: Sendable {
   static let credentials = FixedCredentials(
     S3Credentials(keyID: MotoServer.key.id, secret: Secret(MotoServer.key.secret)))
 
-  init() async throws {
+  /// - Parameter isLocked: with versions, and with Object Lock.
+  init(isLocked: Bool = false) async throws {
     client = S3Client(
       try S3Store(bucket: name, endpoint: HTTPAddress(parsing: try BesideMoto.server().endpoint)),
       transport: try CurlTransport.patient(), credentials: Self.credentials, clock: SystemWallClock())
-    try await client.makeBucket()
+    try await client.makeBucket(isLocked: isLocked)
+  }
+
+  /// Sets what belongs to an object.
+  func put(_ query: [(String, String)], of key: ObjectKey, _ body: String) async throws {
+    var request = S3Request(.put, key, query: query, task: "set", permission: "s3:*")
+    request.body = .bytes(Array(body.utf8))
+    _ = try await client.send(request)
   }
 
   func uploader(_ transport: (any HTTPTransport)? = nil, _ options: S3Options = options) throws
@@ -91,6 +99,26 @@ struct MotoTests {
     _ = try await bucket.uploader(watched, one).upload(source.upload, to: key()) { _ in }
     #expect(sent.withLock { $0 } == ["3", "4"])
     #expect(try await bucket.uploader().readBack(key()) == source.digest)
+  }
+
+  @Test("a bucket with versions and a lock keeps what is removed, as it says, and takes it back")
+  func versions() async throws {
+    let bucket = try await MotoBucket(isLocked: true)
+    let store = try bucket.uploader()
+    let (source, key) = (TestSource(size: 100), try key())
+    _ = try await store.upload(source.upload, to: key) { _ in }
+    let end = "2099-01-02T03:04:05Z"
+    try await bucket.put(
+      [("retention", "")], of: key,
+      "<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>\(end)</RetainUntilDate></Retention>")
+    let removed = try await store.remove(key)
+    #expect(
+      removed.versions.map(\.keptUntil) == [ISOTime.date(end)] && removed.deleteMarker != nil, "\(removed)")
+    #expect(removed.remains?.contains("locked until 2099-01-02 03:04:05 UTC") == true, "\(removed)")
+    #expect(try await store.find(key) == nil)
+    _ = try await store.upload(source.upload, to: key) { _ in }
+    #expect(try await store.readBack(key) == source.digest)
+    #expect(try await store.remove(key).versions.count == 2)
   }
 
   @Test("what moto has already is copied part by part")

@@ -2,10 +2,16 @@ import HTTPTypes
 
 @testable import ReelRemoteStorage
 
+extension HTTPField.Name {
+  /// AWS, CreateBucket: versions, too.
+  fileprivate static let objectLock = ours("x-amz-bucket-object-lock-enabled")
+}
+
 extension S3Client {
   /// Makes the bucket. On a busy machine a server that has just begun may need a moment.
-  func makeBucket() async throws {
-    let request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+  func makeBucket(isLocked: Bool = false) async throws {
+    var request = S3Request(.put, nil, task: "make a bucket", permission: "s3:CreateBucket")
+    if isLocked { request.fields[.objectLock] = "true" }
     for _ in 0..<600 {
       switch try await outcome(of: request) {
       case .reply: return

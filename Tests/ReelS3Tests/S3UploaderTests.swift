@@ -31,10 +31,12 @@ func uploader(
 @Suite("over a bucket in memory", .shortTime)
 struct S3UploaderTests {
   /// What a bucket's replies are like.
-  enum Replies: CaseIterable { case amazons, withoutChecksums, motos }
+  enum Replies: CaseIterable { case amazons, withoutChecksums, motos, withVersions }
 
   private func fake(_ replies: Replies) -> FakeS3 {
-    FakeS3(tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos)
+    FakeS3(
+      tellsChecksums: replies != .withoutChecksums, isLikeMoto: replies == .motos,
+      keepsVersions: replies == .withVersions)
   }
 
   @Test("it keeps every promise", arguments: UploaderContractTest.all, Replies.allCases)
@@ -281,6 +283,68 @@ struct S3UploaderTests {
     }
     try await uploader(fake.transport()).remove(key())
     #expect(fake.bucket.withLock { Set($0.uploads.keys) } == ["a/b/abc.mp4x", "abc.mp4"])
+  }
+
+  private func removal(_ fake: FakeS3) async throws -> ObjectRemoval {
+    try await uploader(fake.transport()).remove(key())
+  }
+
+  @Test("what a bucket keeps of a removed object is said: which version, behind which marker, and how long")
+  func removingVersions() async throws {
+    let fake = FakeS3(keepsVersions: true)
+    let store = try uploader(fake.transport())
+    // Its neighbours are none of its versions.
+    for name in ["abc.mp4", "abc.mp4x"] {
+      _ = try await store.upload(source(10), to: #require(ObjectKey(name))) { _ in }
+    }
+    let removed = try await removal(fake)
+    #expect(removed.versions == [KeptVersion(id: "v1")] && removed.deleteMarker == "m3")
+    let words = try #require(removed.remains)
+    #expect(
+      words.hasPrefix("abc.mp4 is removed, but s3+https://s3.test/bucket/a/b keeps its version v1 behind"),
+      "\(words)")
+    #expect(words.contains("the delete marker m3: remove each there by its id"), "\(words)")
+    #expect(try await store.find(key()) == nil)
+
+    // Restored, removed again: both stay. So long as anything keeps them, that is said.
+    _ = try await store.upload(source(11), to: key()) { _ in }
+    fake.bucket.withLock { bucket in
+      bucket.versions[0].keptUntil = "2099-01-02T03:04:05Z"
+      bucket.versions[3].keptUntil = "2020-01-01T00:00:00.000Z"
+      bucket.versions[3].isHeld = true
+    }
+    let again = try await removal(fake)
+    let end = try #require(ISOTime.date("2099-01-02T03:04:05Z"))
+    #expect(again.versions == [KeptVersion(id: "v4", isHeld: true), KeptVersion(id: "v1", keptUntil: end)])
+    let locked = try #require(again.remains)
+    #expect(
+      locked.contains("versions v4 (under a legal hold), v1 (locked until 2099-01-02 03:04:05 UTC) behind"),
+      "\(locked)")
+    #expect(locked.contains("what is locked stays"), "\(locked)")
+  }
+
+  @Test(
+    "versions that can't be listed are told to be kept, and a store that breaks in between is asked again")
+  func removingUnlistedVersions() async throws {
+    for (status, code) in [(403, "AccessDenied"), (501, "NotImplemented")] {
+      let fake = FakeS3(keepsVersions: true) { sent async throws(HTTPFailure) in
+        sent.call.target.contains("versions=") ? FakeS3.error(status, code) : nil
+      }
+      let removed = try await removal(fake)
+      #expect(removed.deleteMarker == "m1" && removed.versions.isEmpty)
+      #expect(removed.remains?.contains("s3:ListBucketVersions") == true, "\(removed)")
+    }
+    let busy = FakeS3(keepsVersions: true) { sent async throws(HTTPFailure) in
+      sent.call.target.contains("versions=") ? FakeS3.error(503, "SlowDown") : nil
+    }
+    let error = await #expect(throws: UploadError.self) { _ = try await removal(busy) }
+    #expect(error?.code == .unavailable)
+  }
+
+  @Test("a marker that hides nothing is nothing that is kept")
+  func removingNothingWithVersions() async throws {
+    #expect(try await removal(FakeS3(keepsVersions: true)) == .gone)
+    #expect(try await removal(FakeS3()) == .gone)
   }
 
   @Test("an error in a reply of status 200 is one")

@@ -139,6 +139,33 @@ import Testing
     }
   }
 
+  @Test func oneThatRemovesNothingIsNotAskedTo() async throws {
+    let folder = try AdapterFolder()
+    let uploader = try folder.uploader(
+      try folder.adapter("echo '{\"type\":\"result\",\"protocol\":1,\"removes\":false}'"))
+    try await uploader.prepare()
+    #expect(!uploader.traits.removes)
+    let error = try #require(await #expect(throws: UploadError.self) { try await uploader.remove(try key()) })
+    #expect(error.code == .rejected && error.message.contains("removes nothing, so k.mp4 stays"))
+  }
+
+  @Test(
+    "what its store keeps is told in its own words, made harmless",
+    arguments: ["", ",\"remains\":\"v\\u001b7 of %s\""])
+  func remains(_ words: String) async throws {
+    let folder = try AdapterFolder()
+    let uploader = try folder.uploader(
+      try folder.adapter("printf '{\"type\":\"result\"\(words)}\\n' \"$REEL_ADAPTER_TOKEN\""),
+      environment: ["REEL_ADAPTER_TOKEN": "s3cr3t-token"])
+    let removal = try await uploader.remove(try key())
+    #expect(uploader.traits.removes && removal.isGone == words.isEmpty)
+    if !words.isEmpty {
+      #expect(
+        removal.remains?.hasSuffix("has removed k.mp4, and says: v 7 of ‹REEL_ADAPTER_TOKEN›") == true,
+        "\(removal)")
+    }
+  }
+
   @Test func itsWordsAreToldWithoutWhatWasPassedToIt() async throws {
     let error = try await failure(
       of: "printf 'old\\nHTTP 401 for %s \\033[31m\\n' \"$REEL_ADAPTER_TOKEN\" >&2; exit 1",

@@ -9,6 +9,7 @@ final class BrokenUploader: Uploader {
     case swallowsSourceErrors, trustsTheLength, neverHashes, readsPastTheEnd, ignoresCancellation
     case looksThenCreates, progressFalls, progressStopsShort, progressOverflows, reportsEveryKilobyte
     case findThrowsForNothing, removeThrowsForNothing, removeDoesNothing, removesByPrefix, foldsCase
+    case removesOnce, looksThenRemoves, removesInSecret, leavesSomethingUnsaid
     case prepareEmptiesTheStore, wrongCodeForExisting, changingDestination, forgetsOtherUploaders,
       silentMessages
   }
@@ -16,6 +17,7 @@ final class BrokenUploader: Uploader {
   /// What the uploaders of one store share.
   final class Store: Sendable {
     let objects = Mutex<[String: [UInt8]]>([:])
+    let removed = Mutex<Set<String>>([])
     let uploaders = Atomic<Int>(0)
   }
 
@@ -29,7 +31,11 @@ final class BrokenUploader: Uploader {
     number = store.uploaders.add(1, ordering: .relaxed).newValue
   }
 
-  let traits = UploadTraits(atomicCreate: true, resumable: false, verifiesChecksums: false, durable: false)
+  var traits: UploadTraits {
+    UploadTraits(
+      atomicCreate: true, resumable: false, verifiesChecksums: false, durable: false,
+      removes: mistake != .removesInSecret)
+  }
   var destination: Destination {
     Destination(mistake == .changingDestination ? "test:\(number)" : "test:store")
   }
@@ -69,6 +75,12 @@ final class BrokenUploader: Uploader {
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let isThere = store.objects.withLock { $0[name(key)] != nil }
     if !isThere, mistake == .removeThrowsForNothing { throw UploadError(.rejected, "404") }
+    let isFirst = store.removed.withLock { $0.insert(name(key)).inserted }
+    if !isFirst, mistake == .removesOnce { throw UploadError(.rejected, "410") }
+    if isThere, mistake == .looksThenRemoves {
+      try? await Task.sleep(for: .milliseconds(5))
+      if store.objects.withLock({ $0[name(key)] == nil }) { throw UploadError(.rejected, "404") }
+    }
     store.objects.withLock { objects in
       switch mistake {
       case .removeDoesNothing: break
@@ -76,7 +88,7 @@ final class BrokenUploader: Uploader {
       default: objects[name(key)] = nil
       }
     }
-    return .gone
+    return mistake == .leavesSomethingUnsaid ? ObjectRemoval(remains: "") : .gone
   }
 
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {

@@ -35,7 +35,8 @@ import Testing
     let reader = FolderUploader(root: folder.path(of: "store"))
     #expect(try await reader.find(key("a.mp4"))?.url == object.url)
     #expect(try await reader.readBack(key("a.mp4")) == UploadSource.filled(10).digest)
-    try await reader.remove(key("a.mp4"))
+    #expect(try reader.remove([key("b.mp4"), key("a.mp4")]).map { try $0.get() } == [.gone, .gone])
+    #expect(try await reader.remove(key("a.mp4")) == .gone)
     #expect(try folder.names(in: "store") == [".reel-tmp"])
   }
 

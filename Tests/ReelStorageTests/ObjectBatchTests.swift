@@ -99,6 +99,39 @@ import Testing
     #expect(try names() == ["a.mp4", "b.mp4", "c.mp4"])
   }
 
+  private func codes(_ removals: [Result<ObjectRemoval, UploadError>]) -> [UploadError.Code?] {
+    codes(removals.map { removal in removal.map { _ in } })
+  }
+
+  @Test("many names are taken away with one sync, each for itself, and nothing else is touched")
+  func removing() throws {
+    for index in 0..<100 { try folder.write([1], to: "root/\(index).mp4") }
+    try #require(mkdir(folder.path(of: "root/folder"), 0o700) == 0)
+    try folder.write([1], to: "root/other.mp4")
+    let left = Mutex<[Int]>([])
+    let batch = batch { [folder] _ in
+      let count = (try? folder.names(in: "root").count) ?? -1
+      left.withLock { $0.append(count) }
+    }
+    let keys = try (0..<100).map { try key("\($0).mp4") } + [key("never.mp4"), key("folder"), key("0.mp4")]
+    #expect(codes(batch.remove(keys)) == Array(repeating: nil, count: 101) + [.conflict, nil])
+    #expect(left.withLock { $0 } == [2])
+    #expect(try names() == ["folder", "other.mp4"])
+  }
+
+  @Test("what may come back with a power cut, or was in another folder, counts as removed by nobody")
+  func removingUndurably() throws {
+    try folder.write([1], to: "root/a.mp4")
+    let failing = batch { _ throws(SystemError) in throw SystemError(code: EIO, call: "fsync") }
+    let keys = [try key("a.mp4"), try key("gone.mp4")]
+    #expect(codes(failing.remove(keys)) == [.interrupted, .interrupted])
+    // Again it is made durable, though there is nothing to remove any more.
+    #expect(codes(batch().remove(keys)) == [nil, nil])
+    try #require(rename(folder.path(of: "root"), folder.path(of: "moved")) == 0)
+    try #require(mkdir(folder.path(of: "root"), 0o700) == 0)
+    #expect(codes(batch().remove(keys)) == [.storeUnusable, .storeUnusable])
+  }
+
   @Test func whatIsCancelledBeforehandGetsNoName() throws {
     let cancellation = CancellationFlag()
     let copied = try copy("a.mp4")

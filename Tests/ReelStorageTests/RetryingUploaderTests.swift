@@ -84,6 +84,16 @@ import Testing
     #expect(clock.waited.allSatisfy { $0 >= .zero && $0 <= .seconds(2) })
   }
 
+  @Test(
+    "a removal that seemed to fail is asked for again, which does no harm",
+    arguments: FlakyUploader.Fault.allCases)
+  func removing(_ fault: FlakyUploader.Fault) async throws {
+    _ = try await memory.upload(.filled(10), to: key("a.mp4"))
+    let flaky = FlakyUploader(over: memory, fault)
+    #expect(try await retrying(flaky).remove(key("a.mp4")) == .gone)
+    #expect(flaky.count(of: "remove") == 2 && memory.keys.isEmpty)
+  }
+
   @Test func theRunHasItsLimitToo() async throws {
     let flaky = FlakyUploader(over: memory, .refused, failures: 2)
     let uploader = retrying(flaky, RetryPolicy(attempts: 10, retriesPerRun: 5))

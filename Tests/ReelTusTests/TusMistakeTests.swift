@@ -59,6 +59,7 @@ import Testing
       let error = await #expect(throws: UploadError.self) { try await task() }
       #expect(error?.code == .rejected)
     }
+    #expect(!uploader.traits.removes)
     #expect(try await uploader.find(key)?.size == 100)
 
     // What the server has handed on is looked for where viewers find it.

@@ -36,6 +36,69 @@ import Testing
     #expect(transport.calls.last?.call.patience == .seconds(3600))
   }
 
+  /// What becomes of a removal, by what the server can do and what viewers find then.
+  enum Removal: Hashable, Sendable {
+    case gone
+    case remaining(String)
+    case refused(UploadError.Code, String)
+  }
+
+  @Test(
+    "a removal is done when the server has removed it, or nobody finds it; else it is said what stays where",
+    arguments: [
+      ("creation,termination", 204, 404, .gone), ("creation,termination", 204, 403, .gone),
+      ("creation,termination", 204, 503, .gone),
+      ("creation,termination", 204, 200, .remaining("https://cdn.example/k.mp4 still answers")),
+      ("creation,termination", 404, 404, .gone),
+      (
+        "creation,termination", 404, 200,
+        .refused(.rejected, "it is at https://cdn.example/k.mp4: remove it there")
+      ),
+      (
+        "creation,termination", 404, 403,
+        .remaining("https://cdn.example/k.mp4 does not say whether it has it")
+      ),
+      ("creation,termination", 404, 503, .refused(.unavailable, "503")),
+      ("creation,termination", 500, 404, .refused(.unavailable, "500")),
+      ("creation", 204, 404, .refused(.rejected, "no termination extension), so k.mp4 stays there")),
+      ("creation", 404, 404, .gone),
+      ("creation", 404, 200, .refused(.rejected, "it is at https://cdn.example/k.mp4: remove it there")),
+    ] as [(String, Int, Int, Removal)])
+  func removing(_ extensions: String, _ upload: Int, _ viewers: Int, _ expected: Removal) async throws {
+    let transport = ScriptedTransport { sent in
+      if sent.call.origin.host == "cdn.example" { return HTTPReply(status: .init(code: viewers)) }
+      var fields: HTTPFields = [.tusResumable: "1.0.0"]
+      switch sent.call.method {
+      case .options: (fields[.tusVersion], fields[.tusExtension]) = ("1.0.0", extensions)
+      case .head where upload < 300:
+        (fields[.uploadOffset], fields[.uploadLength]) = ("9", "9")
+        return HTTPReply(status: .ok, fields: fields)
+      default: return HTTPReply(status: .init(code: upload), fields: fields)
+      }
+      return HTTPReply(status: .noContent, fields: fields)
+    }
+    let (uploader, key) = try await stored(transport, publicBaseURL: "https://cdn.example/")
+    func check(_ words: String, _ said: String) {
+      #expect(said.contains(words), "\(said)")
+    }
+    do throws(UploadError) {
+      let removal = try await uploader.remove(key)
+      switch expected {
+      case .gone: #expect(removal.isGone, "\(removal)")
+      case .remaining(let words): check(words, removal.remains ?? "nothing")
+      case .refused: Issue.record("it was removed: \(removal)")
+      }
+      // It is known no longer.
+      let asked = transport.calls.count
+      #expect(try await uploader.remove(key) == .gone && transport.calls.count == asked)
+    } catch {
+      guard case .refused(let code, let words) = expected else { throw error }
+      #expect(error.code == code)
+      check(words, error.message)
+    }
+    #expect(uploader.traits.removes == extensions.contains("termination"))
+  }
+
   /// An uploader that thinks of an upload that was made.
   private func stored(
     _ transport: ScriptedTransport, publicBaseURL: String? = nil

@@ -88,6 +88,22 @@ struct ContractTestContext: Sendable {
     try await uploader.upload(try source(content), to: key) { _ in }
   }
 
+  /// Removes the object; false when the store says that it removes nothing, and keeps to that.
+  func remove(_ key: ObjectKey, by another: (any Uploader)? = nil) async throws -> Bool {
+    let uploader = another ?? uploader
+    do {
+      let removal = try await uploader.remove(key)
+      try expect(uploader.traits.removes, "it says that it removes nothing, and removes an object")
+      try expect(removal.remains != "", "it says that something is left, and not what")
+      return true
+    } catch let error as UploadError {
+      guard !uploader.traits.removes else { throw error }
+      try expect(error.code == .rejected, "it removes nothing, and says \(error.code.rawValue)")
+      try expect(!error.message.isEmpty, "it removes nothing, and does not say so")
+      return false
+    }
+  }
+
   func expect(_ condition: Bool, _ detail: @autoclosure () -> String) throws {
     if !condition { throw Difference(detail: detail()) }
   }

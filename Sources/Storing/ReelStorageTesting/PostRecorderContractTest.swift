@@ -103,6 +103,44 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
           "it finds \(found.map { "\($0)" } ?? "nothing")")
       }
     },
+    PostRecorderContractTest(
+      "update.edited",
+      "a post that was edited is recorded as it is now, at its place, and again changes nothing"
+    ) { context in
+      let post = try context.newPost()
+      let place = try await context.record(post, by: context.recorder)
+      var edited = try context.newPost(id: post.id)
+      edited.show(context.newPoster())
+      for earlier in [post, post, nil] {
+        let updated = try await context.another().update(edited, from: earlier)
+        try context.expect(updated == place, "it gives \(updated) after \(place)")
+        let found = try await context.recorder.find(post.id)
+        try context.expect(
+          found == PostRecord(video: edited.video, poster: edited.poster),
+          "it finds \(found.map { "\($0)" } ?? "nothing")")
+      }
+      try context.expect(
+        try await context.record(edited, by: context.recorder) == place,
+        "recording it then gives another place")
+    },
+    PostRecorderContractTest("update.nothing", "updating what is not recorded records it") { context in
+      let (earlier, post) = (try context.newPost(), try context.newPost())
+      context.expectRecorded(post)
+      let place = try await context.recorder.update(post, from: earlier)
+      try context.expect(
+        try await context.record(post, by: context.recorder) == place, "recording it then gives another place"
+      )
+    },
+    PostRecorderContractTest(
+      "update.foreign", "another post under an id that is taken is rejected, the first stays"
+    ) { context in
+      let post = try context.newPost()
+      _ = try await context.record(post, by: context.recorder)
+      let code = await context.refusal(ofUpdating: try context.newPost(id: post.id))
+      try context.expect(code == .rejected, "it ends with \(code.map(\.rawValue) ?? "no error")")
+      try context.expect(
+        try await context.recorder.find(post.id)?.video == post.video, "the first one is gone")
+    },
     PostRecorderContractTest("withdraw.gone", "what was withdrawn is gone, and its place is not given again")
     {
       context in
@@ -163,9 +201,12 @@ final class RecorderTestContext: Sendable {
   func another() async throws -> any PostRecorder { try await make() }
 
   func record(_ post: Post, by recorder: any PostRecorder) async throws(UploadError) -> RecordedPost {
-    recorded.withLock { _ = $0.insert(post.id) }
+    expectRecorded(post)
     return try await recorder.record(post)
   }
+
+  /// It is withdrawn at the end.
+  func expectRecorded(_ post: Post) { recorded.withLock { _ = $0.insert(post.id) } }
 
   /// A post of a video that nobody has.
   func newPost(id: PostID? = nil) throws -> Post {
@@ -200,6 +241,16 @@ final class RecorderTestContext: Sendable {
   func refusal(of post: Post) async -> UploadError.Code? {
     do throws(UploadError) {
       _ = try await recorder.record(post)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  /// Why what is recorded does not become `post`; nil when it does.
+  func refusal(ofUpdating post: Post) async -> UploadError.Code? {
+    do throws(UploadError) {
+      _ = try await recorder.update(post, from: nil)
       return nil
     } catch {
       return error.code

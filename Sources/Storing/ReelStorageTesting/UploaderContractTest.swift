@@ -155,16 +155,47 @@ extension UploaderContractTest {
       try context.expect(try await other.readBack(key) == content.digest, "another one reads other bytes")
     },
     UploaderContractTest("remove.nothing", "removing what is not there is not an error") { context in
-      try await context.uploader.remove(try context.newKey())
+      let key = try context.newKey()
+      do throws(UploadError) {
+        try await context.uploader.remove(key)
+      } catch {
+        // A store that removes nothing need not look first.
+        guard error.code == .rejected, !context.uploader.traits.removes else { throw error }
+      }
     },
     UploaderContractTest("remove.gone", "what was removed is gone, and its name is free") { context in
       let key = try context.newKey()
-      try await context.upload(try context.small(seed: 1), to: key)
-      try await context.uploader.remove(key)
+      let first = try context.small(seed: 1)
+      try await context.upload(first, to: key)
+      guard try await context.remove(key) else { return try await context.expectWhole(first, under: key) }
       try await context.expectNothing(under: key, after: "removing it")
       let second = try context.small(seed: 2)
       try await context.upload(second, to: key)
       try await context.expectWhole(second, under: key)
+    },
+    UploaderContractTest("remove.again", "removing again is not an error, and brings nothing back") {
+      context in
+      let key = try context.newKey()
+      try await context.upload(try context.small(), to: key)
+      let other = try await context.anotherUploader()
+      for uploader in [context.uploader, context.uploader, other] {
+        guard try await context.remove(key, by: uploader) else { return }
+        try await context.expectNothing(under: key, after: "removing it again")
+      }
+      try context.expect(try await other.find(key) == nil, "another uploader still finds it")
+    },
+    UploaderContractTest("remove.atOnce", "of several that remove an object at once none fails") { context in
+      let key = try context.newKey()
+      try await context.upload(try context.small(), to: key)
+      let uploaders = [context.uploader, try await context.anotherUploader()]
+      try await withThrowingTaskGroup { group in
+        for index in 0..<6 {
+          group.addTask { _ = try await context.remove(key, by: uploaders[index % uploaders.count]) }
+        }
+        try await group.waitForAll()
+      }
+      guard context.uploader.traits.removes else { return }
+      try await context.expectNothing(under: key, after: "removing it")
     },
     UploaderContractTest("remove.onlyThat", "removing one object leaves all others alone") { context in
       let key = try context.newKey()
@@ -173,7 +204,7 @@ extension UploaderContractTest {
       ]
       let content = try context.small()
       for each in [key] + neighbours { try await context.upload(content, to: each) }
-      try await context.uploader.remove(key)
+      guard try await context.remove(key) else { return }
       for neighbour in neighbours { try await context.expectWhole(content, under: neighbour) }
     },
   ]

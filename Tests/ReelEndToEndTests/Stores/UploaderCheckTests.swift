@@ -42,7 +42,7 @@ import Testing
     let lines = checked.output.split(separator: "\n")
     #expect(lines.contains { $0.hasPrefix("FAIL remove.gone:") })
     #expect(lines.contains { $0.hasPrefix("pass remove.nothing:") })
-    #expect(checked.output.contains("fails 1 of 3 checks"))
+    #expect(checked.output.contains("fails 3 of 5 checks"))
   }
 
   @Test func whatCannotBeChecked() async throws {

@@ -192,7 +192,6 @@ struct FirebaseUpload: Sendable {
       "the store \(client.google.store) holds something other than what was sent as \(key): \(difference)")
     throw await source.disowning(key, error) { () async throws(UploadError) in
       try await client.remove(key, generation: object.generation)
-      return .gone
     }
   }
 

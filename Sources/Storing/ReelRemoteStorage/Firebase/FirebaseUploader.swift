@@ -96,7 +96,9 @@ public struct FirebaseUploader: Uploader {
       key: key, url: addresses.url(of: key, token: object.downloadToken), size: size, digest: object.digest)
   }
 
-  /// Removes the object, and ends an upload under the same name that was begun from here.
+  /// Removes the object, and ends an upload under the same name that was begun from here. What a bucket keeps (soft
+  /// deletion, versions) stays, and is told.
+  /// - Throws: `rejected` when a retention policy or a hold keeps the object where it is; else as ``Uploader`` promises.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
@@ -104,8 +106,7 @@ public struct FirebaseUploader: Uploader {
       if let session = StorageSession(kept.secret) { try await client.cancel(session, key) }
       try await ledger.forget(kept)
     }
-    try await client.remove(key)
-    return .gone
+    return try await client.remove(key)
   }
 
   /// Reads the object and hashes it.

@@ -131,6 +131,12 @@ struct NewStorageObject: Encodable, Sendable {
 struct StorageObjectPage: Decodable, Sendable {
   struct Item: Decodable, Sendable {
     let name: String
+    let generation: String?
+    /// When a version of a bucket with versions was replaced or deleted.
+    let timeDeleted: String?
+    /// When an object of a bucket with soft deletion was deleted, and when it will be gone.
+    let softDeleteTime: String?
+    let hardDeleteTime: String?
   }
   let items: [Item]?
   let nextPageToken: String?

@@ -119,12 +119,58 @@ struct StorageClient: Sendable {
     return try google.decoded(StorageObject.self, reply, "find \(key)")
   }
 
-  /// Removes an object.
+  /// Removes an object, and says what the bucket keeps of it.
   /// - Parameter generation: only if it is this one still; nil for whatever is there.
-  func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) {
+  func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) -> ObjectRemoval {
     let condition = generation.map { "?ifGenerationMatch=" + PercentEncoding.all($0) } ?? ""
     let reply = try await google.send(google.call(.delete, bucket.target(of: key) + condition))
-    guard reply.isDone || reply.status.code == 404 else { throw refusal(reply, "remove \(key)", key) }
+    guard reply.isDone || reply.status.code == 404 else {
+      throw retention(reply, key) ?? refusal(reply, "remove \(key)", key)
+    }
+    let versions = try await kept(key, "softDeleted=true") + kept(key, "versions=true")
+    guard !versions.isEmpty else { return .gone }
+    let named = versions.prefix(3).map { version in
+      "the generation \(version.id)"
+        + (version.keptUntil.map { " until \(ISOTime.second($0)) (soft deletion)" } ?? "")
+    }
+    let more = versions.count - named.count
+    return ObjectRemoval(
+      remains: "\(key) is removed, but \(google.store) keeps " + named.joined(separator: ", ")
+        + (more > 0 ? " and \(more) more" : "")
+        + ": what is deleted softly goes by itself at that time, any other by a lifecycle rule or by its number",
+      versions: versions)
+  }
+
+  /// A retention policy, or a hold (https://cloud.google.com/storage/docs/bucket-lock, …/docs/object-holds).
+  private func retention(_ reply: HTTPReply, _ key: ObjectKey) -> UploadError? {
+    let said = GoogleFailure(reply)
+    guard reply.status.code == 403,
+      !Set(said.reasons).isDisjoint(with: ["retentionPolicyNotMet", "objectUnderActiveHold"])
+    else { return nil }
+    return UploadError(
+      .rejected,
+      "the store \(google.store) did not remove \(key), which stays, and viewers who have its address see it: "
+        + (said.message.map { HTTPReply.oneLine($0) } ?? "the bucket's retention policy or a hold keeps it"))
+  }
+
+  /// What the bucket has under exactly that name and no reader sees; nothing where it does not say.
+  /// - Parameter which: a parameter of the list (https://cloud.google.com/storage/docs/json_api/v1/objects/list).
+  private func kept(_ key: ObjectKey, _ which: String) async throws(UploadError) -> [KeptVersion] {
+    let name = bucket.objectName(of: key)
+    let target = bucket.objects + "?maxResults=100&\(which)&prefix=" + PercentEncoding.all(name)
+    let reply = try await google.send(google.call(.get, target))
+    guard reply.isSuccess else {
+      let error = refusal(reply, "list what it keeps of \(key)", key)
+      if error.isWorthARetry { throw error }
+      return []
+    }
+    let page = try google.decoded(StorageObjectPage.self, reply, "list what it keeps of \(key)")
+    return (page.items ?? []).filter { $0.name == name && ($0.timeDeleted ?? $0.softDeleteTime) != nil }
+      .compactMap { item in
+        item.generation.map {
+          KeptVersion(id: HTTPReply.oneLine($0), keptUntil: item.hardDeleteTime.flatMap { ISOTime.date($0) })
+        }
+      }
   }
 
   /// The digest of an object's bytes; nil when there is none.

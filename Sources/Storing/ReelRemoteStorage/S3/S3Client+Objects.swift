@@ -205,36 +205,34 @@ extension S3Client {
       .verificationFailed,
       "\(store.destination) says that it holds something other than what was sent as \(key)")
     return await source.disowning(key, error) { () async throws(UploadError) in
-      try await self.removeObject(key)
-      return .gone
+      try await self.remove(key)
     }
   }
 
-  /// Removes the object; one that is not there is removed already.
-  func removeObject(_ key: ObjectKey) async throws(UploadError) {
-    try await removeObject(named: key.rawValue)
-  }
-
+  /// Removes the object, and gives the store's word for it; nil when there was none.
   /// - Parameter name: as ``S3Request/name``.
-  func removeObject(named name: String) async throws(UploadError) {
+  @discardableResult
+  func removeObject(named name: String) async throws(UploadError) -> HTTPReply? {
     let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
-    try await done(request) { $0.isMissing }
+    return try await done(request) { $0.isMissing }
   }
 
   /// Asks for what there is nothing to say about when it is done.
-  /// - Parameter isGone: whether a refusal says that there is nothing to be done.
+  /// - Parameter isGone: whether a refusal says that there is nothing to be done; then there is no reply.
+  @discardableResult
   private func done(
     _ request: S3Request, unless isGone: (S3Failure) -> Bool
-  ) async throws(UploadError) {
+  ) async throws(UploadError) -> HTTPReply? {
     switch try await outcome(of: request) {
     case .reply(let reply):
-      guard !reply.isDone else { return }
+      guard !reply.isDone else { return reply }
       throw UploadError(
         .interrupted,
         "\(store.destination) did not say that it did \(request.task): try again, and check its "
           + "address if it happens again")
     case .failure(let failure):
       if !isGone(failure) { throw error(failure, request) }
+      return nil
     }
   }
 }

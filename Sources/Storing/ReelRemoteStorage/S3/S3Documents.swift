@@ -79,6 +79,19 @@ enum S3Documents {
       .sorted { ($0["Initiated"] ?? "") > ($1["Initiated"] ?? "") }.compactMap { $0["UploadId"] }
   }
 
+  /// The versions of exactly `name` in an answer to ListObjectVersions, without delete markers, the newest first; nil when
+  /// it is no such answer.
+  static func versions(of name: String, in body: [UInt8]) -> [String]? {
+    guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListVersions") else { return nil }
+    let isEncoded = list["EncodingType"] == "url"
+    return list.all("Version").filter { $0["Key"].flatMap { Self.name($0, isEncoded) } == name }
+      .compactMap { $0["VersionId"] }
+  }
+
+  private static func name(_ key: String, _ isEncoded: Bool) -> String? {
+    isEncoded ? PercentEncoding.decode(key.replacing("+", with: " ")[...]) : key
+  }
+
   /// The parts in an answer to ListParts, and where the next page begins.
   static func parts(_ body: [UInt8]) -> (parts: [StoredPart], next: String?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
@@ -101,8 +114,7 @@ enum S3Documents {
       guard let key = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
         continue
       }
-      let name = isEncoded ? PercentEncoding.decode(key.replacing("+", with: " ")[...]) : key
-      guard let name else { return nil }
+      guard let name = name(key, isEncoded) else { return nil }
       page.objects.append(
         ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? ""))
     }

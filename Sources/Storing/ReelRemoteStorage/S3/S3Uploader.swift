@@ -84,12 +84,13 @@ public struct S3Uploader: Uploader {
     return StoredObject(key: key, url: try await url(of: key), size: size, digest: head.digest)
   }
 
-  /// Removes the object, and the parts of unfinished uploads under the same name.
+  /// Removes the object, and the parts of unfinished uploads under the same name. What a bucket keeps as versions stays,
+  /// and is told.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
-    try await client.removeObject(key)
+    let removal = try await client.remove(key)
     for id in try await client.openUploads(of: key) ?? [] { try await client.abortUpload(id, of: key) }
-    return .gone
+    return removal
   }
 
   /// Reads the object and hashes it.

@@ -110,13 +110,15 @@ struct TusClient: Sendable {
   }
 
   /// DELETE: ends the upload and frees what it holds (the termination extension).
+  /// - Returns: false when the server knows no such upload (any more).
   /// - Throws: as ``standing(of:_:)``.
-  func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) {
+  @discardableResult
+  func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Bool {
     try check(url)
     let reply = try await sendToUpload(call(.delete, url))
-    guard reply.isDone || [404, 410].contains(reply.status.code) else {
-      throw failure(reply, "remove \(key)")
-    }
+    if [404, 410].contains(reply.status.code) { return false }
+    guard reply.isDone else { throw failure(reply, "remove \(key)") }
+    return true
   }
 
   /// GET, which is no part of tus, but of most servers: the length and digest of what is there; nil when nothing is.
@@ -152,10 +154,15 @@ struct TusClient: Sendable {
 
   /// HEAD, of an address that is not an upload's: the length of what is there; nil when nothing is, or nobody says.
   func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
+    try await reply(at: url, key)?.contentLength
+  }
+
+  /// HEAD, of an address that is not an upload's; nil when nothing is there.
+  func reply(at url: TusURL, _ key: ObjectKey) async throws(UploadError) -> HTTPReply? {
     let reply = try await send(HTTPCall(.head, url.origin, url.target))
     if [404, 410].contains(reply.status.code) { return nil }
     guard reply.isSuccess else { throw failure(reply, "find \(key)") }
-    return reply.contentLength
+    return reply
   }
 
   func givesNothingBack(_ key: ObjectKey) -> UploadError {

@@ -184,6 +184,21 @@ struct TusFailure: Sendable {
       .alreadyExists, "the store \(store) has an object named \(key) already, or somebody stores it now")
   }
 
+  func removesNothing(_ key: ObjectKey) -> UploadError {
+    UploadError(
+      .rejected,
+      "the tus server \(store) removes nothing (it has no termination extension), so \(key) stays there, and viewers who have "
+        + "its address see it: remove it on the server itself, then try again")
+  }
+
+  /// - Parameter address: one that viewers open.
+  func handedOn(_ key: ObjectKey, _ address: String) -> UploadError {
+    UploadError(
+      .rejected,
+      "the tus server \(store) has handed \(key) on and can't remove it any more; it is at \(address): remove it there, then "
+        + "try again")
+  }
+
   func tooLarge(_ size: Int64, _ largest: Int64) -> UploadError {
     UploadError(
       ofTheFile: .tooLarge, "the store \(store) takes at most \(largest) bytes, and the file has \(size)")

@@ -93,7 +93,7 @@ struct TusUpload: Sendable {
 
   /// Removes an upload where the server can.
   private func end(_ url: TusURL) async {
-    if server.canTerminate { try? await client.terminate(url, key) }
+    if server.canTerminate { _ = try? await client.terminate(url, key) }
   }
 
   // MARK: Sending

@@ -54,7 +54,8 @@ public final class TusUploader: Uploader {
     let server = known.withLock { $0 }
     return UploadTraits(
       atomicCreate: true, resumable: true, verifiesChecksums: server?.checksum != nil, durable: true,
-      largestObject: server?.largest, trustsClientDigest: server?.checksum == nil)
+      largestObject: server?.largest, trustsClientDigest: server?.checksum == nil,
+      removes: server?.canTerminate ?? true)
   }
 
   /// Finds out what the server can do.
@@ -104,22 +105,15 @@ public final class TusUploader: Uploader {
   }
 
   /// Ends the upload on the server, whole or not, and forgets where it was.
-  /// - Throws: `rejected` when the server has no termination extension.
+  /// - Throws: `rejected` when the server has no termination extension, or has handed on what viewers find still.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     guard let kept = try await ledger.kept() else { return .gone }
-    if let place = TusUploadState(kept.secret) {
-      guard try await server().canTerminate else {
-        throw UploadError(
-          .rejected,
-          "the tus server \(destination) removes nothing (it has no termination extension): remove \(key) there"
-        )
-      }
-      try await client.terminate(place.url, key)
-    }
+    var removal = ObjectRemoval.gone
+    if let place = TusUploadState(kept.secret) { removal = try await remove(key, at: place.url) }
     try await ledger.forget(kept)
-    return .gone
+    return removal
   }
 
   /// Reads the object from the server, or, where that gives nothing back, from where viewers find it.
@@ -144,6 +138,33 @@ public final class TusUploader: Uploader {
     }
     guard let elsewhere else { throw client.givesNothingBack(key) }
     return try await client.read(elsewhere, key, length: length)?.digest
+  }
+
+  private func remove(_ key: ObjectKey, at url: TusURL) async throws(UploadError) -> ObjectRemoval {
+    let wasThere: Bool
+    if try await server().canTerminate {
+      wasThere = try await client.terminate(url, key)
+    } else {
+      // Somebody may have removed it there, as the sentence asks for.
+      guard try await client.standing(of: url, key) == .gone else { throw failure.removesNothing(key) }
+      wasThere = false
+    }
+    guard let elsewhere = addresses.other(than: url, key) else { return .gone }
+    do throws(UploadError) {
+      guard try await client.reply(at: elsewhere, key) != nil else { return .gone }
+    } catch {
+      if wasThere { return .gone }
+      if error.isWorthARetry || error.code == .cancelled { throw error }
+      return ObjectRemoval(
+        remains:
+          "the tus server \(destination) does not know \(key) any more, and \(elsewhere.text) does not say "
+          + "whether it has it (\(error.message)): see whether viewers still find it, and remove it there")
+    }
+    guard wasThere else { throw failure.handedOn(key, elsewhere.text) }
+    return ObjectRemoval(
+      remains:
+        "\(key) is removed from the tus server \(destination), but \(elsewhere.text) still answers: if that is no "
+        + "cache, which forgets it after a while, remove it there")
   }
 
   private func place(of key: ObjectKey) async throws(UploadError) -> TusUploadState? {

@@ -80,6 +80,8 @@ struct AdapterFields: Decodable, Hashable, Sendable {
   let `protocol`: Int?
   let atomicCreate: Bool?
   let durable: Bool?
+  let removes: Bool?
+  let remains: String?
   let found: Bool?
   let size: Int64?
   let digest: String?

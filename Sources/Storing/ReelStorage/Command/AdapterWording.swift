@@ -72,6 +72,18 @@ struct AdapterWording: Sendable {
     UploadError(.cancelled, "cancelled while \(who) was at work; it was ended")
   }
 
+  func removesNothing(_ key: ObjectKey) -> UploadError {
+    UploadError(
+      .rejected,
+      "\(who) removes nothing, so \(key) stays in its store, and viewers who have its address see it: remove it there"
+    )
+  }
+
+  /// What it says that its store keeps.
+  func remains(of key: ObjectKey, _ text: String) -> String {
+    "\(who) has removed \(key), and says: \(clean(text))"
+  }
+
   /// It could not be started.
   func notStarted(_ error: SystemError) -> UploadError {
     switch error.code {

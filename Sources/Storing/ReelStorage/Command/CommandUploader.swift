@@ -70,6 +70,7 @@ public final class CommandUploader: Uploader {
     told.withLock { traits in
       traits.atomicCreate = result.atomicCreate ?? false
       traits.durable = result.durable ?? false
+      traits.removes = result.removes ?? true
     }
   }
 
@@ -120,11 +121,13 @@ public final class CommandUploader: Uploader {
     return try claims.isFound(result) ? try claims.object(key, result, size: nil) : nil
   }
 
-  /// Lets the program remove the object.
+  /// Lets the program remove the object, and passes on what it says that is left.
+  /// - Throws: `rejected` when the program has said that it removes nothing; else what it says.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
-    _ = try await ask(AdapterRequest(verb: .remove, store: program.store, key: key))
-    return .gone
+    guard traits.removes else { throw wording.removesNothing(key) }
+    let result = try await ask(AdapterRequest(verb: .remove, store: program.store, key: key))
+    return result.remains.map { ObjectRemoval(remains: wording.remains(of: key, $0)) } ?? .gone
   }
 
   /// Reads the bytes that the program writes to descriptor 3, and hashes them here.
