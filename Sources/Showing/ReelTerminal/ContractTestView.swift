@@ -34,13 +34,15 @@ package struct ContractTestView: Sendable {
   ///   - count: promises to check, of `all`.
   ///   - largeSize: bytes of a large object.
   package static func beginning(
-    _ count: Int, of all: Int, destination: String, largeSize: Int, _ traits: TerminalTraits
+    _ count: Int, of all: Int, destination: String, removes: Bool, largeSize: Int, _ traits: TerminalTraits
   ) -> String {
     let promises = count == all ? "all \(all) checks" : "\(count) of \(all) checks"
     return traits.wrapped(
       traits.sanitized(
         "running \(promises) on \(destination), each with sources in memory and in files: objects of up to "
-          + "\(HumanNumber.bytes(Int64(largeSize))) are stored under random names and removed again, and nothing else is "
+          + "\(HumanNumber.bytes(Int64(largeSize))) are stored under random names and "
+          + (removes ? "removed again" : "stay there, as this store removes nothing")
+          + ", and nothing else is "
           + "touched; \(duration(count, of: all))"), .dim
     ).text(traits)
   }

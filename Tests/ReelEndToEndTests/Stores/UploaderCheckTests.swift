@@ -45,6 +45,24 @@ import Testing
     #expect(checked.output.contains("fails 3 of 5 checks"))
   }
 
+  @Test("an adapter that removes nothing, and says so, keeps every promise that it makes")
+  func lasting() async throws {
+    let bench = try Workbench()
+    let honest = try String(contentsOfFile: adapter("folder.sh"), encoding: .utf8)
+    let script = honest.replacingOccurrences(
+      of: "\"durable\":true", with: "\"durable\":true,\"removes\":false"
+    ).replacingOccurrences(of: "remove) remove ;;", with: "")
+    let program = bench.folder.appendingPathComponent("lasting.sh")
+    try Data(script.utf8).write(to: program)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    let folder = bench.folder.appendingPathComponent("store")
+    let checked = try await bench.reel(
+      "uploader", "check", "command:./lasting.sh", "--only", "remove.", "--only", "upload.small",
+      environment: ["REEL_ADAPTER_FOLDER": folder.path])
+    #expect(checked.status == 0, "\(checked.output) \(checked.errors)")
+    #expect(checked.errors.contains("stay there"), "\(checked.errors)")
+  }
+
   @Test func whatCannotBeChecked() async throws {
     let bench = try Workbench()
     let missing = try await bench.reel("uploader", "check", "command:./none")

@@ -36,7 +36,7 @@ struct ContractTestSession: Sendable {
     try? OutputStream.standardError.write(
       ContractTestView.beginning(
         promises.count, of: UploaderContractTest.all.count, destination: uploader.destination.name,
-        largeSize: largeSize, .standardError()))
+        removes: uploader.traits.removes, largeSize: largeSize, .standardError()))
     let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }
     let (entries, wasInterrupted) = await interruption.cancelling(checking)
