@@ -1,3 +1,4 @@
+import Foundation
 import Reel
 import ReelTesting
 import ReelTestSupport
@@ -35,6 +36,21 @@ struct TestingProductTests {
       return
     }
     #expect(found == PublishedPost(post: known, announced: true))
+  }
+
+  @Test("a post that says little can be added, and one whose video is there already is passed over")
+  func filledWithLittle() async throws {
+    let catalog = MemoryCatalog()
+    var bare = Post.sample(1)
+    (bare.digest, bare.size, bare.createdAt) = (nil, nil, nil)
+    let json = String(decoding: try JSONEncoder().encode(Post.sample(2)), as: UTF8.self)
+      .replacing("\(Post.sample(2).video)", with: "\(bare.video)")
+    let other = try JSONDecoder().decode(Post.self, from: Data(json.utf8))
+    catalog.add([bare, other, .sample(3)])
+    let posts = try await catalog.newestPosts(before: nil, limit: 9).posts
+    #expect(posts.map(\.id) == [Post.sample(3).id, bare.id] && posts.map(\.pageNumber) == [2, 1])
+    #expect(posts.last?.createdAt != nil && posts.last?.digest == nil && posts.last?.caption == bare.caption)
+    #expect(try await catalog.status().bytes == Post.sample(3).size)
   }
 
   @Test("doubles fail where they are told to")

@@ -18,22 +18,6 @@ protocol CatalogStage: Sendable {
   func kill(_ catalog: any PostCatalog) async throws
 }
 
-/// The catalogs that keep the promises.
-enum CatalogKind: String, CaseIterable, Sendable {
-  case sqlite, memory, postgres
-
-  /// Those that need nothing that may not be installed.
-  static let local: [CatalogKind] = [.sqlite, .memory]
-
-  func stage() async throws -> any CatalogStage {
-    switch self {
-    case .sqlite: try await SQLiteStage()
-    case .memory: MemoryStage()
-    case .postgres: try await PostgresStage()
-    }
-  }
-}
-
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
   let schemaVersion = 7

@@ -15,11 +15,8 @@ func comesTrue(_ condition: () async throws -> Bool) async throws -> Bool {
 
 /// Waits until the lock of the owner `name`, who has let go of it, is free. A child of another test holds every
 /// descriptor between its fork and its exec, and with it the lock.
-func waitForDeath(of name: String, in library: LibraryFolder) async throws {
-  let isDead = try await comesTrue {
-    try !OwnerLock.isAlive(directory: library.temporaryPath, name: name)
-  }
-  try #require(isDead, "somebody still holds the lock \(name)")
+func waitForDeath(of name: String, _ locks: any OwnerLocks) async throws {
+  try #require(try await comesTrue { !locks.isHeld(name) }, "somebody still holds the lock \(name)")
 }
 
 extension SQLiteCatalog {
@@ -30,6 +27,6 @@ extension SQLiteCatalog {
     let name = try #require(writing.lockName, "it has died before")
     abandon()
     await writing.heartbeatEnds()
-    try await waitForDeath(of: name, in: writing.steps.owners.library)
+    try await waitForDeath(of: name, registry.locks)
   }
 }

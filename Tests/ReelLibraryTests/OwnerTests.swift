@@ -23,6 +23,22 @@ import Testing
     #expect(try await resumes(second, publication))
   }
 
+  @Test("in memory the lock alone tells, however late it is, and one that is let go of is free")
+  func inMemory() throws {
+    let clock = SettableClock()
+    let first = MemoryCatalog(clock: clock)
+    var second: MemoryCatalog? = first.another()
+    let request = sketch.request(sketch.publication())
+    func claimed(by catalog: MemoryCatalog) throws -> Claim {
+      try catalog.claim([request], noting: [])[0].get()
+    }
+    #expect(try second.map(claimed)?.intent?.attempt == 1)
+    clock.advance(by: 1e12)
+    #expect(try claimed(by: first).isHeld)
+    second = nil
+    #expect(try claimed(by: first).intent?.attempt == 2)
+  }
+
   @Test func fromAnotherMachineTheLeaseTells() async throws {
     let stage = try await SQLiteStage()
     let first = try await stage.openSQLite(host: "elsewhere")
@@ -216,7 +232,7 @@ import Testing
     let alive = try await stage.openSQLite()
     try await dead.die()
     _ = try OwnerLock(directory: folder, name: "catalog-diedBeforeItHadARow")
-    try await waitForDeath(of: "catalog-diedBeforeItHadARow", in: stage.temporary.library)
+    try await waitForDeath(of: "catalog-diedBeforeItHadARow", LockFiles(stage.temporary.library))
     _ = try OwnerLock(directory: folder, name: "upload-somebodyElses")
     try Data().write(to: URL(fileURLWithPath: folder + "/catalog-something.part"))
     let last = try await stage.openSQLite()

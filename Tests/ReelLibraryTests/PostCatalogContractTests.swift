@@ -20,17 +20,25 @@ enum PostCatalogContractTests {
   static let all =
     claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + mended
     + ending
+
+  /// Where SQLite in memory differs from SQLite in a file: who lives, what an end ends, and searching without an index.
+  static let inMemory = claiming + telling + filters + ending
 }
 
 @Suite struct PostCatalogPromiseTests {
-  @Test(arguments: CatalogKind.local, PostCatalogContractTests.all)
-  func keeps(_ kind: CatalogKind, _ promise: CatalogContractTest) async throws {
-    try await promise.check(try await kind.stage())
+  @Test(arguments: PostCatalogContractTests.all)
+  func keeps(_ promise: CatalogContractTest) async throws {
+    try await promise.check(try await SQLiteStage())
+  }
+
+  @Test(arguments: PostCatalogContractTests.inMemory)
+  func keepsInMemory(_ promise: CatalogContractTest) async throws {
+    try await promise.check(MemoryStage())
   }
 
   @Test(.besidePostgres, arguments: PostCatalogContractTests.all)
   func keepsOverPostgres(_ promise: CatalogContractTest) async throws {
-    try await promise.check(try await CatalogKind.postgres.stage())
+    try await promise.check(try await PostgresStage())
   }
 }
 

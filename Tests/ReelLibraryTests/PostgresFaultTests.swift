@@ -122,8 +122,7 @@ import Testing
     let database = try await TestDatabase()
     let proxy = try CuttingProxy(to: database.server.port)
     let catalog = try await stage(behind: proxy, database)
-    let intents = try catalog.claim((0..<8).map { _ in sketch.request(sketch.publication()) }, noting: [])
-      .compactMap { try $0.get().intent }
+    let requests = (0..<8).map { _ in sketch.request(sketch.publication()) }
     try database.connect().execute(
       """
       CREATE SEQUENCE public.times;
@@ -139,15 +138,12 @@ import Testing
       .failure(
         FailureRecord(code: "notMedia", message: "no", refused: false, at: Date()), at: SourcePath("/a.mp4"))
     ])
-    let posts = try await withThrowingTaskGroup { group in
-      for intent in intents {
-        group.addTask { [sketch] in
-          try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
-        }
-      }
+    let intents = try await withThrowingTaskGroup { group in
+      for request in requests { group.addTask { try await catalog.claim(request).intent } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(posts.compactMap(\.pageNumber).sorted() == Array(1...8))
+    #expect(Set(intents.map { $0?.id }) == Set(requests.map(\.newID)))
+    #expect(intents.allSatisfy { $0?.attempt == 1 })
     // The note may have been alone in its group, and refused: closing tells that.
     do throws(CatalogError) {
       try await catalog.close()

@@ -89,8 +89,8 @@ import Testing
     try await catalog.close()
   }
 
-  @Test(arguments: CatalogKind.local) func aTextWithNULIsWrittenWithout(_ kind: CatalogKind) async throws {
-    try await Self.checkNUL(in: try await kind.stage())
+  @Test func aTextWithNULIsWrittenWithout() async throws {
+    try await Self.checkNUL(in: try await SQLiteStage())
   }
 
   @Test(.besidePostgres) func aTextWithNULIsWrittenToAServerWithout() async throws {

@@ -7,11 +7,6 @@ public protocol PostCatalog: Sendable {
   /// T1: the intent to publish, and the name of its poster, written down before a byte goes out.
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> Claim
 
-  /// T2: in one transaction the intent becomes published, the post is inserted with `draft.poster`, which is stored
-  /// under the intent's name for it, and its event queued.
-  /// - Throws: `leaseLost` when another attempt has taken the intent over; nothing is written then.
-  func complete(_ intent: Intent, draft: PostDraft, stored: StoredObject) async throws(CatalogError) -> Post
-
   /// Gives an intent up for now. The row goes on naming the object, so that the next attempt, or cleaning
   /// up, knows what may be in the store.
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError)
@@ -32,8 +27,10 @@ public protocol PostCatalog: Sendable {
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>]
 
-  /// T2 for several files, and `notes`, in one transaction. Blocks.
-  /// - Throws: when nothing could be written; what is wrong with one completion alone is its result.
+  /// T2 for several files, and `notes`, in one transaction: each intent becomes published, its post is inserted with
+  /// `draft.poster`, which is stored under the intent's name for it, and its event queued. Blocks.
+  /// - Throws: when nothing could be written; what is wrong with one completion alone is its result: `leaseLost` when
+  ///   another attempt has taken its intent over.
   func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>]

@@ -45,14 +45,6 @@ extension ScriptedCatalog {
     return try base.claim(requests, noting: notes)
   }
 
-  /// ``Call/complete(_:)``.
-  public func complete(
-    _ intent: Intent, draft: PostDraft, stored: StoredObject
-  ) async throws(CatalogError) -> Post {
-    try onCall(.complete([intent]))
-    return try await base.complete(intent, draft: draft, stored: stored)
-  }
-
   /// ``Call/complete(_:)``, unless there are only notes.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]

@@ -12,12 +12,15 @@ final class CatalogConnection: Sendable {
 
   let path: String
   private let database: Database
+  private let isShared: Bool
   private let threads = BlockingQueue(label: "reel.catalog.read", width: CatalogDatabase.readerCount)
   private let state = Mutex(State())
 
-  init(_ database: Database, path: String) {
+  /// - Parameter isShared: whether others use the same database, and go on after the end of this.
+  init(_ database: Database, path: String, isShared: Bool = false) {
     self.database = database
     self.path = path
+    self.isShared = isShared
   }
 
   // MARK: Using it
@@ -91,6 +94,7 @@ final class CatalogConnection: Sendable {
     }
     if wasClosing { return }
     await everybodyLeaving()
+    if isShared { return }
     let (database, path) = (database, path)
     try await BlockingQueue(label: "reel.catalog.close", width: 1).run { () throws(CatalogError) in
       try CatalogDatabase.close(database, path: path)

@@ -44,6 +44,17 @@ enum CatalogDatabase {
     }
   }
 
+  /// A catalog that ends when nobody uses it any more.
+  static func inMemory() throws(CatalogError) -> Database {
+    let place = CatalogPlace.inMemory
+    return try CatalogError.mapping(at: place.path) {
+      let connection = try Connection(place.path)
+      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+      try CatalogSchema.migrate(connection, at: place)
+      return Database(connection)
+    }
+  }
+
   /// How many may read at once beside the one that writes.
   static let readerCount = 4
 

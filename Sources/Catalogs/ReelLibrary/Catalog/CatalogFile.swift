@@ -111,22 +111,25 @@ struct StoreName: Hashable, Sendable {
 struct CatalogPlace: Sendable {
   /// The database, for messages.
   let path: String
-  /// The index of words, which is made of it.
-  var wordsPath: String { path.dropLast("catalog.sqlite".count) + "search.sqlite" }
-  /// The folder of the library's own store.
-  let media: CanonicalPath
+  /// The index of words, which is made of it; nil where it has no place.
+  var wordsPath: String? { media == nil ? nil : path.dropLast("catalog.sqlite".count) + "search.sqlite" }
+  /// The folder of the library's own store; nil in memory, where there is none.
+  let media: CanonicalPath?
+  /// The own store's name as its uploader settles it.
+  let ownStore: StoreName
+
+  /// Of a catalog that is no file.
+  static let inMemory = CatalogPlace()
+
+  private init() { (path, media, ownStore) = (":memory:", nil, .own) }
 
   init(path: String, media: CanonicalPath) {
-    self.path = path
-    self.media = media
+    (self.path, self.media, ownStore) = (path, media, StoreName(text: media.fileURL))
   }
 
   init(_ library: LibraryFolder) {
     self.init(path: library.catalogPath, media: CanonicalPath(resolving: library.mediaPath))
   }
-
-  /// The own store's name as its uploader settles it.
-  var ownStore: StoreName { StoreName(text: media.fileURL) }
 
   func name(of destination: Destination) -> StoreName {
     let name = StoreName(text: destination.name)
@@ -182,7 +185,7 @@ struct OwnStore {
   ///
   /// A store elsewhere whose objects somebody copied into this folder stays what it is.
   private func hasCome(_ store: Int64, from former: String, in db: Connection) throws -> Bool {
-    guard Self.exists(media.text) else { return false }
+    guard let media = place.media, Self.exists(media.text) else { return false }
     let library = former.dropLast("/media".count)
     return try db.row("SELECT objectKey FROM intent WHERE destination = ? ORDER BY number", [store]) { row in
       let key: String = try row[0]
@@ -190,8 +193,6 @@ struct OwnStore {
       return !Self.exists(former + "/" + key) || Self.exists(library + "/catalog.sqlite")
     } ?? false
   }
-
-  private var media: CanonicalPath { place.media }
 
   /// The path of a store that is a folder.
   private static func folder(_ name: StoreName) -> String? {

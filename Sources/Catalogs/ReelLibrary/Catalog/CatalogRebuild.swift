@@ -91,27 +91,11 @@ public final class CatalogRebuild: Sendable {
   }
 
   private func add(_ object: RebuiltObject, in db: Connection) throws {
-    // There is no other process: any number does for its owner.
-    let nobody: Int64 = 0
-    let (publication, moment) = (object.publication, object.createdAt.milliseconds)
-    let intent = Intent(id: object.id, key: object.stored.key, publication: publication, attempt: 1)
-    let request = ClaimRequest(
-      publication: publication, duplicates: .allow, size: object.stored.size, newID: intent.id,
-      newKey: intent.key)
-    let key = IntentTable.PublicationKey(
-      publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
-    try IntentTable.insert(request, key, owner: nobody, at: moment, in: db)
-    guard let finished = try IntentTable.finish(intent, owner: nobody, at: moment, in: db) else {
-      throw SQLiteError(.generic, "the intent of \(intent.key) is not there")
-    }
+    let intent = Intent(id: object.id, key: object.stored.key, publication: object.publication, attempt: 1)
     let post = Post(
       draft: object.draft, intent: intent, stored: object.stored, pageNumber: 0, createdAt: object.createdAt)
-    _ = try PostTable.insert(
-      intent.id, document: try PostTable.document(of: post, in: publication.destination, at: place),
-      intent: finished.number,
-      at: moment,
-      in: db)
-    try DestinationTable.count(bytes: object.stored.size, in: finished.destination, db: db)
+    try PostTable.add(
+      post, of: intent, size: object.stored.size, at: place, object.createdAt.milliseconds, in: db)
   }
 
   /// Puts the catalog in its place. What was left of the lost one is kept beside it, as `catalog.lost-….sqlite`.

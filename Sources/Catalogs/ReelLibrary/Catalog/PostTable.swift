@@ -50,6 +50,25 @@ enum PostTable {
     return Int(place)
   }
 
+  /// Gives `post`, which is stored, the next place in the feed, as one that was published and told.
+  static func add(
+    _ post: Post, of intent: Intent, size: Int64, at place: CatalogPlace, _ moment: Int64, in db: Connection
+  ) throws {
+    // Nobody works on it: any number does for its owner.
+    let (publication, nobody) = (intent.publication, Int64(0))
+    let request = ClaimRequest(
+      publication: publication, duplicates: .allow, size: size, newID: intent.id, newKey: intent.key)
+    let key = IntentTable.PublicationKey(
+      publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
+    try IntentTable.insert(request, key, owner: nobody, at: moment, in: db)
+    guard let finished = try IntentTable.finish(intent, owner: nobody, at: moment, in: db) else {
+      throw SQLiteError(.generic, "the intent of \(intent.key) is not there")
+    }
+    let document = try document(of: post, in: publication.destination, at: place)
+    _ = try insert(intent.id, document: document, intent: finished.number, at: moment, in: db)
+    try DestinationTable.count(bytes: size, in: finished.destination, db: db)
+  }
+
   /// The document says that the post shows `poster`.
   static func show(_ poster: PostPoster, url: String, by id: PostID, in db: Connection) throws {
     try db.run(

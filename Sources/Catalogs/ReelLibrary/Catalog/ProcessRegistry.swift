@@ -4,10 +4,10 @@ import ReelCore
 
 /// Who works on this library, and who of them is alive.
 ///
-/// An owner is a row with a lease and a locked file. It is dead when the row is gone, when its lease ran out, or when its
-/// file is free and it can't live under another kernel, where that would not show.
+/// An owner is a row with a lease, and a lock. It is dead when the row is gone, when its lease ran out, or when its lock
+/// is free and it can't live under another kernel, where that would not show.
 struct ProcessRegistry: Sendable {
-  let library: LibraryFolder
+  let locks: any OwnerLocks
   let clock: any WallClock
   let host: String
   /// How long an owner that nobody hears of counts as alive.
@@ -16,32 +16,22 @@ struct ProcessRegistry: Sendable {
   let isLocal: Bool
 
   init(library: LibraryFolder, clock: any WallClock, host: String, lease: Duration, isLocal: Bool? = nil) {
-    self.library = library
+    locks = LockFiles(library)
     self.clock = clock
     self.host = host
     self.lease = lease
     self.isLocal = isLocal ?? LocalFileSystem.holds(library.path)
   }
 
-  /// The first part of the name of every lock file that a catalog's owner holds.
-  static let prefix = "catalog-"
-
-  /// A new owner's lock. Blocks.
-  static func lock(_ name: String, in library: LibraryFolder) throws(CatalogError) -> OwnerLock {
-    do {
-      return try OwnerLock(directory: library.temporaryPath, name: name)
-    } catch {
-      let folder = library.temporaryPath
-      if error.code == ENOSPC || error.code == EDQUOT {
-        throw CatalogError(.diskFull, "no space left to lock a file in \(folder): free some, and try again")
-      }
-      throw CatalogError(
-        .unusable, "cannot lock a file in \(folder) (\(error.reason)): \(CatalogError.advice(error.code))")
-    }
+  /// Of owners that all live in this process: their locks alone tell.
+  init(_ locks: LocksInMemory, clock: any WallClock) {
+    self.locks = locks
+    self.clock = clock
+    (host, lease, isLocal) = ("", .seconds(Int64.max), true)
   }
 
   /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
-  func register(_ lock: OwnerLock, in db: Connection) throws -> Int64 {
+  func register(_ lock: any HeldLock, in db: Connection) throws -> Int64 {
     try strikeDead(in: db)
     let now = clock.now().milliseconds
     let id = try db.number(
@@ -74,7 +64,7 @@ struct ProcessRegistry: Sendable {
   func isAlive(_ owner: Int64, in db: Connection) throws -> Bool {
     try db.row("SELECT lockName, host, leaseUntil FROM owner WHERE id = ?", [owner]) { row in
       if try row["leaseUntil"] <= clock.now().milliseconds { return false }
-      return try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"])
+      return try locks.isHeld(row["lockName"]) || mayLiveElsewhere(row["host"])
     } ?? false
   }
 
@@ -88,16 +78,13 @@ struct ProcessRegistry: Sendable {
 
   private var leaseEnd: Int64 {
     let (seconds, attoseconds) = lease.components
-    return clock.now().milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000
-  }
-
-  func holdsLock(_ name: String) -> Bool {
-    (try? OwnerLock.isAlive(directory: library.temporaryPath, name: name)) ?? true
+    return clock.now().milliseconds.addingClamped(seconds.multipliedClamped(by: 1000))
+      .addingClamped(attoseconds / 1_000_000_000_000_000)
   }
 
   private func strikeDead(in db: Connection) throws {
     let dead: [Int64?] = try db.rows("SELECT id, lockName, host FROM owner") { row in
-      try holdsLock(row["lockName"]) || mayLiveElsewhere(row["host"]) ? nil : row["id"]
+      try locks.isHeld(row["lockName"]) || mayLiveElsewhere(row["host"]) ? nil : row["id"]
     }
     for owner in dead.compactMap(\.self) { try db.run("DELETE FROM owner WHERE id = ?", [owner]) }
     // Of another machine: a day after the last sign of life.
@@ -106,24 +93,12 @@ struct ProcessRegistry: Sendable {
     try removeDeadLocks(in: db)
   }
 
-  /// Removes the lock files of dead owners, also of those that died before they had a row, or before their lock had
-  /// its name. One that can't be removed now is no harm: the next opening tries again.
+  /// Removes the locks of dead owners, also of those that died before they had a row, or before their lock had its name.
   private func removeDeadLocks(in db: Connection) throws {
     let known: Set<String> = Set(try db.values("SELECT lockName FROM owner"))
-    for name in lockNames() where !known.contains(name) && !holdsLock(name) {
-      // One that can't be removed is no harm: the next owner tries again.
-      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: name)
+    for name in locks.names() where !known.contains(name) && !locks.isHeld(name) {
+      locks.removeIfDead(name)
     }
-  }
-
-  /// The names of all locks that there are, also of those that were never finished.
-  func lockNames() -> [String] {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: library.temporaryPath)) ?? []
-    let endings = [OwnerLock.suffix, OwnerLock.suffix + OwnerLock.unfinishedSuffix]
-    let names = files.filter { $0.hasPrefix(Self.prefix) }.compactMap { file in
-      endings.first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
-    }
-    return Set(names).sorted()
   }
 }
 
@@ -135,7 +110,7 @@ extension ProcessRegistry {
     }
     let named = Set(owners.map(\.name))
     return owners
-      + lockNames().filter { !named.contains($0) && !holdsLock($0) }.map {
+      + locks.names().filter { !named.contains($0) && !locks.isHeld($0) }.map {
         ExaminedOwner(name: $0, pid: nil, leaseUntil: nil, life: .dead)
       }
   }
@@ -144,7 +119,7 @@ extension ProcessRegistry {
     let (name, leaseUntil) = (try row["lockName"] as String, Date(milliseconds: try row["leaseUntil"]))
     let isOver = leaseUntil <= clock.now()
     let life: ExaminedOwner.Life =
-      if holdsLock(name) {
+      if locks.isHeld(name) {
         isOver ? .overdue : .alive
       } else {
         try isOver || !mayLiveElsewhere(row["host"]) ? .dead : .alive
@@ -157,7 +132,7 @@ extension ProcessRegistry {
   func reap(in db: Connection) throws {
     for owner in try examined(in: db) where owner.life == .dead {
       try db.run("DELETE FROM owner WHERE lockName = ?", [owner.name])
-      _ = try? OwnerLock.removeIfDead(directory: library.temporaryPath, name: owner.name)
+      locks.removeIfDead(owner.name)
     }
     for owner: Int64 in try db.values("SELECT DISTINCT owner FROM intent WHERE owner IS NOT NULL") {
       if try isAlive(owner, in: db) { continue }

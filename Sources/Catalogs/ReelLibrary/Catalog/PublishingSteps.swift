@@ -178,27 +178,31 @@ struct PublishingSteps: Sendable {
 final class CatalogWriting: Sendable {
   let writer: CatalogWriter
   let steps: PublishingSteps
-  private let lock: Mutex<OwnerLock?>
-  private let heartbeat: Heartbeat
+  private let lock: Mutex<(any HeldLock)?>
+  private let heartbeat: Heartbeat?
 
+  /// Takes a place among the owners. Blocks.
+  /// - Parameter interval: nil where no lease has to be renewed.
   init(
-    writer: CatalogWriter, owners: ProcessRegistry, place: CatalogPlace, lock: OwnerLock,
-    heartbeatEvery interval: Duration
-  ) async throws(CatalogError) {
-    let me = try await writer.commit { db in try owners.register(lock, in: db) }
+    writer: CatalogWriter, owners: ProcessRegistry, place: CatalogPlace, lock: any HeldLock,
+    heartbeatEvery interval: Duration?
+  ) throws(CatalogError) {
+    let me = try writer.write { db in try owners.register(lock, in: db) }
     self.writer = writer
     self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, place: place, me: me)
     let name = lock.name
-    heartbeat = Heartbeat(every: interval) {
-      do throws(CatalogError) {
-        try await writer.commit { db in try owners.renew(me, lock: name, in: db) }
-      } catch {
-        // A full disk, a locked catalog.
-        return false
+    heartbeat = interval.map { interval in
+      Heartbeat(every: interval) {
+        do throws(CatalogError) {
+          try await writer.commit { db in try owners.renew(me, lock: name, in: db) }
+        } catch {
+          // A full disk, a locked catalog.
+          return false
+        }
+        Failpoint.leaseCommitted.pass()
+        return true
       }
-      Failpoint.leaseCommitted.pass()
-      return true
     }
   }
 
@@ -210,7 +214,7 @@ final class CatalogWriting: Sendable {
     guard let lock = abandon() else { return }
     defer { writer.close() }
     // A heartbeat that came after the last word would write the owner down again.
-    await heartbeat.end()
+    await heartbeat?.end()
     let steps = steps
     try await writer.commit { db in try steps.owners.retire(steps.me, in: db) }
     Failpoint.retireCommitted.pass()
@@ -220,14 +224,14 @@ final class CatalogWriting: Sendable {
   /// Lets go of the lock, and of nothing else, as a process does that is killed. Nil when it was let go of
   /// before.
   @discardableResult
-  func abandon() -> OwnerLock? {
-    heartbeat.stop()
+  func abandon() -> (any HeldLock)? {
+    heartbeat?.stop()
     return lock.withLock { $0.take() }
   }
 
   /// Waits, after ``abandon()``, for the heartbeat that may have been handed in before: for tests.
   func heartbeatEnds() async {
-    await heartbeat.end()
+    await heartbeat?.end()
   }
 }
 

@@ -25,23 +25,6 @@ extension SQLiteCatalog {
     }
   }
 
-  /// T2, also in a cancelled task: what has been stored is better recorded than stored again.
-  public func complete(
-    _ intent: Intent, draft: PostDraft, stored: StoredObject
-  ) async throws(CatalogError) -> Post {
-    let writing = try writable()
-    let moment = clock.now().wholeMilliseconds
-    var post = Post(draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: moment)
-    let document = try PostTable.document(of: post, in: intent.publication.destination, at: place)
-    post.pageNumber = try await writing.writer.commit { db in
-      try writing.steps.complete(
-        intent, document: document, poster: draft.poster?.key, bytes: stored.size, at: moment.milliseconds,
-        in: db)
-    }
-    Failpoint.completeCommitted.pass()
-    return post
-  }
-
   /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     let writing = try writable()
@@ -118,7 +101,7 @@ extension SQLiteCatalog {
     }
   }
 
-  /// T2 for all of them.
+  /// T2 for all of them, also in a cancelled task: what has been stored is better recorded than stored again.
   public func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {

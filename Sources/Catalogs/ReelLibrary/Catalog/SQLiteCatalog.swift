@@ -9,7 +9,7 @@ import ReelCore
 ///
 /// Cancellation: reading gives `cancelled`; so does ``claim(_:)`` when the task is cancelled before it is
 /// called. A write that was handed in is carried out, and its caller gets its result, cancelled or not: so
-/// every grant reaches somebody who can release it. ``complete(_:draft:stored:)``,
+/// every grant reaches somebody who can release it. ``complete(_:noting:)``,
 /// ``release(_:because:)`` and ``close()`` do their work in a cancelled task too: they are how it ends.
 ///
 /// A catalog that is let go of without ``close()`` counts as a dead process.
@@ -52,20 +52,30 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
     onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) async throws(CatalogError) -> SQLiteCatalog {
     let timeout = busyTimeout / .seconds(1)
-    let name = ProcessRegistry.prefix + randomness.name(length: 16)
-    let (database, place, lock) = try await BlockingQueue(label: "reel.catalog.open", width: 1).run {
-      () throws(CatalogError) in
+    let name = LockFiles.prefix + randomness.name(length: 16)
+    return try await BlockingQueue(label: "reel.catalog.open", width: 1).run { () throws(CatalogError) in
       let place = CatalogPlace(library)
       let database = try CatalogDatabase.open(library, at: place, busyTimeout: timeout, onWait: onWait)
-      return (database, place, try ProcessRegistry.lock(name, in: library))
+      let lock = try LockFiles(library).take(name)
+      let connection = CatalogConnection(database, path: place.path)
+      let owners = ProcessRegistry(
+        library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
+      let writing = try CatalogWriting(
+        writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,
+        lock: lock, heartbeatEvery: heartbeat)
+      return SQLiteCatalog(connection, place, clock, owners, writing: writing)
     }
-    let connection = CatalogConnection(database, path: place.path)
-    let owners = ProcessRegistry(
-      library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
-    let writing = try await CatalogWriting(
-      writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,
-      lock: lock, heartbeatEvery: heartbeat)
-    return SQLiteCatalog(connection, place, clock, owners, writing: writing)
+  }
+
+  /// One more owner of a catalog in memory, which others share.
+  init(inMemory database: Database, _ locks: LocksInMemory, clock: any WallClock) throws(CatalogError) {
+    place = .inMemory
+    self.clock = clock
+    connection = CatalogConnection(database, path: place.path, isShared: true)
+    registry = ProcessRegistry(locks, clock: clock)
+    writing = try CatalogWriting(
+      writer: CatalogWriter(database: database, connection: connection), owners: registry, place: place,
+      lock: locks.take(), heartbeatEvery: nil)
   }
 
   /// Opens the catalog of `library` for reading, or gives nil when there is none yet; makes nothing.

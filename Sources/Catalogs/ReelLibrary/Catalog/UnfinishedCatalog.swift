@@ -74,7 +74,7 @@ struct UnfinishedCatalog: Sendable {
 
   /// Whether a process has the library open, with a catalog that is gone.
   static func isInUse(_ library: LibraryFolder) -> Bool {
-    let owners = ProcessRegistry(library: library, clock: SystemWallClock(), host: "", lease: .zero)
-    return owners.lockNames().contains(where: owners.holdsLock)
+    let locks = LockFiles(library)
+    return locks.names().contains(where: locks.isHeld)
   }
 }

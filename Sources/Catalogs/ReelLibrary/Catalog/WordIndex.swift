@@ -13,12 +13,14 @@ struct WordIndex {
 
   /// The posts before `place` that `filter` lets through, at most `limit`, the newest first.
   ///
-  /// Without an index (on a disk that may not be written to, or is full) each post is looked at.
+  /// Without an index (in memory, on a disk that may not be written to, or is full) each post is looked at.
   static func posts(
     before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection,
     at location: CatalogPlace
   ) throws -> [PostTable.Stored] {
-    let path = location.wordsPath
+    guard let path = location.wordsPath else {
+      return try scan(before: place, matching: filter, limit: limit, in: catalog, at: location)
+    }
     for isLastTry in [false, true] {
       do {
         let index = try WordIndex(path)

@@ -31,18 +31,7 @@ extension PostgresCatalog {
     }
   }
 
-  /// T2, also in a cancelled task: what has been stored is better recorded than stored again.
-  package func complete(
-    _ intent: Intent, draft: PostDraft, stored: StoredObject
-  ) async throws(CatalogError) -> Post {
-    let writing = try writable()
-    let (post, finishing) = try finishing(Completion(intent: intent, draft: draft, stored: stored))
-    let place = try await writing.writer.complete(finishing)
-    Failpoint.completeCommitted.pass()
-    return post.placed(place)
-  }
-
-  /// T2 for all of them.
+  /// T2 for all of them, also in a cancelled task: what has been stored is better recorded than stored again.
   package func complete(
     _ completions: [Completion], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Post, CatalogError>] {

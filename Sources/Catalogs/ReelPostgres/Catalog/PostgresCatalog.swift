@@ -8,7 +8,7 @@ import Synchronization
 /// when a call returns; where a connection is lost meanwhile, it is looked up over another whether it was. No call blocks
 /// a thread of Swift's cooperative pool, those aside that say so.
 ///
-/// Cancellation: a cancelled task reads nothing and claims nothing; ``complete(_:draft:stored:)``,
+/// Cancellation: a cancelled task reads nothing and claims nothing; ``complete(_:noting:)``,
 /// ``release(_:because:)`` and ``close()`` do their work in one, too.
 package final class PostgresCatalog: PostCatalog, Sendable {
   let pool: PostgresPool

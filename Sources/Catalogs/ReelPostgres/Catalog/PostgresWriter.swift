@@ -13,7 +13,6 @@ final class PostgresWriter: Sendable {
     case note(CatalogNote)
     case claim(ClaimRequest, Answer<PostgresPublishing.Answer>)
     case release(Intent, ReleaseReason, Answer<Void>)
-    case completion(PostgresPublishing.Finishing, Answer<PostgresPublishing.Place>)
     /// Only waits for what was handed in before.
     case flush(Answer<Void>)
 
@@ -22,7 +21,7 @@ final class PostgresWriter: Sendable {
     /// Whether it may be what the server can't take, and somebody waits to hear of it.
     var writesAlone: Bool {
       switch self {
-      case .claim, .release, .completion: true
+      case .claim, .release: true
       case .note, .flush: false
       }
     }
@@ -99,12 +98,6 @@ final class PostgresWriter: Sendable {
 
   func claim(_ request: ClaimRequest) async throws(CatalogError) -> PostgresPublishing.Answer {
     try await handIn { .claim(request, $0) }
-  }
-
-  func complete(_ finishing: PostgresPublishing.Finishing) async throws(CatalogError)
-    -> PostgresPublishing.Place
-  {
-    try await handIn { .completion(finishing, $0) }
   }
 
   func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
@@ -234,12 +227,11 @@ final class PostgresWriter: Sendable {
     }
 
     private func answer(_ group: [Piece], with outcome: Outcome) {
-      var (claims, places) = (outcome.claims[...], outcome.places[...])
+      var claims = outcome.claims[...]
       for piece in group {
         switch piece {
         case .note: break
         case .claim(_, let answer): if let result = claims.popFirst() { answer(result) }
-        case .completion(_, let answer): if let result = places.popFirst() { answer(result) }
         case .release(_, _, let answer), .flush(let answer): answer(.success(()))
         }
       }
@@ -254,7 +246,6 @@ extension PostgresWriter.Batch {
       case .note(let note): notes.append(note)
       case .claim(let request, _): requests.append(request)
       case .release(let intent, let reason, _): releases.append((intent, reason))
-      case .completion(let one, _): finishing.append(one)
       case .flush: break
       }
     }
@@ -266,7 +257,6 @@ extension PostgresWriter.Piece {
     switch self {
     case .note: break
     case .claim(_, let answer): answer(.failure(error))
-    case .completion(_, let answer): answer(.failure(error))
     case .release(_, _, let answer), .flush(let answer): answer(.failure(error))
     }
   }
