@@ -4,27 +4,30 @@ import Testing
 /// The whole table: what a catalog may know, and what the answer is.
 @Suite struct ClaimDecisionTests {
   private enum Answer: Hashable {
-    case published, held, nameTaken, begin
+    case published, removed, held, nameTaken, begin
     case takeOver(Int)
   }
 
   private struct Known {
     var isPublished = false
+    var isRemoved = false
     var own: [IntentHolding] = []
     var related: [IntentHolding] = []
     var posterNameIsTaken = false
     var nameIsTaken = false
   }
 
-  private func answer(_ duplicates: DuplicateHandling, _ known: Known) -> Answer {
+  private func answer(_ duplicates: DuplicateHandling, _ known: Known, again: Bool = false) -> Answer {
     // Places: of own intents from 0, of related ones from 100.
-    let decision = ClaimDecision<String, Int>.decide(
-      duplicates, published: known.isPublished ? "post" : nil, own: Array(known.own.indices),
+    let decision = ClaimDecision<String, String, Int>.decide(
+      duplicates, again: again, published: known.isPublished ? "post" : nil,
+      removed: known.isRemoved ? "post" : nil, own: Array(known.own.indices),
       related: known.related.indices.map { $0 + 100 },
       holding: { $0 < 100 ? known.own[$0] : known.related[$0 - 100] },
       posterNameIsTaken: known.posterNameIsTaken, nameIsTaken: known.nameIsTaken)
     return switch decision {
     case .published: .published
+    case .removed: .removed
     case .held: .held
     case .nameTaken: .nameTaken
     case .begin: .begin
@@ -39,6 +42,18 @@ import Testing
           isPublished: true, own: own, related: [.held], posterNameIsTaken: names, nameIsTaken: names)
         #expect(answer(.skip, known) == .published)
       }
+    }
+  }
+
+  @Test func whatWasRemovedComesBackOnlyWhenSomebodySaysSo() {
+    for own in Self.holdings {
+      let known = Known(isRemoved: true, own: own)
+      for duplicates in DuplicateHandling.allCases {
+        #expect(answer(duplicates, known) == .removed)
+        #expect(answer(duplicates, known, again: true) == answer(duplicates, Known(own: own)))
+      }
+      // There is a post elsewhere, or since.
+      #expect(answer(.skip, Known(isPublished: true, isRemoved: true, own: own)) == .published)
     }
   }
 

@@ -26,7 +26,9 @@ import Testing
   @Test func ofVideos() {
     for row in Self.videos {
       let state = State(
-        isPublished: row.isPublished, isGivenUp: row.isGivenUp, poster: nil, isOwnerAlive: row.alive)
+        isPublished: row.isPublished, isGivenUp: row.isGivenUp, isChanging: false, isRemovedStored: nil,
+        poster: nil,
+        isOwnerAlive: row.alive)
       #expect(state == row.state, "\(row)")
     }
   }
@@ -34,8 +36,24 @@ import Testing
   @Test func ofPosters() {
     for row in Self.posters {
       let state = State(
-        isPublished: row.isPublished, isGivenUp: row.isGivenUp, poster: row.poster, isOwnerAlive: row.alive)
+        isPublished: row.isPublished, isGivenUp: row.isGivenUp, isChanging: false, isRemovedStored: nil,
+        poster: row.poster,
+        isOwnerAlive: row.alive)
       #expect(state == row.state, "\(row)")
+    }
+  }
+
+  @Test func ofRemovedPosts() {
+    for poster in [nil, .named, .shown] as [State.Poster?] {
+      for isStored in [false, true] {
+        for isChanging in [false, true] {
+          let state = State(
+            isPublished: true, isGivenUp: false, isChanging: isChanging, isRemovedStored: isStored,
+            poster: poster,
+            isOwnerAlive: nil)
+          #expect(state == (isChanging ? .changing : isStored ? .kept : .removed))
+        }
+      }
     }
   }
 }

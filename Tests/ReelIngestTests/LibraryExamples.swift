@@ -45,6 +45,9 @@ func share(
     return post
   case .duplicate(let post):  // The same author has published the same video before.
     return post
+  case .removed(let removed):  // Its post was removed, and it is not to come back.
+    tell("\(path): \(removed.text)")
+    return nil
   case .planned:  // Only in a dry run.
     return nil
   case .refused(let refusal):

@@ -20,7 +20,7 @@ protocol CatalogStage: Sendable {
 
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 7
+  let schemaVersion = 8
   let temporary: TemporaryLibrary
 
   init() async throws { temporary = try await TemporaryLibrary() }

@@ -25,6 +25,13 @@ enum PostCatalogContractTests {
   static let inMemory = claiming + telling + filters + ending
 }
 
+@Suite struct PostChangingPromiseTests {
+  @Test(arguments: PostCatalogContractTests.changes)
+  func keeps(_ promise: CatalogContractTest) async throws {
+    try await promise.check(try await CatalogKind.sqlite.stage())
+  }
+}
+
 @Suite struct PostCatalogPromiseTests {
   @Test(arguments: PostCatalogContractTests.all)
   func keeps(_ promise: CatalogContractTest) async throws {

@@ -22,12 +22,12 @@ struct Sketch: Sendable {
 
   func request(
     _ publication: Publication, _ duplicates: DuplicateHandling = .skip, poster: PosterRequest? = nil,
-    arrived: ContentDigest? = nil
+    arrived: ContentDigest? = nil, again: Bool = false
   ) -> ClaimRequest {
     ClaimRequest(
       publication: publication, duplicates: duplicates, size: 1000,
       newID: PostID(at: Date(timeIntervalSince1970: 1_700_000_000), random: randomness),
-      newKey: ObjectKey(random: randomness, container: .mp4), poster: poster, arrived: arrived)
+      newKey: ObjectKey(random: randomness, container: .mp4), poster: poster, arrived: arrived, again: again)
   }
 
   func poster(_ digest: ContentDigest? = nil) -> PosterRequest {

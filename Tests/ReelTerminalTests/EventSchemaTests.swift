@@ -55,7 +55,8 @@ import ReelTestSupport
         .posterFailed,
         .fileNamed,
         .uploadProgress, .uploadRetrying,
-        .postPublished, .fileDuplicate, .filePlanned, .fileRefused, .fileFailed, .filePostponed, .runFinished:
+        .postPublished, .fileDuplicate, .fileRemoved, .filePlanned, .fileRefused, .fileFailed, .filePostponed,
+        .postRemoved, .postRestored, .postEdited, .postMoved, .runFinished:
         continue
       }
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ReelCore
 import ReelIngest
 
@@ -66,6 +67,11 @@ extension Samples {
       time: 1.25)
   }
 
+  private static var removal: Removal {
+    let at = Date(timeIntervalSince1970: 1_790_000_000.25)
+    return Removal(reason: "claimed by its owner", by: "bo", at: at, keptUntil: at + 86_400)
+  }
+
   private static func endBodies() throws -> [IngestEvent.Body] {
     let words = PostMetadata(authorID: "u1", authorName: "Ann", caption: "At the beach", music: "Waves")
     let violation = PolicyViolation(rule: "video.none", message: "it has no video stream")
@@ -82,6 +88,13 @@ extension Samples {
       .postPublished(file, try post(metadata: PostMetadata(), media: MediaInfo(container: .webm, size: 17))),
       .fileDuplicate(file, FileDuplicate(post: try post())),
       .fileDuplicate(file, FileDuplicate(post: nil)),
+      .fileRemoved(file, RemovedPost(post: try post(), removal: removal)),
+      .postRemoved(RemovedPost(post: try post(), removal: removal)),
+      .postRemoved(RemovedPost(post: try post(), removal: Removal(at: removal.at))),
+      .postRestored(try post()),
+      .postEdited(PostEdited(post: try post(), changed: ["autherName", "caption"])),
+      .postMoved(
+        PostMoved(post: try post(), from: Destination("file:///srv/old"), to: Destination("s3://media"))),
       .filePlanned(file, FilePlanned(media: media, metadata: words)),
       .fileRefused(file, FileRefused(code: .unsupported, violations: [violation])),
       .fileFailed(file, FileFailure(code: "corrupt", message: "its index contradicts itself; get it again")),

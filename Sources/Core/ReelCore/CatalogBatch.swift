@@ -89,12 +89,17 @@ public struct CachedRecord: Hashable, Sendable {
 public struct KnownContent: Hashable, Sendable {
   /// The post that they are already, in that destination and of that author.
   public let post: PublishedPost?
+  /// The post that they were, where that was removed and there is none since; only where a publication was asked for.
+  public let removed: RemovedPost?
   /// What was found in them, and by whom.
   public let readings: [ReaderVersion: ProbeOutcome]
 
   /// What is known; nil and none when nothing is.
-  public init(post: PublishedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]) {
+  public init(
+    post: PublishedPost? = nil, removed: RemovedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]
+  ) {
     self.post = post
+    self.removed = removed
     self.readings = readings
   }
 }

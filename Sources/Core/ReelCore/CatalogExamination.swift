@@ -91,6 +91,12 @@ public struct ExaminedObject: Hashable, Sendable {
     case givenUp
     /// A poster that its post does not show: an attempt that was not the last one made it.
     case unneeded
+    /// Its post was removed, and it is kept for a while.
+    case kept
+    /// Its post is being removed, restored or moved: it may be in the store, or not, until that has ended.
+    case changing
+    /// Its post was removed, and so was it.
+    case removed
   }
   /// What it is to its post.
   public enum Kind: String, Hashable, Sendable, Codable {

@@ -64,11 +64,22 @@ extension ExaminedObject.State {
 
   /// - Parameters:
   ///   - isPublished: of the intent whose object it is, or whose poster.
+  ///   - isChanging: whether an open change of its post may put the object there, or take it away.
+  ///   - isRemovedStored: of a removed post, whether its objects may be in the store; nil of any other.
   ///   - poster: nil for the video itself.
   ///   - isOwnerAlive: of who works on it; nil where nobody does.
   package init(
-    isPublished: Bool, isGivenUp: Bool, poster: Poster?, isOwnerAlive: @autoclosure () throws -> Bool?
+    isPublished: Bool, isGivenUp: Bool, isChanging: Bool, isRemovedStored: Bool?, poster: Poster?,
+    isOwnerAlive: @autoclosure () throws -> Bool?
   ) rethrows {
+    if isChanging {
+      self = .changing
+      return
+    }
+    if let isRemovedStored, poster != .givenUp {
+      self = isRemovedStored ? .kept : .removed
+      return
+    }
     switch (poster, isPublished, isGivenUp) {
     case (.shown, _, _), (nil, true, _): self = .published
     // It stands and falls with its intent.

@@ -15,11 +15,13 @@ public struct ClaimRequest: Sendable {
   /// What the file was when it came in, where it was mended before it is published: its digest is remembered, so that the
   /// same file is found to be a post when it comes again. Nil for one that is published as it came in.
   public let arrived: ContentDigest?
+  /// Whether a video whose post was removed is published all the same.
+  public let again: Bool
 
   /// A request; `newID` and `newKey` are drawn by the caller, so that a test can fix them.
   public init(
     publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey,
-    poster: PosterRequest? = nil, arrived: ContentDigest? = nil
+    poster: PosterRequest? = nil, arrived: ContentDigest? = nil, again: Bool = false
   ) {
     self.publication = publication
     self.duplicates = duplicates
@@ -28,6 +30,7 @@ public struct ClaimRequest: Sendable {
     self.newKey = newKey
     self.poster = poster
     self.arrived = arrived
+    self.again = again
   }
 }
 
@@ -54,6 +57,8 @@ public enum Claim: Sendable {
   case granted(Intent)
   /// It is a post already.
   case published(PublishedPost)
+  /// It was a post, which was removed, and is not to come back.
+  case removed(RemovedPost)
   /// Somebody alive is at it: ask again in a moment.
   case held
 }

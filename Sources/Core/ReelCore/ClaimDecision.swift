@@ -1,8 +1,10 @@
-/// What becomes of a claim. Every catalog looks up what ``decide(_:published:own:related:holding:posterNameIsTaken:nameIsTaken:)``
+/// What becomes of a claim. Every catalog looks up what ``decide(_:again:published:removed:own:related:holding:posterNameIsTaken:nameIsTaken:)``
 /// asks for, in its own way, and writes down what it says; so does the model of "exactly once".
-package enum ClaimDecision<Post, Unfinished> {
+package enum ClaimDecision<Post, Removed, Unfinished> {
   /// It is a post already.
   case published(Post)
+  /// It was a post, and is not to come back.
+  case removed(Removed)
   /// Somebody alive is at it.
   case held
   /// The name that was drawn for the object or for the poster is another's.
@@ -15,6 +17,8 @@ package enum ClaimDecision<Post, Unfinished> {
   /// Asks in this order, and for no more than it needs.
   /// - Parameters:
   ///   - published: the post of the publication, or of the file that came in.
+  ///   - removed: the newest removal of a post of that video and author, in whatever store, unless they have become a post
+  ///     since.
   ///   - own: the publication's unfinished intents, the oldest first.
   ///   - related: unfinished intents for what becomes of the same file when it is mended, or for that file as it is.
   ///   - holding: whether somebody holds an unfinished intent.
@@ -22,8 +26,9 @@ package enum ClaimDecision<Post, Unfinished> {
   ///   - nameIsTaken: whether another has the id or the name that was drawn for the post. A catalog that learns this by
   ///     inserting the row says no.
   package static func decide(
-    _ duplicates: DuplicateHandling,
+    _ duplicates: DuplicateHandling, again: Bool,
     published: @autoclosure () throws -> Post?,
+    removed: @autoclosure () throws -> Removed?,
     own: @autoclosure () throws -> [Unfinished],
     related: @autoclosure () throws -> [Unfinished],
     holding: (Unfinished) throws -> IntentHolding,
@@ -31,6 +36,7 @@ package enum ClaimDecision<Post, Unfinished> {
     nameIsTaken: @autoclosure () throws -> Bool
   ) rethrows -> ClaimDecision {
     if duplicates == .skip, let post = try published() { return .published(post) }
+    if !again, let removed = try removed() { return .removed(removed) }
     let own = try own().map { try (intent: $0, holding: holding($0)) }
     if duplicates == .skip,
       try own.contains(where: { $0.holding == .held })

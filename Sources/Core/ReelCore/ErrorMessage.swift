@@ -5,6 +5,8 @@
 public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
   /// A setting that a message may name. The raw value is its name in docs/settings.md.
   public enum Setting: String, Sendable, CaseIterable {
+    /// Whether a video whose post was removed is published again; a flag alone.
+    case again
     /// How long a store's program may tell nothing new.
     case adapterDeadline
     /// Where a worker of the queue may take files from.

@@ -120,7 +120,7 @@ extension PublishResult {
   /// What it means for `item`; what says nothing of the file gives it back.
   fileprivate func ending(of item: TakenItem) -> ItemOutcome.Ending {
     switch self {
-    case .published, .duplicate: return .done
+    case .published, .duplicate, .removed: return .done
     case .planned, .cancelled: return .givenBack
     case .refused(let refusal): return .refused(code: refusal.code.rawValue, message: refusal.message)
     case .failed(let failure):

@@ -178,6 +178,9 @@ extension BatchPublisher {
         if case .lease = lost { await recordAgain(existing.post) }
         report.end(context.ending(of: existing), accepted.file)
         return nil
+      case .removed(let removed):
+        report.end(.removed(removed), accepted.file)
+        return nil
       case .held: break
       }
       do {

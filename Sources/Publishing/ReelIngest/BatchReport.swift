@@ -85,6 +85,7 @@ extension BatchReport {
     /// The same video is being published: by another process, or as another file of this run.
     case held(AcceptedFile)
     case published(AcceptedFile, PublishedPost)
+    case removed(AcceptedFile, RemovedPost)
   }
 
   /// T1. A file without an answer has ended. Blocks.
@@ -103,6 +104,7 @@ extension BatchReport {
       switch claim {
       case .success(.granted(let intent)): return .granted(granted(intent, to: accepted))
       case .success(.published(let existing)): return .published(accepted, existing)
+      case .success(.removed(let removed)): return .removed(accepted, removed)
       case .success(.held): return .held(accepted)
       case .failure(let error):
         fail(accepted, error)

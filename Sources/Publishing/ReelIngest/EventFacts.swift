@@ -84,7 +84,8 @@ extension WatchNotice: EventFacts {
 extension RunSummary: EventFacts {
   var logged: [EventLogEntry.Field] {
     let counts = [
-      ("published", published), ("duplicates", duplicates), ("planned", planned), ("refused", refused),
+      ("published", published), ("duplicates", duplicates), ("removed", removed), ("planned", planned),
+      ("refused", refused),
       ("failed", failedOrCancelled), ("ignored", ignored),
     ]
     return [("outcome", outcome.rawValue)] + counts.map { ($0.0, "\($0.1)") }
@@ -163,6 +164,24 @@ extension Post: NamedFacts {
 
 extension FileDuplicate: EventFacts {
   var logged: [EventLogEntry.Field] { post.map { [("id", $0.id.description)] } ?? [] }
+}
+
+extension RemovedPost: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("id", post.id.description)] + (removal.reason.map { [("reason", $0)] } ?? [])
+  }
+}
+
+extension PostEdited: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("id", post.id.description), ("changed", changed.joined(separator: ","))]
+  }
+}
+
+extension PostMoved: EventFacts {
+  var logged: [EventLogEntry.Field] {
+    [("id", post.id.description), ("from", from.name), ("to", to.name)]
+  }
 }
 
 extension FilePlanned: EventFacts {}

@@ -83,6 +83,8 @@ extension IngestEvent.Body {
       return try row("post.published", .info, file, post, ends: true) { .postPublished(file, $0) }
     case .fileDuplicate(let file, let duplicate):
       return try row("file.duplicate", .info, file, duplicate, ends: true) { .fileDuplicate(file, $0) }
+    case .fileRemoved(let file, let removed):
+      return try row("file.removed", .info, file, removed, ends: true) { .fileRemoved(file, $0) }
     case .filePlanned(let file, let plan):
       return try row("file.planned", .info, file, plan, ends: true) { .filePlanned(file, $0) }
     case .fileRefused(let file, let refusal):
@@ -95,6 +97,11 @@ extension IngestEvent.Body {
       }
     case .filePostponed(let file, let failure):
       return try row("file.postponed", .info, file, failure, ends: true) { .filePostponed(file, $0) }
+    case .postRemoved(let removed):
+      return try row("post.removed", .info, nil, removed) { .postRemoved($0) }
+    case .postRestored(let post): return try row("post.restored", .info, nil, post) { .postRestored($0) }
+    case .postEdited(let edited): return try row("post.edited", .info, nil, edited) { .postEdited($0) }
+    case .postMoved(let moved): return try row("post.moved", .info, nil, moved) { .postMoved($0) }
     case .runFinished(let summary):
       return try row("run.finished", summary.outcome == .aborted ? .error : .info, nil, summary, ends: true) {
         .runFinished($0)
@@ -118,10 +125,15 @@ extension IngestEvent.Body {
     "upload.retrying": file(IngestEvent.Body.uploadRetrying),
     "post.published": file(IngestEvent.Body.postPublished),
     "file.duplicate": file(IngestEvent.Body.fileDuplicate),
+    "file.removed": file(IngestEvent.Body.fileRemoved),
     "file.planned": file(IngestEvent.Body.filePlanned),
     "file.refused": file(IngestEvent.Body.fileRefused),
     "file.failed": file(IngestEvent.Body.fileFailed),
     "file.postponed": file(IngestEvent.Body.filePostponed),
+    "post.removed": run(IngestEvent.Body.postRemoved),
+    "post.restored": run(IngestEvent.Body.postRestored),
+    "post.edited": run(IngestEvent.Body.postEdited),
+    "post.moved": run(IngestEvent.Body.postMoved),
     "run.finished": run(IngestEvent.Body.runFinished),
   ]
 

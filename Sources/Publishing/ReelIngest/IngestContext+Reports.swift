@@ -99,6 +99,7 @@ extension RunSummary {
     }
     published = state.published
     duplicates = state.duplicates
+    removed = state.removed
     planned = state.planned
     refused = state.refused
     failed = state.failed

@@ -210,12 +210,18 @@ struct IngestContext: Sendable {
         PosterRequest(
           digest: made.source.digest, size: made.source.size,
           newKey: ObjectKey(posterNamedBy: randomness, length: length))
-      }, arrived: accepted.arrived)
+      }, arrived: accepted.arrived, again: options.again)
   }
 
   /// A post whose publishing process died before it could tell is told now, once.
   func ending(of existing: PublishedPost) -> PublishResult {
     existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
+  }
+
+  /// Where its video was a post already, or was one that is not to come back. Nil where it may become one.
+  func ending(of content: KnownContent) -> PublishResult? {
+    if let post = content.post { return ending(of: post) }
+    return options.again ? nil : content.removed.map(PublishResult.removed)
   }
 
   func plan(_ draft: PostDraft, _ publication: Publication) -> PublishResult {

@@ -54,6 +54,8 @@ public struct IngestEvent: Hashable, Sendable {
     case postPublished(FileReference, Post)
     /// Terminal: it is a post already.
     case fileDuplicate(FileReference, FileDuplicate)
+    /// Terminal: its post was removed, and it is not to come back.
+    case fileRemoved(FileReference, RemovedPost)
     /// Terminal, in a dry run: it would have been published.
     case filePlanned(FileReference, FilePlanned)
     /// Terminal: the policy does not want it.
@@ -63,6 +65,14 @@ public struct IngestEvent: Hashable, Sendable {
     /// Terminal, where files are taken in as they come: it could not be done now, for a reason that may pass, and the file
     /// comes again.
     case filePostponed(FileReference, FileFailure)
+    /// A post has left the feed, and its objects the store, unless they are kept for a while. Of no run.
+    case postRemoved(RemovedPost)
+    /// A removed post is in the feed again. Of no run.
+    case postRestored(Post)
+    /// A post says something else. Of no run.
+    case postEdited(PostEdited)
+    /// A post's objects are in another store. Of no run.
+    case postMoved(PostMoved)
     /// The last event of a run.
     case runFinished(RunSummary)
   }
@@ -178,6 +188,37 @@ public struct FileDuplicate: Hashable, Sendable, Codable {
   }
 }
 
+/// A post that was changed.
+public struct PostEdited: Hashable, Sendable, Codable {
+  /// As it is now.
+  public let post: Post
+  /// The JSON keys of what was changed, sorted.
+  public let changed: [String]
+
+  /// A post, and what of it was changed.
+  public init(post: Post, changed: [String]) {
+    self.post = post
+    self.changed = changed
+  }
+}
+
+/// A post that was moved from one store to another.
+public struct PostMoved: Hashable, Sendable, Codable {
+  /// As it is now.
+  public let post: Post
+  /// The store that it was in before.
+  public let from: Destination
+  /// The store that it is in.
+  public let to: Destination
+
+  /// A post, and from where to where it was moved.
+  public init(post: Post, from: Destination, to: Destination) {
+    self.post = post
+    self.from = from
+    self.to = to
+  }
+}
+
 /// What a dry run would have published.
 public struct FilePlanned: Hashable, Sendable, Codable {
   /// What the file says about itself.
@@ -251,6 +292,8 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var published = 0
   /// Videos that were posts already.
   public var duplicates = 0
+  /// Videos whose posts were removed, and that were not published again.
+  public var removed = 0
   /// Videos that a dry run would have published.
   public var planned = 0
   /// Files that could be read, and may not be published.
@@ -280,7 +323,8 @@ public struct RunSummary: Hashable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case outcome, published, duplicates, planned, refused, failed, ignored, publishedBytes, postersFailed
+    case outcome, published, duplicates, removed, planned, refused, failed, ignored, publishedBytes,
+      postersFailed
     case reasons, seconds, error
   }
 
@@ -290,6 +334,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
     outcome = try container.decode(Outcome.self, forKey: .outcome)
     published = try container.decode(Int.self, forKey: .published)
     duplicates = try container.decode(Int.self, forKey: .duplicates)
+    removed = try container.decodeIfPresent(Int.self, forKey: .removed) ?? 0
     planned = try container.decode(Int.self, forKey: .planned)
     refused = try container.decode(Int.self, forKey: .refused)
     ignored = try container.decode(Int.self, forKey: .ignored)
@@ -308,6 +353,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
     try container.encode(outcome, forKey: .outcome)
     try container.encode(published, forKey: .published)
     try container.encode(duplicates, forKey: .duplicates)
+    try container.encode(removed, forKey: .removed)
     try container.encode(planned, forKey: .planned)
     try container.encode(refused, forKey: .refused)
     try container.encode(failedOrCancelled, forKey: .failed)

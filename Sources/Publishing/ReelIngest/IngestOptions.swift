@@ -13,6 +13,8 @@ public struct IngestOptions: Sendable {
   public var trustSidecars = false
   /// What to do with a video that is a post already.
   public var duplicates = DuplicateHandling.skip
+  /// Whether a video whose post was removed is published again.
+  public var again = false
   /// Show what would happen without writing anything.
   public var dryRun = false
   /// What a failed file means for the others.

@@ -31,6 +31,8 @@ public struct IngestState: Hashable, Sendable {
   public var published = 0
   /// Videos that were posts already.
   public var duplicates = 0
+  /// Files whose posts were removed, and that were not published again.
+  public var removed = 0
   /// Videos that a dry run would have published.
   public var planned = 0
   /// Files that could be read, and may not be published.
@@ -55,7 +57,7 @@ public struct IngestState: Hashable, Sendable {
 
   /// Files that have had their end, for now at least.
   public var done: Int {
-    published + duplicates + planned + refused + failed + cancelled + postponed.values.reduce(0, +)
+    published + duplicates + removed + planned + refused + failed + cancelled + postponed.values.reduce(0, +)
   }
 }
 
@@ -126,6 +128,9 @@ extension IngestState {
       end(file)
     case .fileDuplicate(let file, _):
       duplicates += 1
+      end(file)
+    case .fileRemoved(let file, _):
+      removed += 1
       end(file)
     case .filePlanned(let file, _):
       planned += 1

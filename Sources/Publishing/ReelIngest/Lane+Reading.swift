@@ -54,9 +54,11 @@ extension Lane {
       said = said.completed(
         by: try sidecar(of: found))
     }
-    if let known = one.known, let post = try content(of: known, by: said).post, try holds(known, found) {
+    if let known = one.known, let end = context.ending(of: try content(of: known, by: said)),
+      try holds(known, found)
+    {
       tell(beginning)
-      report.end(context.ending(of: post), file)
+      report.end(end, file)
       return nil
     }
     try context.checkSize(of: found)
@@ -155,9 +157,9 @@ extension Lane {
       return []
     }
     return zip(hashed, contents).filter { file, content in
-      guard let post = content.post else { return true }
+      guard let end = context.ending(of: content) else { return true }
       tell(file.beginning)
-      report.end(context.ending(of: post), file.file)
+      report.end(end, file.file)
       return false
     }
   }

@@ -95,6 +95,7 @@ struct Lane {
       switch answer {
       case .granted(let claimed): batch.append(claimed)
       case .published(let accepted, let existing): report.end(context.ending(of: existing), accepted.file)
+      case .removed(let accepted, let removed): report.end(.removed(removed), accepted.file)
       case .held(let accepted): handOver(.waiting(accepted))
       }
     }

@@ -6,6 +6,8 @@ public enum PublishResult: Hashable, Sendable {
   case published(Post)
   /// It was a post already.
   case duplicate(Post?)
+  /// Its post was removed, and it is not to come back.
+  case removed(RemovedPost)
   /// A dry run: it would have been published.
   case planned(FilePlanned)
   /// The policy does not want it.
@@ -20,6 +22,7 @@ public enum PublishResult: Hashable, Sendable {
     switch body {
     case .postPublished(_, let post): self = .published(post)
     case .fileDuplicate(_, let duplicate): self = .duplicate(duplicate.post)
+    case .fileRemoved(_, let removed): self = .removed(removed)
     case .filePlanned(_, let plan): self = .planned(plan)
     case .fileRefused(_, let refusal): self = .refused(refusal)
     case .fileFailed(_, let failure), .filePostponed(_, let failure):
@@ -33,6 +36,7 @@ public enum PublishResult: Hashable, Sendable {
     switch self {
     case .published(let post): .postPublished(file, post)
     case .duplicate(let post): .fileDuplicate(file, FileDuplicate(post: post))
+    case .removed(let removed): .fileRemoved(file, removed)
     case .planned(let plan): .filePlanned(file, plan)
     case .refused(let refusal): .fileRefused(file, refusal)
     case .failed(let failure): .fileFailed(file, failure)

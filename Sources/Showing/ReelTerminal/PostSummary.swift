@@ -14,6 +14,19 @@ package enum PostSummary {
     (heading(title, traits) + facts(post, traits)).text(traits)
   }
 
+  /// A post that was removed, and how that came.
+  package static func text(_ removed: RemovedPost, _ traits: TerminalTraits) -> String {
+    var sheet = FactSheet(traits)
+    let removal = removed.removal
+    sheet.add("removed", ISOTime.second(removal.at))
+    sheet.add("reason", removal.reason)
+    sheet.add("by", removal.by)
+    sheet.add("kept until", removal.keptUntil.map(ISOTime.second))
+    return
+      (traits.wrapped("removed: this video's post was removed, and is not published again", .strong)
+      + sheet.lines(indent: 0) + facts(removed.post, traits)).text(traits)
+  }
+
   private static func heading(_ title: Title, _ traits: TerminalTraits) -> [StyledLine] {
     switch title {
     case .none: []

@@ -42,6 +42,7 @@ struct RunLine {
     if let left = throughput.secondsLeft { parts.append(Part(7, HumanNumber.clock(left) + " left")) }
     if state.failedOrCancelled > 0 { parts.append(Part(8, "\(state.failedOrCancelled) failed", .failure)) }
     if state.refused > 0 { parts.append(Part(4, "\(state.refused) refused", .warning)) }
+    if state.removed > 0 { parts.append(Part(2, "\(state.removed) removed", .dim)) }
     if state.duplicates > 0 {
       parts.append(Part(2, HumanNumber.count(state.duplicates, "duplicate", "duplicates"), .dim))
     }

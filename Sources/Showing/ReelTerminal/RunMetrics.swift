@@ -84,7 +84,8 @@ package struct RunMetrics: Sendable {
 
   private var files: [Family] {
     let ends = [
-      ("published", state.published), ("duplicate", state.duplicates), ("planned", state.planned),
+      ("published", state.published), ("duplicate", state.duplicates), ("removed", state.removed),
+      ("planned", state.planned),
       ("refused", state.refused), ("failed", state.failedOrCancelled),
     ]
     let postponed = watch == nil ? [] : [("postponed", state.postponed.values.reduce(0, +))]

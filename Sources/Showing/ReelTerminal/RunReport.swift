@@ -48,6 +48,7 @@ package struct RunReport: Hashable, Sendable {
     let other = earlier.summary
     summary.published += other.published
     summary.duplicates += other.duplicates
+    summary.removed += other.removed
     summary.planned += other.planned
     summary.refused += other.refused
     summary.failed += other.failed
@@ -83,7 +84,8 @@ extension RunReport {
   /// How many sorts of ends there were: with one, the headline has said it.
   private var kinds: Int {
     [
-      summary.published, summary.duplicates, summary.planned, summary.refused, summary.failedOrCancelled,
+      summary.published, summary.duplicates, summary.removed, summary.planned, summary.refused,
+      summary.failedOrCancelled,
       summary.ignored, summary.postersFailed,
     ].count { $0 > 0 }
   }
@@ -99,6 +101,7 @@ extension RunReport {
     add("no poster", summary.postersFailed, "published without", .warning)
     add("would publish", summary.planned)
     add("duplicates", summary.duplicates, "already published")
+    add("removed", summary.removed, "their posts were removed, and stay so")
     add("refused", summary.refused, "", .warning)
     add("failed", summary.failedOrCancelled, "", .failure)
     sheet.add("reasons", reasons)
@@ -156,7 +159,8 @@ struct RunHeadline {
 
   /// Files that have had their end.
   private var ended: Int {
-    summary.published + summary.duplicates + summary.planned + summary.refused + summary.failedOrCancelled
+    summary.published + summary.duplicates + summary.removed + summary.planned + summary.refused
+      + summary.failedOrCancelled
   }
 
   var text: String { sentence.text }
@@ -201,6 +205,9 @@ struct RunHeadline {
     let troubles = summary.refused + summary.failedOrCancelled
     if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }
     if troubles > 0 { return ("nothing published: \(others.joined(separator: ", "))", .warning) }
+    if summary.removed > 0 {
+      return ("nothing published: \(others.joined(separator: ", "))", .strong)
+    }
     return (
       summary.duplicates == 1
         ? "nothing new: the video is already published"
@@ -242,6 +249,7 @@ struct RunHeadline {
     var parts = ["\(summary.planned) would be published"]
     if summary.duplicates == 1 { parts.append("1 is already published") }
     if summary.duplicates > 1 { parts.append("\(summary.duplicates) are already published") }
+    if summary.removed > 0 { parts.append(removed) }
     if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
     if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) would fail") }
     return parts.joined(separator: ", ")
@@ -262,9 +270,14 @@ struct RunHeadline {
     if summary.duplicates > 0 {
       parts.append(HumanNumber.count(summary.duplicates, "duplicate", "duplicates"))
     }
+    if summary.removed > 0 { parts.append(removed) }
     if summary.refused > 0 { parts.append("\(summary.refused) refused") }
     if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) failed") }
     return parts
+  }
+
+  private var removed: String {
+    summary.removed == 1 ? "1 was removed before" : "\(summary.removed) were removed before"
   }
 
   private var goesOn: String { "run the same command again to continue" }

@@ -34,8 +34,8 @@ extension OnceState {
     }
     let claimant = workers[index].owner
     // What the catalogs call.
-    let decision = ClaimDecision<Post, Int>.decide(
-      .skip, published: posts.first,
+    let decision = ClaimDecision<Post, Never, Int>.decide(
+      .skip, again: true, published: posts.first, removed: nil,
       own: rows.indices.filter { rows[$0].state == .unfinished }, related: [],
       holding: { row in
         IntentHolding(owner: rows[row].owner, claimant: claimant) {
@@ -45,6 +45,7 @@ extension OnceState {
       posterNameIsTaken: false, nameIsTaken: false)
     switch decision {
     case .published: return [meetingPost(index, mistake)]
+    case .removed: return []
     case .held, .nameTaken: return []
     case .takeOver(let row):
       next.rows[row].attempt += 1

@@ -9,7 +9,7 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [version1, version2, version3, version4, version5, version6, version7]
+  static let migrations = [version1, version2, version3, version4, version5, version6, version7, version8]
 
   /// The first version that no Reel opens which brings the log home beside another's commit (``CheckpointRule``): one that
   /// does would lose what the others have committed.
@@ -249,5 +249,58 @@ extension CatalogSchema {
   /// Keeps out a Reel that makes checkpoints as SQLite does: ``firstWithoutReset``.
   static let version7 = """
     -- The tables are those of version 6.
+    """
+}
+
+extension CatalogSchema {
+  /// Lets posts be removed, changed and moved.
+  static let version8 = """
+    -- A post that was removed. Its intent stays published: so its video is known when it comes again.
+    CREATE TABLE removal (
+      intent INTEGER PRIMARY KEY REFERENCES intent (number),
+      -- As its row of post was.
+      pageNumber INTEGER NOT NULL UNIQUE,
+      createdAt INTEGER NOT NULL,
+      document TEXT NOT NULL,
+      reason TEXT,
+      removedBy TEXT,
+      removedAt INTEGER NOT NULL,
+      keptUntil INTEGER,
+      -- Whether its objects may be in the store.
+      isStored INTEGER NOT NULL DEFAULT 1 CHECK (isStored IN (0, 1))
+    ) STRICT;
+    CREATE INDEX removalStored ON removal (pageNumber) WHERE isStored = 1;
+
+    -- What is being done to a post, until it has been told: removal, purge, restoration, edit, move.
+    CREATE TABLE change (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      intent INTEGER NOT NULL UNIQUE REFERENCES intent (number),
+      kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 4),
+      -- Whether it has become true.
+      isDone INTEGER NOT NULL DEFAULT 0 CHECK (isDone IN (0, 1)),
+      -- Of a move: where to; where from, when it is done.
+      destination INTEGER REFERENCES destination (id),
+      -- Of an edit: the keys that changed, a JSON array.
+      keys TEXT,
+      -- Who is at it; null when nobody is.
+      owner INTEGER,
+      CHECK ((kind = 4) = (destination IS NOT NULL))
+    ) STRICT;
+
+    -- Posts whose words are others than those that were published, or that came back: for whoever indexes words.
+    CREATE TABLE rewording (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      pageNumber INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TRIGGER postGone AFTER DELETE ON post
+    BEGIN
+      UPDATE feed SET revision = revision + 1 WHERE id = 1;
+    END;
+    CREATE TRIGGER postBack AFTER INSERT ON post
+    WHEN NEW.pageNumber < (SELECT lastPageNumber FROM feed WHERE id = 1)
+    BEGIN
+      UPDATE feed SET revision = revision + 1 WHERE id = 1;
+    END;
     """
 }

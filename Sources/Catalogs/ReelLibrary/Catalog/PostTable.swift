@@ -216,7 +216,10 @@ enum DestinationTable {
 
   /// How many videos and posters of posts it holds.
   static func objects(in destination: Int64, db: Connection) throws -> Int {
-    let posters = "SELECT count(*) FROM poster WHERE poster.destination = destination.id AND state = 1"
+    let posters = """
+      SELECT count(*) FROM poster WHERE poster.destination = destination.id AND state = 1
+        AND NOT EXISTS (SELECT 1 FROM removal WHERE removal.intent = poster.intent)
+      """
     return Int(
       try db.number("SELECT posts + (\(posters)) FROM destination WHERE id = ?", [destination]) ?? 0)
   }
@@ -236,6 +239,30 @@ enum DestinationTable {
   static func count(bytes: Int64, in destination: Int64, db: Connection) throws {
     try db.run(
       "UPDATE destination SET posts = posts + 1, bytes = bytes + ? WHERE id = ?", [bytes, destination])
+  }
+
+  /// The intent, its posters and its post's bytes are `target`'s from now on.
+  static func transfer(_ intent: Int64, to target: Int64, in db: Connection) throws {
+    try count(-1, intent, in: db)
+    try db.run(
+      """
+      UPDATE intent SET destination = ?2, ordinal = (
+        SELECT ifnull(max(there.ordinal) + 1, 0) FROM intent AS there
+        WHERE there.destination = ?2 AND there.digest = intent.digest AND there.author = intent.author)
+      WHERE number = ?1
+      """, [intent, target])
+    try db.run("UPDATE poster SET destination = ?2 WHERE intent = ?1", [intent, target])
+    try count(1, intent, in: db)
+  }
+
+  /// Counts the post of `intent` where it is stored.
+  /// - Parameter sign: 1, or -1 when it is no longer there.
+  static func count(_ sign: Int64, _ intent: Int64, in db: Connection) throws {
+    try db.run(
+      """
+      UPDATE destination SET posts = max(0, posts + ?1), bytes = max(0, bytes + ?1 * intent.size)
+      FROM intent WHERE intent.number = ?2 AND destination.id = intent.destination
+      """, [sign, intent])
   }
 
   /// Names a store anew, with all that is written down for it. Where there is a store of the new name already, the two
@@ -275,7 +302,7 @@ enum DestinationTable {
           AND there.digest = intent.digest AND there.author = intent.author), 0)
       WHERE destination = :one
       """, named: ["one": one, "other": other])
-    for table in ["poster", "checkpoint"] {
+    for table in ["poster", "checkpoint", "change"] {
       try db.run("UPDATE \(table) SET destination = ? WHERE destination = ?", [other, one])
     }
     try db.run(

@@ -30,6 +30,9 @@ struct ProcessRegistry: Sendable {
     (host, lease, isLocal) = ("", .seconds(Int64.max), true)
   }
 
+  /// The tables of what an owner is at.
+  private static let held = ["intent", "change"]
+
   /// Writes down the owner of `lock`, and strikes out the dead. Gives the new owner's id.
   func register(_ lock: any HeldLock, in db: Connection) throws -> Int64 {
     try strikeDead(in: db)
@@ -55,7 +58,7 @@ struct ProcessRegistry: Sendable {
 
   /// Gives up all that `owner` holds. What it has not told stays in the outbox, for whoever meets it.
   func retire(_ owner: Int64, in db: Connection) throws {
-    try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
+    for table in Self.held { try db.run("UPDATE \(table) SET owner = NULL WHERE owner = ?", [owner]) }
     try db.run("DELETE FROM owner WHERE id = ?", [owner])
     try Failpoint.ownerRetired.reachInDatabase()
   }
@@ -134,9 +137,11 @@ extension ProcessRegistry {
       try db.run("DELETE FROM owner WHERE lockName = ?", [owner.name])
       locks.removeIfDead(owner.name)
     }
-    for owner: Int64 in try db.values("SELECT DISTINCT owner FROM intent WHERE owner IS NOT NULL") {
-      if try isAlive(owner, in: db) { continue }
-      try db.run("UPDATE intent SET owner = NULL WHERE owner = ?", [owner])
+    for table in Self.held {
+      for owner: Int64 in try db.values("SELECT DISTINCT owner FROM \(table) WHERE owner IS NOT NULL") {
+        if try isAlive(owner, in: db) { continue }
+        try db.run("UPDATE \(table) SET owner = NULL WHERE owner = ?", [owner])
+      }
     }
   }
 }

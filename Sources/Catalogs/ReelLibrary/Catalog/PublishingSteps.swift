@@ -19,6 +19,7 @@ struct PublishingSteps: Sendable {
   enum Answer: Sendable {
     case granted(Intent)
     case published(Found)
+    case removed(RemovalTable.Stored)
     case held
   }
 
@@ -28,9 +29,10 @@ struct PublishingSteps: Sendable {
     let publication = request.publication
     let key = IntentTable.PublicationKey(
       publication, destination: try DestinationTable.id(of: place.name(of: publication.destination), in: db))
-    let decision = try ClaimDecision<Found, IntentTable.Unfinished>.decide(
-      request.duplicates,
+    let decision = try ClaimDecision<Found, RemovalTable.Stored, IntentTable.Unfinished>.decide(
+      request.duplicates, again: request.again,
       published: try published(request, in: db),
+      removed: try removed(publication, arrived: request.arrived, in: db),
       own: try IntentTable.unfinished(key, in: db),
       related: try IntentTable.related(to: key, arrived: request.arrived, in: db),
       holding: { try holding($0, in: db) },
@@ -38,6 +40,7 @@ struct PublishingSteps: Sendable {
       nameIsTaken: false)
     switch decision {
     case .published(let found): return .published(found)
+    case .removed(let removed): return .removed(removed)
     case .held: return .held
     // Before anything is written: the other requests of the transaction stay.
     case .nameTaken: throw CatalogError.nameTaken(request, at: path)
@@ -149,6 +152,18 @@ struct PublishingSteps: Sendable {
       in: db)
   }
 
+  /// The newest removal of that video and author, by what would be stored or by what came in, unless they have become a
+  /// post since.
+  func removed(
+    _ publication: Publication, arrived: ContentDigest? = nil, in db: Connection
+  ) throws -> RemovalTable.Stored? {
+    let author = IntentTable.author(of: publication)
+    for digest in [publication.digest, arrived].compactMap(\.self) {
+      if let removed = try RemovalTable.newest(of: digest, author: author, in: db) { return removed }
+    }
+    return nil
+  }
+
   /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
   func published(_ publication: Publication, in db: Connection) throws -> Found? {
     let found = try look(for: publication, in: db)
@@ -178,6 +193,7 @@ struct PublishingSteps: Sendable {
 final class CatalogWriting: Sendable {
   let writer: CatalogWriter
   let steps: PublishingSteps
+  let changes: ChangeSteps
   private let lock: Mutex<(any HeldLock)?>
   private let heartbeat: Heartbeat?
 
@@ -191,6 +207,7 @@ final class CatalogWriting: Sendable {
     self.writer = writer
     self.lock = Mutex(lock)
     steps = PublishingSteps(owners: owners, place: place, me: me)
+    changes = ChangeSteps(owners: owners, place: place, me: me)
     let name = lock.name
     heartbeat = interval.map { interval in
       Heartbeat(every: interval) {

@@ -28,15 +28,29 @@ extension SQLiteCatalog: CatalogExamination {
     return try await connection.read { db in
       try db.rows(
         """
-        SELECT postID, objectKey, size, digest, state, owner, changedAt, NULL AS posterState
-        FROM intent
-        WHERE destination = (SELECT id FROM destination WHERE name = ?1) AND objectKey > ?2
+        SELECT postID, objectKey, size, digest, state, intent.owner, changedAt, NULL AS posterState,
+          change.number AS change, isStored
+        FROM intent LEFT JOIN removal ON removal.intent = intent.number
+          LEFT JOIN change ON change.intent = intent.number AND \(ChangeTable.movesObjects)
+        WHERE intent.destination = (SELECT id FROM destination WHERE name = ?1) AND objectKey > ?2
         UNION ALL
         SELECT postID, poster.objectKey, poster.size, poster.digest, intent.state, poster.owner,
-          poster.changedAt, poster.state
+          poster.changedAt, poster.state, change.number, isStored
         FROM poster JOIN intent ON intent.number = poster.intent
+          LEFT JOIN removal ON removal.intent = intent.number
+          LEFT JOIN change ON change.intent = intent.number AND \(ChangeTable.movesObjects)
         WHERE poster.destination = (SELECT id FROM destination WHERE name = ?1)
           AND poster.objectKey > ?2
+        UNION ALL
+        SELECT postID, intent.objectKey, intent.size, intent.digest, state, NULL, changedAt, NULL, change.number, NULL
+        FROM change JOIN intent ON intent.number = change.intent
+        WHERE change.destination = (SELECT id FROM destination WHERE name = ?1) AND intent.objectKey > ?2
+        UNION ALL
+        SELECT postID, poster.objectKey, poster.size, poster.digest, intent.state, NULL, poster.changedAt, poster.state,
+          change.number, NULL
+        FROM change JOIN intent ON intent.number = change.intent JOIN poster ON poster.intent = intent.number
+        WHERE change.destination = (SELECT id FROM destination WHERE name = ?1) AND poster.objectKey > ?2
+          AND poster.state < 2
         ORDER BY objectKey LIMIT ?3
         """, [store.text, key?.rawValue ?? "", limit]
       ) { try ExaminedObject($0, owners, in: db) }
@@ -45,13 +59,14 @@ extension SQLiteCatalog: CatalogExamination {
 }
 
 extension ExaminedObject {
-  fileprivate init(_ row: Row, _ owners: ProcessRegistry, in db: Connection) throws {
+  init(_ row: Row, _ owners: ProcessRegistry, in db: Connection) throws {
     guard let id = PostID(bytes: try row["postID"]), let key = ObjectKey(try row["objectKey"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw SQLiteError(.corrupt, "an intent without a proper key") }
     let (poster, intent) = (try row["posterState"] as Int?, try row["state"] as Int)
     let state = try State(
-      isPublished: intent == 1, isGivenUp: intent == 2, poster: poster.flatMap { State.Poster(rawValue: $0) },
+      isPublished: intent == 1, isGivenUp: intent == 2, isChanging: (row["change"] as Int64?) != nil,
+      isRemovedStored: row["isStored"], poster: poster.flatMap { State.Poster(rawValue: $0) },
       isOwnerAlive: try (row["owner"] as Int64?).map { try owners.isAlive($0, in: db) })
     self.init(
       kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
@@ -90,8 +105,19 @@ enum DamageQuery {
 
   private static let rules: [(rows: String, sentence: String)] = [
     (
-      "intent WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM post WHERE post.intent = intent.number)",
+      """
+      intent WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM post WHERE post.intent = intent.number)
+        AND NOT EXISTS (SELECT 1 FROM removal WHERE removal.intent = intent.number)
+      """,
       "published without a post"
+    ),
+    (
+      "removal JOIN post ON post.intent = removal.intent OR post.pageNumber = removal.pageNumber",
+      "removed posts that are in the feed"
+    ),
+    (
+      "removal JOIN intent ON intent.number = removal.intent WHERE state <> 1",
+      "removals of something that was not published"
     ),
     (
       "post JOIN intent ON intent.number = post.intent WHERE state <> 1 OR post.id <> intent.postID",

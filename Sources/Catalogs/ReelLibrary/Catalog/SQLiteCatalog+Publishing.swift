@@ -18,11 +18,7 @@ extension SQLiteCatalog {
     if Task.isCancelled { throw CatalogError.cancelled(at: path) }
     let answer = try await writing.writer.commit { db in try writing.steps.claim(request, in: db) }
     Failpoint.claimCommitted.pass()
-    switch answer {
-    case .granted(let intent): return .granted(intent)
-    case .held: return .held
-    case .published(let found): return .published(try found.published(at: place))
-    }
+    return try answer.claim(at: place)
   }
 
   /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
@@ -43,6 +39,17 @@ extension SQLiteCatalog {
   }
 }
 
+extension PublishingSteps.Answer {
+  fileprivate func claim(at place: CatalogPlace) throws(CatalogError) -> Claim {
+    switch self {
+    case .granted(let intent): .granted(intent)
+    case .held: .held
+    case .removed(let removed): .removed(try removed.post(at: place))
+    case .published(let found): .published(try found.published(at: place))
+    }
+  }
+}
+
 extension PublishingSteps.Found {
   func published(at place: CatalogPlace) throws(CatalogError) -> PublishedPost {
     PublishedPost(post: try stored.post(at: place), announced: announced)
@@ -57,12 +64,15 @@ extension SQLiteCatalog {
       try questions.map { question in
         (
           try question.publication.flatMap { try Self.look(for: $0, writing?.steps, at: place, in: db) },
+          try question.publication.flatMap {
+            try RemovalTable.newest(of: $0.digest, author: IntentTable.author(of: $0), in: db)
+          },
           try ProbeResultTable.all(of: question.digest, in: db)
         )
       }
     }
     var contents: [KnownContent] = []
-    for (question, (post, readings)) in zip(questions, found) {
+    for (question, (post, removed, readings)) in zip(questions, found) {
       var post = post
       if let writing, let untold = post, !untold.announced, let publication = question.publication {
         // A post whose event a dead process has left to be told becomes this one's to tell.
@@ -71,7 +81,9 @@ extension SQLiteCatalog {
       let known = readings.compactMap { reader, text in ProbeOutcome(document: text).map { (reader, $0) } }
       contents.append(
         KnownContent(
-          post: try post?.published(at: place), readings: Dictionary(known) { first, _ in first }))
+          post: try post?.published(at: place),
+          removed: post == nil ? try removed?.post(at: place) : nil,
+          readings: Dictionary(known) { first, _ in first }))
     }
     return contents
   }
@@ -90,13 +102,7 @@ extension SQLiteCatalog {
     for _ in answers { Failpoint.claimCommitted.pass() }
     return answers.map { answer in
       answer.flatMap { answer in
-        Result { () throws(CatalogError) in
-          switch answer {
-          case .granted(let intent): .granted(intent)
-          case .held: .held
-          case .published(let found): .published(try found.published(at: place))
-          }
-        }
+        Result { () throws(CatalogError) in try answer.claim(at: place) }
       }
     }
   }

@@ -7,7 +7,7 @@ struct WordIndex {
   private let db: Connection
 
   /// Of this file's own format; a file of another one is made anew.
-  private static let version: Int64 = 2
+  private static let version: Int64 = 3
   /// Posts that are added in one transaction: who is interrupted loses no more than these.
   private static let batch = 10_000
 
@@ -25,7 +25,7 @@ struct WordIndex {
       do {
         let index = try WordIndex(path)
         try index.catchUp(with: catalog)
-        return try index.search(before: place, matching: filter, limit: limit, in: catalog)
+        return try index.search(before: place, matching: filter, limit: limit, in: catalog, at: location)
       } catch let failure as Failure {
         if !isLastTry, failure.isDamage { remove(path) } else { break }
       }
@@ -48,6 +48,15 @@ struct WordIndex {
           CREATE VIRTUAL TABLE words USING fts5 (
             caption, music, authorName, sourceName, content = '', tokenize = 'unicode61 remove_diacritics 2'
           );
+          -- What is said anew of posts that are there already, and of which post each is. What one said before can't be
+          -- taken out of such an index: whoever finds it looks at the post.
+          DROP TABLE IF EXISTS rewords;
+          DROP TABLE IF EXISTS reworded;
+          CREATE VIRTUAL TABLE rewords USING fts5 (
+            caption, music, authorName, sourceName, content = '', tokenize = 'unicode61 remove_diacritics 2'
+          );
+          CREATE TABLE reworded (number INTEGER PRIMARY KEY, pageNumber INTEGER NOT NULL) STRICT;
+          CREATE INDEX rewordedPost ON reworded (pageNumber);
           -- The newest post of which the words are here.
           CREATE TABLE newest (pageNumber INTEGER PRIMARY KEY, id BLOB NOT NULL) STRICT;
           PRAGMA user_version = \(Self.version);
@@ -57,8 +66,8 @@ struct WordIndex {
     }
   }
 
-  /// Adds the words of the posts that came since. What a post says never changes, and none is removed; but the catalog
-  /// may be another one than before, of a backup.
+  /// Adds the words of the posts that came since, and of those that say something else or came back. The catalog may be
+  /// another one than before, of a backup.
   private func catchUp(with catalog: Connection) throws {
     var (isDone, rebuilds) = (false, 0)
     while !isDone {
@@ -66,7 +75,11 @@ struct WordIndex {
       let found = try Failure.from { try newest() }
       var last = found?.pageNumber ?? 0
       let isKnown =
-        try catalog.number("SELECT 1 FROM post WHERE pageNumber = ? AND id = ?", [last, found?.id]) != nil
+        try catalog.number(
+          """
+          SELECT 1 FROM post WHERE pageNumber = ?1 AND id = ?2
+          UNION ALL SELECT 1 FROM removal JOIN intent ON number = intent WHERE pageNumber = ?1 AND postID = ?2
+          """, [last, found?.id]) != nil
       if !isKnown {
         last = 0
         rebuilds += 1
@@ -78,24 +91,37 @@ struct WordIndex {
         SELECT pageNumber, id, document FROM post WHERE pageNumber > ? ORDER BY pageNumber LIMIT ?
         """, [last, Self.batch]
       ) { row in (pageNumber: try row[0] as Int, id: try row[1] as [UInt8], document: try row[2] as String) }
-      isDone = added.count < Self.batch
-      if isKnown == (found != nil) && added.isEmpty { return }
+      let lastRewording = isKnown ? try Failure.from { try rewordings() } : 0
+      let reworded = try catalog.rows(
+        """
+        SELECT number, post.pageNumber, document FROM rewording JOIN post ON post.pageNumber = rewording.pageNumber
+        WHERE number > ? ORDER BY number LIMIT ?
+        """, [lastRewording, Self.batch]
+      ) { row in (number: try row[0] as Int64, pageNumber: try row[1] as Int, document: try row[2] as String)
+      }
+      isDone = added.count < Self.batch && reworded.count < Self.batch
+      if isKnown == (found != nil) && added.isEmpty && reworded.isEmpty { return }
       try Failure.from {
         try db.transaction(.immediate) {
           // Another process may have done the same meanwhile.
-          guard try newest().map(\.id) == found?.id else { return isDone = false }
-          if !isKnown { try db.run("INSERT INTO words (words) VALUES ('delete-all')") }
-          for post in added {
-            guard let said = Said(post.document) else { continue }
-            try db.run(
-              "INSERT INTO words (rowid, caption, music, authorName, sourceName) VALUES (?, ?, ?, ?, ?)",
-              [
-                post.pageNumber, said.caption?.composed, said.music?.composed, said.autherName?.composed,
-                said.sourceName?.composed,
-              ])
+          guard try newest().map(\.id) == found?.id, try isKnown == false || rewordings() == lastRewording
+          else {
+            return isDone = false
           }
-          try db.run("DELETE FROM newest")
+          if !isKnown {
+            for table in ["words", "rewords"] {
+              try db.run("INSERT INTO \(table) (\(table)) VALUES ('delete-all')")
+            }
+            try db.run("DELETE FROM reworded")
+            try db.run("DELETE FROM newest")
+          }
+          for post in added { try add(post.document, to: "words", as: Int64(post.pageNumber)) }
+          for post in reworded {
+            try add(post.document, to: "rewords", as: post.number)
+            try db.run("INSERT INTO reworded VALUES (?, ?)", [post.number, post.pageNumber])
+          }
           if let last = added.last {
+            try db.run("DELETE FROM newest")
             try db.run("INSERT INTO newest VALUES (?, ?)", [last.pageNumber, last.id])
           }
         }
@@ -103,12 +129,28 @@ struct WordIndex {
     }
   }
 
+  private func add(_ document: String, to table: String, as row: Int64) throws {
+    guard let said = Said(document) else { return }
+    try db.run(
+      "INSERT INTO \(table) (rowid, caption, music, authorName, sourceName) VALUES (?, ?, ?, ?, ?)",
+      [
+        row, said.caption?.composed, said.music?.composed, said.autherName?.composed,
+        said.sourceName?.composed,
+      ])
+  }
+
+  /// The number of the newest rewording that is here.
+  private func rewordings() throws -> Int64 {
+    try db.number("SELECT ifnull(max(number), 0) FROM reworded") ?? 0
+  }
+
   private func newest() throws -> (pageNumber: Int, id: [UInt8])? {
     try db.row("SELECT pageNumber, id FROM newest") { row in (try row[0], try row[1]) }
   }
 
   private func search(
-    before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection
+    before place: Int, matching filter: PostFilter, limit: Int, in catalog: Connection,
+    at location: CatalogPlace
   ) throws -> [PostTable.Stored] {
     let phrases = (filter.phrases ?? []).map { "\"\($0.joined(separator: " ").composed)\"*" }
     guard !phrases.isEmpty else { return [] }
@@ -118,17 +160,40 @@ struct WordIndex {
       let places = try Failure.from {
         try db.values(
           """
-          SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?
+          SELECT * FROM (
+            SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 AND rowid >= ?3 ORDER BY rowid DESC LIMIT ?4)
+          UNION SELECT * FROM (
+            SELECT pageNumber FROM rewords JOIN reworded ON reworded.number = rewords.rowid
+            WHERE rewords MATCH ?1 AND pageNumber < ?2 AND pageNumber >= ?3 ORDER BY pageNumber DESC LIMIT ?4)
+          ORDER BY 1 DESC LIMIT ?4
           """, [phrases.joined(separator: " "), place, first, count], as: Int.self)
       }
       guard let last = places.last else { break }
+      let unsaid = try stale(places, filter, in: catalog, at: location)
       found += try PostTable.before(
-        place, matching: filter, among: places, limit: limit - found.count, in: catalog)
+        place, matching: filter, among: places.filter { !unsaid.contains($0) }, limit: limit - found.count,
+        in: catalog)
       place = last
       // Few of those with these words are wanted: look at more at a time, as each look merges all of them anew.
       count = min(count, 1 << 20) * 8
     }
     return found
+  }
+
+  /// Those of `places` whose posts said these words once, and say something else now.
+  private func stale(
+    _ places: [Int], _ filter: PostFilter, in catalog: Connection, at location: CatalogPlace
+  ) throws -> Set<Int> {
+    let list = "[\(places.map(String.init).joined(separator: ","))]"
+    let reworded = try Failure.from {
+      try db.values(
+        "SELECT DISTINCT pageNumber FROM reworded WHERE pageNumber IN (SELECT value FROM json_each(?))",
+        [list],
+        as: Int.self)
+    }
+    guard !reworded.isEmpty else { return [] }
+    let posts = try PostTable.before(.max, among: reworded, limit: reworded.count, in: catalog)
+    return Set(posts.filter { !((try? $0.post(at: location)).map(filter.admits) ?? false) }.map(\.pageNumber))
   }
 
   private static func scan(

@@ -21,6 +21,12 @@ package struct Finding: Hashable, Sendable {
     case objectUnknown = "object.unknown"
     /// An object under a key that was given up.
     case objectGivenUp = "object.given-up"
+    /// An object of a removed post that is to be kept, and is gone.
+    case keptMissing = "object.kept-missing"
+    /// An object of a removed post that is still there.
+    case removedLeftBehind = "object.removed"
+    /// A process died while it removed, restored, edited or moved a post.
+    case changeUnfinished = "change.unfinished"
     /// A stored poster that its post does not show, for longer than the grace period.
     case posterUnneeded = "poster.unneeded"
     /// A dead process's intent to publish.
@@ -238,6 +244,38 @@ extension Finding {
       .objectGivenUp, object.key.rawValue, .byFix,
       meaning: "Reel gave this name in \(destination) up, and what was stored under it is still there",
       remedy: "removes it")
+  }
+
+  static func removedLeftBehind(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .removedLeftBehind, object.key.rawValue, .byFix,
+      meaning: "post \(object.id) was removed, and its \(object.noun) is in \(destination) again, or still",
+      remedy: "removes it")
+  }
+
+  static func keptMissing(_ object: ExaminedObject, in destination: Destination) -> Finding {
+    Finding(
+      .keptMissing, object.key.rawValue, .byHand,
+      meaning:
+        "post \(object.id) was removed and can't be restored: its \(object.noun) is missing from \(destination)",
+      remedy:
+        "reel restore \(object.id) --from FILE brings it back, with the original file; otherwise there is nothing to do"
+    )
+  }
+
+  package static func unfinished(_ kind: ChangeKind, of post: PostID) -> Finding {
+    let work =
+      switch kind {
+      case .removal: "removed"
+      case .purge: "removed the objects of"
+      case .restoration: "restored"
+      case .edit: "edited"
+      case .move: "moved"
+      }
+    return Finding(
+      .changeUnfinished, post.description, .byFix,
+      meaning: "a process died while it \(work) post \(post), or before that was told",
+      remedy: "carries it on, and tells it")
   }
 
   /// In a store that can't be listed.

@@ -170,7 +170,12 @@ struct StoreScan {
     case .unneeded where wasListed && age(of: object) > grace:
       findings.append(
         await isItself(object) ? .unneeded(object) : .givenUp(object, in: store.destination))
-    case .waiting, .held, .givenUp, .unneeded: break
+    case .kept where !wasListed: findings.append(.keptMissing(object, in: store.destination))
+    case .removed where wasListed:
+      findings.append(
+        await isItself(object)
+          ? .removedLeftBehind(object, in: store.destination) : .givenUp(object, in: store.destination))
+    case .waiting, .held, .givenUp, .unneeded, .kept, .changing, .removed: break
     }
   }
 

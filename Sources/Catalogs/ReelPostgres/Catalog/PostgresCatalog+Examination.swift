@@ -154,7 +154,7 @@ extension ExaminedObject {
     )
     let lives: Bool = try row["lives"]
     let state = State(
-      isPublished: post != nil, isGivenUp: try row["is_given_up"],
+      isPublished: post != nil, isGivenUp: try row["is_given_up"], isChanging: false, isRemovedStored: nil,
       poster: poster.flatMap { State.Poster(rawValue: $0) }, isOwnerAlive: owner.map { _ in lives })
     self.init(
       kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,

@@ -161,9 +161,10 @@ struct PostgresPublishing {
         granted.append((index, mine.number, false))
         continue
       }
-      let decision = ClaimDecision<(Candidate, StoredPost), Candidate>.decide(
-        request.duplicates,
+      let decision = ClaimDecision<(Candidate, StoredPost), RemovedPost, Candidate>.decide(
+        request.duplicates, again: request.again,
         published: known.lazy.compactMap { candidate in candidate.post.map { (candidate, $0) } }.first,
+        removed: nil,
         own: found.filter { $0.attempt != nil },
         related: known.filter { $0.isRelated && $0.attempt != nil },
         holding: { candidate in
@@ -180,7 +181,7 @@ struct PostgresPublishing {
           let isOurs = published.teller == me && call.handed.contains(post.pageNumber)
           answers[index] = .success(.published(post, announced: !isOurs))
         }
-      case .held: answers[index] = .success(.held)
+      case .removed, .held: answers[index] = .success(.held)
       case .nameTaken: answers[index] = .failure(.nameTaken(request, at: server))
       case .takeOver(let candidate): takeOvers.append(TakeOver(index: index, candidate: candidate))
       case .begin:

@@ -56,6 +56,11 @@ package enum Failpoint: Sendable, CaseIterable {
   case releaseWritten
   /// A name is given up for good, and what it names is about to be removed.
   case giveUpCommitted
+  case changeWritten
+  case changeCommitted
+  case changeFinished
+  case changeFinishedCommitted
+  case changeStruckOut
   case toldWritten
   case ownerRetired
   case retireCommitted

@@ -146,6 +146,9 @@ struct OnceOptions: ParsableArguments {
       "What to do with a video that is already published: skip it, or publish it again (allow).")
   var duplicates: DuplicateHandling = .skip
 
+  @Flag(help: "Publish a video again even if its post was removed.")
+  var again = false
+
   @Flag(help: "Show what would happen without writing anything.")
   var dryRun = false
 }
@@ -241,6 +244,7 @@ extension IntakeOptions {
     options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
     options.trustSidecars = trustSidecars
     options.duplicates = once?.duplicates ?? .skip
+    options.again = once?.again ?? false
     options.dryRun = once?.dryRun ?? false
     options.jobs = AppContext.jobs(settings)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }

@@ -117,7 +117,7 @@ struct PublishOutcome {
   var isProblem: Bool {
     switch result {
     case .refused, .failed, .cancelled: true
-    case .published, .duplicate, .planned: false
+    case .published, .duplicate, .removed, .planned: false
     }
   }
 
@@ -126,6 +126,7 @@ struct PublishOutcome {
     case .published(let post): PostSummary.text(post, title: .published, traits)
     case .duplicate(let post?): PostSummary.text(post, title: .duplicate, traits)
     case .duplicate(nil): traits.sanitized("\(path.text) would be a duplicate") + "\n"
+    case .removed(let removed): PostSummary.text(removed, traits)
     case .planned(let plan): PlanSummary.text(plan, of: path, traits)
     case .refused(let refusal): problem(refusal.code.rawValue, refusal.message, refused: true, traits)
     case .failed(let failure): problem(failure.code.rawValue, failure.message, refused: false, traits)
@@ -143,6 +144,7 @@ struct PublishOutcome {
     switch result {
     case .published(let post), .duplicate(let post?): try JSONOutput.text(post, pretty: pretty)
     case .duplicate(nil): try JSONOutput.text(FileDuplicate(post: nil), pretty: pretty)
+    case .removed(let removed): try JSONOutput.text(removed, pretty: pretty)
     case .planned(let plan): try JSONOutput.text(plan, pretty: pretty)
     case .refused(let refusal): try JSONOutput.text(Failed(error: nil, refused: refusal), pretty: pretty)
     case .failed(let failure): try JSONOutput.text(Failed(error: failure, refused: nil), pretty: pretty)

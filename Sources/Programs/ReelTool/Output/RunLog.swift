@@ -21,7 +21,7 @@ struct RunLog: Sendable {
     switch result {
     case .failed, .cancelled: true
     case .refused: level <= .warning
-    case .published, .duplicate, .planned: level <= .info
+    case .published, .duplicate, .removed, .planned: level <= .info
     }
   }
 

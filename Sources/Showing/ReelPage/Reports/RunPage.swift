@@ -37,6 +37,10 @@ package struct RunFiles: Sendable {
     case .postPublished(let file, let post): add(file, event, "published", .good, [Self.note(post)])
     case .fileDuplicate(let file, _):
       add(file, event, "duplicate", .plain, [ReportPage.Note(text: "It is already published.")])
+    case .fileRemoved(let file, let removed):
+      add(
+        file, event, "removed before", .plain,
+        [ReportPage.Note(text: ReportPage.sentence(removed.text.description))])
     case .filePlanned(let file, _): add(file, event, "would be published", .good, [])
     case .fileRefused(let file, let refusal):
       add(
@@ -117,7 +121,8 @@ package enum RunPage {
     let summary = report.summary
     let counts = [
       ("published", summary.published), ("would be published", summary.planned),
-      ("duplicates", summary.duplicates), ("refused", summary.refused), ("failed", summary.failedOrCancelled),
+      ("duplicates", summary.duplicates), ("removed", summary.removed), ("refused", summary.refused),
+      ("failed", summary.failedOrCancelled),
       ("ignored, not videos", summary.ignored), ("warnings", files.warnings + files.warningsLeftOut),
     ]
     let place = report.destination.map { "To \($0.name), by" } ?? "By"

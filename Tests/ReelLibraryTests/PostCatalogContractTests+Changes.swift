@@ -1,0 +1,364 @@
+import Foundation
+import ReelCore
+import Testing
+
+extension PostCatalogContractTests {
+  /// Posts that are removed, restored, edited and moved.
+  static let changes = [
+    CatalogContractTest("a removed post leaves the feed at once, and is known") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let request = sketch.request(sketch.publication(by: "ada"))
+      let post = try #require(try await catalog.publish(request, with: sketch))
+      let other = try #require(
+        try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+      let revision = try await catalog.feedRevision()
+      let removal = Removal(reason: "a claim", by: "bo", at: stage.clock.now())
+      let open = try catalog.begun(.init(post.id, .removal(removal)))
+      #expect(open.destination == request.publication.destination)
+      #expect(open.objects.map(\.key) == [request.newKey])
+      #expect(open.kind == .removal(removal))
+      #expect(try await catalog.post(post.id) == nil)
+      #expect(try await catalog.newestPosts(before: nil, limit: 9).posts.map(\.id) == [other.id])
+      #expect(try await catalog.feedRevision() != revision)
+      #expect(try await catalog.status().posts == 1)
+      #expect(try await catalog.posts(of: request.publication.digest).isEmpty)
+      let removed = try #require(try catalog.removedPost(post.id))
+      #expect(removed.post == post)
+      #expect(removed.removal == removal)
+      #expect(removed.mayBeStored)
+      let gone = try #require(try catalog.finish([open]).first)
+      #expect(gone?.id == post.id)
+      try catalog.strikeOut([open])
+      #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
+      #expect(try catalog.removedPosts(of: request.publication.digest).map(\.post.id) == [post.id])
+      // The place of the other stays, and no place is given twice.
+      let third = try #require(
+        try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+      #expect([other.pageNumber, third.pageNumber] == [2, 3])
+    },
+    CatalogContractTest("a removed video does not come back, by whatever store, unless somebody says so") {
+      stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let publication = sketch.publication(by: "ada")
+      let post = try #require(try await catalog.publish(sketch.request(publication), with: sketch))
+      try catalog.carryOut(.init(post.id, .removal(Removal(reason: "why", at: stage.clock.now()))))
+      let elsewhere = Publication(
+        digest: publication.digest, destination: Destination("file:///other"), authorID: "ada")
+      for publication in [publication, elsewhere] {
+        #expect(try await catalog.claim(sketch.request(publication)).removed?.post.id == post.id)
+        #expect(try await catalog.claim(sketch.request(publication, .allow)).removed?.removal.reason == "why")
+        #expect(
+          try catalog.content(of: publication.digest, publishedAs: publication).removed?.post.id == post.id)
+      }
+      // Of another author it is another publication.
+      let other = sketch.publication(publication.digest, by: "bo")
+      #expect(try await catalog.publish(sketch.request(other), with: sketch) != nil)
+      let again = try #require(
+        try await catalog.publish(sketch.request(publication, again: true), with: sketch))
+      #expect(again.id != post.id)
+      #expect(try await catalog.claim(sketch.request(publication)).post?.post.id == again.id)
+      #expect(try await catalog.claim(sketch.request(elsewhere)).removed == nil)
+      #expect(try catalog.content(of: publication.digest, publishedAs: publication).removed == nil)
+    },
+    CatalogContractTest("what came in and was mended is known to be removed, too") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let (publication, arrived) = (sketch.publication(), sketch.digest())
+      let post = try #require(
+        try await catalog.publish(sketch.request(publication, arrived: arrived), with: sketch))
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      let same = sketch.publication(arrived)
+      #expect(try catalog.content(of: arrived, publishedAs: same).removed?.post.id == post.id)
+      #expect(try await catalog.claim(sketch.request(same)).removed?.post.id == post.id)
+      #expect(
+        try await catalog.claim(sketch.request(sketch.publication(), arrived: arrived)).removed?.post.id
+          == post.id)
+      #expect(try catalog.removedPosts(of: arrived).map(\.post.id) == [post.id])
+    },
+    CatalogContractTest("what is kept can be restored, at its old place") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let request = sketch.request(sketch.publication(), poster: sketch.poster())
+      let intent = try #require(try await catalog.claim(request).intent)
+      let post = try await catalog.complete(
+        intent, draft: sketch.draft(caption: "at the sea", poster: try sketch.shown(intent)),
+        stored: sketch.stored(intent))
+      _ = try await catalog.publish(sketch.request(sketch.publication()), with: sketch)
+      let keptUntil = stage.clock.now() + 100
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now(), keptUntil: keptUntil))))
+      #expect(try catalog.removedPost(post.id)?.mayBeStored == true)
+      #expect(try catalog.expiredPosts(at: stage.clock.now(), after: 0, limit: 9).isEmpty)
+      #expect(try catalog.expiredPosts(at: keptUntil, after: 0, limit: 9).map(\.post.id) == [post.id])
+      #expect(try catalog.expiredPosts(at: keptUntil, after: 1, limit: 9).isEmpty)
+      let open = try catalog.begun(.init(post.id, .restoration))
+      #expect(Set(open.objects.map(\.key)) == [post.video, try #require(post.poster)])
+      #expect(try await catalog.post(post.id) == nil)
+      #expect(try catalog.finish([open]).first == post)
+      try catalog.strikeOut([open])
+      #expect(try await catalog.post(post.id) == post)
+      #expect(try await catalog.newestPosts(before: nil, limit: 9).posts.last == post)
+      #expect(
+        try await catalog.newestPosts(matching: PostFilter(text: "sea"), before: nil, limit: 9).posts == [
+          post
+        ])
+      #expect(try await catalog.claim(request).post?.post.id == post.id)
+      #expect(try await catalog.status().posts == 2)
+      #expect(try catalog.removedPost(post.id) == nil)
+    },
+    CatalogContractTest("what was kept goes for good, and comes back without its poster") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let request = sketch.request(sketch.publication(), poster: sketch.poster())
+      let intent = try #require(try await catalog.claim(request).intent)
+      let post = try await catalog.complete(
+        intent, draft: sketch.draft(poster: try sketch.shown(intent)), stored: sketch.stored(intent))
+      let removal = Removal(at: stage.clock.now(), keptUntil: stage.clock.now() + 100)
+      try catalog.carryOut(.init(post.id, .removal(removal)))
+      let purge = try catalog.begun(.init(post.id, .purge))
+      #expect(purge.kind == .purge(removal))
+      #expect(purge.objects.count == 2)
+      #expect(try catalog.begin([PostChange(post.id, .restoration)]).first?.isBusy == true)
+      _ = try catalog.finish([purge])
+      try catalog.strikeOut([purge])
+      #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
+      if case .removed? = try catalog.begin([PostChange(post.id, .purge)]).first {} else { Issue.record() }
+      let open = try catalog.begun(.init(post.id, .restoration))
+      #expect(open.objects.map(\.key) == [post.video])
+      let back = try #require(try catalog.finish([open]).first ?? nil)
+      try catalog.strikeOut([open])
+      #expect(back.poster == nil && back.posterURL == nil)
+      #expect(back.pageNumber == post.pageNumber)
+    },
+    CatalogContractTest("a restoration that brought nothing back leaves the post removed") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let post = try #require(
+        try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      let open = try catalog.begun(.init(post.id, .restoration))
+      try catalog.strikeOut([open])
+      #expect(try await catalog.post(post.id) == nil)
+      // What it may have stored is to go.
+      #expect(try catalog.expiredPosts(at: stage.clock.now(), after: 0, limit: 9).map(\.post.id) == [post.id])
+    },
+    CatalogContractTest("an edited post says something else, everywhere") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let intent = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
+      let post = try await catalog.complete(
+        intent, draft: sketch.draft(caption: "a dog"), stored: sketch.stored(intent))
+      let find = { (text: String) in
+        try await catalog.newestPosts(matching: PostFilter(text: text), before: nil, limit: 9).posts.map(\.id)
+      }
+      #expect(try await find("dog") == [post.id])
+      let revision = try await catalog.feedRevision()
+      let edit = PostEdit(caption: "a cat", music: "", authorName: "Ada", likeCount: 7)
+      let open = try catalog.begun(.init(post.id, .edit(edit)))
+      #expect(open.kind == .edit(["autherName", "caption", "likeCount"]))
+      try catalog.strikeOut([open])
+      var expected = post
+      (expected.caption, expected.authorName, expected.likeCount) = ("a cat", "Ada", 7)
+      #expect(open.post == expected)
+      #expect(try await catalog.post(post.id) == expected)
+      #expect(try await catalog.feedRevision() != revision)
+      #expect(try await find("dog").isEmpty)
+      #expect(try await find("cat") == [post.id])
+      #expect(try await find("Ada cat") == [post.id])
+      if case .nothing(let same)? = try catalog.begin([PostChange(post.id, .edit(edit))]).first {
+        #expect(same == expected)
+      } else {
+        Issue.record("an edit of nothing")
+      }
+      // Back again.
+      try catalog.carryOut(.init(post.id, .edit(PostEdit(caption: "a dog"))))
+      #expect(try await find("dog") == [post.id])
+      #expect(try await find("cat").isEmpty)
+    },
+    CatalogContractTest("a moved post is in the other store, under its id") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let (old, new) = (Destination("file:///media"), Destination("file:///other"))
+      let request = sketch.request(sketch.publication(by: "ada"), poster: sketch.poster())
+      let intent = try #require(try await catalog.claim(request).intent)
+      let post = try await catalog.complete(
+        intent, draft: sketch.draft(poster: try sketch.shown(intent)), stored: sketch.stored(intent))
+      var open = try catalog.begun(.init(post.id, .move(to: new)))
+      #expect(open.kind == .move(to: new, moved: false))
+      #expect(open.destination == old)
+      // It is what it was until it has moved.
+      #expect(try await catalog.post(post.id) == post)
+      #expect(try await catalog.claim(request).post?.post.id == post.id)
+      open.post.videoURL = "file:///other/\(post.video)"
+      open.post.posterURL = "file:///other/poster"
+      let moved = try #require(try catalog.finish([open]).first ?? nil)
+      #expect(moved == open.post)
+      try catalog.strikeOut([open])
+      #expect(try await catalog.post(post.id) == moved)
+      let there = Publication(digest: request.publication.digest, destination: new, authorID: "ada")
+      #expect(try await catalog.claim(sketch.request(there)).post?.post.id == post.id)
+      #expect(try await catalog.status().destinations.map(\.destination) == [new])
+      if case .nothing? = try catalog.begin([PostChange(post.id, .move(to: new))]).first {
+      } else {
+        Issue.record()
+      }
+      // Where it was, the video may be published again.
+      let second = try #require(try await catalog.publish(sketch.request(request.publication), with: sketch))
+      if case .taken(let taken)? = try catalog.begin([PostChange(second.id, .move(to: new))]).first {
+        #expect(taken.id == post.id)
+      } else {
+        Issue.record("two posts of one publication")
+      }
+    },
+    CatalogContractTest("what is not there can't be changed, and what is removed only restored") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let nobody = PostID(at: stage.clock.now(), random: sketch.randomness)
+      let removal = PostChange.Kind.removal(Removal(at: stage.clock.now()))
+      let kinds = [
+        removal, .purge, .restoration, .edit(PostEdit(caption: "x")), .move(to: Destination("file:///other")),
+      ]
+      for kind in kinds {
+        if case .unknown? = try catalog.begin([PostChange(nobody, kind)]).first {} else { Issue.record() }
+      }
+      let post = try #require(
+        try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+      if case .nothing? = try catalog.begin([PostChange(post.id, .restoration)]).first {
+      } else {
+        Issue.record()
+      }
+      if case .nothing? = try catalog.begin([PostChange(post.id, .purge)]).first {} else { Issue.record() }
+      try catalog.carryOut(.init(post.id, removal))
+      for kind in kinds {
+        if case .restoration = kind { continue }
+        if case .removed(let removed)? = try catalog.begin([PostChange(post.id, kind)]).first {
+          #expect(removed.post.id == post.id)
+        } else {
+          Issue.record("\(kind)")
+        }
+      }
+    },
+    CatalogContractTest("one at a time changes a post, and what the dead leave is carried on") { stage in
+      let sketch = Sketch()
+      let first = try await stage.changing()
+      let second = try await stage.changing()
+      let third = try await stage.changing()
+      let post = try #require(try await first.publish(sketch.request(sketch.publication()), with: sketch))
+      let removal = Removal(at: stage.clock.now())
+      let open = try first.begun(.init(post.id, .removal(removal)))
+      for catalog in [first, second] {
+        #expect(try catalog.begin([PostChange(post.id, .removal(removal))]).first?.isBusy == true)
+        #expect(try catalog.begin([PostChange(post.id, .restoration)]).first?.isBusy == true)
+      }
+      #expect(try second.unfinishedChanges(after: 0, limit: 9).isEmpty)
+      #expect(try second.abandonedChanges().isEmpty)
+      try await stage.kill(first)
+      #expect(try second.abandonedChanges().map(\.post) == [post.id])
+      if case .unfinished(let left)? = try second.begin([PostChange(post.id, .restoration)]).first {
+        #expect(left.number == open.number)
+        #expect(left.kind == .removal(removal))
+        // It is the second's now.
+        #expect(try third.unfinishedChanges(after: 0, limit: 9).isEmpty)
+        #expect(try second.finish([left]).first??.id == post.id)
+        try second.strikeOut([left])
+      } else {
+        Issue.record("nothing was left")
+      }
+      // What is let go of is anybody's.
+      let again = try second.begun(.init(post.id, .restoration))
+      try second.release([again])
+      let adopted = try third.unfinishedChanges(after: 0, limit: 9)
+      #expect(adopted.map(\.number) == [again.number])
+      #expect(try third.unfinishedChanges(after: again.number, limit: 9).isEmpty)
+      // Whoever lost it can't carry it on.
+      #expect(try second.finish([again]) == [nil])
+      try second.strikeOut([again])
+      #expect(try third.finish(adopted).first??.id == post.id)
+      try third.strikeOut(adopted)
+      #expect(try await third.post(post.id)?.pageNumber == post.pageNumber)
+    },
+    CatalogContractTest("the same change goes on where the dead have left it") { stage in
+      let sketch = Sketch()
+      let first = try await stage.changing()
+      let second = try await stage.changing()
+      let new = Destination("file:///other")
+      let post = try #require(try await first.publish(sketch.request(sketch.publication()), with: sketch))
+      let open = try first.begun(.init(post.id, .move(to: new)))
+      try await stage.kill(first)
+      let same = try second.begun(.init(post.id, .move(to: new)))
+      #expect(same.number == open.number)
+      #expect(same.kind == .move(to: new, moved: false))
+      _ = try second.finish([same])
+      try await stage.kill(second)
+      let third = try await stage.changing()
+      // It has moved, and this is still to be told, whatever is asked for.
+      if case .unfinished(let left)? = try third.begin([PostChange(post.id, .move(to: new))]).first {
+        #expect(left.kind == .move(to: new, moved: true))
+        #expect(left.destination == Destination("file:///media"))
+      } else {
+        Issue.record("it was told")
+      }
+    },
+    CatalogContractTest("the rows name what a change leaves in a store") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      guard let examined = catalog as? any CatalogExamination else { return }
+      let (old, new) = (Destination("file:///media"), Destination("file:///other"))
+      func states(_ destination: Destination) async throws -> [ExaminedObject.State] {
+        try await examined.objects(in: destination, after: nil, limit: 99).map(\.state)
+      }
+      let post = try #require(
+        try await catalog.publish(sketch.request(sketch.publication(to: old.name)), with: sketch))
+      let move = try catalog.begun(.init(post.id, .move(to: new)))
+      #expect(try await states(old) == [.published])
+      #expect(try await states(new) == [.changing])
+      _ = try catalog.finish([move])
+      #expect(try await states(old) == [.changing])
+      #expect(try await states(new) == [.published])
+      try catalog.strikeOut([move])
+      #expect(try await states(old).isEmpty)
+      let kept = Removal(at: stage.clock.now(), keptUntil: stage.clock.now() + 9)
+      let removal = try catalog.begun(.init(post.id, .removal(kept)))
+      #expect(try await states(new) == [.changing])
+      _ = try catalog.finish([removal])
+      try catalog.strikeOut([removal])
+      #expect(try await states(new) == [.kept])
+      try catalog.carryOut(.init(post.id, .purge))
+      #expect(try await states(new) == [.removed])
+      #expect(try await examined.damage().isEmpty)
+    },
+  ]
+}
+
+extension CatalogStage {
+  fileprivate func changing() async throws -> any PostChanging {
+    try #require(try await open() as? any PostChanging)
+  }
+}
+
+extension PostChanging {
+  func begun(_ change: PostChange) throws -> OpenChange {
+    let answer = try #require(try begin([change]).first)
+    guard case .begun(let open) = answer else {
+      Issue.record("\(answer)")
+      throw CatalogError(.unusable, "not begun")
+    }
+    return open
+  }
+
+  /// All of it, as if its objects had come and gone.
+  func carryOut(_ change: PostChange) throws {
+    let open = try begun(change)
+    _ = try finish([open])
+    try strikeOut([open])
+  }
+}
+
+extension ChangeAnswer {
+  var isBusy: Bool { if case .busy = self { true } else { false } }
+}
+
+extension Claim {
+  var removed: RemovedPost? { if case .removed(let removed) = self { removed } else { nil } }
+}
