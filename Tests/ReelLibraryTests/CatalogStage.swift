@@ -39,7 +39,7 @@ struct SQLiteStage: CatalogStage {
 
 struct MemoryStage: CatalogStage {
   let clock: SettableClock
-  let schemaVersion = 7
+  let schemaVersion = 8
   private let first: MemoryCatalog
 
   init() {

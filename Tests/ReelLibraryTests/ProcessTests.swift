@@ -102,7 +102,7 @@ private func publishOnce(
     case .granted(let intent):
       _ = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
       return
-    case .published: return
+    case .published, .removed: return
     case .held: try await Task.sleep(for: .milliseconds(5))
     }
   }

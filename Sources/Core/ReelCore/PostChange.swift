@@ -89,6 +89,24 @@ public struct PostEdit: Hashable, Sendable {
   }
 }
 
+extension PostEdit {
+  /// A post that differs from `post` in those JSON keys: what it was before nobody knows any more.
+  package static func differing(from post: Post, in keys: [String]) -> Post {
+    var other = post
+    for key in keys.compactMap(Post.CodingKeys.init(rawValue:)) {
+      switch key {
+      case .caption: other.caption = post.caption == nil ? "" : nil
+      case .music: other.music = post.music == nil ? "" : nil
+      case .authorName: other.authorName = post.authorName == nil ? "" : nil
+      case .likeCount: other.likeCount = post.likeCount == nil ? 0 : nil
+      case .shareCount: other.shareCount = post.shareCount == nil ? 0 : nil
+      default: break
+      }
+    }
+    return other
+  }
+}
+
 /// A change that is written down, and that this process is to carry out. All of it may be done again: whoever dies leaves it
 /// to the next one.
 package struct OpenChange: Sendable {

@@ -21,6 +21,7 @@ struct ReelTool: AsyncParsableCommand {
       ProbeCommand.self,
       MendCommand.self, PosterCommand.self, SheetCommand.self,
       FeedCommand.self, ShowCommand.self, ExportCommand.self,
+      RemoveCommand.self, RestoreCommand.self, EditCommand.self, MoveCommand.self, PruneCommand.self,
       StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
       DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,
       CatalogCommand.self,

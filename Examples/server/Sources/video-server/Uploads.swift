@@ -50,6 +50,9 @@ struct Uploads {
     switch await library.services.publish(SourceInput(path: SourcePath(path)), options: options) {
     case .published(let post): EditedResponse(status: .created, response: Answer(post: post))
     case .duplicate(let post): EditedResponse(status: .ok, response: Answer(post: post))
+    case .removed(let removed):
+      EditedResponse(
+        status: .gone, response: Answer(code: "removed", message: removed.text.description))
     case .refused(let refusal):
       EditedResponse(
         status: .unprocessableContent, response: Answer(code: refusal.code.rawValue, message: refusal.message)

@@ -119,7 +119,7 @@ extension MemoryCatalog {
     try await catalog.posts(of: digest)
   }
 
-  /// The same as long as the catalog lives: its posts do not change.
+  /// Another number than before when posts have changed that were in the feed already.
   public func feedRevision() async throws(CatalogError) -> Int { try await catalog.feedRevision() }
 
   /// What the catalog holds.
@@ -153,4 +153,36 @@ extension MemoryCatalog {
 
   /// Gives up what this owner holds. What was completed and not announced is told by whoever meets it next.
   public func close() async throws(CatalogError) { try await catalog.close() }
+}
+
+extension MemoryCatalog: PostChanging {
+  package func begin(_ changes: [PostChange]) throws(CatalogError) -> [ChangeAnswer] {
+    try catalog.begin(changes)
+  }
+
+  package func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?] { try catalog.finish(changes) }
+
+  package func strikeOut(_ changes: [OpenChange]) throws(CatalogError) { try catalog.strikeOut(changes) }
+
+  package func release(_ changes: [OpenChange]) throws(CatalogError) { try catalog.release(changes) }
+
+  package func unfinishedChanges(after number: Int64, limit: Int) throws(CatalogError) -> [OpenChange] {
+    try catalog.unfinishedChanges(after: number, limit: limit)
+  }
+
+  package func abandonedChanges() throws(CatalogError) -> [(post: PostID, kind: ChangeKind)] {
+    try catalog.abandonedChanges()
+  }
+
+  package func removedPost(_ id: PostID) throws(CatalogError) -> RemovedPost? { try catalog.removedPost(id) }
+
+  package func removedPosts(of digest: ContentDigest) throws(CatalogError) -> [RemovedPost] {
+    try catalog.removedPosts(of: digest)
+  }
+
+  package func expiredPosts(
+    at moment: Date, after pageNumber: Int, limit: Int
+  ) throws(CatalogError) -> [RemovedPost] {
+    try catalog.expiredPosts(at: moment, after: pageNumber, limit: limit)
+  }
 }

@@ -4,7 +4,7 @@ import ReelLibrary
 import ReelPostgres
 
 /// All that commands ask of a catalog.
-typealias WholeCatalog = PosterAdding & CatalogExamination & CatalogRepair & StoreRelocating
+typealias WholeCatalog = PosterAdding & PostChanging & CatalogExamination & CatalogRepair & StoreRelocating
   & UploadCheckpoints
 
 /// Where a command's catalog is.

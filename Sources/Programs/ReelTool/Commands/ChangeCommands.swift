@@ -1,0 +1,301 @@
+import ArgumentParser
+import FoundationEssentials
+import ReelCore
+import ReelIngest
+import ReelLibrary
+import ReelSource
+import ReelTerminal
+import ReelUpkeep
+import Synchronization
+
+/// What the commands that change posts print.
+struct ChangeOutput: ParsableArguments {
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Write what becomes true as JSON lines to this file, - for stdout, or fd:N.", valueName: "file"),
+    completion: .file())
+  var events: String?
+}
+
+/// `reel remove POST|FILE…`
+struct RemoveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Take posts out of the feed, and their videos and posters out of the store.",
+    discussion: """
+      The posts are named by their ids or by their files, or chosen by --author, --since and --search. Their videos stay \
+      known: ingesting one again answers `removed`, unless --again is given. With --keep the objects stay in the store for \
+      a while, for reel restore; reel prune removes them after that. \
+      Exit codes: 0 done · 3 some could not be removed · 1 could not run, nothing was changed.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "Which posts") var filter: FilterOptions
+  @OptionGroup var output: ChangeOutput
+
+  @Option(
+    help: ArgumentHelp("Why; remembered with the post.", valueName: "text"), transform: RawArguments.text)
+  var reason: String?
+
+  @Option(
+    help: ArgumentHelp("Who removes it; remembered with the post.", valueName: "name"),
+    transform: RawArguments.text)
+  var by: String?
+
+  @Option(help: ArgumentHelp("Keep the objects for so long: 12h, 30d, 8w.", valueName: "time"))
+  var keep: TimeSpan?
+
+  @Flag(help: "Show which posts would be removed without writing anything.")
+  var dryRun = false
+
+  @Argument(
+    help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
+  var posts: [String] = []
+
+  func validate() throws {
+    let chooses = filter.postFilter != PostFilter()
+    guard posts.isEmpty == chooses else {
+      throw ValidationError(
+        posts.isEmpty
+          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
+          : "Either name posts, or choose them by --author, --since and --search.")
+    }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let removal = Removal(reason: reason, by: by, at: .now, keptUntil: keep.map { $0.end(after: .now) })
+    let report = ChangeReport(.removal(removal), output, isDryRun: dryRun)
+    let selection = PostSelection(subjects: posts, filter: filter.postFilter)
+    let (isDryRun, keeps) = (dryRun, keep != nil)
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+      changes, catalog in
+      let posts = try await selection.posts(in: catalog)
+      if isDryRun {
+        for post in posts { try await report.wouldChange(post, in: catalog) }
+        return
+      }
+      let kept = Mutex<[PostID]>([])
+      try await changes.change(posts, .removal(removal)) { post, outcome in
+        // What was kept goes now, where nobody asks to keep it.
+        if case .removed(let removed) = outcome, removed.mayBeStored, !keeps {
+          kept.withLock { $0.append(post) }
+        } else {
+          try report.add(post, outcome)
+        }
+      }
+      try await changes.change(kept.withLock { $0 }, .purge) { try report.add($0, $1) }
+    }
+    try report.end().end()
+  }
+}
+
+/// `reel restore POST|FILE…`
+struct RestoreCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Put removed posts back into the feed, at their old places.",
+    discussion: """
+      While its video is in the store (reel remove --keep) nothing else is needed; after that, --from names the original \
+      file, or a folder that holds it. A poster that is gone is made again by reel poster --missing.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var output: ChangeOutput
+
+  @Option(
+    help: ArgumentHelp("The original file, or a folder with it; can be repeated.", valueName: "path"),
+    completion: .file())
+  var from: [String] = []
+
+  @Argument(
+    help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
+  var posts: [String]
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
+    // A file that names the post has its bytes.
+    let places = from.isEmpty ? posts.filter { PostID($0) == nil } : from
+    if !places.isEmpty {
+      session.supply = FileRestoreSource(
+        inputs: try await Sources.inputs(RawArguments.paths(places), settings))
+    }
+    let report = ChangeReport(.restoration, output)
+    let selection = PostSelection(subjects: posts, isOfRemoved: true)
+    try await session.run { changes, catalog in
+      try await changes.change(try await selection.posts(in: catalog), .restoration) {
+        try report.add($0, $1)
+      }
+    }
+    try report.end().end()
+  }
+}
+
+/// `reel edit POST|FILE… --caption …`
+struct EditCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "edit",
+    abstract: "Change what posts say: caption, music, author's name, counts.",
+    discussion: """
+      An empty text ("") takes away what was said. --likes and --shares are for apps that count elsewhere and write the \
+      counts back. The author's id and the video are what make a post: they can't be changed.
+      """)
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var output: ChangeOutput
+
+  @Option(
+    help: ArgumentHelp("What is said about the video.", valueName: "text"), transform: RawArguments.text)
+  var caption: String?
+
+  @Option(help: ArgumentHelp("The music that goes with it.", valueName: "text"), transform: RawArguments.text)
+  var music: String?
+
+  @Option(
+    help: ArgumentHelp("The name to show beside the video.", valueName: "name"), transform: RawArguments.text)
+  var authorName: String?
+
+  @Option(help: ArgumentHelp("How many like it.", valueName: "n"))
+  var likes: Int?
+
+  @Option(help: ArgumentHelp("How often it was shared.", valueName: "n"))
+  var shares: Int?
+
+  @Argument(
+    help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
+  var posts: [String]
+
+  private var edit: PostEdit {
+    PostEdit(
+      caption: caption, music: music, authorName: authorName, likeCount: likes, shareCount: shares)
+  }
+
+  func validate() throws {
+    guard edit != PostEdit() else {
+      throw ValidationError("Say what to change: --caption, --music, --author-name, --likes or --shares.")
+    }
+    for count in [likes, shares].compactMap(\.self) where count < 0 {
+      throw ValidationError("--likes and --shares are counts, from 0.")
+    }
+  }
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let (selection, edit) = (PostSelection(subjects: posts), edit)
+    let report = ChangeReport(.edit(edit), output)
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+      changes, catalog in
+      try await changes.change(try await selection.posts(in: catalog), .edit(edit)) { try report.add($0, $1) }
+    }
+    try report.end().end()
+  }
+}
+
+/// `reel move POST|FILE… --to DESTINATION`
+struct MoveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "move",
+    abstract: "Move posts to another store.",
+    discussion: """
+      Videos and posters are stored there and verified, then the posts show them there, under the ids and names that they \
+      have, and only then they are removed here. (When a whole store has been moved already, reel relocate records it.)
+      """)
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var output: ChangeOutput
+
+  @Option(
+    help: ArgumentHelp("Where to: \(DestinationHelp.kinds).", valueName: "destination"),
+    completion: .directory, transform: RawArguments.place)
+  var to: String
+
+  @OptionGroup(title: "Which posts") var filter: FilterOptions
+
+  @Argument(
+    help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
+  var posts: [String] = []
+
+  func validate() throws {
+    let chooses = filter.postFilter != PostFilter()
+    guard posts.isEmpty == chooses else {
+      throw ValidationError(
+        posts.isEmpty
+          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
+          : "Either name posts, or choose them by --author, --since and --search.")
+    }
+  }
+
+  func run() async throws {
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    settings.to = to
+    let session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
+    let target = try await session.destination(to)
+    let report = ChangeReport(.move(to: target), output)
+    let selection = PostSelection(subjects: posts, filter: filter.postFilter)
+    try await session.run { changes, catalog in
+      try await changes.change(try await selection.posts(in: catalog), .move(to: target)) {
+        try report.add($0, $1)
+      }
+    }
+    try report.end().end()
+  }
+}
+
+/// `reel prune`
+struct PruneCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prune",
+    abstract:
+      "Remove the videos and posters of removed posts whose time is over, and carry on what was cut off.",
+    discussion: "reel remove --keep says how long they are kept. Run it from a timer, or now and then.")
+
+  @OptionGroup var library: LibraryOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var output: ChangeOutput
+
+  @Flag(help: "Show what would be removed without writing anything.")
+  var dryRun = false
+
+  func run() async throws {
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let report = ChangeReport(.purge, output, isDryRun: dryRun)
+    let isDryRun = dryRun
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+      changes, catalog in
+      if isDryRun {
+        var last = 0
+        while true {
+          let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
+          guard let end = expired.last?.post.pageNumber else { break }
+          last = end
+          for removed in expired { try report.wouldChange(removed.post) }
+        }
+        return
+      }
+      for (post, failure) in try await changes.resumeAll() { try report.add(post, .failed(failure)) }
+      try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
+    }
+    try report.end().end()
+  }
+}
+
+/// How long something is.
+struct TimeSpan: ExpressibleByArgument {
+  let seconds: Double
+
+  init?(argument: String) {
+    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()), count > 0
+    else { return nil }
+    seconds = min(Double(count) * unit, 3e9)
+  }
+
+  func end(after moment: Date) -> Date { moment + seconds }
+}

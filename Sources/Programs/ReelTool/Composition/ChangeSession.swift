@@ -1,0 +1,142 @@
+import FoundationEssentials
+import ReelCore
+import ReelIngest
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTerminal
+import ReelUpkeep
+import Synchronization
+
+/// What the commands that change posts work with, put together from the settings.
+struct ChangeSession: Sendable {
+  let settings: Settings
+  /// Where the video of a restored post is looked for.
+  var supply: FileRestoreSource?
+  let events: EventTarget?
+
+  /// What became of one post.
+  typealias Report = @Sendable (PostID, PostChanges.Outcome) throws -> Void
+
+  /// Finds the posts that are meant, and gives `body` what changes them.
+  /// - Throws: ``CommandFailure`` where there is no library, and what `body` throws.
+  func run(_ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void) async throws {
+    let place = try CatalogPlace(settings)
+    let isThere = try await place.reading() != nil
+    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
+    let catalog = try await place.writing()
+    let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
+    let writer = ChangeEventWriter(target: events)
+    let changes = PostChanges(
+      catalog: catalog, supply: supply, staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }),
+      open: { destination async throws(UploadError) in try await Self.open(destination, stores) },
+      notice: { post, removal in Self.tell(post, removal) },
+      tell: { bodies in try await writer.write(bodies) })
+    let (result, wasInterrupted) = await Interruption.cancelling { try await body(changes, catalog) }
+    try? await catalog.close()
+    if wasInterrupted { throw CommandExit(code: .interrupted) }
+    try result.get()
+  }
+
+  /// The address of the store that `to` names.
+  func destination(_ to: String) async throws -> Destination {
+    let place = try CatalogPlace(settings)
+    let stores = Destinations(settings: settings, library: place.library, checkpoints: MemoryCheckpoints())
+    return try await stores.open(to).uploader.destination
+  }
+
+  private static func open(
+    _ destination: Destination, _ stores: Destinations
+  ) async throws(UploadError) -> PostChanges.Store {
+    do {
+      let opened = try await stores.open(destination)
+      return PostChanges.Store(
+        uploader: try stores.decorated(opened), recorder: try stores.decoratedRecorder(opened),
+        reader: opened.uploader as? any ReadableStore)
+    } catch {
+      throw UploadError(.storeUnusable, CommandFailure.reason(error))
+    }
+  }
+
+  private static func tell(_ post: PostID, _ removal: ObjectRemoval) {
+    guard let remains = removal.remains else { return }
+    // Nobody has to listen.
+    try? OutputStream.standardError.write(
+      TerminalTraits.standardError().text(["\(post): \(remains)"]))
+  }
+}
+
+/// Writes what changes of posts tell as the lines of `--events`.
+private actor ChangeEventWriter {
+  private let target: EventTarget?
+  private let lines = EventLines()
+  private var sequence = 0
+
+  init(target: EventTarget?) { self.target = target }
+
+  func write(_ bodies: [IngestEvent.Body]) throws {
+    guard let target else { return }
+    let at = Date.now
+    let events = bodies.map { body in
+      sequence += 1
+      return IngestEvent(sequence: sequence, at: at, body: body)
+    }
+    try target.stream.write(try lines.lines(events))
+  }
+}
+
+/// The posts that a command's arguments mean.
+struct PostSelection: Sendable {
+  /// Ids and files.
+  let subjects: [String]
+  var filter = PostFilter()
+  /// Whether removed posts are meant.
+  var isOfRemoved = false
+
+  /// Each once, the newest first where a filter chooses them.
+  /// - Throws: ``CommandFailure`` for a subject that is no post; nothing has been changed then.
+  func posts(in catalog: any PostChanging) async throws -> [PostID] {
+    var found: [PostID] = []
+    var seen: Set<PostID> = []
+    for subject in subjects {
+      for post in try await posts(subject, in: catalog) where seen.insert(post).inserted {
+        found.append(post)
+      }
+    }
+    guard subjects.isEmpty else { return found }
+    var cursor: FeedCursor?
+    repeat {
+      let page = try await catalog.newestPosts(matching: filter, before: cursor, limit: 1000)
+      found += page.posts.map(\.id)
+      cursor = page.next
+    } while cursor != nil
+    return found
+  }
+
+  private func posts(_ subject: String, in catalog: any PostChanging) async throws -> [PostID] {
+    if let id = PostID(subject) { return [id] }
+    let path = RawArguments.path(subject)
+    let digest = try await Self.digest(of: path)
+    var found = isOfRemoved ? [] : try await catalog.posts(of: digest).map(\.id)
+    if found.isEmpty {
+      found = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
+        try catalog.removedPosts(of: digest).map(\.post.id)
+      }
+    }
+    guard !found.isEmpty else {
+      throw CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)")
+    }
+    return found
+  }
+
+  static func digest(of path: SourcePath) async throws -> ContentDigest {
+    let digest = try await BlockingQueue(label: "reel.show", width: 1).run {
+      try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
+        () throws(SourceError) in
+        try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())
+      }
+    }
+    guard let digest else { throw CommandFailure(.interrupted, "interrupted") }
+    return digest
+  }
+}

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import ReelCore
+import ReelIngest
+import ReelTerminal
+import ReelUpkeep
+import Synchronization
+
+/// What became of posts that were to be changed, for people and for programs.
+final class ChangeReport: Sendable {
+  private let kind: PostChange.Kind
+  private let json: Bool
+  private let isDryRun: Bool
+  /// The events are on stdout then.
+  private let output: OutputStream
+  private let traits: TerminalTraits
+  private let state = Mutex(State())
+
+  private struct State {
+    var results: [Result] = []
+    var changed = 0
+    var unchanged = 0
+    var failed = 0
+  }
+
+  private struct Result: Encodable {
+    let id: PostID
+    /// `changed`, `unchanged`, `removed`, `taken`, `unknown`, `failed`, or `planned` in a dry run.
+    let outcome: String
+    var post: Post?
+    var removal: Removal?
+    var error: FileFailure?
+  }
+
+  private struct Document: Encodable {
+    let v = 1
+    let ok: Bool
+    let changed: Int
+    let unchanged: Int
+    let failed: Int
+    let posts: [Result]
+  }
+
+  init(_ kind: PostChange.Kind, _ options: ChangeOutput, isDryRun: Bool = false) {
+    (self.kind, json, self.isDryRun) = (kind, options.json, isDryRun)
+    let eventsAreOnOutput = options.events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false
+    output = eventsAreOnOutput ? .standardError : .standardOutput
+    traits = eventsAreOnOutput ? .standardError() : .standardOutput()
+  }
+
+  func add(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
+    switch outcome {
+    case .changed(let post):
+      try note(Result(id: id, outcome: "changed", post: post), \.changed, "\(done) \(Self.name(post))")
+    case .nothing(let post):
+      try note(
+        Result(id: id, outcome: "unchanged", post: post), \.unchanged, "\(unchanged) \(Self.name(post))")
+    case .removed(let removed):
+      let isAsked = if case .removal = kind { true } else { false }
+      try note(
+        Result(id: id, outcome: "removed", post: removed.post, removal: removed.removal),
+        isAsked ? \.unchanged : \.failed,
+        "\(isAsked ? "already removed" : "not changed, as it was removed:") \(Self.name(removed.post))")
+    case .taken(let other):
+      try note(
+        Result(id: id, outcome: "taken", post: other), \.failed,
+        "not moved: \(id): the video is post \(other.id) there already; remove one of the two")
+    case .unknown:
+      try note(
+        Result(id: id, outcome: "unknown"), \.failed, "there is no post \(id); reel feed lists the posts")
+    case .failed(let failure):
+      let told = failure.worded(FlagNames.put)
+      try note(
+        Result(id: id, outcome: "failed", error: told), \.failed,
+        "failed: \(id): \(told.message) [\(told.code)]")
+    }
+  }
+
+  /// In a dry run.
+  func wouldChange(_ id: PostID, in catalog: any PostChanging) async throws {
+    guard let post = try await catalog.post(id) else {
+      if let removed = try catalog.removedPost(id) { return try add(id, .removed(removed)) }
+      return try add(id, .unknown)
+    }
+    try wouldChange(post)
+  }
+
+  func wouldChange(_ post: Post) throws {
+    try note(
+      Result(id: post.id, outcome: "planned", post: post), \.changed, "would be removed: \(Self.name(post))")
+  }
+
+  private func note(
+    _ result: Result, _ count: WritableKeyPath<State, Int> & Sendable, _ line: String
+  ) throws {
+    state.withLock { state in
+      state[keyPath: count] += 1
+      if json { state.results.append(result) }
+    }
+    if !json { try output.write(traits.text([line])) }
+  }
+
+  /// The last line, and the exit code.
+  func end() throws -> ReelExit {
+    let (results, changed, unchanged, failed) = state.withLock {
+      ($0.results, $0.changed, $0.unchanged, $0.failed)
+    }
+    if json {
+      let document = Document(
+        ok: failed == 0, changed: changed, unchanged: unchanged, failed: failed, posts: results)
+      try output.write(try JSONOutput.text(document, pretty: traits.isTerminal))
+    } else {
+      var parts = ["\(changed) \(isDryRun ? "would be removed" : done)"]
+      if unchanged > 0 { parts.append("\(unchanged) \(unchanged == 1 ? "was" : "were") so already") }
+      if failed > 0 { parts.append("\(failed) not") }
+      try output.write(traits.text([parts.joined(separator: ", ")]))
+    }
+    return failed == 0 ? .done : .someFailed
+  }
+
+  private var done: String {
+    switch kind {
+    case .removal: "removed"
+    case .purge: "cleared"
+    case .restoration: "restored"
+    case .edit: "edited"
+    case .move: "moved"
+    }
+  }
+
+  private var unchanged: String {
+    switch kind {
+    case .removal: "already removed"
+    case .purge: "back in the feed"
+    case .restoration: "already in the feed"
+    case .edit: "says that already"
+    case .move: "already there"
+    }
+  }
+
+  private static func name(_ post: Post) -> String {
+    let words = post.caption ?? post.sourceName
+    return post.id.description + (words.map { " (\($0))" } ?? "")
+  }
+}

@@ -1,0 +1,276 @@
+import FoundationEssentials
+import ReelCore
+import ReelIngest
+import ReelLibrary
+import ReelSource
+
+/// Removes, restores, edits and moves posts (docs/remove.md), and carries on what others have left.
+///
+/// The order of the steps is what keeps the promises. A post leaves the feed before its objects go, and comes into it after
+/// they have come. What has to be told is told once it is true, and struck out once it was told; whoever dies in between
+/// leaves it to the next one.
+public struct PostChanges: Sendable {
+  /// A store, with what records posts beside its objects.
+  public struct Store: Sendable {
+    let uploader: any Uploader
+    let recorder: (any PostRecorder)?
+    /// What gives its objects back; nil for a folder, and for a store that does not.
+    let reader: (any ReadableStore)?
+
+    /// A store that was opened; nobody has prepared it yet.
+    public init(uploader: any Uploader, recorder: (any PostRecorder)? = nil) {
+      self.init(uploader: uploader, recorder: recorder, reader: uploader as? any ReadableStore)
+    }
+
+    package init(uploader: any Uploader, recorder: (any PostRecorder)?, reader: (any ReadableStore)?) {
+      (self.uploader, self.recorder, self.reader) = (uploader, recorder, reader)
+    }
+  }
+
+  /// What became of a post.
+  public enum Outcome: Sendable {
+    /// It is so now.
+    case changed(Post)
+    /// It was so already.
+    case nothing(Post)
+    /// It was removed before.
+    case removed(RemovedPost)
+    /// There is no such post.
+    case unknown
+    /// The video is a post of the same author in the store that it was to move to.
+    case taken(Post)
+    /// It could not be done, or not all of it.
+    case failed(FileFailure)
+  }
+
+  let catalog: any PostChanging
+  let open: @Sendable (Destination) async throws(UploadError) -> Store
+  let tell: @Sendable ([IngestEvent.Body]) async throws -> Void
+  let notice: @Sendable (PostID, ObjectRemoval) -> Void
+  let supply: (any RestoreSource)?
+  let staging: any StagingArea
+  let threads = BlockingQueue(label: "reel.changes", width: 8)
+  private let stores = OpenStores()
+
+  /// Posts that are changed in one transaction.
+  static let batch = 256
+  /// Objects of one store that are removed or copied at once, where it does not take batches.
+  static let width = 8
+
+  /// - Parameters:
+  ///   - supply: the video of a post that is restored, where the store does not have it any more.
+  ///   - staging: where copies lie while posts are moved.
+  ///   - open: opens a store.
+  ///   - notice: told what a store keeps of an object that was removed.
+  ///   - tell: told what has become true; what it throws leaves it to be told by the next one.
+  package init(
+    catalog: any PostChanging, supply: (any RestoreSource)? = nil,
+    staging: any StagingArea = TemporaryStaging(),
+    open: @escaping @Sendable (Destination) async throws(UploadError) -> Store,
+    notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in },
+    tell: @escaping @Sendable ([IngestEvent.Body]) async throws -> Void
+  ) {
+    (self.catalog, self.open, self.tell, self.notice) = (catalog, open, tell, notice)
+    (self.supply, self.staging) = (supply, staging)
+  }
+
+  // MARK: Asking
+
+  /// Does `kind` to each of `posts`, a batch after the other; what became of each is reported in their order.
+  /// - Throws: ``CatalogError``, and what `tell` throws. What was begun is anybody's to carry on then.
+  package func change(
+    _ posts: [PostID], _ kind: PostChange.Kind, report: @Sendable (PostID, Outcome) throws -> Void
+  ) async throws {
+    for start in stride(from: 0, to: posts.count, by: Self.batch) {
+      if Task.isCancelled { return }
+      let batch = Array(posts[start..<min(start + Self.batch, posts.count)])
+      let outcomes = try await change(batch, kind)
+      for post in batch { try report(post, outcomes[post] ?? .unknown) }
+    }
+  }
+
+  private func change(_ posts: [PostID], _ kind: PostChange.Kind) async throws -> [PostID: Outcome] {
+    var outcomes: [PostID: Outcome] = [:]
+    // Each once: the second time it would wait for the first.
+    var left = posts.filter { outcomes.updateValue(.unknown, forKey: $0) == nil }
+    var pause = Duration.milliseconds(5)
+    while !left.isEmpty {
+      let asked = left.map { PostChange($0, kind) }
+      let answers = try await blocking { catalog throws(CatalogError) in try catalog.begin(asked) }
+      var (begun, unfinished, busy) = ([OpenChange](), [OpenChange](), [PostID]())
+      for (post, answer) in zip(left, answers) {
+        switch answer {
+        case .begun(let open): begun.append(open)
+        case .unfinished(let open): unfinished.append(open)
+        case .busy: busy.append(post)
+        case .nothing(let post): outcomes[post.id] = .nothing(post)
+        case .removed(let removed): outcomes[post] = .removed(removed)
+        case .unknown: outcomes[post] = .unknown
+        case .taken(let other): outcomes[post] = .taken(other)
+        }
+      }
+      outcomes.merge(try await carryOut(begun)) { _, new in new }
+      let others = try await resume(unfinished)
+      left = busy
+      for open in unfinished {
+        if case .failed(let failure)? = others[open.post.id] {
+          outcomes[open.post.id] = .failed(failure)
+        } else {
+          left.append(open.post.id)
+        }
+      }
+      guard !busy.isEmpty else { continue }
+      do {
+        try await Task.sleep(for: pause)
+      } catch {
+        for post in busy { outcomes[post] = .failed(.cancelled) }
+        break
+      }
+      pause = min(pause * 2, .milliseconds(250))
+    }
+    return outcomes
+  }
+
+  // MARK: What the dead have left
+
+  /// Carries on every change that nobody alive has, and gives what could not be.
+  package func resumeAll() async throws -> [(post: PostID, failure: FileFailure)] {
+    var (last, failures) = (Int64(0), [(post: PostID, failure: FileFailure)]())
+    while true {
+      let after = last
+      let found = try await blocking { catalog throws(CatalogError) in
+        try catalog.unfinishedChanges(after: after, limit: Self.batch)
+      }
+      guard let end = found.last else { return failures }
+      last = end.number
+      for (post, outcome) in try await resume(found) {
+        if case .failed(let failure) = outcome { failures.append((post, failure)) }
+      }
+    }
+  }
+
+  /// Removes the objects of removed posts that nobody keeps any more, and reports each.
+  package func purgeExpired(
+    at moment: Date, report: @Sendable (PostID, Outcome) throws -> Void
+  ) async throws {
+    var last = 0
+    while !Task.isCancelled {
+      let after = last
+      let expired = try await blocking { catalog throws(CatalogError) in
+        try catalog.expiredPosts(at: moment, after: after, limit: Self.batch)
+      }
+      guard let end = expired.last?.post.pageNumber else { return }
+      last = end
+      try await change(expired.map(\.post.id), .purge, report: report)
+    }
+  }
+
+  private func resume(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
+    var outcomes: [PostID: Outcome] = [:]
+    var others: [OpenChange] = []
+    for open in changes {
+      switch open.kind {
+      case .move(let there, moved: false):
+        outcomes.merge(try await undoMove(of: open, to: there)) { _, new in new }
+      default: others.append(open)
+      }
+    }
+    outcomes.merge(try await carryOut(others)) { _, new in new }
+    return outcomes
+  }
+
+  // MARK: Carrying out
+
+  /// What became of each. One that could not be carried out is anybody's again.
+  private func carryOut(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
+    var outcomes: [PostID: Outcome] = [:]
+    for batch in Dictionary(grouping: changes, by: { Sort($0) }).values {
+      guard let first = batch.first else { continue }
+      let done: [OpenChange]
+      do throws(UploadError) {
+        let store = try await store(first.destination)
+        done = try await carryOut(batch, in: store, &outcomes)
+      } catch {
+        let failure = FileFailure(error)
+        for open in batch where outcomes[open.post.id] == nil { outcomes[open.post.id] = .failed(failure) }
+        done = []
+      }
+      let left = batch.filter { open in !done.contains { $0.number == open.number } }
+      try await blocking { catalog throws(CatalogError) in try catalog.release(left) }
+      try await finish(done, &outcomes)
+    }
+    return outcomes
+  }
+
+  private struct Sort: Hashable {
+    let kind: ChangeKind
+    let destination: Destination
+
+    init(_ open: OpenChange) { (kind, destination) = (open.sort, open.destination) }
+  }
+
+  /// Makes them true as far as stores go, and returns those.
+  private func carryOut(
+    _ batch: [OpenChange], in store: Store, _ outcomes: inout [PostID: Outcome]
+  ) async throws(UploadError) -> [OpenChange] {
+    let results: [(OpenChange, Result<OpenChange, UploadError>)]
+    switch batch.first?.kind {
+    case nil: return []
+    case .removal, .purge: results = await remove(batch, from: store)
+    case .edit: results = await each(batch) { open throws(UploadError) in try await record(open, in: store) }
+    case .restoration:
+      results = await each(batch) { open throws(UploadError) in try await restore(open, in: store) }
+    case .move: results = await each(batch) { open throws(UploadError) in try await move(open, from: store) }
+    }
+    var done: [OpenChange] = []
+    for (open, result) in results {
+      switch result {
+      case .success(let open): done.append(open)
+      case .failure(let error): outcomes[open.post.id] = .failed(FileFailure(error))
+      }
+    }
+    return done
+  }
+
+  /// Writes down that they are true, takes away what a moved post has left, tells them, and strikes them out.
+  private func finish(_ changes: [OpenChange], _ outcomes: inout [PostID: Outcome]) async throws {
+    guard !changes.isEmpty else { return }
+    do {
+      let posts = try await blocking { catalog throws(CatalogError) in try catalog.finish(changes) }
+      var finished: [(open: OpenChange, post: Post)] = []
+      for (open, post) in zip(changes, posts) {
+        guard let post else {
+          outcomes[open.post.id] = .failed(.takenOver)
+          continue
+        }
+        do throws(UploadError) {
+          try await clear(open, post)
+          outcomes[open.post.id] = .changed(post)
+          finished.append((open, post))
+        } catch {
+          outcomes[open.post.id] = .failed(FileFailure(error))
+          try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
+        }
+      }
+      let told = finished.compactMap { $0.open.event($0.post) }
+      if !told.isEmpty { try await tell(told) }
+      let struckOut = finished.map(\.open)
+      try await blocking { catalog throws(CatalogError) in try catalog.strikeOut(struckOut) }
+    } catch {
+      try? await blocking { catalog throws(CatalogError) in try catalog.release(changes) }
+      throw error
+    }
+  }
+
+  // MARK: Access
+
+  func blocking<Value: Sendable>(
+    _ body: @escaping @Sendable (any PostChanging) throws(CatalogError) -> Value
+  ) async throws(CatalogError) -> Value {
+    try await threads.run { [catalog] () throws(CatalogError) in try body(catalog) }
+  }
+
+  func store(_ destination: Destination) async throws(UploadError) -> Store {
+    try await stores.store(destination, open)
+  }
+}
