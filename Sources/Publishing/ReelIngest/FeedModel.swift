@@ -58,4 +58,26 @@ public final class FeedModel {
     isComplete = false
     await loadNextPage()
   }
+
+  /// Shows what an event says of a post: one that was removed goes, one that was edited or moved is shown as it is now, and
+  /// one that was restored comes back where it is within what was loaded. Other events change nothing.
+  public func follow(_ event: IngestEvent) {
+    switch event.body {
+    case .postRemoved(let removed): posts.removeAll { $0.id == removed.post.id }
+    case .postEdited(let edited): show(edited.post)
+    case .postMoved(let moved): show(moved.post)
+    case .postRestored(let post):
+      guard !posts.contains(where: { $0.id == post.id }), let place = post.pageNumber else {
+        return show(post)
+      }
+      let index = posts.firstIndex { $0.pageNumber ?? 0 < place } ?? posts.endIndex
+      // Behind what was loaded, the next page brings it.
+      if index < posts.endIndex || isComplete { posts.insert(post, at: index) }
+    default: break
+    }
+  }
+
+  private func show(_ post: Post) {
+    if let index = posts.firstIndex(where: { $0.id == post.id }) { posts[index] = post }
+  }
 }

@@ -35,6 +35,12 @@ package struct LibraryExamination: Sendable {
       let damage = try await catalog.damage()
       guard damage.isEmpty else { return (damage.map(Finding.damaged), 0) }
       var findings = try await catalog.owners().compactMap(Finding.init)
+      if let catalog = catalog as? any PostChanging {
+        let left = try await BlockingQueue(label: "reel.examination", width: 1).run {
+          () throws(CatalogError) in try catalog.abandonedChanges()
+        }
+        findings += left.map { Finding.unfinished($0.kind, of: $0.post) }
+      }
       var count = 0
       for destination in try await catalog.destinations() {
         let (found, objects) = try await examine(destination)

@@ -131,14 +131,15 @@ package struct LibraryRepair: Sendable {
     }
   }
 
-  /// What whoever gave a name up did not come to remove. Something else may have the name: the look tells it.
+  /// What whoever gave a name up or removed a post did not come to remove, or somebody has put back. Something else may
+  /// have the name: the look tells it.
   private func removeGivenUp(
     in destination: Destination, _ store: LibraryExamination.Store
   ) async throws(CatalogError) -> [RepairFailure] {
     var failures: [RepairFailure] = []
     var pages = ExaminedPages(catalog: examination.catalog, destination: destination)
     while let page = try await pages.next() {
-      for object in page where object.state == .givenUp {
+      for object in page where object.state == .givenUp || object.state == .removed {
         do throws(UploadError) {
           try await recorders(store.destination)?.withdraw(object.id)
           if try await Self.holds(object, store) { try await store.remove(object.key) }

@@ -28,7 +28,8 @@ struct ChangeSession: Sendable {
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     let writer = ChangeEventWriter(target: events)
     let changes = PostChanges(
-      catalog: catalog, supply: supply, staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }),
+      catalog: catalog, supply: supply.map(Self.supply),
+      staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }),
       open: { destination async throws(UploadError) in try await Self.open(destination, stores) },
       notice: { post, removal in Self.tell(post, removal) },
       tell: { bodies in try await writer.write(bodies) })
@@ -36,6 +37,23 @@ struct ChangeSession: Sendable {
     try? await catalog.close()
     if wasInterrupted { throw CommandExit(code: .interrupted) }
     try result.get()
+  }
+
+  /// Carries on what the dead have left of changes, tells nobody, and gives what can't be carried on.
+  static func carryOnAll(
+    _ catalog: any PostChanging, _ stores: Destinations
+  ) async throws(CatalogError) -> [(post: PostID, failure: FileFailure)] {
+    let changes = PostChanges(
+      catalog: catalog, staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }),
+      open: { destination async throws(UploadError) in try await open(destination, stores) },
+      notice: { post, removal in tell(post, removal) }, tell: { _ in })
+    do {
+      return try await changes.resumeAll()
+    } catch let error as CatalogError {
+      throw error
+    } catch {
+      throw CatalogError(.unusable, "\(error)")
+    }
   }
 
   /// The address of the store that `to` names.
@@ -52,9 +70,16 @@ struct ChangeSession: Sendable {
       let opened = try await stores.open(destination)
       return PostChanges.Store(
         uploader: try stores.decorated(opened), recorder: try stores.decoratedRecorder(opened),
-        reader: opened.uploader as? any ReadableStore)
+        reader: opened.uploader as? any ReadableStore, folder: opened.folder)
     } catch {
       throw UploadError(.storeUnusable, CommandFailure.reason(error))
+    }
+  }
+
+  private static func supply(_ source: FileRestoreSource) -> PostChanges.Supply {
+    { wanted, take in
+      let failures = await source.supply([wanted]) { _, source in await take(source) }
+      return failures.map { "\($0.subject): \($0.message)" }
     }
   }
 

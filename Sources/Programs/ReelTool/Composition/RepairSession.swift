@@ -49,7 +49,10 @@ struct RepairSession: Sendable {
     guard let looking = try await place.reading() else { return [] }
     let writing = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: writing)
-    let failures = try await LibraryRepair(
+    var failures = try await ChangeSession.carryOnAll(writing, stores).map { post, failure in
+      RepairFailure(subject: post.description, code: failure.code.rawValue, message: failure.text)
+    }
+    failures += try await LibraryRepair(
       catalog: writing, examination: examination(of: place, looking, checkpoints: writing), supply: supply,
       wanting: Set(findings.filter(\.isRestorable).map(\.subject)),
       recorders: { destination async throws(UploadError) in try await Self.recorder(destination, stores) }

@@ -1,8 +1,5 @@
 import ReelCore
-import ReelIngest
-import ReelLibrary
 import ReelSource
-import ReelStorage
 import Synchronization
 
 // What a change does to the objects of its post, and to what a store's database shows of it.
@@ -127,20 +124,20 @@ extension PostChanges {
       "its video is not in \(uploader.destination) any more: name the original file with --from (\(video.digest))"
     )
     if let supply {
-      var result: Result<Void, UploadError>?
-      let unread = await supply.supply([video]) { object, source in
+      let result = Mutex<Result<Void, UploadError>?>(nil)
+      let unread = await supply(video) { source in
         do throws(UploadError) {
-          _ = try await uploader.upload(source.intended, to: object.key) { _ in }
-          result = .success(())
+          _ = try await uploader.upload(source.intended, to: video.key) { _ in }
+          result.withLock { $0 = .success(()) }
         } catch {
-          result = .failure(error)
+          result.withLock { $0 = .failure(error) }
         }
       }
-      switch result {
+      switch result.withLock({ $0 }) {
       case .success?: return
       case .failure(let error)?: failure = error
       case nil:
-        let reason = unread.first.map { " (\($0.subject): \($0.message))" } ?? ""
+        let reason = unread.first.map { " (\($0))" } ?? ""
         failure = UploadError(
           .conflict,
           "its video is neither in \(uploader.destination) nor in what was named with --from\(reason): the right file has the digest \(video.digest)"
@@ -238,7 +235,7 @@ extension PostChanges {
           .mapError { UploadError(.sourceUnreadable, $0.text) }.get()
       }
     }
-    guard case .folder(let folder)? = try? DestinationAddress(parsing: uploader.destination.name) else {
+    guard let folder = store.folder else {
       throw UploadError(
         .rejected, "\(uploader.destination) does not give objects back: its posts can't be moved")
     }

@@ -1,7 +1,5 @@
 import FoundationEssentials
 import ReelCore
-import ReelIngest
-import ReelLibrary
 import ReelSource
 
 /// Removes, restores, edits and moves posts (docs/remove.md), and carries on what others have left.
@@ -11,21 +9,28 @@ import ReelSource
 /// leaves it to the next one.
 public struct PostChanges: Sendable {
   /// A store, with what records posts beside its objects.
-  public struct Store: Sendable {
+  package struct Store: Sendable {
     let uploader: any Uploader
     let recorder: (any PostRecorder)?
     /// What gives its objects back; nil for a folder, and for a store that does not.
     let reader: (any ReadableStore)?
+    /// The folder that it stores in; nil for one that is none.
+    let folder: String?
 
     /// A store that was opened; nobody has prepared it yet.
-    public init(uploader: any Uploader, recorder: (any PostRecorder)? = nil) {
-      self.init(uploader: uploader, recorder: recorder, reader: uploader as? any ReadableStore)
-    }
-
-    package init(uploader: any Uploader, recorder: (any PostRecorder)?, reader: (any ReadableStore)?) {
-      (self.uploader, self.recorder, self.reader) = (uploader, recorder, reader)
+    package init(
+      uploader: any Uploader, recorder: (any PostRecorder)?, reader: (any ReadableStore)? = nil,
+      folder: String? = nil
+    ) {
+      (self.uploader, self.recorder, self.reader, self.folder) = (uploader, recorder, reader, folder)
     }
   }
+
+  /// Looks for the bytes of an object, gives them to `take`, and returns what could not be looked at.
+  package typealias Supply =
+    @Sendable (
+      ExaminedObject, _ take: @escaping @Sendable (UploadSource) async -> Void
+    ) async -> [ErrorMessage]
 
   /// What became of a post.
   public enum Outcome: Sendable {
@@ -47,7 +52,7 @@ public struct PostChanges: Sendable {
   let open: @Sendable (Destination) async throws(UploadError) -> Store
   let tell: @Sendable ([IngestEvent.Body]) async throws -> Void
   let notice: @Sendable (PostID, ObjectRemoval) -> Void
-  let supply: (any RestoreSource)?
+  let supply: Supply?
   let staging: any StagingArea
   let threads = BlockingQueue(label: "reel.changes", width: 8)
   private let stores = OpenStores()
@@ -64,7 +69,7 @@ public struct PostChanges: Sendable {
   ///   - notice: told what a store keeps of an object that was removed.
   ///   - tell: told what has become true; what it throws leaves it to be told by the next one.
   package init(
-    catalog: any PostChanging, supply: (any RestoreSource)? = nil,
+    catalog: any PostChanging, supply: Supply? = nil,
     staging: any StagingArea = TemporaryStaging(),
     open: @escaping @Sendable (Destination) async throws(UploadError) -> Store,
     notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in },
