@@ -28,7 +28,12 @@ enum PostCatalogContractTests {
 @Suite struct PostChangingPromiseTests {
   @Test(arguments: PostCatalogContractTests.changes)
   func keeps(_ promise: CatalogContractTest) async throws {
-    try await promise.check(try await CatalogKind.sqlite.stage())
+    try await promise.check(try await SQLiteStage())
+  }
+
+  @Test(arguments: PostCatalogContractTests.changes)
+  func keepsInMemory(_ promise: CatalogContractTest) async throws {
+    try await promise.check(MemoryStage())
   }
 }
 

@@ -71,7 +71,7 @@ final class ChangeReport: Sendable {
       let told = failure.worded(FlagNames.put)
       try note(
         Result(id: id, outcome: "failed", error: told), \.failed,
-        "failed: \(id): \(told.message) [\(told.code)]")
+        "failed: \(id): \(told.message) [\(told.code)]\(leftOver)")
     }
   }
 
@@ -115,6 +115,15 @@ final class ChangeReport: Sendable {
       try output.write(traits.text([parts.joined(separator: ", ")]))
     }
     return failed == 0 ? .done : .someFailed
+  }
+
+  /// What is true although it failed.
+  private var leftOver: String {
+    if case .removal = kind {
+      "; it is out of the feed all the same, and reel prune goes on with it"
+    } else {
+      ""
+    }
   }
 
   private var done: String {

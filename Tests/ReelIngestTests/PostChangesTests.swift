@@ -1,0 +1,197 @@
+import FoundationEssentials
+import ReelCore
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// Posts that an app removes, restores and edits.
+@Suite("Changing posts", .shortTime)
+@MainActor
+struct PostChangesTests {
+  let catalog = MemoryCatalog()
+  let store = MemoryUploader()
+  let folder = ClipFolder(["a.mp4", "b.mp4"])
+
+  private var services: IngestServices {
+    IngestServices(prober: ScriptedProber(), uploader: store, catalog: catalog)
+  }
+
+  private func publish(_ name: String, again: Bool = false, _ services: IngestServices? = nil) async throws
+    -> Post
+  {
+    var options = IngestOptions()
+    options.again = again
+    let result = await (services ?? self.services).publish(folder.file(name), options: options)
+    guard case .published(let post) = result else {
+      throw FileFailure(code: "unexpected", message: "\(result)")
+    }
+    return post
+  }
+
+  @Test("a removed post is gone from the feed and the store, and its video ends as removed")
+  func removal() async throws {
+    let (post, other) = (try await publish("a.mp4"), try await publish("b.mp4"))
+    let feed = FeedModel(catalog: catalog)
+    await feed.loadNextPage()
+    let removal = Removal(reason: "a claim", by: "bo", at: .now)
+    let told = Mutex<[IngestEvent]>([])
+    let outcomes = try await services.remove([post.id], removal) { event in told.withLock { $0.append(event) }
+    }
+    guard case .changed(let gone)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(gone == post)
+    #expect(store.keys == [other.video])
+    let events = told.withLock { $0 }
+    #expect(events.map(\.body) == [.postRemoved(RemovedPost(post: post, removal: removal))])
+    for event in events { feed.follow(event) }
+    #expect(feed.posts == [other])
+    let again = await services.publish(folder.file("a.mp4"))
+    guard case .removed(let removed) = again else {
+      Issue.record("\(again)")
+      return
+    }
+    #expect(removed.removal == removal)
+    #expect(store.keys == [other.video])
+    // Once is enough.
+    guard case .removed? = try await services.remove([post.id], removal).first else {
+      Issue.record("removed twice")
+      return
+    }
+    let back = try await publish("a.mp4", again: true)
+    #expect(back.id != post.id && back.pageNumber == 3)
+  }
+
+  @Test("a kept post comes back to its place")
+  func restoration() async throws {
+    let (post, other) = (try await publish("a.mp4"), try await publish("b.mp4"))
+    _ = try await services.remove([post.id], Removal(at: .now, keptUntil: .now + 1000))
+    #expect(Set(store.keys) == [post.video, other.video])
+    let feed = FeedModel(catalog: catalog)
+    await feed.loadNextPage()
+    #expect(feed.posts == [other])
+    let told = Mutex<[IngestEvent]>([])
+    let outcomes = try await services.restore([post.id]) { event in told.withLock { $0.append(event) } }
+    guard case .changed(let restored)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(restored == post)
+    for event in told.withLock({ $0 }) { feed.follow(event) }
+    #expect(feed.posts == [other, post])
+  }
+
+  @Test("what is no longer in the store is not restored, and says what is wanted")
+  func nothingToRestore() async throws {
+    let post = try await publish("a.mp4")
+    _ = try await services.remove([post.id], Removal(at: .now))
+    let outcomes = try await services.restore([post.id])
+    guard case .failed(let failure)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(failure.message.contains("--from"))
+    #expect(try await catalog.post(post.id) == nil)
+    #expect(try catalog.abandonedChanges().isEmpty)
+  }
+
+  @Test("an edited post says something else, in the recorder, too")
+  func edit() async throws {
+    let recorder = MemoryRecorder(of: store.destination)
+    var services = services
+    services.recorder = recorder
+    let post = try await publish("a.mp4", services)
+    let told = Mutex<[IngestEvent]>([])
+    let outcome = try await services.edit(post.id, PostEdit(caption: "at sea", likeCount: 4)) { event in
+      told.withLock { $0.append(event) }
+    }
+    guard case .changed(let edited) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(edited.caption == "at sea" && edited.likeCount == 4)
+    #expect(try await catalog.post(post.id) == edited)
+    #expect(recorder.posts.first?.caption == "at sea")
+    #expect(
+      told.withLock { $0.map(\.body) } == [
+        .postEdited(PostEdited(post: edited, changed: ["caption", "likeCount"]))
+      ])
+    guard case .nothing = try await services.edit(post.id, PostEdit(caption: "at sea")) else {
+      Issue.record("edited twice")
+      return
+    }
+  }
+
+  @Test(
+    "a removal that the store refuses is carried on by the next one, and the feed shows nothing of it meanwhile"
+  )
+  func refused() async throws {
+    let post = try await publish("a.mp4")
+    let isBroken = Atomic(true)
+    var broken = services
+    broken.uploader = UnremovableStore(base: store) { isBroken.load(ordering: .relaxed) }
+    let told = Atomic(0)
+    let first = try await broken.remove([post.id], Removal(reason: "why", at: .now)) { _ in
+      told.add(1, ordering: .relaxed)
+    }
+    guard case .failed(let failure)? = first.first else {
+      Issue.record("\(first)")
+      return
+    }
+    #expect(failure.code == .upload(.denied))
+    #expect(try await catalog.post(post.id) == nil)
+    #expect(store.keys == [post.video])
+    #expect(told.load(ordering: .relaxed) == 0)
+    #expect(try catalog.abandonedChanges().map(\.post) == [post.id])
+    isBroken.store(false, ordering: .relaxed)
+    // Whatever is asked for next, that is carried on, and told, first.
+    _ = try await broken.restore([post.id]) { _ in told.add(1, ordering: .relaxed) }
+    #expect(told.load(ordering: .relaxed) == 1)
+    #expect(store.keys.isEmpty)
+    #expect(try catalog.removedPost(post.id)?.removal.reason == "why")
+    #expect(try catalog.abandonedChanges().isEmpty)
+  }
+
+  @Test("the objects of a post of another store are left alone, and go when somebody can reach them")
+  func elsewhere() async throws {
+    let post = try await publish("a.mp4")
+    var services = services
+    services.uploader = MemoryUploader(name: "other")
+    let outcomes = try await services.remove([post.id], Removal(at: .now))
+    guard case .failed(let failure)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(failure.code == .upload(.rejected))
+    #expect(store.keys == [post.video])
+    #expect(try await catalog.post(post.id) == nil)
+    _ = try await self.services.remove([post.id], Removal(at: .now))
+    #expect(store.keys.isEmpty)
+  }
+}
+
+/// A store that removes nothing while `isBroken`.
+private struct UnremovableStore: Uploader {
+  let base: MemoryUploader
+  let isBroken: @Sendable () -> Bool
+
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) { try await base.prepare() }
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject { try await base.upload(source, to: key, reporting: reporting) }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
+    if isBroken() { throw UploadError(.denied, "no right to remove anything (a test)") }
+    return try await base.remove(key)
+  }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
