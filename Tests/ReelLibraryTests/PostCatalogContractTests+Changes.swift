@@ -123,7 +123,8 @@ extension PostCatalogContractTests {
       _ = try catalog.finish([purge])
       try catalog.strikeOut([purge])
       #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
-      if case .removed? = try catalog.begin([PostChange(post.id, .purge)]).first {} else { Issue.record() }
+      // What somebody has put back.
+      try catalog.carryOut(.init(post.id, .purge))
       let open = try catalog.begun(.init(post.id, .restoration))
       #expect(open.objects.map(\.key) == [post.video])
       let back = try #require(try catalog.finish([open]).first ?? nil)
@@ -142,6 +143,73 @@ extension PostCatalogContractTests {
       #expect(try await catalog.post(post.id) == nil)
       // What it may have stored is to go.
       #expect(try catalog.expiredPosts(at: stage.clock.now(), after: 0, limit: 9).map(\.post.id) == [post.id])
+    },
+    CatalogContractTest("a video that has become another post since does not come back beside it") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let other = try await stage.changing()
+      let publication = sketch.publication(by: "ada")
+      let post = try #require(try await catalog.publish(sketch.request(publication), with: sketch))
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      // It becomes one while it is restored.
+      let open = try catalog.begun(.init(post.id, .restoration))
+      let again = sketch.request(publication, again: true)
+      let intent = try #require(try await other.claim(again).intent)
+      #expect(try catalog.finish([open]) == [nil])
+      #expect(try await catalog.post(post.id) == nil)
+      #expect(try catalog.removedPost(post.id)?.mayBeStored == true)
+      #expect(try catalog.begin([PostChange(post.id, .restoration)]).first?.isBusy == true)
+      let second = try await other.complete(
+        intent, draft: sketch.draft(), stored: sketch.stored(intent))
+      if case .taken(let taken)? = try catalog.begin([PostChange(post.id, .restoration)]).first {
+        #expect(taken.id == second.id)
+      } else {
+        Issue.record("two posts of one publication")
+      }
+      try catalog.carryOut(.init(second.id, .removal(Removal(at: stage.clock.now()))))
+      try catalog.carryOut(.init(post.id, .restoration))
+      #expect(try await catalog.newestPosts(before: nil, limit: 9).posts.map(\.id) == [post.id])
+    },
+    CatalogContractTest("a post does not move beside another of its video") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let other = try await stage.changing()
+      let publication = sketch.publication(by: "ada")
+      let new = Destination("file:///other")
+      let post = try #require(try await catalog.publish(sketch.request(publication), with: sketch))
+      let open = try catalog.begun(.init(post.id, .move(to: new)))
+      let there = Publication(digest: publication.digest, destination: new, authorID: "ada")
+      #expect(try await other.publish(sketch.request(there), with: sketch) != nil)
+      #expect(try catalog.finish([open]) == [nil])
+      #expect(try await catalog.post(post.id) == post)
+      // Anybody's to undo.
+      let left = try other.unfinishedChanges(after: 0, limit: 9)
+      #expect(left.map(\.kind) == [.move(to: new, moved: false)])
+      #expect(try catalog.areHeld([open]) == [false])
+      #expect(try other.areHeld(left) == [true])
+    },
+    CatalogContractTest("whoever does not want it kept does not go on with a removal that keeps it") {
+      stage in
+      let sketch = Sketch()
+      let first = try await stage.changing()
+      let second = try await stage.changing()
+      let post = try #require(try await first.publish(sketch.request(sketch.publication()), with: sketch))
+      let kept = Removal(at: stage.clock.now(), keptUntil: stage.clock.now() + 100)
+      _ = try first.begun(.init(post.id, .removal(kept)))
+      try await stage.kill(first)
+      let removal = PostChange(post.id, .removal(Removal(at: stage.clock.now())))
+      guard case .unfinished(let left)? = try second.begin([removal]).first else {
+        Issue.record("it would be kept")
+        return
+      }
+      #expect(left.kind == .removal(kept))
+      _ = try second.finish([left])
+      try second.strikeOut([left])
+      if case .removed(let removed)? = try second.begin([removal]).first {
+        #expect(removed.mayBeStored)
+      } else {
+        Issue.record()
+      }
     },
     CatalogContractTest("an edited post says something else, everywhere") { stage in
       let sketch = Sketch()
@@ -231,7 +299,7 @@ extension PostCatalogContractTests {
       if case .nothing? = try catalog.begin([PostChange(post.id, .purge)]).first {} else { Issue.record() }
       try catalog.carryOut(.init(post.id, removal))
       for kind in kinds {
-        if case .restoration = kind { continue }
+        if [.restoration, .purge].contains(kind.sort) { continue }
         if case .removed(let removed)? = try catalog.begin([PostChange(post.id, kind)]).first {
           #expect(removed.post.id == post.id)
         } else {

@@ -159,7 +159,7 @@ package enum ChangeAnswer: Sendable {
   case removed(RemovedPost)
   /// There is no such post.
   case unknown
-  /// The video is a post of the same author in the store that it was to move to.
+  /// The video is another post of the same author in the store that it was to move to, or was removed from.
   case taken(Post)
 }
 
@@ -175,12 +175,16 @@ package protocol PostChanging: PostCatalog {
   /// (2) In one transaction: the objects of these have gone, come back, or been copied to where `post` says.
   ///
   /// Needed for every kind but an edit.
-  /// - Returns: the posts as they are now; nil for a change that is not this process's any more.
+  /// - Returns: the posts as they are now; nil for a change that is not this process's any more, for a restoration whose video
+  ///   has become another post meanwhile (it is struck out), and for a move to where it has (that is anybody's to undo).
   func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?]
 
   /// (3) Strikes out what has been told, or was given up: a move whose copies have gone again, a restoration that brought
   /// nothing back.
   func strikeOut(_ changes: [OpenChange]) throws(CatalogError)
+
+  /// Whether each is this process's still: one that was stopped for longer than its lease may have lost it.
+  func areHeld(_ changes: [OpenChange]) throws(CatalogError) -> [Bool]
 
   /// Leaves changes that could not be carried out now to whoever asks next.
   func release(_ changes: [OpenChange]) throws(CatalogError)
@@ -243,11 +247,13 @@ package enum ChangeDecision: Hashable, Sendable {
     }
     switch (kind, place) {
     case (_, .nowhere): return .unknown
-    case (.removal, .feed), (.edit, .feed), (.purge, .kept), (.restoration, .kept), (.restoration, .gone):
+    // What somebody has put back goes, too.
+    case (.removal, .feed), (.edit, .feed), (.purge, .kept), (.purge, .gone), (.restoration, .kept),
+      (.restoration, .gone):
       return .begin
     case (.move, .feed): return isInPlace ? .nothing : .begin
     case (.restoration, .feed), (.purge, .feed): return .nothing
-    case (.removal, _), (.edit, _), (.move, _), (.purge, .gone): return .removed
+    case (.removal, _), (.edit, _), (.move, _): return .removed
     }
   }
 }

@@ -131,7 +131,8 @@ struct ChangeSteps: Sendable {
     let kind = change.kind.sort
     let decision = try ChangeDecision.decide(
       kind, of: found.where, open: open?.kind, isHeld: try isHeld(open, in: db),
-      isSame: kind != .edit && open?.isDone == false && open?.destination == target,
+      isSame: kind != .edit && open?.isDone == false && open?.destination == target
+        && (kind != .removal || change.kind.keeps == found.removed?.removal.keeps),
       isInPlace: target == found.destination)
     switch decision {
     case .unknown: return .unknown
@@ -158,7 +159,10 @@ struct ChangeSteps: Sendable {
     switch kind {
     case .removal(let removal): try RemovalTable.insert(removal, of: found.intent, in: db)
     case .purge: break
-    case .restoration: try RemovalTable.setStored(true, found.intent, in: db)
+    case .restoration:
+      if let taken = try successor(of: found, in: db) { return .taken(taken) }
+      if try isBeingPublished(found, in: found.destination, db: db) { return .busy }
+      try RemovalTable.setStored(true, found.intent, in: db)
     case .edit(let edit):
       guard let stored = found.post else { return .unknown }
       var post = try stored.post(at: place)
@@ -192,6 +196,7 @@ struct ChangeSteps: Sendable {
   /// Nil when it is not ours any more.
   func finish(_ change: OpenChange, in db: Connection) throws -> PostTable.Stored? {
     guard let open = try ChangeTable.find(change.number, of: me, in: db) else { return nil }
+    if try !open.isDone && isTaken(open, change.post.id, in: db) { return nil }
     switch open.kind {
     case .removal, .purge:
       guard let removed = try RemovalTable.find(intent: open.intent, in: db) else { return nil }
@@ -212,6 +217,37 @@ struct ChangeSteps: Sendable {
     }
     try Failpoint.changeFinished.reachInDatabase()
     return try PostTable.find(change.post.id, in: db)
+  }
+
+  /// Whether the video has become a post, or is about to, where this one was to come.
+  private func isTaken(_ open: ChangeTable.Open, _ id: PostID, in db: Connection) throws -> Bool {
+    guard let found = try find(id, in: db) else { return false }
+    switch open.kind {
+    case .removal, .purge, .edit: return false
+    case .restoration:
+      guard
+        try successor(of: found, in: db) != nil || isBeingPublished(found, in: found.destination, db: db)
+      else { return false }
+      // What it has stored goes when nobody keeps it.
+      try ChangeTable.strikeOut(open.number, owner: me, in: db)
+    case .move:
+      guard let target = open.destination,
+        try post(of: found, in: target, db: db) != nil || isBeingPublished(found, in: target, db: db)
+      else { return false }
+      try ChangeTable.release(open.number, owner: me, in: db)
+    }
+    return true
+  }
+
+  /// The post that the video of a removed one has become in the same store since.
+  private func successor(of found: Placed, in db: Connection) throws -> PostTable.Stored? {
+    guard let removed = found.removed else { return nil }
+    let id = try db.value(
+      """
+      SELECT post.id FROM intent JOIN post ON post.intent = intent.number
+      WHERE digest = ? AND destination = ? AND author = ? AND post.createdAt >= ? LIMIT 1
+      """, [found.digest, found.destination, found.author, removed.removal.at.milliseconds], as: [UInt8].self)
+    return try id.flatMap(PostID.init(bytes:)).flatMap { try PostTable.find($0, in: db) }
   }
 
   /// The post's JSON. It shows a poster only if that is stored.
@@ -242,6 +278,10 @@ struct ChangeSteps: Sendable {
   func strikeOut(_ change: OpenChange, in db: Connection) throws {
     try ChangeTable.strikeOut(change.number, owner: me, in: db)
     try Failpoint.changeStruckOut.reachInDatabase()
+  }
+
+  func isHeld(_ change: OpenChange, in db: Connection) throws -> Bool {
+    try ChangeTable.find(change.number, of: me, in: db) != nil
   }
 
   // MARK: What the dead leave
@@ -329,6 +369,15 @@ struct ChangeSteps: Sendable {
       """, [intent]
     ) { try ExaminedObject($0, owners, in: db) }
   }
+}
+
+extension PostChange.Kind {
+  /// Of a removal: whether the objects stay for a while.
+  fileprivate var keeps: Bool? { if case .removal(let removal) = self { removal.keeps } else { nil } }
+}
+
+extension Removal {
+  fileprivate var keeps: Bool { keptUntil != nil }
 }
 
 extension ChangeSteps.Placed {

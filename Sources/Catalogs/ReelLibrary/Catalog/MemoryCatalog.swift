@@ -164,6 +164,10 @@ extension MemoryCatalog: PostChanging {
 
   package func strikeOut(_ changes: [OpenChange]) throws(CatalogError) { try catalog.strikeOut(changes) }
 
+  package func areHeld(_ changes: [OpenChange]) throws(CatalogError) -> [Bool] {
+    try catalog.areHeld(changes)
+  }
+
   package func release(_ changes: [OpenChange]) throws(CatalogError) { try catalog.release(changes) }
 
   package func unfinishedChanges(after number: Int64, limit: Int) throws(CatalogError) -> [OpenChange] {

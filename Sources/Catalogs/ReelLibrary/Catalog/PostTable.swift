@@ -241,7 +241,8 @@ enum DestinationTable {
       "UPDATE destination SET posts = posts + 1, bytes = bytes + ? WHERE id = ?", [bytes, destination])
   }
 
-  /// The intent, its posters and its post's bytes are `target`'s from now on.
+  /// The intent, its poster and its post's bytes are `target`'s from now on. A poster that somebody is at is given up: its
+  /// row goes on naming what may come into the old store.
   static func transfer(_ intent: Int64, to target: Int64, in db: Connection) throws {
     try count(-1, intent, in: db)
     try db.run(
@@ -251,7 +252,8 @@ enum DestinationTable {
         WHERE there.destination = ?2 AND there.digest = intent.digest AND there.author = intent.author)
       WHERE number = ?1
       """, [intent, target])
-    try db.run("UPDATE poster SET destination = ?2 WHERE intent = ?1", [intent, target])
+    try db.run("UPDATE poster SET state = 2, owner = NULL WHERE intent = ? AND state = 0", [intent])
+    try db.run("UPDATE poster SET destination = ?2 WHERE intent = ?1 AND state = 1", [intent, target])
     try count(1, intent, in: db)
   }
 

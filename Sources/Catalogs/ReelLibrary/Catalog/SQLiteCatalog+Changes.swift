@@ -33,6 +33,11 @@ extension SQLiteCatalog: PostChanging {
     }
   }
 
+  package func areHeld(_ changes: [OpenChange]) throws(CatalogError) -> [Bool] {
+    let writing = try writable()
+    return try connection.readNow { db in try changes.map { try writing.changes.isHeld($0, in: db) } }
+  }
+
   package func release(_ changes: [OpenChange]) throws(CatalogError) {
     let writing = try writable()
     try writing.writer.write { db in

@@ -126,7 +126,7 @@ enum DamageQuery {
     (
       """
       poster JOIN intent ON intent.number = poster.intent
-      WHERE poster.state = 1 AND intent.state <> 1 OR poster.destination <> intent.destination
+      WHERE poster.state = 1 AND intent.state <> 1 OR poster.state < 2 AND poster.destination <> intent.destination
       """,
       "posters of something that is not published, or stored elsewhere than its video"
     ),
