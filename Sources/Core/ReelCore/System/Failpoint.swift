@@ -58,9 +58,16 @@ package enum Failpoint: Sendable, CaseIterable {
   case giveUpCommitted
   case changeWritten
   case changeCommitted
+  /// A store has what the change makes of its objects.
+  case changeCarriedOut
   case changeFinished
   case changeFinishedCommitted
+  /// What a moved post has left has gone.
+  case changeCleared
+  case changeTold
   case changeStruckOut
+  /// The doctor has come upon an object of a removed post.
+  case changeRemovedFound
   case toldWritten
   case ownerRetired
   case retireCommitted

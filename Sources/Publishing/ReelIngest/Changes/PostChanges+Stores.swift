@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import ReelCore
 import ReelSource
 import Synchronization
@@ -39,10 +41,30 @@ extension PostChanges {
     let leaving = withdrawn.compactMap { open, result in
       if case .success = result, open.removesObjects { open } else { nil }
     }
+    do throws(UploadError) {
+      try await expectItself(store, for: leaving)
+    } catch {
+      return withdrawn.map { ($0.0, .failure(error)) }
+    }
     let removed = await removeObjects(of: leaving, from: store.uploader)
     return withdrawn.map { open, result in
       (open, result.flatMap { open in removed[open.number].map { $0.map { open } } ?? .success(open) })
     }
+  }
+
+  /// Throws where a folder is empty and the catalog has posts in it: something else was mounted there, and what seems to be
+  /// gone is not.
+  private func expectItself(_ store: Store, for batch: [OpenChange]) async throws(UploadError) {
+    guard let folder = store.folder, let object = batch.first?.objects.first,
+      try await store.uploader.find(object.key) == nil
+    else { return }
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+    let status = try? await catalog.status()
+    let posts = status?.destinations.first { $0.destination == store.uploader.destination }?.posts ?? 0
+    guard posts > 0, names?.allSatisfy({ $0.hasPrefix(".") }) != false else { return }
+    throw UploadError(
+      .storeUnusable,
+      "the folder \(folder) is empty, and \(posts) posts are in it: check that what belongs there is mounted")
   }
 
   /// What became of the objects of each, by the change's number.
@@ -169,6 +191,14 @@ extension PostChanges {
     var open = open
     let target = try await self.store(destination)
     let old = open.post
+    if Self.areOne(store, target) {
+      // What it would copy is what it would remove.
+      try? await strikeOut(open)
+      throw UploadError(
+        .rejected,
+        "\(store.uploader.destination) and \(destination) are one folder: reel relocate gives it another name"
+      )
+    }
     do throws(UploadError) {
       for object in open.objects {
         let isShown = object.key == old.video || object.key == old.poster
@@ -255,9 +285,17 @@ extension PostChanges {
     }
   }
 
+  /// Whether two are the same folder, by two names.
+  private static func areOne(_ one: Store, _ other: Store) -> Bool {
+    guard let one = one.folder.flatMap({ SourcePath($0).fileStatus }),
+      let other = other.folder.flatMap({ SourcePath($0).fileStatus })
+    else { return false }
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+  }
+
   /// The post stays where it is, and the copies go again.
   func undoMove(of open: OpenChange, to destination: Destination) async throws -> [PostID: Outcome] {
-    do throws(UploadError) {
+    do {
       let target = try await store(destination)
       // A database that both write into shows where it is.
       if let recorder = target.recorder {
@@ -268,8 +306,13 @@ extension PostChanges {
           try await recorder.withdraw(open.post.id)
         }
       }
+      if Self.areOne(try await store(open.destination), target) {
+        try await strikeOut(open)
+        return [open.post.id: .nothing(open.post)]
+      }
+      try await expectItself(target, for: [open])
       for object in open.objects { try await target.uploader.remove(object.key) }
-    } catch {
+    } catch let error as UploadError {
       try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
       return [open.post.id: .failed(FileFailure(error))]
     }
@@ -284,6 +327,7 @@ extension PostChanges {
     if let recorder = old.recorder, recorder.feed != new.recorder?.feed {
       try await recorder.withdraw(post.id)
     }
+    try await expectItself(old, for: [open])
     if let failure = await removeObjects(of: [open], from: old.uploader).values.first { try failure.get() }
   }
 
@@ -325,17 +369,32 @@ extension OpenChange {
 
 /// Stores that were opened, each once.
 final class OpenStores: Sendable {
-  private let opening = Mutex<[Destination: Task<Result<PostChanges.Store, UploadError>, Never>]>([:])
+  private struct Key: Hashable {
+    let destination: Destination
+    let use: PostChanges.Use
+  }
+  private let opening = Mutex<[Key: Task<Result<PostChanges.Store, UploadError>, Never>]>([:])
 
   func store(
-    _ destination: Destination,
+    _ destination: Destination, for use: PostChanges.Use,
     _ open: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store
   ) async throws(UploadError) -> PostChanges.Store {
+    let key = Key(destination: destination, use: use)
     let task = opening.withLock { opening in
-      if let task = opening[destination] { return task }
+      if let task = opening[key] { return task }
       let task = Task { () async -> Result<PostChanges.Store, UploadError> in
         do throws(UploadError) {
           let store = try await open(destination)
+          if let folder = store.folder, use != .new {
+            // It keeps no records, and one that held something is to be there.
+            if use == .records { return .success(store) }
+            guard SourcePath(folder).fileStatus != nil else {
+              throw UploadError(
+                .storeUnusable,
+                "the folder \(folder) is not there: check that it is mounted, or say where it is with reel relocate"
+              )
+            }
+          }
           try await store.uploader.prepare()
           try await store.recorder?.prepare()
           return .success(store)
@@ -343,7 +402,7 @@ final class OpenStores: Sendable {
           return .failure(error)
         }
       }
-      opening[destination] = task
+      opening[key] = task
       return task
     }
     return try await task.value.get()

@@ -32,6 +32,13 @@ public struct PostChanges: Sendable {
       ExaminedObject, _ take: @escaping @Sendable (UploadSource) async -> Void
     ) async -> [ErrorMessage]
 
+  /// What a store is opened for.
+  enum Use: Hashable {
+    case records, objects
+    /// A folder is made where there is none.
+    case new
+  }
+
   /// What became of a post.
   public enum Outcome: Sendable {
     /// It is so now.
@@ -42,7 +49,7 @@ public struct PostChanges: Sendable {
     case removed(RemovedPost)
     /// There is no such post.
     case unknown
-    /// The video is a post of the same author in the store that it was to move to.
+    /// The video is another post of the same author in the store that it was to move to, or was removed from.
     case taken(Post)
     /// It could not be done, or not all of it.
     case failed(FileFailure)
@@ -98,6 +105,14 @@ public struct PostChanges: Sendable {
     var outcomes: [PostID: Outcome] = [:]
     // Each once: the second time it would wait for the first.
     var left = posts.filter { outcomes.updateValue(.unknown, forKey: $0) == nil }
+    if case .move(let destination) = kind {
+      do throws(UploadError) {
+        // Made, where it is new, before anything is written down.
+        _ = try await store(destination, for: .new)
+      } catch {
+        return outcomes.mapValues { _ in .failed(FileFailure(error)) }
+      }
+    }
     var pause = Duration.milliseconds(5)
     while !left.isEmpty {
       let asked = left.map { PostChange($0, kind) }
@@ -188,14 +203,26 @@ public struct PostChanges: Sendable {
 
   /// What became of each. One that could not be carried out is anybody's again.
   private func carryOut(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
+    do {
+      return try await carryOutBatches(changes)
+    } catch {
+      try? await blocking { catalog throws(CatalogError) in try catalog.release(changes) }
+      throw error
+    }
+  }
+
+  private func carryOutBatches(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
     var outcomes: [PostID: Outcome] = [:]
     for batch in Dictionary(grouping: changes, by: { Sort($0) }).values {
       guard let first = batch.first else { continue }
       let done: [OpenChange]
-      do throws(UploadError) {
-        let store = try await store(first.destination)
-        done = try await carryOut(batch, in: store, &outcomes)
-      } catch {
+      do {
+        let store = try await store(first.destination, for: first.sort == .edit ? .records : .objects)
+        let held = try await held(batch)
+        for open in batch { outcomes[open.post.id] = .failed(.takenOver) }
+        for open in held { outcomes[open.post.id] = nil }
+        done = try await carryOut(held, in: store, &outcomes)
+      } catch let error as UploadError {
         let failure = FileFailure(error)
         for open in batch where outcomes[open.post.id] == nil { outcomes[open.post.id] = .failed(failure) }
         done = []
@@ -230,7 +257,9 @@ public struct PostChanges: Sendable {
     var done: [OpenChange] = []
     for (open, result) in results {
       switch result {
-      case .success(let open): done.append(open)
+      case .success(let open):
+        done.append(open)
+        Failpoint.changeCarriedOut.pass()
       case .failure(let error): outcomes[open.post.id] = .failed(FileFailure(error))
       }
     }
@@ -240,31 +269,36 @@ public struct PostChanges: Sendable {
   /// Writes down that they are true, takes away what a moved post has left, tells them, and strikes them out.
   private func finish(_ changes: [OpenChange], _ outcomes: inout [PostID: Outcome]) async throws {
     guard !changes.isEmpty else { return }
-    do {
-      let posts = try await blocking { catalog throws(CatalogError) in try catalog.finish(changes) }
-      var finished: [(open: OpenChange, post: Post)] = []
-      for (open, post) in zip(changes, posts) {
-        guard let post else {
-          outcomes[open.post.id] = .failed(.takenOver)
-          continue
-        }
-        do throws(UploadError) {
-          try await clear(open, post)
-          outcomes[open.post.id] = .changed(post)
-          finished.append((open, post))
-        } catch {
-          outcomes[open.post.id] = .failed(FileFailure(error))
-          try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
-        }
+    let posts = try await blocking { catalog throws(CatalogError) in try catalog.finish(changes) }
+    let held = Set(try await held(changes).map(\.number))
+    var finished: [(open: OpenChange, post: Post)] = []
+    for (open, post) in zip(changes, posts) {
+      guard let post, held.contains(open.number) else {
+        outcomes[open.post.id] = .failed(.takenOver)
+        continue
       }
-      let told = finished.compactMap { $0.open.event($0.post) }
-      if !told.isEmpty { try await tell(told) }
-      let struckOut = finished.map(\.open)
-      try await blocking { catalog throws(CatalogError) in try catalog.strikeOut(struckOut) }
-    } catch {
-      try? await blocking { catalog throws(CatalogError) in try catalog.release(changes) }
-      throw error
+      do throws(UploadError) {
+        try await clear(open, post)
+        Failpoint.changeCleared.pass()
+        outcomes[open.post.id] = .changed(post)
+        finished.append((open, post))
+      } catch {
+        outcomes[open.post.id] = .failed(FileFailure(error))
+        try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
+      }
     }
+    let told = finished.compactMap { $0.open.event($0.post) }
+    if !told.isEmpty { try await tell(told) }
+    Failpoint.changeTold.pass()
+    let struckOut = finished.map(\.open)
+    try await blocking { catalog throws(CatalogError) in try catalog.strikeOut(struckOut) }
+  }
+
+  /// Those that are this process's still. Whoever was stopped for longer than its lease looks before it touches a store,
+  /// and before it tells: others may have carried them on, and brought back what it is about to remove.
+  func held(_ changes: [OpenChange]) async throws(CatalogError) -> [OpenChange] {
+    let areHeld = try await blocking { catalog throws(CatalogError) in try catalog.areHeld(changes) }
+    return zip(changes, areHeld).compactMap { $1 ? $0 : nil }
   }
 
   // MARK: Access
@@ -275,7 +309,7 @@ public struct PostChanges: Sendable {
     try await threads.run { [catalog] () throws(CatalogError) in try body(catalog) }
   }
 
-  func store(_ destination: Destination) async throws(UploadError) -> Store {
-    try await stores.store(destination, open)
+  func store(_ destination: Destination, for use: Use = .objects) async throws(UploadError) -> Store {
+    try await stores.store(destination, for: use, open)
   }
 }
