@@ -140,15 +140,51 @@ package struct LibraryRepair: Sendable {
     var pages = ExaminedPages(catalog: examination.catalog, destination: destination)
     while let page = try await pages.next() {
       for object in page where object.state == .givenUp || object.state == .removed {
-        do throws(UploadError) {
-          try await recorders(store.destination)?.withdraw(object.id)
-          if try await Self.holds(object, store) { try await store.remove(object.key) }
-        } catch {
+        do {
+          let recorder = try await recorders(store.destination)
+          if object.state == .removed {
+            let isShown = try await recorder?.find(object.id) != nil
+            let isStored = try await Self.holds(object, store)
+            if !isShown, !isStored { continue }
+            Failpoint.changeRemovedFound.pass()
+            try await purge(object, store, recorder)
+          } else {
+            try await recorder?.withdraw(object.id)
+            if try await Self.holds(object, store) { try await store.remove(object.key) }
+          }
+        } catch let error as UploadError {
           failures.append(RepairFailure(object.key.rawValue, error))
+        } catch let error as CatalogError {
+          throw error
+        } catch {
+          throw CatalogError(.unusable, "\(error)")
         }
       }
     }
     return failures
+  }
+
+  /// As a change of its post: somebody may be about to restore it.
+  private func purge(
+    _ object: ExaminedObject, _ store: LibraryExamination.Store, _ recorder: (any PostRecorder)?
+  ) async throws {
+    guard let catalog = catalog as? any PostChanging else { return }
+    let threads = BlockingQueue(label: "reel.repair", width: 1)
+    let answer = try await threads.run { () throws(CatalogError) in
+      try catalog.begin([PostChange(object.id, .purge)]).first
+    }
+    guard case .begun(let open)? = answer else { return }
+    do throws(UploadError) {
+      try await recorder?.withdraw(object.id)
+      if try await Self.holds(object, store) { try await store.remove(object.key) }
+    } catch {
+      try await threads.run { () throws(CatalogError) in try catalog.release([open]) }
+      throw error
+    }
+    try await threads.run { () throws(CatalogError) in
+      _ = try catalog.finish([open])
+      try catalog.strikeOut([open])
+    }
   }
 
   /// Whether `object` is stored, and what its row says.

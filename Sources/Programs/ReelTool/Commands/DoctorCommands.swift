@@ -52,8 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
       valueName: "destination"), completion: .directory, transform: RawArguments.place)
   var to: [String] = []
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var output: ChangeOutput
 
   func validate() throws {
     guard grace >= 0, grace <= 100_000 else {
@@ -78,13 +77,15 @@ struct DoctorCommand: AsyncParsableCommand {
     if !from.isEmpty {
       session.supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
     }
+    session.events = try EventTarget.open(output.events)
     let diagnosis = try await session.diagnosis(fixing: fix)
     let place = try CatalogPlace(settings)
     let view = DiagnosisView(
       diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite)
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
+    let isOnErrors = session.events?.isStandardOutput ?? false
+    let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
+    try (isOnErrors ? OutputStream.standardError : .standardOutput).write(
+      output.json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
@@ -92,7 +93,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let view = try await rebuilt(settings)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
+      output.json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import ReelCore
 import ReelIngest
 import ReelLibrary
@@ -39,14 +40,15 @@ struct ChangeSession: Sendable {
     try result.get()
   }
 
-  /// Carries on what the dead have left of changes, tells nobody, and gives what can't be carried on.
+  /// Carries on what the dead have left of changes, and gives what can't be carried on.
   static func carryOnAll(
-    _ catalog: any PostChanging, _ stores: Destinations
+    _ catalog: any PostChanging, _ stores: Destinations, events: EventTarget?
   ) async throws(CatalogError) -> [(post: PostID, failure: FileFailure)] {
+    let writer = ChangeEventWriter(target: events)
     let changes = PostChanges(
       catalog: catalog, staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }),
       open: { destination async throws(UploadError) in try await open(destination, stores) },
-      notice: { post, removal in tell(post, removal) }, tell: { _ in })
+      notice: { post, removal in tell(post, removal) }, tell: { bodies in try await writer.write(bodies) })
     do {
       return try await changes.resumeAll()
     } catch let error as CatalogError {
@@ -101,6 +103,8 @@ private actor ChangeEventWriter {
 
   func write(_ bodies: [IngestEvent.Body]) throws {
     guard let target else { return }
+    // A pipe or a device has no length.
+    if sequence == 0, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
     let at = Date.now
     let events = bodies.map { body in
       sequence += 1

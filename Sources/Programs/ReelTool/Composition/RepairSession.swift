@@ -12,6 +12,8 @@ struct RepairSession: Sendable {
   let readsObjects: Bool
   /// Where objects that are gone or damaged are put back from.
   var supply: FileRestoreSource?
+  /// Where changes are told that are carried on.
+  var events: EventTarget?
 
   private typealias Look = (findings: [Finding], objects: Int)
 
@@ -49,7 +51,7 @@ struct RepairSession: Sendable {
     guard let looking = try await place.reading() else { return [] }
     let writing = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: writing)
-    var failures = try await ChangeSession.carryOnAll(writing, stores).map { post, failure in
+    var failures = try await ChangeSession.carryOnAll(writing, stores, events: events).map { post, failure in
       RepairFailure(subject: post.description, code: failure.code.rawValue, message: failure.text)
     }
     failures += try await LibraryRepair(

@@ -63,7 +63,7 @@ final class ChangeReport: Sendable {
     case .taken(let other):
       try note(
         Result(id: id, outcome: "taken", post: other), \.failed,
-        "not moved: \(id): the video is post \(other.id) there already; remove one of the two")
+        "not \(done): \(id): the video is post \(other.id) there already; remove one of the two")
     case .unknown:
       try note(
         Result(id: id, outcome: "unknown"), \.failed, "there is no post \(id); reel feed lists the posts")
@@ -71,7 +71,7 @@ final class ChangeReport: Sendable {
       let told = failure.worded(FlagNames.put)
       try note(
         Result(id: id, outcome: "failed", error: told), \.failed,
-        "failed: \(id): \(told.message) [\(told.code)]\(leftOver)")
+        "failed: \(id): \(told.message) [\(told.code)]\(leftOver(failure))")
     }
   }
 
@@ -118,12 +118,10 @@ final class ChangeReport: Sendable {
   }
 
   /// What is true although it failed.
-  private var leftOver: String {
-    if case .removal = kind {
-      "; it is out of the feed all the same, and reel prune goes on with it"
-    } else {
-      ""
-    }
+  private func leftOver(_ failure: FileFailure) -> String {
+    // What another has carried on may be in the feed again.
+    guard case .removal = kind, failure.code != .catalog(.leaseLost) else { return "" }
+    return "; it is out of the feed all the same, and reel prune goes on with it"
   }
 
   private var done: String {
