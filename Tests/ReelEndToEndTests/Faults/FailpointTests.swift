@@ -27,9 +27,11 @@ struct ReleaseFailpointTests {
   struct FailpointTests {
     /// All of it once more, and again: who is where when it happens differs from run to run.
     static let rounds = ProcessInfo.processInfo.environment["REEL_ROUNDS"].flatMap { Int($0) } ?? 1
-    /// All, or those that `REEL_PLACES` names, with commas between them. Those of mending are `MendedPostTests`'.
+    /// All, or those that `REEL_PLACES` names, with commas between them. Those of mending are `MendedPostTests`', those of
+    /// changes `ChangeFailpointTests`'.
     static let places =
-      (Failpoint.allCases.map { "\($0)" } + IntakeStep.allCases.filter { $0 != .mended }.map(\.rawValue))
+      (Failpoint.allCases.map { "\($0)" }.filter { !$0.hasPrefix("change") }
+      + IntakeStep.allCases.filter { $0 != .mended }.map(\.rawValue))
       .filter { place in
         ProcessInfo.processInfo.environment["REEL_PLACES"]?.split(separator: ",").contains(Substring(place))
           ?? true

@@ -1,0 +1,274 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+/// Posts are taken back, brought back and moved while something else is at them, or their store is not there.
+@Suite("Changes of posts, and what comes between", .shortTime)
+struct ChangesAtOnceTests {
+  private let bench: Workbench
+  private var other: URL { bench.folder.appendingPathComponent("other") }
+
+  init() throws { bench = try Workbench(reader: .fake) }
+
+  private func published(_ count: Int, _ more: String..., posters: String? = nil) async throws -> [String] {
+    try bench.addDistinct(count)
+    let arguments = ["ingest", "clips", "--library", bench.library.path] + more
+    let environment = bench.environment.merging(posters.map { ["REEL_POSTERS": $0] } ?? [:]) { $1 }
+    let outcome = try await ReelBinary.run(arguments, in: bench.folder, environment: environment)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    return try inspection().posts.values.sorted { $0.page < $1.page }.map(\.id)
+  }
+
+  private func inspection() throws -> ChangeInspection {
+    try ChangeInspection(library: bench.library, others: [other])
+  }
+
+  private func start(
+    _ arguments: String..., environment: [String: String] = [:]
+  ) throws -> ReelBinary.Running {
+    try ReelBinary.start(
+      arguments + ["--library", bench.library.path], in: bench.folder,
+      environment: bench.environment.merging(environment) { $1 })
+  }
+
+  // MARK: A store that is not there
+
+  @Test("a folder that is not there, or where nothing is mounted, has not lost what was in it")
+  func unmounted() async throws {
+    let ids = try await published(3, "--to", "other")
+    let away = bench.folder.appendingPathComponent("away")
+    for isEmpty in [false, true] {
+      let id = ids[isEmpty ? 1 : 0]
+      try FileManager.default.moveItem(at: other, to: away)
+      if isEmpty { try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true) }
+      let removal = try await bench.reel("remove", id)
+      #expect(removal.status == 3, "\(removal.output) \(removal.errors)")
+      #expect(FileManager.default.fileExists(atPath: other.path) == isEmpty, "made anew")
+      #expect(try inspection().posts[id] == nil)
+      // What it says is the catalog's alone.
+      let edit = try await bench.reel("edit", ids[2], "--caption", "words \(isEmpty)")
+      #expect(edit.status == 0, "\(edit.output) \(edit.errors)")
+      try? FileManager.default.removeItem(at: other)
+      try FileManager.default.moveItem(at: away, to: other)
+      let prune = try await bench.reel("prune")
+      #expect(prune.status == 0, "\(prune.output) \(prune.errors)")
+      expectNothing(try inspection().brokenAtRest())
+    }
+    // The last of all leaves the folder empty.
+    let last = try await bench.reel("remove", ids[2])
+    #expect(last.status == 0, "\(last.output) \(last.errors)")
+    expectNothing(try inspection().brokenAtRest())
+  }
+
+  @Test("one folder by two names", .enabled(if: MountedDisk.possible.contains(.tmpfs)))
+  func oneFolder() async throws {
+    let ids = try await published(2)
+    let files = FileManager.default
+    try files.createDirectory(at: other, withIntermediateDirectories: true)
+    let mount = try await ReelBinary.runProgram(
+      "/bin/mount", ["--bind", bench.media.path, other.path], in: bench.folder)
+    #expect(mount.status == 0, "\(mount.errors)")
+    let move = try await bench.reel("move", ids[0], "--to", "other")
+    let prune = try await bench.reel("prune")
+    _ = try await ReelBinary.runProgram("/bin/umount", [other.path], in: bench.folder)
+    #expect(move.status == 3, "\(move.output) \(move.errors)")
+    #expect(prune.status == 0, "\(prune.output) \(prune.errors)")
+    expectNothing(try inspection().brokenAtRest())
+  }
+
+  // MARK: Two posts of one video
+
+  @Test("a removed post does not come back beside the one that its video has become")
+  func beside() async throws {
+    let ids = try await published(1)
+    #expect(try await bench.reel("remove", ids[0]).status == 0)
+    #expect(try await bench.reel("ingest", "clips", "--again").status == 0)
+    let restore = try await bench.reel("restore", ids[0], "--from", "clips")
+    #expect(restore.status == 3, "\(restore.output)")
+    expectNothing(try inspection().brokenAtRest())
+    #expect(try inspection().posts[ids[0]] == nil)
+  }
+
+  @Test("what is kept goes where the next one does not want it kept")
+  func notKept() async throws {
+    let ids = try await published(1)
+    #if DEBUG
+      let killed = try await bench.reel(
+        "remove", ids[0], "--keep", "1h", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
+      #expect(killed.wasKilled)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      #expect(try inspection().removed[ids[0]]?.isStored == false)
+      expectNothing(try inspection().brokenAtRest())
+    #endif
+  }
+
+  @Test("a file of events begins anew")
+  func eventsBeginAnew() async throws {
+    let ids = try await published(2)
+    #expect(try await bench.reel("remove", ids[0], ids[1], "--events", "events.jsonl").status == 0)
+    #expect(
+      try await bench.reel("restore", ids[0], "--from", "clips", "--events", "events.jsonl").status == 0)
+    let text = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)
+    #expect(ToldChanges(text).ids == ["post.restored": [ids[0]]], "\(text)")
+    #expect(text.split(separator: "\n").count == 1)
+  }
+
+  #if DEBUG
+    // MARK: What goes on late
+
+    @Test("the doctor tells what it carries on")
+    func doctorTells() async throws {
+      let ids = try await published(1)
+      let killed = try await bench.reel(
+        "remove", ids[0], environment: ["REEL_FAILPOINT": "changeFinishedCommitted=crash"])
+      #expect(killed.wasKilled)
+      #expect(try await bench.reel("doctor", "--fix", "--events", "events.jsonl").status == 0)
+      #expect(try ToldChanges(in: bench.folder).tells("post.removed", ids[0]))
+    }
+
+    @Test(
+      "whoever was stopped for longer than its lease removes nothing that others have brought back",
+      arguments: ["changeCommitted", "changeFinishedCommitted"])
+    func lateRemoval(place: String) async throws {
+      let ids = try await published(1)
+      let late = try start(
+        "remove", ids[0], "--events", "late.jsonl",
+        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
+      try await late.untilStopped()
+      let restore = try await bench.reel("restore", ids[0], "--from", "clips", "--events", "restore.jsonl")
+      #expect(restore.status == 0, "\(restore.output) \(restore.errors)")
+      late.send(SIGCONT)
+      #expect(try await late.outcome().status == 3)
+      expectNothing(try inspection().brokenAtRest())
+      #expect(try inspection().posts[ids[0]] != nil)
+      #expect(try ToldChanges(in: bench.folder).ids["post.removed"]?.count == 1)
+      let text = try? String(contentsOf: bench.folder.appendingPathComponent("late.jsonl"), encoding: .utf8)
+      #expect(ToldChanges(text ?? "").ids.isEmpty, "told what is not so any more")
+    }
+
+    @Test(
+      "nor does one that moved it", arguments: ["changeCommitted", "changeFinishedCommitted"])
+    func lateMove(place: String) async throws {
+      let ids = try await published(1)
+      let late = try start(
+        "move", ids[0], "--to", "other",
+        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
+      try await late.untilStopped()
+      let back = try await bench.reel("move", ids[0], "--to", "library/media")
+      #expect(back.status == 0, "\(back.output) \(back.errors)")
+      late.send(SIGCONT)
+      #expect(try await late.outcome().status == 3)
+      expectNothing(try inspection().brokenAtRest())
+      #expect(try inspection().posts[ids[0]]?.store == "library:media")
+    }
+
+    @Test("the doctor does not remove what is being restored")
+    func doctorAndRestoration() async throws {
+      let ids = try await published(1)
+      let object = try #require(try inspection().posts[ids[0]]?.key)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      let clip = bench.clips.appendingPathComponent("clip-00000.mp4")
+      try FileManager.default.copyItem(at: clip, to: bench.media.appendingPathComponent(object))
+      let doctor = try start("doctor", "--fix", environment: ["REEL_FAILPOINT": "changeRemovedFound=stop"])
+      try await doctor.untilStopped()
+      let restore = try await bench.reel("restore", ids[0])
+      #expect(restore.status == 0, "\(restore.output) \(restore.errors)")
+      doctor.send(SIGCONT)
+      _ = try await doctor.outcome()
+      expectNothing(try inspection().brokenAtRest())
+      #expect(try inspection().posts[ids[0]] != nil)
+    }
+
+    @Test("a video that is published anew, and restored meanwhile, is one post")
+    func restoredWhilePublished() async throws {
+      let ids = try await published(1)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      let ingest = try start("ingest", "clips", "--again", environment: ["REEL_FAILPOINT": "uploaded=stop"])
+      try await ingest.untilStopped()
+      let restore = try start("restore", ids[0], "--from", "clips")
+      try await Task.sleep(for: .milliseconds(600))
+      ingest.send(SIGCONT)
+      #expect(try await ingest.outcome().status == 0)
+      #expect(try await restore.outcome().status == 3)
+      expectNothing(try inspection().brokenAtRest())
+    }
+
+    @Test("a removal waits for nobody who publishes its video, and nothing comes back by that")
+    func removedWhilePublished() async throws {
+      let ids = try await published(1)
+      let ingest = try start("ingest", "clips", environment: ["REEL_FAILPOINT": "hashed=stop"])
+      try await ingest.untilStopped()
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      ingest.send(SIGCONT)
+      let outcome = try await ingest.outcome()
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(try inspection().posts.isEmpty)
+      expectNothing(try inspection().brokenAtRest())
+    }
+
+    @Test(
+      "a poster that is being made while its post is changed stays no stray",
+      arguments: [["remove"], ["remove", "--keep", "1h"], ["move", "--to", "other"]])
+    func poster(command: [String]) async throws {
+      let ids = try await published(1, posters: "never")
+      let poster = try start(
+        "poster", "--missing", environment: ["REEL_FAILPOINT": "temporarySynced=stop"])
+      try await poster.untilStopped()
+      let change = try await ReelBinary.run(
+        command + [ids[0], "--library", bench.library.path], in: bench.folder, environment: bench.environment)
+      #expect(change.status == 0, "\(change.output) \(change.errors)")
+      poster.send(SIGCONT)
+      _ = try await poster.outcome()
+      expectNothing(try inspection().broken())
+      let fix = try await bench.reel("doctor", "--fix", "--grace", "0")
+      #expect(fix.status == 0, "\(fix.output)")
+      let found = try inspection()
+      expectNothing(found.broken())
+      #expect(found.posts.values.allSatisfy { $0.poster == nil })
+    }
+
+    // MARK: What is cut off
+
+    @Test("a restoration that was cut off behind its upload is carried on, without the file")
+    func restorationBehindUpload() async throws {
+      let ids = try await published(1)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      let killed = try await bench.reel(
+        "restore", ids[0], "--from", "clips", environment: ["REEL_FAILPOINT": "changeCarriedOut=crash"])
+      #expect(killed.wasKilled)
+      let prune = try await bench.reel("prune", "--events", "prune.jsonl")
+      #expect(prune.status == 0, "\(prune.output) \(prune.errors)")
+      #expect(try inspection().posts[ids[0]] != nil)
+      #expect(try ToldChanges(in: bench.folder).tells("post.restored", ids[0]))
+      expectNothing(try inspection().brokenAtRest())
+    }
+
+    @Test("one that did not come to its upload is given up, and what it may have left goes")
+    func restorationBeforeUpload() async throws {
+      let ids = try await published(1)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      let killed = try await bench.reel(
+        "restore", ids[0], "--from", "clips", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
+      #expect(killed.wasKilled)
+      _ = try await bench.reel("prune")
+      #expect(try await bench.reel("prune").status == 0)
+      expectNothing(try inspection().brokenAtRest())
+      #expect(try inspection().removed[ids[0]]?.isStored == false)
+      #expect(try await bench.reel("doctor").status == 0)
+    }
+
+    @Test("Ctrl-C between two batches leaves whole posts")
+    func interrupted() async throws {
+      let ids = try await published(260)
+      let removal = try start("remove", "--since", "1d", environment: ["REEL_FAILPOINT": "changeTold=stop"])
+      try await removal.untilStopped()
+      removal.send(SIGINT)
+      removal.send(SIGCONT)
+      let outcome = try await removal.outcome()
+      #expect(outcome.status == 130, "\(outcome.errors)")
+      let found = try inspection()
+      #expect(found.removed.count == 256 && found.posts.count == ids.count - 256)
+      expectNothing(found.brokenAtRest())
+    }
+  #endif
+}
