@@ -79,6 +79,17 @@ struct MovieEvidenceTests {
     }
   }
 
+  /// The others tell of samples that a table of none leaves out.
+  @Test func aTrackWhoseSizesTellOfNoSampleIsNamed() throws {
+    var movie = MovieBytes(
+      try #require(try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac"]))
+        .allBytes)
+    let place = try #require(movie.box("moov/trak/mdia/minf/stbl/stsz")) + 8
+    #expect(try media(movie).warnings == [])
+    movie.write(0, at: place)
+    #expect(warning(.indexMismatch, try media(movie)) != nil)
+  }
+
   /// FATE's display matrices, and a writer that turns the sides of the track header as well.
   @Test(
     arguments: [

@@ -24,9 +24,10 @@ struct MovieWarnings {
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
 
-  private var shownTracks: [ISOTrack] {
-    let shown = ([streams.video].compactMap { $0 } + streams.audios).compactMap { tracks.track(of: $0) }
-    return shown.filter { $0.presentation != nil }
+  private var shownTracks: [ISOTrack] { seenOrHeard.filter { $0.presentation != nil } }
+
+  private var seenOrHeard: [ISOTrack] {
+    ([streams.video].compactMap { $0 } + streams.audios).compactMap { tracks.track(of: $0) }
   }
 
   /// A track whose own headers claim other times than its samples have.
@@ -244,8 +245,8 @@ struct MovieWarnings {
 
   /// Tables of one track that tell of different numbers of samples.
   private var tables: MediaWarning? {
-    for track in shownTracks {
-      guard let sizes = track.counts.sizes, sizes > 0 else { continue }
+    for track in seenOrHeard {
+      guard let sizes = track.counts.sizes else { continue }
       let told = [track.times?.samples, track.counts.chunks].compactMap { $0 }
       if let other = told.first(where: { $0 != sizes }) {
         return MediaWarning(
