@@ -34,6 +34,35 @@ struct MatroskaShapeTests {
     }
   }
 
+  /// FFmpeg takes a JPEG of half of the claimed height for a field of an interlaced picture.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func motionJPEGHasTheHeightOfItsJPEGs() throws {
+    let made = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-pix_fmt", "yuvj420p", "-c:v", "mjpeg"])
+    guard var bytes = made?.allBytes else { return }
+    let height: [UInt8] = [0xBA, 0x81, 48]
+    let place = try #require((0..<4096).first { bytes[$0...].starts(with: height) })
+    for stated in [48, 96] as [UInt8] {
+      bytes[place + 2] = stated
+      for ways in allWays {
+        let found = try media(bytes, by: ways)
+        #expect(found.video?.storedHeight == 48, "\(ways)")
+        #expect(found.warnings.map(\.code) == (stated == 48 ? [] : [.sizeMismatch]), "\(ways)")
+      }
+    }
+  }
+
+  /// Two JPEGs of half the height in each packet.
+  @Test func motionJPEGOfFieldsIsAsHighAsBoth() {
+    let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8, 0, 24, 0, 64, 3, 0xFF, 0xD9]
+    #expect(!MotionJPEG.isOfFields(jpeg))
+    #expect(MotionJPEG.isOfFields(jpeg + [0, 0] + jpeg))
+    let size = MotionJPEG.size(of: jpeg)
+    #expect(size?.width == 64 && size?.height == 24)
+    for count in 0..<jpeg.count { _ = MotionJPEG.size(of: jpeg.prefix(count)) }
+    let field: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16] + "AVI1".utf8 + [1, 0, 0]
+    #expect(MotionJPEG.isOfFields(field))
+  }
+
   /// Side by side, above one another, in turn by rows and columns: the picture is as large as both.
   @Test(arguments: [0, 1, 2, 3, 7, 9, 11]) func picturesForBothEyesAreOne(mode: Int) throws {
     var movie = SmallMatroska()

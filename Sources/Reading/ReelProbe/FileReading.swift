@@ -323,13 +323,24 @@ struct FileReading {
     guard let parameters = stream.pointee.codecpar else { return }
     let codec = parameters.pointee.codec_id
     let isEncrypted = structure.encrypted == true && BitstreamHeader.codecs.contains(codec)
-    guard isEncrypted || [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES].contains(codec) else { return }
+    guard isEncrypted || [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec) else {
+      return
+    }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first else { return }
     if isEncrypted {
       BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
     } else if codec == AV_CODEC_ID_PRORES {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
+    } else if codec == AV_CODEC_ID_MJPEG {
+      // FFmpeg takes a JPEG that is lower than its header says for a field.
+      if !MotionJPEG.isOfFields(BitstreamHeader.bytes(of: packet)),
+        let size = MotionJPEG.size(of: BitstreamHeader.bytes(of: packet))
+      {
+        (parameters.pointee.width, parameters.pointee.height) = (
+          Int32(clamping: size.width), Int32(clamping: size.height)
+        )
+      }
     } else if let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) {
       parameters.pointee.width = Int32(clamping: frame.width)
       parameters.pointee.height = Int32(clamping: frame.height)

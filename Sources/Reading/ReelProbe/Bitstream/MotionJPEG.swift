@@ -1,0 +1,41 @@
+/// What a packet of Motion JPEG says of itself (ITU-T T.81, B.1 and B.2).
+enum MotionJPEG {
+  /// Whether it holds the fields of an interlaced picture, or one of them: two JPEGs, or one that "AVI1" names a field
+  /// (OpenDML AVI File Format Extensions, 1996).
+  static func isOfFields(_ packet: some RandomAccessCollection<UInt8>) -> Bool {
+    let bytes = Array(packet)
+    // SOI, APP0, its length, "AVI1", the field: 1 or 2; 0 for a whole picture.
+    if bytes.count > 10, bytes[2..<4].elementsEqual([0xFF, 0xE0]), bytes[6..<10].elementsEqual("AVI1".utf8),
+      bytes[10] == 1 || bytes[10] == 2
+    {
+      return true
+    }
+    guard let end = bytes.indices.dropLast().first(where: { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xD9 })
+    else {
+      return false
+    }
+    // Fields may be padded. A thumbnail within the first JPEG ends before that does.
+    return bytes[end...].dropFirst(2).drop { $0 == 0 || $0 == 0xFF }.first == 0xD8
+  }
+
+  /// The size of its first frame; nil where no frame header is found, or it does not say its height.
+  static func size(of packet: some RandomAccessCollection<UInt8>) -> (width: Int, height: Int)? {
+    let bytes = Array(packet)
+    var place = 2
+    while place + 9 < bytes.count, bytes[place] == 0xFF {
+      let marker = bytes[place + 1]
+      if marker == 0xFF {
+        place += 1
+        continue
+      }
+      // SOF0 to SOF15, without DHT, JPG and DAC.
+      if (0xC0...0xCF).contains(marker), ![0xC4, 0xC8, 0xCC].contains(marker) {
+        let height = Int(bytes[place + 5]) << 8 | Int(bytes[place + 6])
+        let width = Int(bytes[place + 7]) << 8 | Int(bytes[place + 8])
+        return width > 0 && height > 0 ? (width, height) : nil
+      }
+      place += 2 + (Int(bytes[place + 2]) << 8 | Int(bytes[place + 3]))
+    }
+    return nil
+  }
+}
