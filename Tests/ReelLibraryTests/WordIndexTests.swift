@@ -93,6 +93,32 @@ import Testing
     #expect(try await found("harbour", in: library) == ["harbour two and a half", "one harbour"])
   }
 
+  @Test("it notices that posts say something else than those of the same numbers in a backup")
+  func rewordedBackup() async throws {
+    let temporary = try await TemporaryLibrary()
+    let library = temporary.library
+    try await publish(["one harbour"], in: library)
+    let backup = library.path + "/backup"
+    try await CatalogBackup.write(of: library, to: backup)
+    try await edit(1, "a street", in: library)
+    #expect(try await found("street", in: library) == ["a street"])
+    for ending in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: library.catalogPath + ending)
+    }
+    try FileManager.default.moveItem(atPath: backup, toPath: library.catalogPath)
+    try await edit(1, "a river", in: library)
+    #expect(try await found("river", in: library) == ["a river"])
+    #expect(try await found("street", in: library) == [])
+    #expect(try await found("harbour", in: library) == [])
+  }
+
+  private func edit(_ pageNumber: Int, _ caption: String, in library: LibraryFolder) async throws {
+    let catalog = try await SQLiteCatalog.open(library: library)
+    let post = try #require(try await catalog.posts(from: pageNumber, count: 1).first)
+    try catalog.carryOut(PostChange(post.id, .edit(PostEdit(caption: caption))))
+    try await catalog.close()
+  }
+
   @Test("few of many that have the word are found page by page") func pages() async throws {
     let temporary = try await TemporaryLibrary()
     let catalog = try await SQLiteCatalog.open(library: temporary.library)

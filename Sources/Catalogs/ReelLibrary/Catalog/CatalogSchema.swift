@@ -286,11 +286,15 @@ extension CatalogSchema {
       owner INTEGER,
       CHECK ((kind = 4) = (destination IS NOT NULL))
     ) STRICT;
+    CREATE INDEX changeByDestination ON change (destination);
+    CREATE INDEX changeByOwner ON change (owner);
 
     -- Posts whose words are others than those that were published, or that came back: for whoever indexes words.
     CREATE TABLE rewording (
       number INTEGER PRIMARY KEY AUTOINCREMENT,
-      pageNumber INTEGER NOT NULL
+      pageNumber INTEGER NOT NULL,
+      -- Tells it from one of the same number: a catalog that comes back from a backup counts on from there.
+      mark INTEGER NOT NULL DEFAULT (random())
     ) STRICT;
 
     CREATE TRIGGER postGone AFTER DELETE ON post

@@ -34,14 +34,15 @@ enum RemovalTable {
   ) throws -> Stored? {
     try db.row(
       """
-      \(columns) FROM (
-        SELECT number FROM intent WHERE digest = ?1 AND author = ?2
-        UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
-      ) AS ours JOIN removal ON removal.intent = ours.number
-      WHERE NOT EXISTS (
-        SELECT 1 FROM intent JOIN post ON post.intent = intent.number
-        WHERE digest = ?1 AND author = ?2 AND intent.number > ours.number)
-      ORDER BY ours.number DESC LIMIT 1
+      \(columns) FROM removal
+      WHERE intent IN (
+          SELECT number FROM intent WHERE digest = ?1 AND author = ?2
+          UNION SELECT number FROM arrival JOIN intent ON number = arrival.intent WHERE arrival.digest = ?1 AND author = ?2
+        )
+        AND NOT EXISTS (
+          SELECT 1 FROM intent JOIN post ON post.intent = intent.number
+          WHERE digest = ?1 AND author = ?2 AND intent.number > removal.intent)
+      ORDER BY removal.intent DESC LIMIT 1
       """, [digest.bytes, author]
     ) { try Stored($0) }
   }

@@ -55,7 +55,9 @@ struct WordIndex {
           CREATE VIRTUAL TABLE rewords USING fts5 (
             caption, music, authorName, sourceName, content = '', tokenize = 'unicode61 remove_diacritics 2'
           );
-          CREATE TABLE reworded (number INTEGER PRIMARY KEY, pageNumber INTEGER NOT NULL) STRICT;
+          CREATE TABLE reworded (
+            number INTEGER PRIMARY KEY, pageNumber INTEGER NOT NULL, mark INTEGER NOT NULL
+          ) STRICT;
           CREATE INDEX rewordedPost ON reworded (pageNumber);
           -- The newest post of which the words are here.
           CREATE TABLE newest (pageNumber INTEGER PRIMARY KEY, id BLOB NOT NULL) STRICT;
@@ -72,7 +74,7 @@ struct WordIndex {
     var (isDone, rebuilds) = (false, 0)
     while !isDone {
       // The catalog is read outside of what becomes a failure of the index.
-      let found = try Failure.from { try newest() }
+      let (found, rewording) = try Failure.from { (try newest(), try newestRewording()) }
       var last = found?.pageNumber ?? 0
       let isKnown =
         try catalog.number(
@@ -80,6 +82,10 @@ struct WordIndex {
           SELECT 1 FROM post WHERE pageNumber = ?1 AND id = ?2
           UNION ALL SELECT 1 FROM removal JOIN intent ON number = intent WHERE pageNumber = ?1 AND postID = ?2
           """, [last, found?.id]) != nil
+        && (rewording == nil
+          || catalog.number(
+            "SELECT 1 FROM rewording WHERE number = ? AND mark = ?", [rewording?.number, rewording?.mark])
+            != nil)
       if !isKnown {
         last = 0
         rebuilds += 1
@@ -91,21 +97,23 @@ struct WordIndex {
         SELECT pageNumber, id, document FROM post WHERE pageNumber > ? ORDER BY pageNumber LIMIT ?
         """, [last, Self.batch]
       ) { row in (pageNumber: try row[0] as Int, id: try row[1] as [UInt8], document: try row[2] as String) }
-      let lastRewording = isKnown ? try Failure.from { try rewordings() } : 0
       let reworded = try catalog.rows(
         """
-        SELECT number, post.pageNumber, document FROM rewording JOIN post ON post.pageNumber = rewording.pageNumber
-        WHERE number > ? ORDER BY number LIMIT ?
-        """, [lastRewording, Self.batch]
-      ) { row in (number: try row[0] as Int64, pageNumber: try row[1] as Int, document: try row[2] as String)
+        SELECT number, post.pageNumber, mark, document
+        FROM rewording JOIN post ON post.pageNumber = rewording.pageNumber WHERE number > ? ORDER BY number LIMIT ?
+        """, [isKnown ? rewording?.number ?? 0 : 0, Self.batch]
+      ) { row in
+        (
+          number: try row[0] as Int64, pageNumber: try row[1] as Int, mark: try row[2] as Int64,
+          document: try row[3] as String
+        )
       }
       isDone = added.count < Self.batch && reworded.count < Self.batch
       if isKnown == (found != nil) && added.isEmpty && reworded.isEmpty { return }
       try Failure.from {
         try db.transaction(.immediate) {
           // Another process may have done the same meanwhile.
-          guard try newest().map(\.id) == found?.id, try isKnown == false || rewordings() == lastRewording
-          else {
+          guard try newest().map(\.id) == found?.id, try newestRewording()?.mark == rewording?.mark else {
             return isDone = false
           }
           if !isKnown {
@@ -118,7 +126,7 @@ struct WordIndex {
           for post in added { try add(post.document, to: "words", as: Int64(post.pageNumber)) }
           for post in reworded {
             try add(post.document, to: "rewords", as: post.number)
-            try db.run("INSERT INTO reworded VALUES (?, ?)", [post.number, post.pageNumber])
+            try db.run("INSERT INTO reworded VALUES (?, ?, ?)", [post.number, post.pageNumber, post.mark])
           }
           if let last = added.last {
             try db.run("DELETE FROM newest")
@@ -139,9 +147,11 @@ struct WordIndex {
       ])
   }
 
-  /// The number of the newest rewording that is here.
-  private func rewordings() throws -> Int64 {
-    try db.number("SELECT ifnull(max(number), 0) FROM reworded") ?? 0
+  /// The newest rewording that is here.
+  private func newestRewording() throws -> (number: Int64, mark: Int64)? {
+    try db.row("SELECT number, mark FROM reworded ORDER BY number DESC LIMIT 1") { row in
+      (try row[0], try row[1])
+    }
   }
 
   private func newest() throws -> (pageNumber: Int, id: [UInt8])? {
