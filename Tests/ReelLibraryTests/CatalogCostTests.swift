@@ -48,6 +48,36 @@ import Testing
     try await catalog.close()
   }
 
+  @Test(.shortTime) func aRemovalIsAFractionOfAStatement() async throws {
+    let stage = try await PostgresStage()
+    let pool = try stage.database.pool { $0.connections = 1 }
+    let catalog = try await open(pool, stage)
+    var cost = Cost(backend: try BackendCost(pool), catalog: catalog)
+    _ = try cost.publish(2048)
+    let posts = try await catalog.posts(from: 1, count: 2048).map(\.id)
+    let removal = PostChange.Kind.removal(Removal(at: stage.clock.now()))
+    func remove(_ posts: ArraySlice<PostID>) throws -> BackendCost.PerItem {
+      try cost.backend.each(of: posts.count) {
+        for start in stride(from: posts.startIndex, to: posts.endIndex, by: 256) {
+          let answers = try catalog.begin(posts[start..<start + 256].map { PostChange($0, removal) })
+          let open = answers.compactMap { if case .begun(let open) = $0 { open } else { nil } }
+          try #require(open.count == 256)
+          _ = try catalog.finish(open)
+          try catalog.strikeOut(open)
+        }
+      }
+    }
+    try fill(pool, from: 2049, to: 10_000)
+    let (early, late) = (try remove(posts[..<1024]), try remove(posts[1024...]))
+    print("removed of 10,000: early \(early), late \(late)")
+    // Of a batch of 256: to begin (9), to finish (7), and to strike out.
+    #expect(late.statements * 256 <= 18)
+    #expect(late.pages <= early.pages * 4 / 3)
+    #expect(try await catalog.status().posts == 10_000 - 2048)
+    #expect(try await catalog.damage().isEmpty)
+    try await catalog.close()
+  }
+
   /// Posts as the first one, in a second and not in minutes.
   private func fill(_ pool: PostgresPool, from first: Int, to last: Int) throws {
     func bytes(_ count: Int) -> String {

@@ -54,7 +54,7 @@ struct MemoryStage: CatalogStage {
 
 final class PostgresStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 6
+  let schemaVersion = 7
   let database: TestDatabase
   /// Of what stands before the server; nil for itself.
   let port: Int?

@@ -1,5 +1,7 @@
 import Foundation
 import ReelCore
+import ReelTestSupport
+import Synchronization
 import Testing
 
 extension PostCatalogContractTests {
@@ -396,7 +398,199 @@ extension PostCatalogContractTests {
       #expect(try await states(new) == [.removed])
       #expect(try await examined.damage().isEmpty)
     },
+    CatalogContractTest("of a batch, a removed video alone is answered so") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let (gone, kept) = (sketch.publication(by: "ada"), sketch.publication(by: "ada"))
+      let post = try #require(try await catalog.publish(sketch.request(gone), with: sketch))
+      let other = try #require(try await catalog.publish(sketch.request(kept), with: sketch))
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      let (first, last) = (sketch.publication(by: "ada"), sketch.publication(by: "ada"))
+      let requests = [
+        sketch.request(first), sketch.request(gone), sketch.request(kept), sketch.request(gone, .allow),
+        sketch.request(gone, again: true), sketch.request(gone), sketch.request(first), sketch.request(last),
+      ]
+      let claims = try catalog.claim(requests, noting: []).map { try $0.get() }
+      #expect([1, 3, 5].map { claims[$0].removed?.post.id } == [post.id, post.id, post.id])
+      #expect([0, 4, 7].map { claims[$0].intent?.publication } == [first, gone, last])
+      #expect(claims[2].post?.post.id == other.id)
+      #expect(claims[6].isHeld)
+      let known = try catalog.contents(
+        of: [first, gone, kept].map { ContentQuestion(digest: $0.digest, publication: $0) })
+      #expect(known.map(\.removed?.post.id) == [nil, post.id, nil])
+      #expect(known.map(\.post?.post.id) == [nil, nil, other.id])
+    },
+    CatalogContractTest("one batch changes many posts, and each once") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let publication = sketch.publication()
+      var posts: [Post] = []
+      for request in [
+        sketch.request(publication), sketch.request(publication, .allow),
+        sketch.request(sketch.publication()),
+        sketch.request(sketch.publication()),
+      ] { posts.append(try #require(try await catalog.publish(request, with: sketch))) }
+      let other = Destination("file:///other")
+      let answers = try catalog.begin([
+        .init(posts[0].id, .move(to: other)), .init(posts[1].id, .move(to: other)),
+        .init(posts[2].id, .removal(Removal(at: stage.clock.now()))),
+        .init(posts[2].id, .restoration), .init(posts[3].id, .edit(PostEdit(likeCount: posts[3].likeCount))),
+        .init(posts[3].id, .edit(PostEdit(likeCount: 9))), .init(posts[0].id, .edit(PostEdit(likeCount: 9))),
+      ])
+      let open = answers.compactMap { if case .begun(let open) = $0 { open } else { nil } }
+      #expect(open.map(\.post.id) == [posts[0].id, posts[1].id, posts[2].id, posts[3].id])
+      #expect(answers[3].isBusy && answers[6].isBusy)
+      if case .nothing = answers[4] {} else { Issue.record("\(answers[4])") }
+      #expect(try catalog.finish(open).map { $0?.id } == open.map { $0.post.id })
+      #expect(try catalog.finish(open).map { $0?.id } == open.map { $0.post.id })
+      try catalog.strikeOut(open)
+      try catalog.strikeOut(open)
+      #expect(try catalog.finish(open).allSatisfy { $0 == nil })
+      // Two posts of one publication are two there, too.
+      let moved = try await catalog.status()
+      #expect(Set(moved.destinations.map(\.posts)) == [1, 2] && moved.posts == 3)
+      let claim = try await catalog.claim(
+        sketch.request(Publication(digest: publication.digest, destination: other, authorID: nil)))
+      #expect(claim.post?.post.id == posts[0].id)
+      #expect(try await catalog.post(posts[3].id)?.likeCount == 9)
+      if let examined = catalog as? any CatalogExamination {
+        #expect(try await examined.damage().isEmpty)
+      }
+    },
+    CatalogContractTest("a post that was removed or moved meanwhile gets no poster") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      guard let adding = catalog as? any PosterAdding else { return }
+      let (here, there) = (Destination("file:///media"), Destination("file:///other"))
+      var posts: [Post] = []
+      for _ in 0..<4 {
+        posts.append(
+          try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch)))
+      }
+      let keys = try await adding.namePosters(posts.map { ($0.id, sketch.poster()) }, in: here)
+      let posters = try zip(posts, keys).map { post, key in
+        let key = try #require(key)
+        let picture = Poster(
+          jpeg: [], width: 288, height: 512, blurHash: "L3F~gYof00ayayj[fQj[00fQ?bfQ", isCover: false, time: 1
+        )
+        return (
+          post: post.id,
+          poster: PostPoster(picture, stored: StoredObject(key: key, url: "x/\(key)", size: 100, digest: nil))
+        )
+      }
+      try catalog.carryOut(.init(posts[0].id, .removal(Removal(at: stage.clock.now()))))
+      try catalog.carryOut(.init(posts[1].id, .move(to: there)))
+      let edit = try catalog.begun(.init(posts[2].id, .edit(PostEdit(caption: "new"))))
+      try catalog.strikeOut([edit])
+      #expect(try await adding.showPosters(posters, of: here) == [false, false, true, true])
+      let shown = try #require(try await catalog.post(posts[2].id))
+      #expect(shown.caption == "new" && shown.poster == keys[2])
+      #expect(try await catalog.post(posts[1].id)?.poster == nil)
+      #expect(try await adding.postsWithoutPoster(in: here, after: 0, limit: 9).isEmpty)
+      #expect(try await adding.postsWithoutPoster(in: there, after: 0, limit: 9).map(\.id) == [posts[1].id])
+    },
+    CatalogContractTest("what is kept comes back from where its folder has gone") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      guard let mover = catalog as? any StoreRelocating else { return }
+      let (old, new) = (Destination("file:///elsewhere"), Destination("file:///moved"))
+      let intent = try #require(
+        try await catalog.claim(sketch.request(sketch.publication(to: old.name))).intent)
+      let post = try await catalog.complete(
+        intent, draft: sketch.draft(),
+        stored: StoredObject(key: intent.key, url: "\(old.name)/\(intent.key)", size: 1000, digest: nil))
+      let removal = Removal(at: stage.clock.now(), keptUntil: stage.clock.now() + 9)
+      let open = try catalog.begun(.init(post.id, .removal(removal)))
+      await expect(.locked) { try await mover.relocate(old, to: new, holding: 0, duplicates: .skip) }
+      _ = try catalog.finish([open])
+      try catalog.strikeOut([open])
+      try await mover.relocate(old, to: new, holding: 0, duplicates: .skip)
+      #expect(try catalog.removedPost(post.id)?.post.videoURL == "\(new.name)/\(post.video)")
+      try catalog.carryOut(.init(post.id, .restoration))
+      #expect(try await catalog.post(post.id)?.videoURL == "\(new.name)/\(post.video)")
+      // What is on its way from the one to the other would be taken away in the end.
+      _ = try await catalog.publish(sketch.request(sketch.publication(to: old.name)), with: sketch)
+      let move = try catalog.begun(.init(post.id, .move(to: old)))
+      try catalog.release([move])
+      await expect(.unusable) { try await mover.relocate(new, to: old, holding: 1, duplicates: .skip) }
+      try catalog.strikeOut(try catalog.unfinishedChanges(after: 0, limit: 9))
+      try await mover.relocate(new, to: old, holding: 1, duplicates: .skip)
+      #expect(try await catalog.status().destinations.map(\.posts) == [2])
+    },
+    CatalogContractTest("whoever races to change a post, one of them has it, and all end with one truth") {
+      stage in
+      let sketch = Sketch()
+      let catalogs = try await [stage.changing(), stage.changing(), stage.changing()]
+      var posts: [Post] = []
+      for _ in 0..<3 {
+        posts.append(
+          try #require(try await catalogs[0].publish(sketch.request(sketch.publication()), with: sketch)))
+      }
+      let race = ChangeRace(posts: posts.map(\.id), at: stage.clock.now())
+      try await withThrowingTaskGroup { group in
+        for (seed, catalog) in catalogs.enumerated() {
+          group.addTask { try await onThread { try race.run(catalog, seed: UInt64(seed)) } }
+        }
+        try await group.waitForAll()
+      }
+      #expect(race.begun > 0)
+      #expect(try catalogs[0].unfinishedChanges(after: 0, limit: 9).isEmpty)
+      var (shown, removed) = (0, 0)
+      for post in posts {
+        let now = try await catalogs[1].post(post.id)
+        let gone = try catalogs[2].removedPost(post.id)
+        #expect((now == nil) != (gone == nil))
+        #expect((now ?? gone?.post)?.pageNumber == post.pageNumber)
+        if now != nil { shown += 1 } else { removed += 1 }
+      }
+      #expect(try await catalogs[0].status().posts == shown)
+      if let examined = catalogs[0] as? any CatalogExamination {
+        #expect(try await examined.damage().isEmpty)
+      }
+    },
   ]
+}
+
+/// Runs `body` on a thread of its own: it blocks.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+  }
+}
+
+/// Several who change the same few posts, in batches.
+private final class ChangeRace: Sendable {
+  private let posts: [PostID]
+  private let moment: Date
+  private let held = Mutex<Set<PostID>>([])
+  private let count = Atomic(0)
+
+  init(posts: [PostID], at moment: Date) { (self.posts, self.moment) = (posts, moment) }
+
+  /// How many changes were carried out.
+  var begun: Int { count.load(ordering: .relaxed) }
+
+  func run(_ catalog: any PostChanging, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for round in 0..<30 {
+      let answers = try catalog.begin(
+        posts.shuffled(using: &random).map { post in
+          switch Int.random(in: 0..<5, using: &random) {
+          case 0: PostChange(post, .removal(Removal(at: moment, keptUntil: moment + 9)))
+          case 1: PostChange(post, .purge)
+          case 2: PostChange(post, .restoration)
+          case 3: PostChange(post, .edit(PostEdit(caption: "\(seed) \(round)")))
+          default: PostChange(post, .move(to: Destination("file:///\(round % 3)")))
+          }
+        })
+      let open = answers.compactMap { if case .begun(let open) = $0 { open } else { nil } }
+      count.add(open.count, ordering: .relaxed)
+      held.withLock { held in for one in open { #expect(held.insert(one.post.id).inserted) } }
+      #expect(try catalog.finish(open).allSatisfy { $0 != nil })
+      held.withLock { $0.subtract(open.map(\.post.id)) }
+      try catalog.strikeOut(open)
+    }
+  }
 }
 
 extension CatalogStage {

@@ -19,22 +19,10 @@ struct CatalogContractTest: Sendable, CustomTestStringConvertible {
 enum PostCatalogContractTests {
   static let all =
     claiming + completing + posters + telling + feed + filters + remembering + recalling + batches + mended
-    + ending
+    + ending + changes
 
   /// Where SQLite in memory differs from SQLite in a file: who lives, what an end ends, and searching without an index.
-  static let inMemory = claiming + telling + filters + ending
-}
-
-@Suite struct PostChangingPromiseTests {
-  @Test(arguments: PostCatalogContractTests.changes)
-  func keeps(_ promise: CatalogContractTest) async throws {
-    try await promise.check(try await SQLiteStage())
-  }
-
-  @Test(arguments: PostCatalogContractTests.changes)
-  func keepsInMemory(_ promise: CatalogContractTest) async throws {
-    try await promise.check(MemoryStage())
-  }
+  static let inMemory = claiming + telling + filters + ending + changes
 }
 
 @Suite struct PostCatalogPromiseTests {

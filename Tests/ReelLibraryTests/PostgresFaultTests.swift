@@ -20,13 +20,14 @@ import Testing
   private func releasing<Value: Sendable>(
     _ proxy: CuttingProxy, _ database: TestDatabase, _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
+    let before = proxy.cuts
     let isDone = Mutex(false)
     let task = Task {
       defer { isDone.withLock { $0 = true } }
       return try await body()
     }
     let watch = try database.connect()
-    while proxy.cuts == 0 { try await Task.sleep(for: .milliseconds(5)) }
+    while proxy.cuts == before { try await Task.sleep(for: .milliseconds(5)) }
     var waiting = 0
     while waiting == 0, !isDone.withLock({ $0 }) {
       waiting =
@@ -44,9 +45,10 @@ import Testing
     _ fault: CuttingProxy.Fault, _ proxy: CuttingProxy, _ database: TestDatabase,
     _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
+    let before = proxy.cuts
     proxy.arm(fault)
     let value = fault == .late ? try await releasing(proxy, database, body) : try await body()
-    #expect(proxy.cuts == 1)
+    #expect(proxy.cuts == before + 1)
     return value
   }
 
@@ -230,6 +232,47 @@ import Testing
     }
     #expect(found?.announced == false)
     #expect(try catalog.published(publication)?.announced == true)
+    try await catalog.close()
+  }
+
+  /// Every kind, over three steps each of which is cut off.
+  @Test(arguments: CuttingProxy.Fault.allCases)
+  func changesWhoseCommitWasNotAnsweredAreMadeOnce(_ fault: CuttingProxy.Fault) async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let catalog = try await stage(behind: proxy, database)
+    var posts: [Post] = []
+    for _ in 0..<5 {
+      posts.append(
+        try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch)))
+    }
+    let kept = Removal(at: Date(), keptUntil: Date() + 99)
+    for post in posts[1...2] { try catalog.carryOut(.init(post.id, .removal(kept))) }
+    let changes = [
+      PostChange(posts[0].id, .removal(Removal(at: Date()))), PostChange(posts[1].id, .purge),
+      PostChange(posts[2].id, .restoration), PostChange(posts[3].id, .edit(PostEdit(caption: "new"))),
+      PostChange(posts[4].id, .move(to: Destination("file:///other"))),
+    ]
+    func cut<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+      try await carryOut(fault, proxy, database) { try await onThread(body) }
+    }
+    let answers = try await cut { try catalog.begin(changes) }
+    let open = answers.compactMap { if case .begun(let open) = $0 { open } else { nil } }
+    #expect(open.map(\.post.id) == posts.map(\.id))
+    #expect(open[3].kind == .edit(["caption"]))
+    let finished = try await cut { try catalog.finish(open) }
+    #expect(finished.map { $0?.id } == posts.map(\.id))
+    try await cut { try catalog.release([open[0]]) }
+    let adopted = try await cut { try catalog.unfinishedChanges(after: 0, limit: 9) }
+    #expect(adopted.map(\.number) == [open[0].number])
+    try await cut { try catalog.strikeOut(open) }
+    #expect(try catalog.unfinishedChanges(after: 0, limit: 9).isEmpty)
+    #expect(try database.connect().value("SELECT count(*) FROM reel.change", as: Int.self) == 0)
+    #expect(try posts.map { try catalog.removedPost($0.id) != nil } == [true, true, false, false, false])
+    #expect(try await catalog.post(posts[3].id)?.caption == "new")
+    let status = try await catalog.status()
+    #expect(status.posts == 3 && status.bytes == 3000)
+    #expect(try await catalog.damage().isEmpty)
     try await catalog.close()
   }
 

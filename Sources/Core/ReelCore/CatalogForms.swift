@@ -181,6 +181,12 @@ extension CatalogError {
     CatalogError(.locked, "a run is storing in \(old) or \(new): wait until it has ended, then try again")
   }
 
+  package static func moving(between old: Destination, and new: Destination) -> CatalogError {
+    CatalogError(
+      .unusable,
+      "a move of posts between \(old) and \(new) was cut off: end it with reel doctor --fix, then try again")
+  }
+
   package static func publishedMeanwhile(in old: Destination) -> CatalogError {
     CatalogError(.unusable, "something was published in \(old) meanwhile: try again")
   }

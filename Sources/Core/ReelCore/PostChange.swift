@@ -70,6 +70,16 @@ public struct PostEdit: Hashable, Sendable {
     Post.CodingKeys.authorName.rawValue, Post.CodingKeys.caption.rawValue, Post.CodingKeys.music.rawValue,
   ]
 
+  /// Keys as a catalog keeps them, a JSON array.
+  package static func document(ofKeys keys: [String]) -> String {
+    "[\(keys.map { "\"\($0)\"" }.joined(separator: ","))]"
+  }
+
+  /// What ``document(ofKeys:)`` made.
+  package static func keys(in document: String?) -> [String] {
+    document.flatMap { try? JSONDecoder().decode([String].self, from: Data($0.utf8)) } ?? []
+  }
+
   /// Changes `post`, and gives the JSON keys of what is another now, sorted.
   package func apply(to post: inout Post) -> [String] {
     let old = post
@@ -142,6 +152,29 @@ package struct OpenChange: Sendable {
     self.post = post
     self.destination = destination
     self.objects = objects
+  }
+
+  /// A change as its row has it.
+  /// - Parameters:
+  ///   - removal: of a post that was removed.
+  ///   - here: where the post is.
+  ///   - other: of a move: where to, or where from when it is done.
+  ///   - keys: of an edit, as ``PostEdit/document(ofKeys:)`` has made them.
+  package init(
+    number: Int64, _ kind: ChangeKind, isDone: Bool, post: Post, removal: Removal?, at here: Destination,
+    other: Destination?, keys: String?, objects: [ExaminedObject]
+  ) {
+    let removal = removal ?? Removal(at: post.createdAt ?? Date(milliseconds: 0))
+    let kind: Kind =
+      switch kind {
+      case .removal: .removal(removal)
+      case .purge: .purge(removal)
+      case .restoration: .restoration(removal)
+      case .edit: .edit(PostEdit.keys(in: keys))
+      case .move: .move(to: (isDone ? here : other) ?? here, moved: isDone)
+      }
+    self.init(
+      number: number, kind: kind, post: post, destination: (isDone ? other : here) ?? here, objects: objects)
   }
 }
 

@@ -93,6 +93,26 @@ import Testing
     try fleet.checkEachIsOnePost(41)
   }
 
+  @Test func whatWasRemovedIsDoneAndCountedSo() async throws {
+    let fleet = try await Fleet(3)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    #expect(try await fleet.work().outcome().status == 0)
+    let removed = try await fleet.reel("remove", "clips/clip-00001.mp4", "--reason", "a claim")
+    #expect(removed.status == 0, "\(removed.errors)")
+    // The same bytes by another name, and by their own as another state.
+    let clips = fleet.bench.clips
+    try FileManager.default.copyItem(
+      at: clips.appendingPathComponent("clip-00001.mp4"), to: clips.appendingPathComponent("copy.mp4"))
+    try fleet.bench.addDistinct(1, from: 3)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    let work = try await fleet.work().outcome()
+    #expect(work.status == 0 && work.output.contains("1 was removed before"), "\(work)")
+    let status = try await fleet.reel("status", "--json")
+    let queue = try #require(try status.object()["queue"] as? [String: Any])
+    #expect((queue["items"] as? [String: Int])?["done"] == 5)
+    #expect(try status.object()["posts"] as? Int == 3)
+  }
+
   @Test func withoutASharedCatalogThereIsNoQueue() async throws {
     let bench = try Workbench()
     for command in [["enqueue", "clips"], ["work"]] {

@@ -33,6 +33,15 @@ enum ChangeTable {
     try db.rows("\(columns) WHERE number > ? ORDER BY number", [number]) { try Open($0) }
   }
 
+  /// A move that was cut off would take away, in the end, what it has not copied.
+  static func isMoving(between one: Int64, and other: Int64, in db: Connection) throws -> Bool {
+    try db.number(
+      """
+      SELECT 1 FROM change JOIN intent ON intent.number = change.intent
+      WHERE intent.destination IN (?1, ?2) AND change.destination IN (?1, ?2)
+      """, [one, other]) != nil
+  }
+
   static func begin(
     _ kind: ChangeKind, of intent: Int64, destination: Int64? = nil, keys: String? = nil, owner: Int64,
     in db: Connection
@@ -168,7 +177,7 @@ struct ChangeSteps: Sendable {
       var post = try stored.post(at: place)
       let changed = edit.apply(to: &post)
       if changed.isEmpty { return .nothing(stored) }
-      keys = "[\(changed.map { "\"\($0)\"" }.joined(separator: ","))]"
+      keys = PostEdit.document(ofKeys: changed)
       try write(post, found, in: db)
       if changed.contains(where: PostEdit.wordKeys.contains) {
         try db.run("INSERT INTO rewording (pageNumber) VALUES (?)", [stored.pageNumber])
@@ -390,27 +399,9 @@ extension ChangeSteps.Placed {
 
 extension ChangeSteps.Begun {
   func change(at place: CatalogPlace) throws(CatalogError) -> OpenChange {
-    let post = try post.post(at: place)
-    let removal = removal ?? Removal(at: post.createdAt ?? Date(milliseconds: 0))
-    let other = other.map { place.destination(named: $0) }
-    let here = place.destination(named: destination)
-    let kind: OpenChange.Kind =
-      switch open.kind {
-      case .removal: .removal(removal)
-      case .purge: .purge(removal)
-      case .restoration: .restoration(removal)
-      case .edit: .edit(ChangeTable.keys(open.keys))
-      case .move: .move(to: (open.isDone ? here : other) ?? here, moved: open.isDone)
-      }
-    return OpenChange(
-      number: open.number, kind: kind, post: post, destination: (open.isDone ? other : here) ?? here,
-      objects: objects)
-  }
-}
-
-extension ChangeTable {
-  /// Of an edit.
-  static func keys(_ document: String?) -> [String] {
-    document.flatMap { try? JSONDecoder().decode([String].self, from: Data($0.utf8)) } ?? []
+    OpenChange(
+      number: open.number, open.kind, isDone: open.isDone, post: try post.post(at: place), removal: removal,
+      at: place.destination(named: destination), other: other.map { place.destination(named: $0) },
+      keys: open.keys, objects: objects)
   }
 }

@@ -320,15 +320,18 @@ enum DestinationTable {
   ) throws {
     guard let oldBase = old.objectBase, let newBase = new.objectBase else { return }
     // What is not JSON is damage for `reel doctor` to tell, and no reason to stop here.
-    for (url, key) in [("$.videoURL", "intent.objectKey"), ("$.posterURL", "poster.objectKey")] {
-      try db.run(
-        """
-        UPDATE post SET document = json_set(document, '\(url)', :new || \(key))
-        FROM intent LEFT JOIN poster ON poster.intent = intent.number AND poster.state = 1
-        WHERE intent.number = post.intent AND intent.destination = :id
-          AND CASE WHEN json_valid(document)
-            THEN json_extract(document, '\(url)') = :old || \(key) ELSE 0 END
-        """, named: ["id": id, "old": oldBase, "new": newBase])
+    // What was removed may come back.
+    for table in ["post", "removal"] {
+      for (url, key) in [("$.videoURL", "intent.objectKey"), ("$.posterURL", "poster.objectKey")] {
+        try db.run(
+          """
+          UPDATE \(table) SET document = json_set(document, '\(url)', :new || \(key))
+          FROM intent LEFT JOIN poster ON poster.intent = intent.number AND poster.state = 1
+          WHERE intent.number = \(table).intent AND intent.destination = :id
+            AND CASE WHEN json_valid(document)
+              THEN json_extract(document, '\(url)') = :old || \(key) ELSE 0 END
+          """, named: ["id": id, "old": oldBase, "new": newBase])
+      }
     }
   }
 }

@@ -60,12 +60,14 @@ struct PublishingSteps: Sendable {
     return try PosterTable.isNamed(poster.newKey, in: destination, db: db)
   }
 
-  /// Whether somebody alive is about to store in this destination.
+  /// Whether somebody alive is about to store in this destination, or to take something away.
   func isInUse(_ destination: Int64, in db: Connection) throws -> Bool {
     let holders: [Int64] = try db.values(
       """
       SELECT owner FROM intent WHERE destination = ?1 AND owner IS NOT NULL
       UNION SELECT owner FROM poster WHERE destination = ?1 AND owner IS NOT NULL
+      UNION SELECT change.owner FROM change JOIN intent ON intent.number = change.intent
+        WHERE (intent.destination = ?1 OR change.destination = ?1) AND change.owner IS NOT NULL
       """, [destination])
     return try holders.contains { try owners.isAlive($0, in: db) }
   }

@@ -240,6 +240,9 @@ extension SQLiteCatalog: StoreRelocating {
       for store in [from, found].compactMap(\.self) where try steps.isInUse(store, in: db) {
         throw CatalogError.storing(in: old, or: new)
       }
+      if let found, try ChangeTable.isMoving(between: from, and: found, in: db) {
+        throw CatalogError.moving(between: old, and: new)
+      }
       guard try DestinationTable.objects(in: from, db: db) == objects else {
         throw CatalogError.publishedMeanwhile(in: old)
       }

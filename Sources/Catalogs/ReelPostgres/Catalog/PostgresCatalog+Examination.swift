@@ -2,15 +2,38 @@ import FoundationEssentials
 import ReelCore
 
 extension PostgresCatalog: CatalogExamination {
+  /// Of posts that are in the feed, and of those that were.
+  private static let places =
+    "SELECT page_number FROM reel.post UNION ALL SELECT page_number FROM reel.removal"
+
   private static let rules: [(rows: String, sentence: String)] = [
     (
       """
       reel.intent i WHERE ordinal IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = i.number)
         AND NOT EXISTS (SELECT 1 FROM reel.attempt a WHERE a.intent = i.number)
-      """, "intents that are neither unfinished nor published nor given up"
+        AND NOT EXISTS (SELECT 1 FROM reel.removal m WHERE m.intent = i.number)
+      """, "intents that are neither unfinished nor published nor removed nor given up"
     ),
     (
       "reel.attempt a JOIN reel.post p ON p.intent = a.intent", "intents that are unfinished and published"
+    ),
+    (
+      "reel.removal m JOIN reel.post p ON p.intent = m.intent OR p.page_number = m.page_number",
+      "removed posts that are in the feed"
+    ),
+    (
+      """
+      reel.removal m WHERE NOT EXISTS (
+          SELECT 1 FROM reel.intent i WHERE i.number = m.intent AND i.ordinal IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM reel.attempt a WHERE a.intent = m.intent)
+      """, "removals of something that was not published"
+    ),
+    (
+      """
+      reel.change c WHERE NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = c.intent)
+        AND NOT EXISTS (SELECT 1 FROM reel.removal m WHERE m.intent = c.intent)
+        OR destination IS NOT NULL AND NOT EXISTS (SELECT 1 FROM reel.destination d WHERE d.id = c.destination)
+      """, "changes of no post, or to no store"
     ),
     (
       "reel.attempt a WHERE NOT EXISTS (SELECT 1 FROM reel.intent i WHERE i.number = a.intent)",
@@ -26,6 +49,7 @@ extension PostgresCatalog: CatalogExamination {
       """
       reel.poster s JOIN reel.intent i ON i.number = s.intent
       WHERE s.state = 1 AND NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = i.number)
+          AND NOT EXISTS (SELECT 1 FROM reel.removal m WHERE m.intent = i.number)
         OR s.destination <> i.destination
       """, "posters of something that is not published, or stored elsewhere than its video"
     ),
@@ -39,8 +63,8 @@ extension PostgresCatalog: CatalogExamination {
     ),
     (
       """
-      reel.feed f WHERE last_page_number <> (SELECT count(*) FROM reel.post)
-        OR last_page_number <> (SELECT coalesce(max(page_number), 0) FROM reel.post)
+      reel.feed f WHERE last_page_number <> (SELECT count(*) FROM (\(places)) t)
+        OR last_page_number <> (SELECT coalesce(max(page_number), 0) FROM (\(places)) t)
       """, "feeds whose pages have holes, or whose counter is not that of its posts"
     ),
     (
@@ -116,6 +140,18 @@ extension PostgresCatalog: CatalogExamination {
     }
   }
 
+  /// Of an intent `i` with its post `p`, its removal `m`, and the change `c` by which its objects come or go. A move takes
+  /// those of another store.
+  private static let standing = """
+    i.ordinal IS NULL AS is_given_up, p.intent IS NOT NULL OR m.intent IS NOT NULL AS is_published,
+      c.intent IS NOT NULL AS is_changing, m.is_stored
+    """
+  private static let changes = """
+    LEFT JOIN reel.post p ON p.intent = i.number LEFT JOIN reel.removal m ON m.intent = i.number
+    LEFT JOIN reel.change c
+      ON c.intent = i.number AND c.kind NOT IN (\(ChangeKind.edit.rawValue), \(ChangeKind.move.rawValue))
+    """
+
   /// Found by place, however many there are.
   package func objects(
     in destination: Destination, after key: ObjectKey?, limit: Int
@@ -125,18 +161,27 @@ extension PostgresCatalog: CatalogExamination {
         """
         WITH d AS (SELECT id FROM reel.destination WHERE name = $1)
         (
-          SELECT i.post_id, i.object_key, i.size, i.digest, i.ordinal IS NULL AS is_given_up, p.intent AS post,
-            a.owner, coalesce(o.lease_until > \(PostgresSchema.now), false) AS lives, NULL::bigint AS poster_state,
-            coalesce(p.created_at, a.changed_at, i.given_up_at, i.created_at) AS changed_at
-          FROM reel.intent i LEFT JOIN reel.attempt a ON a.intent = i.number
-          LEFT JOIN reel.owner o ON o.id = a.owner LEFT JOIN reel.post p ON p.intent = i.number
+          SELECT i.post_id, i.object_key, i.size, i.digest, \(Self.standing), a.owner,
+            coalesce(o.lease_until > \(PostgresSchema.now), false) AS lives, NULL::bigint AS poster_state,
+            coalesce(p.created_at, m.created_at, a.changed_at, i.given_up_at, i.created_at) AS changed_at
+          FROM reel.intent i LEFT JOIN reel.attempt a ON a.intent = i.number LEFT JOIN reel.owner o ON o.id = a.owner
+          \(Self.changes)
           WHERE i.destination = (SELECT id FROM d) AND i.object_key > $2 ORDER BY i.object_key LIMIT $3
         ) UNION ALL (
-          SELECT i.post_id, s.object_key, s.size, s.digest, i.ordinal IS NULL, p.intent, s.owner,
+          SELECT i.post_id, s.object_key, s.size, s.digest, \(Self.standing), s.owner,
             coalesce(o.lease_until > \(PostgresSchema.now), false), s.state, s.changed_at
-          FROM reel.poster s JOIN reel.intent i ON i.number = s.intent
-          LEFT JOIN reel.owner o ON o.id = s.owner LEFT JOIN reel.post p ON p.intent = i.number
+          FROM reel.poster s JOIN reel.intent i ON i.number = s.intent LEFT JOIN reel.owner o ON o.id = s.owner
+          \(Self.changes)
           WHERE s.destination = (SELECT id FROM d) AND s.object_key > $2 ORDER BY s.object_key LIMIT $3
+        ) UNION ALL (
+          SELECT i.post_id, k.object_key, k.size, k.digest, false, true, true, NULL, NULL, false, k.state, k.changed_at
+          FROM reel.change c JOIN reel.intent i ON i.number = c.intent
+          CROSS JOIN LATERAL (
+            SELECT i.object_key, i.size, i.digest, NULL::bigint AS state, i.created_at AS changed_at
+            UNION ALL
+            SELECT object_key, size, digest, state, changed_at FROM reel.poster WHERE intent = i.number AND state < 2
+          ) k
+          WHERE c.destination = (SELECT id FROM d) AND k.object_key > $2 ORDER BY k.object_key LIMIT $3
         ) ORDER BY object_key LIMIT $3
         """, [.text(destination.name), .text(key?.rawValue ?? ""), .int(Int64(limit))]
       ) { try ExaminedObject($0) }
@@ -145,16 +190,15 @@ extension PostgresCatalog: CatalogExamination {
 }
 
 extension ExaminedObject {
-  fileprivate init(_ row: PostgresRow) throws {
+  init(_ row: PostgresRow) throws {
     guard let id = PostID(bytes: try row["post_id"]), let key = ObjectKey(try row["object_key"]),
       let digest = ContentDigest(sha256: try row["digest"] as [UInt8])
     else { throw PostgresError(.unexpected, "an intent without a proper key or digest") }
-    let (poster, owner, post): (Int?, Int64?, Int64?) = (
-      try row["poster_state"], try row["owner"], try row["post"]
-    )
+    let (poster, owner): (Int?, Int64?) = (try row["poster_state"], try row["owner"])
     let lives: Bool = try row["lives"]
     let state = State(
-      isPublished: post != nil, isGivenUp: try row["is_given_up"], isChanging: false, isRemovedStored: nil,
+      isPublished: try row["is_published"], isGivenUp: try row["is_given_up"],
+      isChanging: try row["is_changing"], isRemovedStored: try row["is_stored"],
       poster: poster.flatMap { State.Poster(rawValue: $0) }, isOwnerAlive: owner.map { _ in lives })
     self.init(
       kind: poster == nil ? .video : .poster, id: id, key: key, size: try row["size"], digest: digest,
@@ -167,7 +211,7 @@ extension PostgresCatalog: CatalogRepair {
   package func releaseWhatTheDeadHold() async throws(CatalogError) {
     try await change { tx, _ in
       try tx.run("DELETE FROM reel.owner WHERE lease_until <= \(PostgresSchema.now)")
-      for table in ["attempt", "poster"] {
+      for table in PostgresOwner.held {
         try tx.run(
           """
           UPDATE reel.\(table) SET owner = NULL

@@ -105,7 +105,7 @@ extension PostgresCatalog: PosterAdding {
       JOIN reel.intent i ON i.post_id = r.id AND i.destination = (SELECT id FROM reel.destination WHERE name = $2)
       JOIN reel.post p ON p.intent = i.number
       WHERE \(showsNone)
-      ORDER BY p.page_number FOR UPDATE OF p
+      ORDER BY p.page_number FOR UPDATE OF i, p
       """, [.byteStrings(posts.map(\.bytes)), .text(destination.name)],
       { (try $0.place(in: posts.count), try $0[1] as Int64) })
     { intents[place] = number }

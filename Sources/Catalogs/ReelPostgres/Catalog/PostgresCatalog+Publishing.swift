@@ -26,6 +26,7 @@ extension PostgresCatalog {
     switch answer {
     case .granted(let intent): .granted(intent)
     case .held: .held
+    case .removed(let removed): .removed(try removed.post(at: server))
     case .published(let stored, let announced):
       .published(PublishedPost(post: try post(stored), announced: announced))
     }
@@ -52,7 +53,7 @@ extension PostgresCatalog {
     post.pageNumber = nil
     post.createdAt = nil
     let finishing = PostgresPublishing.Finishing(
-      intent: one.intent, document: try document(of: post), poster: one.draft.poster?.key,
+      intent: one.intent, document: try post.document(at: server), poster: one.draft.poster?.key,
       bytes: one.stored.size,
       words: PostgresWords.vector(of: post))
     return (post, finishing)
@@ -77,23 +78,8 @@ extension PostgresCatalog {
 
   // MARK: Posts and their documents
 
-  func document(of post: Post) throws(CatalogError) -> String {
-    do {
-      return try post.document()
-    } catch {
-      throw CatalogError(.unusable, "post \(post.id) cannot be written into the catalog \(server): \(error)")
-    }
-  }
-
   func post(_ stored: PostgresPublishing.StoredPost) throws(CatalogError) -> Post {
-    do {
-      return try Post(
-        document: stored.document, pageNumber: stored.pageNumber, createdAt: stored.createdAt)
-    } catch {
-      throw CatalogError(
-        .corrupt,
-        "post \(stored.pageNumber) in the catalog \(server) is damaged (\(error)): put a backup in its place")
-    }
+    try stored.post(at: server)
   }
 
   func posts(_ stored: [PostgresPublishing.StoredPost]) throws(CatalogError) -> [Post] {
@@ -104,6 +90,15 @@ extension PostgresCatalog {
 }
 
 extension Post {
+  /// As ``document()``.
+  func document(at server: String) throws(CatalogError) -> String {
+    do {
+      return try document()
+    } catch {
+      throw CatalogError(.unusable, "post \(id) cannot be written into the catalog \(server): \(error)")
+    }
+  }
+
   fileprivate func placed(_ place: PostgresPublishing.Place) -> Post {
     var post = self
     post.pageNumber = place.pageNumber
@@ -117,5 +112,20 @@ extension PostgresPublishing.StoredPost {
   init(_ row: PostgresRow) throws {
     self.init(
       pageNumber: try row["page_number"], createdAt: try row["created_at"], document: try row["document"])
+  }
+
+  func post(at server: String) throws(CatalogError) -> Post {
+    do {
+      return try Post(document: document, pageNumber: pageNumber, createdAt: createdAt)
+    } catch {
+      throw CatalogError(
+        .corrupt,
+        "post \(pageNumber) in the catalog \(server) is damaged (\(error)): put a backup in its place")
+    }
+  }
+
+  /// The same with another document.
+  func saying(_ document: String) -> Self {
+    Self(pageNumber: pageNumber, createdAt: createdAt, document: document)
   }
 }

@@ -138,7 +138,7 @@ extension PostgresCatalog {
   ///
   /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
   /// tables instead.
-  private static let firstPost = """
+  static let firstPost = """
     LEFT JOIN LATERAL (
       SELECT p.page_number, p.created_at, p.document, x.owner AS teller,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS teller_lives
@@ -179,38 +179,48 @@ extension PostgresCatalog {
       (try published(questions, me: me, in: db), try Self.readings(of: questions.map(\.digest), in: db))
     }
     var contents: [KnownContent] = []
-    for (index, found) in found.enumerated() {
+    for (index, (found, removed)) in found.enumerated() {
       var post: PublishedPost?
       if let found {
         var announced = true
         if let teller = found.deadTeller { announced = try !hand(found.post, from: teller) }
         post = PublishedPost(post: try self.post(found.post), announced: announced)
       }
-      contents.append(KnownContent(post: post, readings: readings[index]))
+      contents.append(
+        KnownContent(
+          post: post, removed: post == nil ? try removed?.post(at: server) : nil, readings: readings[index]))
     }
     return contents
   }
 
   private func published(
     _ questions: [ContentQuestion], me: Int64?, in db: PostgresConnection
-  ) throws -> [Found?] {
-    var found = [Found?](repeating: nil, count: questions.count)
+  ) throws -> [(post: Found?, removed: PostgresRemovals.Stored?)] {
+    var found = [(post: Found?, removed: PostgresRemovals.Stored?)](
+      repeating: (nil, nil), count: questions.count)
     let asked = questions.enumerated().compactMap { index, question in
       question.publication.map { (index: index, publication: $0) }
     }
     if asked.isEmpty { return found }
-    for (place, post) in try db.rows(
+    for (place, post, removed) in try db.rows(
       """
-      SELECT r.n, f.* FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
-      JOIN reel.destination d ON d.name = r.store
+      SELECT r.n, f.*, \(PostgresRemovals.columns)
+      FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
+      LEFT JOIN reel.destination d ON d.name = r.store
       \(Self.firstPost)
+      LEFT JOIN LATERAL (\(PostgresRemovals.newest(of: "r.digest", author: "r.author"))) m ON true
       """,
       [
         .byteStrings(asked.map(\.publication.digest.bytes)),
         .texts(asked.map(\.publication.destination.name)),
         .byteStrings(asked.map { PostgresPublishing.author($0.publication.authorID) }),
-      ], { (try $0.place(in: asked.count), try Self.found($0, me: me)) })
-    { found[asked[place].index] = post }
+      ],
+      { row in
+        (
+          try row.place(in: asked.count), try Self.found(row, me: me), try PostgresRemovals.stored(row)
+        )
+      })
+    { found[asked[place].index] = (post, removed) }
     return found
   }
 

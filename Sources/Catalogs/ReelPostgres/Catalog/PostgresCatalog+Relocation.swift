@@ -39,6 +39,7 @@ private struct PostgresRelocation {
     }
     let stores = [from, found].compactMap(\.self)
     if try isInUse(stores) { throw CatalogError.storing(in: old, or: new) }
+    if try isMoving(between: stores) { throw CatalogError.moving(between: old, and: new) }
     try fenceOff(stores)
     guard try self.objects(in: from) == objects else { throw CatalogError.publishedMeanwhile(in: old) }
     guard let found else {
@@ -68,7 +69,20 @@ private struct PostgresRelocation {
       ) OR EXISTS (
         SELECT 1 FROM reel.poster p JOIN reel.owner o ON o.id = p.owner
         WHERE p.destination = ANY($1) AND o.lease_until > \(PostgresSchema.now)
+      ) OR EXISTS (
+        SELECT 1 FROM reel.change c JOIN reel.intent i ON i.number = c.intent JOIN reel.owner o ON o.id = c.owner
+        WHERE (i.destination = ANY($1) OR c.destination = ANY($1)) AND o.lease_until > \(PostgresSchema.now)
       )
+      """, [.ints(stores)]) ?? false
+  }
+
+  /// A move that was cut off would take away, in the end, what it has not copied.
+  private func isMoving(between stores: [Int64]) throws -> Bool {
+    try tx.value(
+      """
+      SELECT EXISTS (
+        SELECT 1 FROM reel.change c JOIN reel.intent i ON i.number = c.intent
+        WHERE i.destination = ANY($1) AND c.destination = ANY($1))
       """, [.ints(stores)]) ?? false
   }
 
@@ -82,13 +96,20 @@ private struct PostgresRelocation {
     try tx.run(
       "UPDATE reel.poster SET owner = NULL WHERE destination = ANY($1) AND owner IS NOT NULL", [.ints(stores)]
     )
+    try tx.run(
+      """
+      UPDATE reel.change c SET owner = NULL FROM reel.intent i
+      WHERE i.number = c.intent AND (i.destination = ANY($1) OR c.destination = ANY($1)) AND c.owner IS NOT NULL
+      """, [.ints(stores)])
   }
 
   /// Videos and posters of posts.
   private func objects(in store: Int64) throws -> Int {
     try tx.value(
       """
-      SELECT posts + (SELECT count(*) FROM reel.poster p WHERE p.destination = d.id AND p.state = 1)
+      SELECT posts + (
+        SELECT count(*) FROM reel.poster p WHERE p.destination = d.id AND p.state = 1
+          AND NOT EXISTS (SELECT 1 FROM reel.removal m WHERE m.intent = p.intent))
       FROM reel.destination d WHERE id = $1
       """, [.int(store)]) ?? 0
   }
@@ -120,7 +141,7 @@ private struct PostgresRelocation {
         WHERE there.destination = $2 AND there.digest = i.digest AND there.author = i.author), 0)
       WHERE destination = $1
       """, [.int(one), .int(other)])
-    for table in ["poster", "checkpoint"] {
+    for table in ["poster", "checkpoint", "change"] {
       try tx.run(
         "UPDATE reel.\(table) SET destination = $2 WHERE destination = $1", [.int(one), .int(other)])
     }
@@ -146,20 +167,25 @@ private struct PostgresRelocation {
     let video = moved("p.document", "videoURL", "i.object_key")
     let poster =
       "CASE WHEN s.object_key IS NULL THEN v.document ELSE \(moved("v.document", "posterURL", "s.object_key")) END"
-    let changed = try tx.run(
-      """
-      UPDATE reel.post SET document = m.document
-      FROM (
-        SELECT p.page_number, p.document AS before, w.document
-        FROM reel.intent i JOIN reel.post p ON p.intent = i.number
-        LEFT JOIN reel.poster s ON s.intent = i.number AND s.state = 1
-        CROSS JOIN LATERAL (SELECT \(video) AS document) v
-        CROSS JOIN LATERAL (SELECT \(poster) AS document) w
-        WHERE i.destination = $1
-      ) m
-      WHERE post.page_number = m.page_number AND m.document <> m.before
-      """, [.int(store), .text(oldBase), .text(newBase)])
-    if changed > 0 { try tx.run("UPDATE reel.feed SET revision = revision + 1 WHERE id = 1") }
+    // What was removed may come back.
+    for table in ["removal", "post"] {
+      let changed = try tx.run(
+        """
+        UPDATE reel.\(table) t SET document = m.document
+        FROM (
+          SELECT p.page_number, p.document AS before, w.document
+          FROM reel.intent i JOIN reel.\(table) p ON p.intent = i.number
+          LEFT JOIN reel.poster s ON s.intent = i.number AND s.state = 1
+          CROSS JOIN LATERAL (SELECT \(video) AS document) v
+          CROSS JOIN LATERAL (SELECT \(poster) AS document) w
+          WHERE i.destination = $1
+        ) m
+        WHERE t.page_number = m.page_number AND m.document <> m.before
+        """, [.int(store), .text(oldBase), .text(newBase)])
+      if table == "post", changed > 0 {
+        try tx.run("UPDATE reel.feed SET revision = revision + 1 WHERE id = 1")
+      }
+    }
   }
 }
 

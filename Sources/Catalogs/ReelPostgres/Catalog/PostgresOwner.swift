@@ -120,10 +120,12 @@ final class PostgresOwner: Sendable {
     heart.close()
   }
 
+  /// The tables of what an owner is at.
+  static let held = ["attempt", "poster", "change"]
+
   /// Frees what an owner holds in the catalog, and strikes it out.
   static func strike(_ id: Int64, in tx: PostgresTransaction) throws {
-    try tx.run("UPDATE reel.attempt SET owner = NULL WHERE owner = $1", [.int(id)])
-    try tx.run("UPDATE reel.poster SET owner = NULL WHERE owner = $1", [.int(id)])
+    for table in held { try tx.run("UPDATE reel.\(table) SET owner = NULL WHERE owner = $1", [.int(id)]) }
     try tx.run("DELETE FROM reel.owner WHERE id = $1", [.int(id)])
   }
 

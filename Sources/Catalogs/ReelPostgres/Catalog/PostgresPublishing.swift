@@ -21,6 +21,7 @@ struct PostgresPublishing {
   enum Answer: Sendable {
     case granted(Intent)
     case published(StoredPost, announced: Bool)
+    case removed(PostgresRemovals.Stored)
     case held
   }
 
@@ -67,13 +68,15 @@ struct PostgresPublishing {
       try claim(turn, of: requests, call: &call, mayBeTaken: round > 0, answers: &answers, granted: &granted)
       // Of the same publication in the same batch there is one answer to those who want no second post.
       for index in requests.indices where answers[index] == nil && requests[index].duplicates == .skip {
-        guard let first = seen[requests[index].publication], first != index, let answer = answers[first]
+        guard let first = seen[requests[index].publication], first != index, let answer = answers[first],
+          requests[index].again == requests[first].again
         else {
           continue
         }
         switch answer {
         case .success(.granted), .success(.held): answers[index] = .success(.held)
         case .success(.published(let post, _)): answers[index] = .success(.published(post, announced: true))
+        case .success(.removed): answers[index] = answer
         case .failure: break
         }
       }
@@ -140,7 +143,7 @@ struct PostgresPublishing {
     _ turn: [Int], of requests: [ClaimRequest], call: inout ClaimCall, mayBeTaken: Bool,
     answers: inout [Result<Answer, CatalogError>?], granted numbersGranted: inout Set<Int64>
   ) throws {
-    let (stores, candidates) = try candidates(turn.map { requests[$0] })
+    let (stores, candidates, removed) = try candidates(turn.map { requests[$0] })
     let posterTaken = try takenPosters(turn.map { requests[$0] }, in: stores)
     let namesTaken =
       mayBeTaken
@@ -161,10 +164,10 @@ struct PostgresPublishing {
         granted.append((index, mine.number, false))
         continue
       }
-      let decision = ClaimDecision<(Candidate, StoredPost), RemovedPost, Candidate>.decide(
+      let decision = ClaimDecision<(Candidate, StoredPost), PostgresRemovals.Stored, Candidate>.decide(
         request.duplicates, again: request.again,
         published: known.lazy.compactMap { candidate in candidate.post.map { (candidate, $0) } }.first,
-        removed: nil,
+        removed: removed[place],
         own: found.filter { $0.attempt != nil },
         related: known.filter { $0.isRelated && $0.attempt != nil },
         holding: { candidate in
@@ -181,7 +184,8 @@ struct PostgresPublishing {
           let isOurs = published.teller == me && call.handed.contains(post.pageNumber)
           answers[index] = .success(.published(post, announced: !isOurs))
         }
-      case .removed, .held: answers[index] = .success(.held)
+      case .removed(let removed): answers[index] = .success(.removed(removed))
+      case .held: answers[index] = .success(.held)
       case .nameTaken: answers[index] = .failure(.nameTaken(request, at: server))
       case .takeOver(let candidate): takeOvers.append(TakeOver(index: index, candidate: candidate))
       case .begin:
@@ -233,14 +237,15 @@ struct PostgresPublishing {
     Intent(id: candidate.id, key: candidate.key, publication: request.publication, attempt: attempt)
   }
 
-  /// The ids of the requests' destinations, given now to those that have none, and what is there of their publications.
+  /// The ids of the requests' destinations, given now to those that have none, what is there of their publications, and the
+  /// removals of their videos.
   private func candidates(
     _ requests: [ClaimRequest]
-  ) throws -> (stores: [Int64], candidates: [[Candidate]]) {
+  ) throws -> (stores: [Int64], candidates: [[Candidate]], removed: [PostgresRemovals.Stored?]) {
     for _ in 0..<2 {
       let found = try existingCandidates(requests)
       let stores = found.stores.compactMap(\.self)
-      if stores.count == requests.count { return (stores, found.candidates) }
+      if stores.count == requests.count { return (stores, found.candidates, found.removed) }
       let missing = Set(
         zip(requests, found.stores).filter { $1 == nil }.map { $0.0.publication.destination.name })
       try tx.run(
@@ -254,17 +259,22 @@ struct PostgresPublishing {
   /// tables instead.
   private func existingCandidates(
     _ requests: [ClaimRequest]
-  ) throws -> (stores: [Int64?], candidates: [[Candidate]]) {
+  ) throws -> (stores: [Int64?], candidates: [[Candidate]], removed: [PostgresRemovals.Stored?]) {
     let mine = "i.destination + 0 = d.id AND i.author = r.author AND i.ordinal IS NOT NULL"
     let rows = try tx.rows(
       """
       SELECT r.n, d.id AS store, i.number, i.post_id, i.object_key, i.ordinal, a.attempt, a.owner, a.claim,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS owner_lives,
         p.page_number, p.created_at, p.document, x.owner AS teller, i.is_related,
-        coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives
-      FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[]) WITH ORDINALITY
-        AS r(digest, store, author, arrived, n)
+        coalesce(t.lease_until > \(PostgresSchema.now), false) AS teller_lives, \(PostgresRemovals.columns)
+      FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::bytea[], $5::boolean[]) WITH ORDINALITY
+        AS r(digest, store, author, arrived, again, n)
       LEFT JOIN LATERAL (SELECT id FROM reel.destination WHERE name = r.store OFFSET 0) d ON true
+      LEFT JOIN LATERAL (
+        SELECT m.* FROM (VALUES (0, r.digest), (1, r.arrived)) AS way(place, digest)
+        CROSS JOIN LATERAL (\(PostgresRemovals.newest(of: "way.digest", author: "r.author"))) m
+        WHERE NOT r.again ORDER BY way.place LIMIT 1
+      ) m ON true
       LEFT JOIN LATERAL (
         SELECT i.*, false AS is_related FROM reel.intent i WHERE i.digest = r.digest AND \(mine)
         UNION ALL
@@ -285,21 +295,23 @@ struct PostgresPublishing {
         .byteStrings(requests.map(\.publication.digest.bytes)),
         .texts(requests.map(\.publication.destination.name)),
         .byteStrings(requests.map { Self.author($0.publication.authorID) }),
-        .byteStrings(requests.map { $0.arrived?.bytes }),
+        .byteStrings(requests.map { $0.arrived?.bytes }), .bools(requests.map(\.again)),
       ]
     ) { row in
       (
         place: try row.place(in: requests.count), store: try row["store"] as Int64?,
-        candidate: try Candidate(row)
+        candidate: try Candidate(row), removed: try PostgresRemovals.stored(row)
       )
     }
     var stores = [Int64?](repeating: nil, count: requests.count)
     var candidates = [[Candidate]](repeating: [], count: requests.count)
+    var removed = [PostgresRemovals.Stored?](repeating: nil, count: requests.count)
     for row in rows {
       stores[row.place] = row.store
+      removed[row.place] = row.removed
       if let candidate = row.candidate { candidates[row.place].append(candidate) }
     }
-    return (stores, candidates)
+    return (stores, candidates, removed)
   }
 
   /// Whether each request's new names are another's already.

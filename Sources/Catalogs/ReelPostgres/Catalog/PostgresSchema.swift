@@ -6,7 +6,7 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue, arrivals, hands, saidText, workerOwner]
+  static let migrations = [catalog, queue, arrivals, hands, saidText, workerOwner, changes]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -260,5 +260,45 @@ extension PostgresSchema {
   /// Takes out of posts what no later Reel writes.
   fileprivate static let saidText = """
     UPDATE reel.post SET document = \(plain("document")) WHERE position('\\u0000' IN document) > 0;
+    """
+}
+
+extension PostgresSchema {
+  /// Lets posts be removed, changed and moved.
+  fileprivate static let changes = """
+    -- A post that was removed: its row of post as it was. Its intent stays: so its video is known when it comes again.
+    CREATE TABLE reel.removal (
+      intent bigint PRIMARY KEY,
+      page_number bigint NOT NULL UNIQUE CHECK (page_number >= 1),
+      attempt bigint NOT NULL,
+      created_at bigint NOT NULL,
+      document text NOT NULL,
+      reason text,
+      removed_by text,
+      removed_at bigint NOT NULL,
+      kept_until bigint,
+      -- Whether its objects may be in the store.
+      is_stored boolean NOT NULL DEFAULT true
+    );
+    CREATE INDEX removal_stored ON reel.removal (page_number) WHERE is_stored;
+
+    -- What is being done to a post, until it has been told.
+    CREATE TABLE reel.change (
+      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      intent bigint NOT NULL UNIQUE,
+      -- 0 removal, 1 purge, 2 restoration, 3 edit, 4 move.
+      kind bigint NOT NULL CHECK (kind BETWEEN 0 AND 4),
+      -- Whether it has become true.
+      is_done boolean NOT NULL DEFAULT false,
+      -- Of a move: where to; where from, when it is done.
+      destination bigint,
+      -- Of an edit: the keys that changed, a JSON array.
+      keys text,
+      -- Who is at it; null when nobody is.
+      owner bigint,
+      -- Drawn for each call: who was not told whether it was begun, or taken over, finds it again.
+      claim bigint NOT NULL,
+      CHECK ((kind = 4) = (destination IS NOT NULL))
+    );
     """
 }
