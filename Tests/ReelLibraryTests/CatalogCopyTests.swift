@@ -76,6 +76,7 @@ import Testing
       matching: PostFilter(text: "beach"), before: nil, limit: 1000
     ).posts
     let (status, revision) = (try await old.status(), try await old.feedRevision())
+    let changes = try old.abandonedChanges().count
     try await old.close()
     let sketch = Sketch(seed: 99)
     let server = try await PostgresCatalog.open(pool, host: Self.host)
@@ -95,6 +96,16 @@ import Testing
         let claim = try await catalog.claim(sketch.request(publication))
         #expect(claim.post != nil)
       }
+      let changing = try #require(catalog as? any PostChanging)
+      for publication in made.removed {
+        #expect(try await catalog.claim(sketch.request(publication)).removed != nil)
+        #expect(try !changing.removedPosts(of: publication.digest).isEmpty)
+      }
+      #expect(!made.removed.isEmpty)
+      // Whoever did it is not there any more.
+      let left = try changing.unfinishedChanges(after: 0, limit: 99)
+      #expect(left.count == changes)
+      try changing.release(left)
       let open = made.unfinished.filter { !made.published.contains($0.publication) }
       for intent in open.prefix(5) {
         let request = sketch.request(intent.publication)
@@ -107,6 +118,66 @@ import Testing
       }
       try await catalog.close()
     }
+  }
+
+  /// By statements of its own, row by row.
+  @Test func whatWasRemovedAndIsChangingIsThereInEveryCatalog() async throws {
+    let (stage, _) = try await randomLibrary(21, steps: 90)
+    let (database, back) = (try await TestDatabase(), try await TemporaryLibrary())
+    defer { database.drop() }
+    let folder = back.folder.appendingPathComponent("back").path
+    _ = try copy(source(stage.temporary.library), PostgresCopyTarget(try database.pool()))
+    _ = try copy(
+      PostgresCopySource(try database.pool()), LibraryCopyTarget(folder, host: Self.host))
+    let inSQLite = [
+      """
+      SELECT hex(postID) || '|' || pageNumber || '|' || attempt || '|' || removal.createdAt || '|' || coalesce(reason, '-')
+        || '|' || coalesce(removedBy, '-') || '|' || removedAt || '|' || coalesce(keptUntil, '-') || '|' || isStored
+        || '|' || json_extract(document, '$.id') || '|' || coalesce(json_extract(document, '$.caption'), '-')
+      FROM removal JOIN intent ON number = intent ORDER BY 1
+      """,
+      """
+      SELECT hex(postID) || '|' || change.number || '|' || kind || '|' || isDone || '|' || coalesce(name, '-') || '|'
+        || coalesce(keys, '-') || '|' || coalesce(change.owner, '-')
+      FROM change JOIN intent ON intent.number = intent LEFT JOIN destination ON id = change.destination ORDER BY 1
+      """,
+    ]
+    let onServer = [
+      """
+      SELECT upper(encode(post_id, 'hex')) || '|' || page_number || '|' || attempt || '|' || m.created_at || '|'
+        || coalesce(reason, '-') || '|' || coalesce(removed_by, '-') || '|' || removed_at || '|'
+        || coalesce(kept_until::text, '-') || '|' || is_stored::int || '|' || (document::json ->> 'id') || '|'
+        || coalesce(document::json ->> 'caption', '-') AS line
+      FROM reel.removal m JOIN reel.intent i ON i.number = m.intent ORDER BY line COLLATE "C"
+      """,
+      """
+      SELECT upper(encode(post_id, 'hex')) || '|' || c.number || '|' || kind || '|' || is_done::int || '|'
+        || coalesce(name, '-') || '|' || coalesce(keys, '-') || '|' || coalesce(c.owner::text, '-') AS line
+      FROM reel.change c JOIN reel.intent i ON i.number = c.intent
+      LEFT JOIN reel.destination d ON d.id = c.destination ORDER BY line COLLATE "C"
+      """,
+    ]
+    let (first, last) = (
+      try Connection(stage.temporary.library.catalogPath, .readOnly),
+      try Connection(folder + "/catalog.sqlite", .readOnly)
+    )
+    let server = try database.connect()
+    for (sqlite, postgres) in zip(inSQLite, onServer) {
+      // Nobody has anything in a copy; and no server keeps a zero in a text.
+      let before = try first.values(sqlite, as: String.self).map { line in
+        line.replacing("\0", with: "\u{FFFD}").replacing(
+          /[|][0-9]+$/,
+          with: { match in
+            sqlite.contains("FROM change") ? "|-" : String(match.output)
+          })
+      }
+      let between = try server.rows(postgres) { try $0[0] as String }
+      #expect(before.count > 3)
+      #expect(between == before)
+      #expect(try last.values(sqlite, as: String.self) == between)
+    }
+    try first.close()
+    try last.close()
   }
 
   @Test func betweenTwoServersTheQueueGoesAlong() async throws {

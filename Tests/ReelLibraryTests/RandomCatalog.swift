@@ -13,6 +13,8 @@ struct RandomCatalog {
   /// Published, unfinished and given up.
   private(set) var published: [Publication] = []
   private(set) var unfinished: [Intent] = []
+  /// What was published, and is not to come back.
+  private(set) var removed: [Publication] = []
 
   init(seed: UInt64) {
     random = SplitMix64(seed: seed)
@@ -52,6 +54,37 @@ struct RandomCatalog {
       default: try await publish(intent, in: catalog, store)
       }
       try await remember(step, digest, intent, in: catalog, store)
+    }
+    if let catalog = catalog as? any PostChanging { try await change(catalog, stores) }
+  }
+
+  /// Changes a post in every way, and leaves each of those in the middle, too.
+  private mutating func change(_ catalog: any PostChanging, _ stores: [Destination]) async throws {
+    let open = Set(unfinished.map(\.publication.digest))
+    // What is published twice is left alone: of the other post it would still be known.
+    let once = Dictionary(grouping: published) { $0.digest }.values.filter { $0.count == 1 }
+      .compactMap(\.first).filter { !open.contains($0.digest) }
+      .sorted { $0.digest.hex < $1.digest.hex }
+    let at = Date(timeIntervalSince1970: 1_700_000_000.25)
+    let gone = Removal(reason: "a\0 claim", by: "bo", at: at)
+    let kept = Removal(at: at, keptUntil: at + 86_400)
+    let moved = PostChange.Kind.move(to: Destination("s3://other"))
+    let ways: [(kinds: [PostChange.Kind], steps: Int)] = [
+      ([.removal(gone)], 3), ([.removal(kept)], 3), ([.removal(gone)], 1), ([.removal(kept)], 2),
+      ([.removal(kept), .purge], 3), ([.removal(kept), .purge], 1), ([.removal(gone), .restoration], 3),
+      ([.removal(kept), .restoration], 1), ([.edit(PostEdit(caption: "a beach", likeCount: 7))], 3),
+      ([.edit(PostEdit(caption: "", shareCount: 7))], 1), ([moved], 3), ([moved], 1), ([moved], 2),
+    ]
+    for (publication, way) in zip(once, ways) {
+      guard let post = try catalog.published(publication)?.post else { continue }
+      for (index, kind) in way.kinds.enumerated() {
+        guard case .begun(let open)? = try catalog.begin([PostChange(post.id, kind)]).first else { continue }
+        let steps = index == way.kinds.count - 1 ? way.steps : 3
+        if steps > 1 { _ = try catalog.finish([open]) }
+        if steps > 2 { try catalog.strikeOut([open]) }
+      }
+      if try catalog.removedPost(post.id) != nil { removed.append(publication) }
+      if try catalog.published(publication) == nil { published.removeAll { $0 == publication } }
     }
   }
 

@@ -5,7 +5,8 @@ import ReelCore
 ///
 /// Processes at work are no part of it: nobody holds anything in a copy.
 package enum CatalogSection: String, CaseIterable, Sendable {
-  case destinations, intents, arrivals, posters, feed, posts, events, checkpoints, readings, files, failures
+  case destinations, intents, arrivals, posters, posts, removals, changes, feed, events, checkpoints,
+    readings, files, failures
   // The queue, which only a catalog on a server has.
   case items, work, workers
 
@@ -33,6 +34,14 @@ package enum CatalogSection: String, CaseIterable, Sendable {
     case .feed: ["lastPageNumber": .int, "revision": .int]
     case .posts:
       ["pageNumber": .int, "intent": .int, "attempt": .int, "createdAt": .int, "document": .text]
+    case .removals:
+      [
+        "intent": .int, "pageNumber": .int, "attempt": .int, "createdAt": .int, "document": .text,
+        "isStored": .int, "reason": .text, "removedBy": .text, "removedAt": .int, "keptUntil": .int,
+      ]
+    case .changes:
+      // Nobody is at them: whoever asks next carries them on.
+      ["number": .int, "intent": .int, "kind": .int, "isDone": .int, "destination": .int, "keys": .text]
     case .events: ["pageNumber": .int]
     case .checkpoints:
       ["destination": .int, "objectKey": .text, "digest": .bytes, "secret": .text, "changedAt": .int]

@@ -37,6 +37,8 @@ package struct CatalogCopyView: Sendable {
     case .posters: "posters"
     case .feed: "counters"
     case .posts: "posts"
+    case .removals: "removed posts"
+    case .changes: "open changes"
     case .events: "pending events"
     case .checkpoints: "checkpoints"
     case .readings: "probe results"

@@ -128,8 +128,10 @@ private struct LibraryRows: CatalogFilling {
     case .intents:
       """
       SELECT number, postID, destination, objectKey, digest, author, ordinal, size, state,
-        CASE WHEN state <> 2 THEN attempt END, intent.createdAt, ifnull(post.createdAt, changedAt)
-      FROM intent LEFT JOIN post ON post.intent = intent.number ORDER BY number
+        CASE WHEN state <> 2 THEN attempt END, intent.createdAt,
+        coalesce(post.createdAt, removal.createdAt, changedAt)
+      FROM intent LEFT JOIN post ON post.intent = intent.number LEFT JOIN removal ON removal.intent = intent.number
+      ORDER BY number
       """
     case .arrivals: "SELECT digest, intent FROM arrival ORDER BY digest, intent"
     case .posters:
@@ -140,6 +142,12 @@ private struct LibraryRows: CatalogFilling {
       SELECT pageNumber, intent, attempt, post.createdAt, document
       FROM post JOIN intent ON intent.number = post.intent ORDER BY pageNumber
       """
+    case .removals:
+      """
+      SELECT intent, pageNumber, attempt, removal.createdAt, document, isStored, reason, removedBy, removedAt, keptUntil
+      FROM removal JOIN intent ON intent.number = removal.intent ORDER BY intent
+      """
+    case .changes: "SELECT number, intent, kind, isDone, destination, keys FROM change ORDER BY number"
     case .events: "SELECT pageNumber FROM outbox ORDER BY pageNumber"
     case .checkpoints:
       "SELECT destination, objectKey, digest, secret, changedAt FROM checkpoint ORDER BY destination, objectKey"
@@ -158,7 +166,8 @@ private struct LibraryRows: CatalogFilling {
     var row = row
     switch section {
     case .destinations: row[1] = row[1].mapText { place.destination(named: $0).name }
-    case .posts: row[4] = row[4].mapText { PostDocument.moving($0, from: .own, to: place.ownStore) }
+    case .posts, .removals:
+      row[4] = row[4].mapText { PostDocument.moving($0, from: .own, to: place.ownStore) }
     case .files: row[0] = .text(host)
     case .failures: row[1] = .text(isAddress(row) ? "" : host)
     default: break
@@ -216,6 +225,16 @@ private struct LibraryRows: CatalogFilling {
         INSERT INTO post (pageNumber, id, intent, createdAt, document)
         SELECT ?, postID, number, ?, ? FROM intent WHERE number = ?
         """, [row[0], row[3], document, row[1]])
+    case .removals:
+      let document = row[4].mapText { PostDocument.moving($0, from: place.ownStore, to: .own) }
+      try db.run(
+        """
+        INSERT INTO removal (intent, pageNumber, createdAt, document, isStored, reason, removedBy, removedAt, keptUntil)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, [row[0], row[1], row[3], document] + row[5...])
+    case .changes:
+      try db.run(
+        "INSERT INTO change (number, intent, kind, isDone, destination, keys) VALUES (?, ?, ?, ?, ?, ?)", row)
     case .events: try db.run("INSERT INTO outbox (pageNumber, owner) VALUES (?, ?)", [row[0], Self.nobody])
     case .checkpoints:
       try db.run(

@@ -59,9 +59,10 @@ package struct PostgresCopySource: CatalogCopySource {
         try db.row(
           """
           SELECT last_page_number, revision, (SELECT coalesce(max(number), 0) FROM reel.intent),
-            (SELECT coalesce(max(number), 0) FROM reel.poster) FROM reel.feed WHERE id = 1
+            (SELECT coalesce(max(number), 0) FROM reel.poster), (SELECT coalesce(max(number), 0) FROM reel.change)
+          FROM reel.feed WHERE id = 1
           """
-        ) { row in try (0..<4).map { try row[$0] as Int64 } } ?? []
+        ) { row in try (0..<5).map { try row[$0] as Int64 } } ?? []
       owners = try Self.livingOwners(db)
     }
 
@@ -171,10 +172,11 @@ struct PostgresRows: CatalogFilling {
     case .intents:
       """
       SELECT i.number, i.post_id, i.destination, i.object_key, i.digest, i.author, i.ordinal, i.size,
-        CASE WHEN i.ordinal IS NULL THEN 2 WHEN p.intent IS NOT NULL THEN 1 ELSE 0 END,
-        coalesce(a.attempt, p.attempt), i.created_at, coalesce(p.created_at, a.changed_at, i.given_up_at)
+        CASE WHEN i.ordinal IS NULL THEN 2 WHEN coalesce(p.intent, m.intent) IS NOT NULL THEN 1 ELSE 0 END,
+        coalesce(a.attempt, p.attempt, m.attempt), i.created_at,
+        coalesce(p.created_at, m.created_at, a.changed_at, i.given_up_at)
       FROM reel.intent i LEFT JOIN reel.attempt a ON a.intent = i.number LEFT JOIN reel.post p ON p.intent = i.number
-      ORDER BY i.number
+      LEFT JOIN reel.removal m ON m.intent = i.number ORDER BY i.number
       """
     case .arrivals: "SELECT digest, intent FROM reel.arrival ORDER BY digest, intent"
     case .posters:
@@ -184,6 +186,13 @@ struct PostgresRows: CatalogFilling {
     case .feed: "SELECT last_page_number, revision FROM reel.feed"
     case .posts:
       "SELECT page_number, intent, attempt, created_at, document FROM reel.post ORDER BY page_number"
+    case .removals:
+      """
+      SELECT intent, page_number, attempt, created_at, document, is_stored::int, reason, removed_by, removed_at, kept_until
+      FROM reel.removal ORDER BY intent
+      """
+    case .changes:
+      "SELECT number, intent, kind, is_done::int, destination, keys FROM reel.change ORDER BY number"
     case .events: "SELECT page_number FROM reel.outbox ORDER BY page_number"
     case .checkpoints:
       """
@@ -212,7 +221,8 @@ struct PostgresRows: CatalogFilling {
 
   /// All that rows are copied into, the feed's counter aside.
   private static let filledTables = [
-    "destination", "intent", "attempt", "arrival", "poster", "post", "outbox", "said", "checkpoint",
+    "destination", "intent", "attempt", "arrival", "poster", "post", "removal", "change", "outbox", "said",
+    "checkpoint",
     "reading",
     "known_file",
     "failure", "item", "work", "worker",
@@ -303,6 +313,18 @@ struct PostgresRows: CatalogFilling {
       """
     case .posts:
       "INSERT INTO reel.post (page_number, intent, attempt, created_at, document) SELECT * FROM r"
+    case .removals:
+      """
+      INSERT INTO reel.removal (intent, page_number, attempt, created_at, document, reason, removed_by, removed_at, kept_until,
+        is_stored)
+      SELECT intent, "pageNumber", attempt, "createdAt", document, reason, "removedBy", "removedAt", "keptUntil",
+        "isStored" <> 0 FROM r
+      """
+    case .changes:
+      """
+      INSERT INTO reel.change (number, intent, kind, is_done, destination, keys, claim) OVERRIDING SYSTEM VALUE
+      SELECT number, intent, kind, "isDone" <> 0, destination, keys, 0 FROM r
+      """
     case .events: "INSERT INTO reel.outbox (page_number, owner) SELECT \"pageNumber\", 0 FROM r"
     case .checkpoints:
       "INSERT INTO reel.checkpoint (destination, object_key, digest, secret, changed_at) SELECT * FROM r"
@@ -358,7 +380,8 @@ struct PostgresRows: CatalogFilling {
 
   /// Numbers that are given from now on come behind those that were copied.
   private static let counters = [
-    ("destination", "id"), ("intent", "number"), ("poster", "number"), ("item", "id"), ("worker", "id"),
+    ("destination", "id"), ("intent", "number"), ("poster", "number"), ("change", "number"), ("item", "id"),
+    ("worker", "id"),
   ]
 
   func settle() throws {
