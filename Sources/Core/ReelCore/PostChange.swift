@@ -40,6 +40,16 @@ extension PostChange.Kind {
   }
 }
 
+extension PostChange.Kind {
+  /// Of a removal: whether the objects stay for a while.
+  package var keeps: Bool? { if case .removal(let removal) = self { removal.keeps } else { nil } }
+}
+
+extension Removal {
+  /// Whether the objects stay for a while.
+  package var keeps: Bool { keptUntil != nil }
+}
+
 /// What is to be said of a post from now on; what is nil stays as it is. An empty text is nobody's word: null.
 public struct PostEdit: Hashable, Sendable {
   /// What people say about the video.

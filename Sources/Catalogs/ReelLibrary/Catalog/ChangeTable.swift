@@ -380,15 +380,6 @@ struct ChangeSteps: Sendable {
   }
 }
 
-extension PostChange.Kind {
-  /// Of a removal: whether the objects stay for a while.
-  fileprivate var keeps: Bool? { if case .removal(let removal) = self { removal.keeps } else { nil } }
-}
-
-extension Removal {
-  fileprivate var keeps: Bool { keptUntil != nil }
-}
-
 extension ChangeSteps.Placed {
   var `where`: ChangeDecision.Place {
     if post != nil { return .feed }

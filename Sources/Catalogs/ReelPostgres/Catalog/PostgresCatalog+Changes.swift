@@ -38,6 +38,18 @@ extension PostgresCatalog: PostChanging {
     }
   }
 
+  package func areHeld(_ changes: [OpenChange]) throws(CatalogError) -> [Bool] {
+    let me = try writable().owner.id
+    let mine: Set<Int64> = Set(
+      try lookUp { db in
+        try db.rows(
+          "SELECT number FROM reel.change WHERE number = ANY($1) AND owner = $2",
+          [.ints(changes.map(\.number)), .int(me)]
+        ) { try $0[0] as Int64 }
+      })
+    return changes.map { mine.contains($0.number) }
+  }
+
   package func release(_ changes: [OpenChange]) throws(CatalogError) {
     if changes.isEmpty { return }
     // Not as one statement: heard of late, it would let go of what was taken again meanwhile.

@@ -89,7 +89,10 @@ struct PostgresChanges {
     let targets = try targets(of: changes)
     try lock(changes.map(\.post))
     let found = try find(changes.map(\.post))
-    let moves = try obstacles(changes, found, targets)
+    let obstacles = try self.obstacles(
+      zip(changes, found).map { change, placed in
+        placed.flatMap { Coming(change.kind, $0, to: target(of: change).flatMap { targets[$0] }) }
+      })
     var answers = [Answer?](repeating: nil, count: changes.count)
     var beginnings: [Beginning] = []
     var adopted: [(index: Int, placed: Placed, open: Open, isSame: Bool)] = []
@@ -115,7 +118,8 @@ struct PostgresChanges {
       let kind = change.kind.sort
       let decision = ChangeDecision.decide(
         kind, of: placed.where, open: placed.open?.kind, isHeld: isHeld(placed.open, in: call),
-        isSame: kind != .edit && placed.open?.isDone == false && placed.open?.other == target,
+        isSame: kind != .edit && placed.open?.isDone == false && placed.open?.other == target
+          && (kind != .removal || change.kind.keeps == placed.removed?.removal.keeps),
         isInPlace: target == placed.store)
       switch decision {
       case .unknown: answers[index] = .unknown
@@ -127,10 +131,12 @@ struct PostgresChanges {
         adopted.append((index, placed, open, decision == .resume))
         held.insert(change.post)
       case .begin:
-        if let obstacle = moves[index] {
-          answers[index] = obstacle
-          continue
+        switch obstacles[index] {
+        case .taken(let other)?: answers[index] = .taken(other)
+        case .held?: answers[index] = .busy
+        case nil: break
         }
+        if answers[index] != nil { continue }
         var one = Beginning(
           index: index, kind: change.kind, placed: placed, target: target,
           targetName: self.target(of: change), removal: placed.removed?.removal)
@@ -174,43 +180,70 @@ struct PostgresChanges {
     return Dictionary(ids) { first, _ in first }
   }
 
-  /// What speaks against each move.
-  private func obstacles(
-    _ changes: [PostChange], _ found: [Placed?], _ targets: [String: Int64]
-  ) throws -> [Int: Answer] {
-    let moves = changes.indices.compactMap { index -> (index: Int, placed: Placed, target: Int64)? in
-      guard let placed = found[index], let target = target(of: changes[index]).flatMap({ targets[$0] })
-      else { return nil }
-      return (index, placed, target)
+  /// A video that is to come into a store, or back into the feed of one.
+  private struct Coming {
+    let placed: Placed
+    let target: Int64
+    /// Of a restoration: when its post was removed. Others that were published before may stand beside it.
+    let since: Int64?
+
+    /// Nil for a change that brings nothing.
+    init?(_ kind: PostChange.Kind, _ placed: Placed, to target: Int64?) {
+      switch (kind, target, placed.removed) {
+      case (.move, let target?, _): (self.placed, self.target, since) = (placed, target, nil)
+      case (.restoration, _, let removed?):
+        (self.placed, self.target, since) = (placed, placed.store, removed.removal.at.milliseconds)
+      default: return nil
+      }
     }
-    if moves.isEmpty { return [:] }
+  }
+
+  /// What keeps a video from coming.
+  private enum Obstacle {
+    /// It has become that post there.
+    case taken(StoredPost)
+    /// It is about to.
+    case held
+  }
+
+  private func obstacles(_ coming: [Coming?]) throws -> [Int: Obstacle] {
+    let asked = coming.enumerated().compactMap { index, one in one.map { (index: index, coming: $0) } }
+    if asked.isEmpty { return [:] }
     let rows = try tx.rows(
       """
-      SELECT r.n, f.page_number, f.created_at, f.document, EXISTS (
+      SELECT r.n, CASE WHEN r.since IS NULL THEN f.page_number ELSE s.page_number END AS page_number,
+        CASE WHEN r.since IS NULL THEN f.created_at ELSE s.created_at END AS created_at,
+        CASE WHEN r.since IS NULL THEN f.document ELSE s.document END AS document, EXISTS (
           SELECT 1 FROM reel.intent i JOIN reel.attempt a ON a.intent = i.number JOIN reel.owner o ON o.id = a.owner
           WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author
-            AND (o.id = $4 OR o.lease_until > \(PostgresSchema.now))
+            AND (o.id = $5 OR o.lease_until > \(PostgresSchema.now))
         ) AS is_held
-      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
+      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
+        AS r(digest, store, author, since, n)
       CROSS JOIN LATERAL (SELECT id FROM reel.destination WHERE id = r.store OFFSET 0) d
       \(PostgresCatalog.firstPost)
+      LEFT JOIN LATERAL (
+        SELECT p.page_number, p.created_at, p.document FROM reel.intent i JOIN reel.post p ON p.intent = i.number
+        WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author AND p.created_at >= r.since
+        ORDER BY i.ordinal LIMIT 1
+      ) s ON r.since IS NOT NULL
       """,
       [
-        .byteStrings(moves.map(\.placed.digest)), .ints(moves.map(\.target)),
-        .byteStrings(moves.map(\.placed.author)), .int(me),
+        .byteStrings(asked.map(\.coming.placed.digest)), .ints(asked.map(\.coming.target)),
+        .byteStrings(asked.map(\.coming.placed.author)), .ints(asked.map(\.coming.since)), .int(me),
       ]
     ) { row in
       (
-        place: try row.place(in: moves.count),
+        place: try row.place(in: asked.count),
         taken: try (row["page_number"] as Int?).map { _ in try StoredPost(row) },
         isHeld: try row["is_held"] as Bool
       )
     }
-    var answers: [Int: Answer] = [:]
+    var obstacles: [Int: Obstacle] = [:]
     for row in rows {
-      answers[moves[row.place].index] = row.taken.map { Answer.taken($0) } ?? (row.isHeld ? .busy : nil)
+      obstacles[asked[row.place].index] = row.taken.map { Obstacle.taken($0) } ?? (row.isHeld ? .held : nil)
     }
-    return answers
+    return obstacles
   }
 
   /// What the change makes of the post; its answer where there is nothing to be done.
@@ -329,11 +362,41 @@ struct PostgresChanges {
     try lock(changes.map(\.post.id))
     let found = try find(changes.map(\.post.id))
     var finished = [StoredPost?](repeating: nil, count: changes.count)
+    let mine = zip(changes, found).map { change, placed in
+      placed.flatMap { placed in
+        placed.open.flatMap {
+          $0.number == change.number && $0.owner == me ? (placed: placed, open: $0) : nil
+        }
+      }
+    }
+    let obstacles = try self.obstacles(
+      mine.map { one in
+        guard let one, !one.open.isDone else { return nil }
+        return switch one.open.kind {
+        case .restoration: Coming(.restoration, one.placed, to: nil)
+        case .move: Coming(.move(to: Destination(one.open.otherName ?? "")), one.placed, to: one.open.other)
+        case .removal, .purge, .edit: nil
+        }
+      })
     var batch = Finishing()
     for (index, change) in changes.enumerated() {
-      guard let placed = found[index], let open = placed.open, open.number == change.number, open.owner == me
-      else { continue }
-      finished[index] = try add(change, placed, open, to: &batch)
+      guard let one = mine[index] else { continue }
+      if obstacles[index] != nil {
+        // What a restoration has stored goes when nobody keeps it; a move is anybody's to undo.
+        if one.open.kind == .restoration {
+          batch.struckOut.append(one.open.number)
+        } else {
+          batch.released.append(one.open.number)
+        }
+        continue
+      }
+      finished[index] = try add(change, one.placed, one.open, to: &batch)
+    }
+    if !batch.struckOut.isEmpty {
+      try tx.run("DELETE FROM reel.change WHERE number = ANY($1)", [.ints(batch.struckOut)])
+    }
+    if !batch.released.isEmpty {
+      try tx.run("UPDATE reel.change SET owner = NULL WHERE number = ANY($1)", [.ints(batch.released)])
     }
     try forget(batch.unstored)
     try takeBack(batch.restored)
@@ -362,6 +425,9 @@ struct PostgresChanges {
     var restored: [(placed: Placed, document: String, words: String?)] = []
     var moved: [(placed: Placed, target: Int64, document: String)] = []
     var done: [(number: Int64, other: Int64?)] = []
+    /// Changes that are not to become true.
+    var struckOut: [Int64] = []
+    var released: [Int64] = []
   }
 
   /// The post as it is then.
