@@ -28,7 +28,7 @@ private struct ChangeKills: CustomStringConvertible {
   let seed: UInt64
   private var generator: SplitMix64
   /// Microseconds within which a process is killed.
-  private var window: UInt64 = 400_000
+  private var window: UInt64 = 900_000
   private(set) var killed = 0
   private(set) var rounds = 0
   private var ended = 0
@@ -99,7 +99,7 @@ private struct ChangeKills: CustomStringConvertible {
       let process = try ReelBinary.start(
         command(ids) + ["--events", events, "--library", bench.library.path], in: bench.folder,
         environment: bench.environment.merging(lingering()) { $1 })
-      running.append((process, generator.next() % window))
+      running.append((process, 150_000 + generator.next() % window))
     }
     let began = ContinuousClock.now
     for (process, delay) in running.sorted(by: { $0.delay < $1.delay }) {

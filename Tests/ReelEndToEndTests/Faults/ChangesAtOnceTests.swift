@@ -196,7 +196,10 @@ struct ChangesAtOnceTests {
     @Test("a removal waits for nobody who publishes its video, and nothing comes back by that")
     func removedWhilePublished() async throws {
       let ids = try await published(1)
-      let ingest = try start("ingest", "clips", environment: ["REEL_FAILPOINT": "hashed=stop"])
+      // Another file of the same bytes: nobody knows it yet.
+      let clip = bench.clips.appendingPathComponent("clip-00000.mp4")
+      try FileManager.default.copyItem(at: clip, to: bench.folder.appendingPathComponent("same.mp4"))
+      let ingest = try start("ingest", "same.mp4", environment: ["REEL_FAILPOINT": "hashed=stop"])
       try await ingest.untilStopped()
       #expect(try await bench.reel("remove", ids[0]).status == 0)
       ingest.send(SIGCONT)
@@ -210,7 +213,7 @@ struct ChangesAtOnceTests {
       "a poster that is being made while its post is changed stays no stray",
       arguments: [["remove"], ["remove", "--keep", "1h"], ["move", "--to", "other"]])
     func poster(command: [String]) async throws {
-      let ids = try await published(1, posters: "never")
+      let ids = try await published(1, posters: "none")
       let poster = try start(
         "poster", "--missing", environment: ["REEL_FAILPOINT": "temporarySynced=stop"])
       try await poster.untilStopped()

@@ -64,7 +64,7 @@ extension PostChanges {
     guard posts > 0, names?.allSatisfy({ $0.hasPrefix(".") }) != false else { return }
     throw UploadError(
       .storeUnusable,
-      "the folder \(folder) is empty, and \(posts) posts are in it: check that what belongs there is mounted")
+      "the folder \(folder) is empty, and posts are in it: check that what belongs there is mounted")
   }
 
   /// What became of the objects of each, by the change's number.
