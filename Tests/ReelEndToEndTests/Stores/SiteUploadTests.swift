@@ -184,6 +184,36 @@ struct SiteUploadTests {
     await site.server.stop()
   }
 
+  @Test("loses the videos of posts that were removed, also those of an earlier run without it, and no others")
+  func removed() async throws {
+    let site = try await SiteBench(posts: 5)
+    #expect(try await site.page("--media", "copy").status == 0)
+    site.bucket.add("my/site/media/somebody-elses.mp4")
+    let videos = ["clips/clip-00001.mp4", "clips/clip-00004.mp4"]
+    var names: [String] = []
+    for video in videos {
+      let shown = try await site.bench.reel("show", video, "--json").object()
+      names.append("my/site/media/" + (try #require(shown["video"] as? String)))
+    }
+    #expect(names.allSatisfy { site.bucket.objects[$0] != nil })
+    #expect(try await site.bench.reel("remove", videos[0], "--keep", "1d").status == 0)
+    // The bucket is not told of this one.
+    #expect(try await site.bench.reel("page", "site").status == 0)
+    #expect(site.bucket.objects[names[0]] != nil)
+    #expect(try await site.bench.reel("remove", videos[1]).status == 0)
+    let page = try await site.page()
+    #expect(page.status == 0 && page.output.contains(", 4 removed"), "\(page.output) \(page.errors)")
+    #expect(names.allSatisfy { site.bucket.objects[$0] == nil })
+    #expect(site.bucket.objects["my/site/media/somebody-elses.mp4"] != nil)
+    #expect(site.bucket.objects.keys.count { $0.hasPrefix("my/site/media/") } == 4)
+    // What comes back is put there again, and stays.
+    #expect(try await site.bench.reel("restore", videos[0]).status == 0)
+    #expect(try await site.page().status == 0)
+    #expect(site.bucket.objects[names[0]] != nil && site.bucket.objects[names[1]] == nil)
+    #expect(try await site.page().output.contains("nothing to upload: "))
+    await site.server.stop()
+  }
+
   @Test("that broke off anywhere is completed by the same command", arguments: [0, 3, 7, 14, 16])
   func broken(puts: Int) async throws {
     let site = try await SiteBench(posts: 5)

@@ -42,7 +42,7 @@ struct PageCommand: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"written\":…, \"missing\":…, \"isLocal\":…}, and with --to \"upload\":{…}."
+      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"removed\":…, \"written\":…, \"missing\":…, \"isLocal\":…}, and with --to \"upload\":{…}."
   )
   var json = false
 
@@ -96,10 +96,11 @@ struct PageCommand: AsyncParsableCommand {
   private func lines(_ summary: SiteSummary, isUploaded: Bool) -> [String] {
     let posts = HumanNumber.count(summary.posts, "post", "posts")
     let files = HumanNumber.count(summary.written, "file", "files")
+    let removed = summary.removed > 0 ? ", \(summary.removed) taken out" : ""
     var lines = [
       summary.written == 0
         ? "nothing new: \(summary.site) shows \(posts)"
-        : "\(summary.site) shows \(posts), \(summary.added) of them new; \(files) written",
+        : "\(summary.site) shows \(posts), \(summary.added) of them new\(removed); \(files) written",
       "Open it: \(summary.site)/index.html",
     ]
     if summary.missing > 0 {

@@ -43,6 +43,9 @@ struct MediaPlaces: Sendable {
     return placed
   }
 
+  /// Whether an object with this URL is in the site itself: what is there is the store's.
+  func isInSite(_ url: String) -> Bool { url.hasPrefix(base) }
+
   private static func folder(of url: String) -> Substring? { url.lastIndex(of: "/").map { url[..<$0] } }
 
   /// What a file must be to be shown as a post's video or poster: a catalog's row could name any file of this machine.

@@ -110,15 +110,13 @@ extension SiteWriter {
   private func ownMedia(
     _ url: String?, _ key: ObjectKey?, size: Int64?, digest: ContentDigest?
   ) -> SiteMedia? {
-    guard let url, let key, let name = MediaPlaces.path(of: "file:///" + url)?.dropFirst() else { return nil }
-    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count > 1, parts[0] != "feed", parts.last == key.rawValue[...],
-      !parts.contains(where: { $0.isEmpty || $0.hasPrefix(".") }),
-      let found = folder.size(of: String(name)), size.map({ $0 == found }) ?? true
+    guard let url, let key, let name = ShownPost.mediaName(url, key), let found = folder.size(of: name),
+      size.map({ $0 == found }) ?? true
     else { return nil }
     return SiteMedia(
-      folder: parts.dropLast().joined(separator: "/"), key: key, size: found, digest: digest,
-      path: path(String(name)))
+      folder: name.split(separator: "/").dropLast().joined(separator: "/"), key: key, size: found,
+      digest: digest,
+      path: path(name))
   }
 
   private func isFolder(_ name: String) -> Bool {
@@ -130,15 +128,38 @@ extension SiteWriter {
 }
 
 /// What names a post's media in `feed/N.json`.
-private struct ShownPage: Decodable {
+/// A page as the site shows it.
+struct ShownPage: Decodable {
   let posts: [ShownPost]
 }
 
-private struct ShownPost: Decodable {
+struct ShownPost: Decodable {
+  let id: PostID
   let video: ObjectKey
   let videoURL: String
   let size: Int64?
   let digest: ContentDigest?
   let poster: ObjectKey?
   let posterURL: String?
+
+  /// The names of its media that lie in folders of the site.
+  var ownMedia: [String] {
+    [
+      Self.mediaName(videoURL, video),
+      posterURL.flatMap { url in poster.flatMap { Self.mediaName(url, $0) } },
+    ].compactMap(\.self)
+  }
+
+  /// The name of an object in the site; nil for one that is elsewhere.
+  static func mediaName(_ url: String, _ key: ObjectKey) -> String? {
+    guard let name = MediaPlaces.path(of: "file:///" + url)?.dropFirst(), isMediaName(name),
+      name.split(separator: "/").last == key.rawValue[...]
+    else { return nil }
+    return String(name)
+  }
+
+  static func isMediaName(_ name: some StringProtocol) -> Bool {
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.count > 1 && parts[0] != "feed" && !parts.contains { $0.isEmpty || $0.hasPrefix(".") }
+  }
 }

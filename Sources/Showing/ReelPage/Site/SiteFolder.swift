@@ -143,6 +143,21 @@ final class SiteFolder: Sendable {
     return old == nil ? .made : .changed
   }
 
+  /// Adds `bytes` to the end of the file, made where it is missing; they are on the disk when this returns. Several may do
+  /// so at once.
+  func append(_ bytes: [UInt8], to name: String) throws(SiteError) {
+    do throws(SystemError) {
+      let raw = try retryingInterrupts("open") {
+        openat(root.rawValue, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      }
+      let file = Descriptor(adopting: raw)
+      try file.write(all: bytes)
+      _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
+    } catch {
+      throw Self.failure("\(path.text)/\(name) can't be written", error)
+    }
+  }
+
   /// The same for a file whose bytes `fill` writes. Nothing changes, and false is returned, when it says that they are
   /// not to be kept.
   func replace(

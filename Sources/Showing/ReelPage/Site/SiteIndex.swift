@@ -86,6 +86,8 @@ package struct SiteSummary: Hashable, Sendable, Encodable {
   package var posts = 0
   /// Those that it did not show before.
   package var added = 0
+  /// Those that it showed before, and shows no more.
+  package var removed = 0
   /// Files that are new, or have changed.
   package var written = 0
   /// Videos that the site should have, and that are not where their posts say.

@@ -30,6 +30,7 @@ package struct SiteUpload: Sendable {
   /// Brings the bucket up to the folder. What was stored stays, whatever ends it.
   package func run(_ plan: SiteUploadPlan, _ progress: SiteUploadProgress) async throws(UploadError) {
     try await upload(plan.steps, plan.media, of: plan.writer, progress)
+    try await remove(plan.removed, progress)
   }
 
   private func upload(
@@ -53,6 +54,19 @@ package struct SiteUpload: Sendable {
     try await forEach(of: former, atOnce: width) { name throws(UploadError) in
       try await files.remove(name)
       progress.note { $0.removed += 1 }
+    }
+  }
+
+  /// Takes out the media of removed posts, which no page names any more.
+  private func remove(_ names: Set<String>, _ progress: SiteUploadProgress) async throws(UploadError) {
+    for (folder, names) in Dictionary(
+      grouping: names, by: { $0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex) })
+    {
+      let stored = try await files.list("\(folder)/")
+      try await forEach(of: names.filter { stored[$0] != nil }, atOnce: width) { name throws(UploadError) in
+        try await files.remove(name)
+        progress.note { $0.removed += 1 }
+      }
     }
   }
 
@@ -148,12 +162,15 @@ package struct SiteUploadPlan: Sendable {
   fileprivate let writer: SiteWriter
   fileprivate let steps: [[SiteFile]]
   fileprivate let media: [SiteMedia]
+  /// Media that are to go.
+  fileprivate let removed: Set<String>
 
   /// - Throws: `sourceUnreadable`.
   package init(_ writer: SiteWriter) throws(UploadError) {
     self.writer = writer
     do throws(SiteError) {
       (steps, media) = (try writer.files(), try writer.media())
+      removed = try writer.removedMedia(beside: media)
     } catch {
       throw UploadError(.sourceUnreadable, error.text)
     }
@@ -174,7 +191,7 @@ package struct SiteUploadSummary: Encodable, Sendable {
   package var bytes: Int64 = 0
   /// Files that were there already.
   package var unchanged = 0
-  /// Pages of the feed that the site no longer has.
+  /// Pages of the feed, videos and posters that the site no longer has.
   package var removed = 0
 
   package init(to: String, url: String) { (self.to, self.url) = (to, url) }

@@ -8,7 +8,7 @@ import ReelTerminal
 /// written last, so that the next run reads only new posts from the catalog.
 package struct SiteWriter: Sendable {
   let folder: SiteFolder
-  private let catalog: any PostCatalog
+  let catalog: any PostCatalog
   private let options: SiteOptions
   private let queue: BlockingQueue
   private let width: Int
@@ -71,7 +71,16 @@ package struct SiteWriter: Sendable {
       try folder.syncNames()
     }
     let first = newPage ?? 1
-    let outcome = try await writePages(first, index, after: old)
+    var outcome = try await writePages(first, index, after: old)
+    // Those that are written no more are removed at the end.
+    if first == 1, let old, old.pages > index.pages {
+      let superfluous = index.pages + 1...old.pages
+      outcome.removed += try await queue.run { () throws(SiteError) in
+        var count = 0
+        for page in superfluous { count += try takeOut(page, keeping: [], for: nil, after: old) }
+        return count
+      }
+    }
     // Pages that were not looked at miss none.
     index.missing = outcome.missing
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
@@ -79,7 +88,8 @@ package struct SiteWriter: Sendable {
     let hasFewer = old.map { $0.pages > index.pages } ?? false
     if wasKilled || hasFewer || outcome.replaced > 0 { index.revision += 1 }
     var summary = SiteSummary(site: folder.path.text)
-    summary.posts = index.count
+    summary.posts = try await posts(upTo: index.count)
+    summary.removed = outcome.removed
     summary.added = max(0, index.count - (old?.count ?? 0))
     summary.missing = outcome.missing
     summary.isLocal = index.origins.contains("file:")
@@ -109,6 +119,11 @@ package struct SiteWriter: Sendable {
     }
   }
 
+  /// How many there are: the page numbers of removed posts are nobody's.
+  private func posts(upTo count: Int) async throws(SiteError) -> Int {
+    min(count, try await asking { () throws(CatalogError) in try await catalog.status().posts })
+  }
+
   private func posts(from pageNumber: Int, count: Int) async throws(SiteError) -> [Post] {
     try await asking { () throws(CatalogError) in try await catalog.posts(from: pageNumber, count: count) }
   }
@@ -119,6 +134,7 @@ package struct SiteWriter: Sendable {
     guard old.count <= index.count,
       try await posts(from: old.count, count: 1).first?.id == old.newest
     else {
+      if let newest = old.newest, try await wasRemoved(newest, from: old.count) { return nil }
       throw SiteError(
         .otherLibrary,
         "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
@@ -130,6 +146,18 @@ package struct SiteWriter: Sendable {
     // The library may have been moved: the addresses of its own videos show that.
     let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
     return hasChanged ? nil : old.count / old.size + 1
+  }
+
+  /// Whether that was the post with that page number, until it was removed.
+  private func wasRemoved(_ post: PostID, from pageNumber: Int) async throws(SiteError) -> Bool {
+    guard let catalog = catalog as? any PostChanging else { return false }
+    return try await queue.run { () throws(SiteError) in
+      do throws(CatalogError) {
+        return try catalog.removedPost(post)?.post.pageNumber == pageNumber
+      } catch {
+        throw SiteError(error)
+      }
+    }
   }
 
   /// The first page as it was when there were `count` posts.
@@ -147,8 +175,11 @@ package struct SiteWriter: Sendable {
     /// Files of pages that have changed otherwise than by new posts: a cache may have them under the same address, which
     /// tells only how many posts there are.
     var replaced = 0
+    /// Posts that the site showed before.
+    var removed = 0
 
     mutating func add(_ other: Outcome) {
+      removed += other.removed
       origins.formUnion(other.origins)
       written += other.written
       missing += other.missing
@@ -201,6 +232,9 @@ package struct SiteWriter: Sendable {
         let own = rest.prefix { index.page(of: $0.pageNumber ?? 0) == page }
         rest = rest.dropFirst(own.count)
         let data = try encoded(page, Array(own), places)
+        if let old, page <= old.pages {
+          outcome.removed += try takeOut(page, keeping: Set(own.map(\.id)), for: data.json, after: old)
+        }
         outcome.origins.formUnion(data.origins)
         outcome.missing += data.missing
         let hasGrown = old.map { $0.posts(on: page) < min($0.size, index.posts(on: page)) } ?? true
