@@ -145,6 +145,48 @@ struct S3Tests {
       ).isEmpty)
   }
 
+  @Test("posts in a bucket are removed, edited, and moved there and away, with the keys that are for it")
+  func changes() async throws {
+    let (bench, bucket) = (try Workbench(reader: .fake), try await TestBucket())
+    try bench.addDistinct(3)
+    let (to, keys) = (bucket.address + "/videos", Self.environment)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let moved = try await bench.reel("move", "clips/clip-00000.mp4", "--to", to, environment: keys)
+    #expect(moved.status == 0, "\(moved)")
+    #expect(try await bucket.objects().count == 1)
+    #expect(try bench.objects().count == 2)
+    // An edit asks no bucket, and so needs no key.
+    #expect(try await bench.reel("edit", "clips/clip-00000.mp4", "--caption", "Harbour").status == 0)
+    #expect(try await bench.reel("verify", "--read", "--to", to, environment: keys).status == 0)
+
+    // Keys that are there are for nobody until somebody says for whom.
+    let unnamed = try await bench.reel("move", "clips/clip-00000.mp4", "--to", "other", environment: keys)
+    #expect(unnamed.status == 3 && unnamed.output.contains("--from"), "\(unnamed)")
+    let back = try await bench.reel(
+      "move", "clips/clip-00000.mp4", "--to", "other", "--from", to, environment: keys)
+    #expect(back.status == 0, "\(back)")
+    #expect(try await bucket.objects().isEmpty)
+    #expect(bench.names(in: "other").count == 1)
+    let settings = keys.merging(["REEL_TO": to]) { $1 }
+    for place in [to, "third"] {
+      let again = try await bench.reel("move", "clips/clip-00000.mp4", "--to", place, environment: settings)
+      #expect(again.status == 0, "\(again)")
+    }
+    #expect(
+      try await bench.reel("move", "clips/clip-00000.mp4", "--to", to, environment: keys).status == 0)
+
+    let withheld = try await bench.reel("remove", "clips/clip-00000.mp4", environment: keys)
+    #expect(withheld.status == 3 && withheld.output.contains("--to"), "\(withheld)")
+    #expect(try await bucket.objects().count == 1)
+    let removed = try await bench.reel("remove", "clips/clip-00000.mp4", "--to", to, environment: keys)
+    #expect(removed.status == 0, "\(removed)")
+    #expect(try await bucket.objects().isEmpty)
+    let restored = try await bench.reel("restore", "clips/clip-00000.mp4", "--to", to, environment: keys)
+    #expect(restored.status == 0, "\(restored)")
+    #expect(try await bucket.objects().count == 1)
+    #expect(try await bench.id(of: "clips/clip-00000.mp4").isEmpty == false)
+  }
+
   @Test("no poster is made of something else that has the name of a post's video")
   func missingPosterOfAnother() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())

@@ -4,6 +4,7 @@ import ReelCore
 import ReelIngest
 import ReelLibrary
 import ReelSource
+import ReelStorage
 import ReelTerminal
 import ReelUpkeep
 import Synchronization
@@ -20,6 +21,15 @@ struct ChangeOutput: ParsableArguments {
   var events: String?
 }
 
+/// Of the commands that change posts where they are stored.
+struct CredentialsOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The store that the credentials at hand are for, if it is not the one in the settings.",
+      valueName: "destination"), completion: .directory, transform: RawArguments.place)
+  var to: String?
+}
+
 /// `reel remove POST|FILE…`
 struct RemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -33,6 +43,7 @@ struct RemoveCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup var credentials: CredentialsOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup(title: "Which posts") var filter: FilterOptions
   @OptionGroup var output: ChangeOutput
@@ -67,7 +78,8 @@ struct RemoveCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    settings.to = credentials.to ?? settings.to
     let removal = Removal(reason: reason, by: by, at: .now, keptUntil: keep.map { $0.end(after: .now) })
     let report = ChangeReport(.removal(removal), output, isDryRun: dryRun)
     let selection = PostSelection(subjects: posts, filter: filter.postFilter)
@@ -105,6 +117,7 @@ struct RestoreCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup var credentials: CredentialsOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var output: ChangeOutput
 
@@ -118,7 +131,8 @@ struct RestoreCommand: AsyncParsableCommand {
   var posts: [String]
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    settings.to = credentials.to ?? settings.to
     var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
     // A file that names the post has its bytes.
     let places = from.isEmpty ? posts.filter { PostID($0) == nil } : from
@@ -216,6 +230,12 @@ struct MoveCommand: AsyncParsableCommand {
     completion: .directory, transform: RawArguments.place)
   var to: String
 
+  @Option(
+    help: ArgumentHelp(
+      "The store that they are in, if the credentials at hand are for it, too.", valueName: "destination"),
+    completion: .directory, transform: RawArguments.place)
+  var from: String?
+
   @OptionGroup(title: "Which posts") var filter: FilterOptions
 
   @Argument(
@@ -232,10 +252,20 @@ struct MoveCommand: AsyncParsableCommand {
     }
   }
 
+  /// Whether the credentials at hand may be for that store; else they are for the one in the settings.
+  private static func needsSecret(_ to: String) -> Bool {
+    switch try? DestinationAddress(parsing: to) {
+    case .folder?, .firebase?: false
+    default: true
+    }
+  }
+
   func run() async throws {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let named = settings.to
     settings.to = to
-    let session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
+    var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
+    session.source = ChangeSession.Source(named: from ?? (Self.needsSecret(to) ? to : named))
     let target = try await session.destination(to)
     let report = ChangeReport(.move(to: target), output)
     let selection = PostSelection(subjects: posts, filter: filter.postFilter)
@@ -257,6 +287,7 @@ struct PruneCommand: AsyncParsableCommand {
     discussion: "reel remove --keep says how long they are kept. Run it from a timer, or now and then.")
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup var credentials: CredentialsOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var output: ChangeOutput
 
@@ -264,7 +295,8 @@ struct PruneCommand: AsyncParsableCommand {
   var dryRun = false
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    settings.to = credentials.to ?? settings.to
     let report = ChangeReport(.purge, output, isDryRun: dryRun)
     let isDryRun = dryRun
     try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {

@@ -15,6 +15,14 @@ struct ChangeSession: Sendable {
   /// Where the video of a restored post is looked for.
   var supply: FileRestoreSource?
   let events: EventTarget?
+  /// Of posts that are moved elsewhere.
+  var source: Source?
+
+  /// Where posts are now.
+  struct Source: Sendable {
+    /// The store that the credentials at hand are for, too; nil when nobody said.
+    let named: String?
+  }
 
   /// What became of one post.
   typealias Report = @Sendable (PostID, PostChanges.Outcome) throws -> Void
@@ -27,11 +35,12 @@ struct ChangeSession: Sendable {
     if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
+    let opening = try await opening(stores)
     let writer = ChangeEventWriter(target: events)
     let changes = PostChanges(
       catalog: catalog, supply: supply.map(Self.supply),
-      staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }),
-      open: { destination async throws(UploadError) in try await Self.open(destination, stores) },
+      staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }), keepsPosts: Self.keepsPosts,
+      open: opening,
       notice: { post, removal in Self.tell(post, removal) },
       tell: { bodies in try await writer.write(bodies) })
     let (result, wasInterrupted) = await Interruption.cancelling { try await body(changes, catalog) }
@@ -47,6 +56,7 @@ struct ChangeSession: Sendable {
     let writer = ChangeEventWriter(target: events)
     let changes = PostChanges(
       catalog: catalog, staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }),
+      keepsPosts: keepsPosts,
       open: { destination async throws(UploadError) in try await open(destination, stores) },
       notice: { post, removal in tell(post, removal) }, tell: { bodies in try await writer.write(bodies) })
     do {
@@ -65,14 +75,40 @@ struct ChangeSession: Sendable {
     return try await stores.open(to).uploader.destination
   }
 
+  /// Opens the stores of posts, and the one that they go to.
+  private func opening(
+    _ stores: Destinations
+  ) async throws -> @Sendable (Destination) async throws(UploadError) -> PostChanges.Store {
+    guard let source else {
+      return { destination async throws(UploadError) in try await Self.open(destination, stores) }
+    }
+    let target = try await stores.open(stores.settings.to).uploader.destination
+    var others = stores
+    others.secretsAreFor = source.named
+    return { [others] destination async throws(UploadError) in
+      try await Self.open(destination, destination == target ? stores : others, flag: "--from")
+    }
+  }
+
+  /// Whether a store has a database of posts beside its objects.
+  private static func keepsPosts(_ destination: Destination) -> Bool {
+    if case .firebase? = try? DestinationAddress(parsing: destination.name) { true } else { false }
+  }
+
+  /// - Parameter flag: says that the credentials at hand are for a store.
   private static func open(
-    _ destination: Destination, _ stores: Destinations
+    _ destination: Destination, _ stores: Destinations, flag: String = "--to"
   ) async throws(UploadError) -> PostChanges.Store {
     do {
       let opened = try await stores.open(destination)
       return PostChanges.Store(
         uploader: try stores.decorated(opened), recorder: try stores.decoratedRecorder(opened),
         reader: opened.uploader as? any ReadableStore, folder: opened.folder)
+    } catch is SecretWithheld {
+      throw UploadError(
+        .storeUnusable,
+        "\(destination) needs credentials, and those that are set may be for another store: if they are for this one, name it with \(flag)"
+      )
     } catch {
       throw UploadError(.storeUnusable, CommandFailure.reason(error))
     }
@@ -146,12 +182,15 @@ struct PostSelection: Sendable {
     if let id = PostID(subject) { return [id] }
     let path = RawArguments.path(subject)
     let digest = try await Self.digest(of: path)
-    var found = isOfRemoved ? [] : try await catalog.posts(of: digest).map(\.id)
-    if found.isEmpty {
-      found = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
+    // Those that are not what is asked for only where there are no others: the answer is that it is so already.
+    func inFeed() async throws -> [PostID] { try await catalog.posts(of: digest).map(\.id) }
+    func removed() async throws -> [PostID] {
+      try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
         try catalog.removedPosts(of: digest).map(\.post.id)
       }
     }
+    var found = try await isOfRemoved ? removed() : inFeed()
+    if found.isEmpty { found = try await isOfRemoved ? inFeed() : removed() }
     guard !found.isEmpty else {
       throw CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)")
     }

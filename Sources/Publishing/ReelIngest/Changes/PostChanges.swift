@@ -56,6 +56,7 @@ public struct PostChanges: Sendable {
   }
 
   let catalog: any PostChanging
+  let keepsPosts: @Sendable (Destination) -> Bool
   let open: @Sendable (Destination) async throws(UploadError) -> Store
   let tell: @Sendable ([IngestEvent.Body]) async throws -> Void
   let notice: @Sendable (PostID, ObjectRemoval) -> Void
@@ -72,18 +73,20 @@ public struct PostChanges: Sendable {
   /// - Parameters:
   ///   - supply: the video of a post that is restored, where the store does not have it any more.
   ///   - staging: where copies lie while posts are moved.
+  ///   - keepsPosts: whether a store may have posts beside its objects: an edit asks no other.
   ///   - open: opens a store.
   ///   - notice: told what a store keeps of an object that was removed.
   ///   - tell: told what has become true; what it throws leaves it to be told by the next one.
   package init(
     catalog: any PostChanging, supply: Supply? = nil,
     staging: any StagingArea = TemporaryStaging(),
+    keepsPosts: @escaping @Sendable (Destination) -> Bool = { _ in true },
     open: @escaping @Sendable (Destination) async throws(UploadError) -> Store,
     notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in },
     tell: @escaping @Sendable ([IngestEvent.Body]) async throws -> Void
   ) {
     (self.catalog, self.open, self.tell, self.notice) = (catalog, open, tell, notice)
-    (self.supply, self.staging) = (supply, staging)
+    (self.supply, self.staging, self.keepsPosts) = (supply, staging, keepsPosts)
   }
 
   // MARK: Asking
@@ -217,11 +220,15 @@ public struct PostChanges: Sendable {
       guard let first = batch.first else { continue }
       let done: [OpenChange]
       do {
-        let store = try await store(first.destination, for: first.sort == .edit ? .records : .objects)
         let held = try await held(batch)
         for open in batch { outcomes[open.post.id] = .failed(.takenOver) }
         for open in held { outcomes[open.post.id] = nil }
-        done = try await carryOut(held, in: store, &outcomes)
+        if first.sort == .edit, !keepsPosts(first.destination) {
+          done = held
+        } else {
+          let store = try await store(first.destination, for: first.sort == .edit ? .records : .objects)
+          done = try await carryOut(held, in: store, &outcomes)
+        }
       } catch let error as UploadError {
         let failure = FileFailure(error)
         for open in batch where outcomes[open.post.id] == nil { outcomes[open.post.id] = .failed(failure) }
