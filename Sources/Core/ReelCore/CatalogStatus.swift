@@ -36,11 +36,16 @@ public struct CatalogStatus: Sendable {
   public var failureCount: Int
   /// The version of the catalog's tables (`PRAGMA user_version`), counted from 1.
   public var schemaVersion: Int
+  /// Posts that were removed.
+  public var removed: Int
+  /// Those of them whose videos may be in the store still.
+  public var kept: Int
 
   /// A status from its parts.
   public init(
     posts: Int, bytes: Int64, destinations: [(destination: Destination, posts: Int)], unfinished: Int,
-    failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int
+    failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int,
+    removed: Int = 0, kept: Int = 0
   ) {
     self.posts = posts
     self.bytes = bytes
@@ -49,6 +54,8 @@ public struct CatalogStatus: Sendable {
     self.failures = failures
     self.failureCount = failureCount
     self.schemaVersion = schemaVersion
+    self.removed = removed
+    self.kept = kept
   }
 }
 

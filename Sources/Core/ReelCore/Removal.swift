@@ -32,18 +32,24 @@ public struct RemovedPost: Hashable, Sendable, Codable {
   /// One sentence for people: why its video is not published.
   public var text: ErrorMessage {
     let reason = removal.reason.map { " (\($0))" } ?? ""
-    return "its post \(post.id) was removed\(reason): to publish the video all the same, use \(setting: .again)"
+    return
+      "its post \(post.id) was removed\(reason): to publish the video all the same, use \(setting: .again)"
   }
 
   private enum CodingKeys: String, CodingKey { case post, removal }
 
   /// A post, and how it came to be removed.
   public init(post: Post, removal: Removal) {
-    self.init(post: post, removal: removal, mayBeStored: false)
+    self.post = post
+    self.removal = removal
+    mayBeStored = false
   }
 
+  /// As a catalog knows it: what is gone is kept no longer.
   package init(post: Post, removal: Removal, mayBeStored: Bool) {
     self.post = post
+    var removal = removal
+    if !mayBeStored { removal.keptUntil = nil }
     self.removal = removal
     self.mayBeStored = mayBeStored
   }

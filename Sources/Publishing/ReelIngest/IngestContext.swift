@@ -226,7 +226,7 @@ struct IngestContext: Sendable {
 
   func plan(_ draft: PostDraft, _ publication: Publication) -> PublishResult {
     if options.duplicates == .skip, !planned.add(publication) { return .duplicate(nil) }
-    return .planned(FilePlanned(media: draft.media, metadata: draft.metadata))
+    return .planned(FilePlanned(media: draft.media, metadata: draft.metadata, digest: publication.digest))
   }
 }
 

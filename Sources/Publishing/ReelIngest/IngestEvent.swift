@@ -225,15 +225,18 @@ public struct FilePlanned: Hashable, Sendable, Codable {
   public let media: MediaInfo
   /// The metadata that the post would have.
   public let metadata: PostMetadata
+  /// Of the bytes that would be stored; nil from an older Reel.
+  @ExplicitNull public var digest: ContentDigest?
 
   /// A plan from its parts.
-  public init(media: MediaInfo, metadata: PostMetadata) {
+  public init(media: MediaInfo, metadata: PostMetadata, digest: ContentDigest? = nil) {
     self.media = media
     self.metadata = metadata
+    self.digest = digest
   }
 
   private enum CodingKeys: String, CodingKey {
-    case media
+    case media, digest
     case metadata = "words"
   }
 }

@@ -107,6 +107,7 @@ package struct RunDocument: Encodable, Sendable {
   private let troublesLeftOut: Int
   private let warnings: [ProblemList.Entry]
   private let posts: [Post]?
+  private let elsewhere: Int?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
   package init(_ report: RunReport, posts: [Post]? = nil) {
@@ -117,5 +118,6 @@ package struct RunDocument: Encodable, Sendable {
     (troubles, troublesLeftOut) = (report.troubles.entries, report.troubles.leftOut)
     warnings = report.troubles.warnings
     self.posts = posts
+    elsewhere = report.elsewhere?.count
   }
 }

@@ -22,9 +22,10 @@ package enum PostSummary {
     sheet.add("reason", removal.reason)
     sheet.add("by", removal.by)
     sheet.add("kept until", removal.keptUntil.map(ISOTime.second))
-    return
-      (traits.wrapped("removed: this video's post was removed, and is not published again", .strong)
-      + sheet.lines(indent: 0) + facts(removed.post, traits)).text(traits)
+    addFacts(of: removed.post, isRemoved: true, to: &sheet, traits)
+    let heading = traits.wrapped(
+      "removed: no feed shows this post, and its video is not published again", .strong)
+    return (heading + sheet.lines(indent: 0)).text(traits)
   }
 
   private static func heading(_ title: Title, _ traits: TerminalTraits) -> [StyledLine] {
@@ -37,6 +38,14 @@ package enum PostSummary {
 
   private static func facts(_ post: Post, _ traits: TerminalTraits) -> [StyledLine] {
     var sheet = FactSheet(traits)
+    addFacts(of: post, isRemoved: false, to: &sheet, traits)
+    return sheet.lines(indent: 0)
+  }
+
+  /// - Parameter isRemoved: its addresses lead nowhere then.
+  private static func addFacts(
+    of post: Post, isRemoved: Bool, to sheet: inout FactSheet, _ traits: TerminalTraits
+  ) {
     sheet.add("id", post.id.description, .strong)
     sheet.add("caption", post.caption)
     sheet.add("music", post.music)
@@ -44,16 +53,17 @@ package enum PostSummary {
     sheet.add("file", post.sourceName)
     sheet.add("mended", post.mended?.joined(separator: ", "))
     sheet.add("video", video(post, traits))
-    sheet.add("url", post.videoURL)
-    sheet.add("poster", post.posterURL)
-    sheet.add("place", post.pageNumber.map { "\($0) in the feed" })
+    if !isRemoved {
+      sheet.add("url", post.videoURL)
+      sheet.add("poster", post.posterURL)
+    }
+    sheet.add("place", post.pageNumber.map { "\(isRemoved ? "was " : "")\($0) in the feed" })
     sheet.add("posted", post.createdAt.map(ISOTime.second))
     sheet.add("likes", post.likeCount.map { "\($0)" })
     sheet.add("shares", post.shareCount.map { "\($0)" })
     sheet.add("comment", post.commentID)
     sheet.add("digest", post.digest?.description)
     sheet.add("read by", post.probe.map(ProbeSummary.provenance))
-    return sheet.lines(indent: 0)
   }
 
   private static func author(_ post: Post) -> String? {

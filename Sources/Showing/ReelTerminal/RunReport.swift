@@ -16,8 +16,20 @@ package struct RunReport: Hashable, Sendable {
   package var origin = Origin.files
   /// Whether `--include` or `--exclude` left files out, perhaps.
   package var isFiltered = false
+  /// Videos that were published, or would be, and are posts of the same author in another store, too; nil where nobody has
+  /// looked.
+  package var elsewhere: Elsewhere?
   /// How often a file of a watch could not be taken in, and was left for another try.
   package var postponements = 0
+
+  /// How many of a run's videos are posts in another store.
+  package struct Elsewhere: Hashable, Sendable {
+    package var count: Int
+    /// Whether only some of the run's videos were looked up.
+    package var isAtLeast: Bool
+
+    package init(count: Int, isAtLeast: Bool) { (self.count, self.isAtLeast) = (count, isAtLeast) }
+  }
 
   /// Where the files came from.
   package enum Origin: Hashable, Sendable {
@@ -132,12 +144,25 @@ extension RunReport {
       }
   }
 
+  private func elsewhere(_ hint: CommandHint) -> [String] {
+    guard let elsewhere, elsewhere.count > 0 else { return [] }
+    let number = (elsewhere.isAtLeast ? "at least " : "") + "\(elsewhere.count)"
+    let isOne = elsewhere.count == 1
+    let have = dryRun ? "would get a second post" : isOne ? "has two posts now" : "have two posts each now"
+    return [
+      "Of these, \(number) \(isOne ? "is a post" : "are posts") in another store of this library already, and \(have). "
+        + "To move posts instead: \(hint.text("move")). For a store that has been moved: \(hint.text("relocate"))"
+    ]
+  }
+
   private func advice(_ hint: CommandHint) -> [String] {
     if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
       return ["Fix that, then run the same command again to continue."]
     }
-    if dryRun { return summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [] }
-    var advice: [String] = []
+    if dryRun {
+      return elsewhere(hint) + (summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [])
+    }
+    var advice = elsewhere(hint)
     if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
     if summary.published > 0, trustsClientDigest {
       advice.append(

@@ -18,11 +18,17 @@ package struct StatusView: Sendable {
     for entry in status.destinations {
       sheet.add("stored in", "\(entry.destination.name): \(HumanNumber.count(entry.posts, "post", "posts"))")
     }
+    if status.removed > 0 { sheet.add("removed", removed) }
     if status.unfinished > 0 {
       sheet.add("unfinished", "\(status.unfinished); the next run goes on with them", .warning)
     }
     sheet.add("not published", status.failureCount == 0 ? "no file" : filesNotPublished)
     return (sheet.lines(indent: 0) + failures(traits)).text(traits)
+  }
+
+  private var removed: String {
+    let posts = HumanNumber.count(status.removed, "post", "posts")
+    return status.kept == 0 ? posts : "\(posts), \(status.kept) of them kept in the store"
   }
 
   private var filesNotPublished: String {
@@ -43,7 +49,7 @@ package struct StatusView: Sendable {
 
 extension StatusView: Encodable {
   private enum CodingKeys: String, CodingKey {
-    case library, posts, bytes, destinations, unfinished, failures, failureCount, schemaVersion
+    case library, posts, bytes, destinations, removed, kept, unfinished, failures, failureCount, schemaVersion
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -52,6 +58,8 @@ extension StatusView: Encodable {
     try container.encode(status.posts, forKey: .posts)
     try container.encode(status.bytes, forKey: .bytes)
     try container.encode(status.destinations.map(DestinationEntry.init), forKey: .destinations)
+    try container.encode(status.removed, forKey: .removed)
+    try container.encode(status.kept, forKey: .kept)
     try container.encode(status.unfinished, forKey: .unfinished)
     try container.encode(status.failures.map(FailureEntry.init), forKey: .failures)
     try container.encode(status.failureCount, forKey: .failureCount)

@@ -20,7 +20,7 @@ struct EventLog {
   }
 
   static let terminal: Set<String> = [
-    "post.published", "file.duplicate", "file.planned", "file.refused", "file.failed",
+    "post.published", "file.duplicate", "file.removed", "file.planned", "file.refused", "file.failed",
   ]
 
   var types: [String] { events.map { $0["type"] as? String ?? "" } }

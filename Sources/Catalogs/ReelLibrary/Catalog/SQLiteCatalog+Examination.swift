@@ -151,7 +151,8 @@ enum StatusQuery {
       unfinished: try count("intent WHERE state = 0", in: db),
       failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
       failureCount: try count("failure", in: db),
-      schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0))
+      schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0),
+      removed: try count("removal", in: db), kept: try count("removal WHERE isStored = 1", in: db))
   }
 
   static func count(_ rows: String, in db: Connection) throws -> Int {

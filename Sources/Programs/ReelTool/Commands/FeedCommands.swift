@@ -165,7 +165,8 @@ struct ShowCommand: AsyncParsableCommand {
     abstract: "Show one post in full, by its id or by the file it was made from.",
     discussion: """
       A file is looked up by its contents, whatever its name: the post may have been made from a copy. If a video was \
-      published several times, all its posts are shown, oldest first. If there is no such post, the exit code is 1.
+      published several times, all its posts are shown, oldest first. Where there is none, posts that were removed are \
+      shown, and why, when and by whom. If there is no such post, the exit code is 1.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -182,38 +183,42 @@ struct ShowCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = RawArguments.path(subject)
     let catalog = try await AppContext.reading(settings)
-    let posts = try await posts(path, catalog)
+    let (posts, removed) = try await posts(path, catalog)
     let traits = TerminalTraits.standardOutput()
-    guard !posts.isEmpty else {
+    guard !posts.isEmpty || !removed.isEmpty else {
       throw CommandFailure(
         .couldNotRun,
         PostID(subject) == nil
           ? "no post in this library was made from \(path.text)"
           : "there is no post \(subject) in this library; reel feed lists its posts")
     }
-    try OutputStream.standardOutput.write(
+    let cards =
       try posts.map {
         json ? try JSONOutput.text($0, pretty: traits.isTerminal) : PostSummary.text($0, traits)
       }
-      .joined(separator: json ? "" : "\n"))
-  }
-
-  private func posts(_ path: SourcePath, _ catalog: (any PostCatalog)?) async throws -> [Post] {
-    if let id = PostID(subject) {
-      return try await [catalog?.post(id)].compactMap(\.self)
-    }
-    let digest = try await digest(of: path)
-    return try await catalog?.posts(of: digest) ?? []
-  }
-
-  private func digest(of path: SourcePath) async throws -> ContentDigest {
-    let digest = try await BlockingQueue(label: "reel.show", width: 1).run {
-      try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
-        () throws(SourceError) in
-        try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())
+      + removed.map {
+        json ? try JSONOutput.text($0, pretty: traits.isTerminal) : PostSummary.text($0, traits)
       }
+    try OutputStream.standardOutput.write(cards.joined(separator: json ? "" : "\n"))
+  }
+
+  /// The removed ones only where no other is meant.
+  private func posts(
+    _ path: SourcePath, _ catalog: (any WholeCatalog)?
+  ) async throws -> ([Post], [RemovedPost]) {
+    let queue = BlockingQueue(label: "reel.show", width: 1)
+    if let id = PostID(subject) {
+      if let post = try await catalog?.post(id) { return ([post], []) }
+      return (
+        [],
+        try await queue.run { () throws(CatalogError) in [try catalog?.removedPost(id)].compactMap(\.self) }
+      )
     }
-    guard let digest else { throw CommandFailure(.interrupted, "interrupted") }
-    return digest
+    let digest = try await PostSelection.digest(of: path)
+    let posts = try await catalog?.posts(of: digest) ?? []
+    guard posts.isEmpty else { return (posts, []) }
+    return (
+      [], try await queue.run { () throws(CatalogError) in try catalog?.removedPosts(of: digest) ?? [] }
+    )
   }
 }

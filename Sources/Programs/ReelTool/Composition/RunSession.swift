@@ -24,6 +24,9 @@ struct RunSession: Sendable {
     let result: PublishResult?
     let wasInterrupted: Bool
     let outputClosed: Bool
+    /// What is to be looked up in other stores, where the library has any.
+    let candidates: SecondPosts?
+    var elsewhere: RunReport.Elsewhere?
   }
 
   private var log: RunLog? { RunLog(settings) }
@@ -47,6 +50,7 @@ struct RunSession: Sendable {
       .files(inputs, walk), options, wantsResult: false, listsFiles: page != nil)
     var report = report(of: end)
     report.isFiltered = !walk.filter.takesAll
+    report.elsewhere = end.elsewhere
     if let page {
       let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
       let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)
@@ -107,14 +111,24 @@ struct RunSession: Sendable {
     walk.entersFolders = false
     let (end, exit) = try await run(.files([file], walk), options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
-    let outcome = PublishOutcome(path: file.path, result: end.result ?? .failed(failure))
+    let outcome = PublishOutcome(
+      path: file.path, result: end.result ?? .failed(failure), said: options.metadata, hint: hint)
     // The log has told it, where this would.
     if let result = end.result, outcome.isProblem, !output.json, log?.tells(result) == true { return exit }
     // Standard output carries the post, if there is one.
     try write(
       json: { try outcome.json(pretty: $0) }, text: { outcome.text($0) },
       asError: outcome.isProblem && !output.json)
+    if let notes = outcome.notes { tell(notes.sentences, command: notes.command) }
     return exit
+  }
+
+  /// Beside what standard output carries. A command is one line, however long.
+  private func tell(_ sentences: [String], command: String?) {
+    let traits = TerminalTraits.standardError()
+    let text = traits.text(sentences) + (command.map { traits.sanitized($0) + "\n" } ?? "")
+    // Nobody has to listen.
+    try? OutputStream.standardError.write(text)
   }
 
   // MARK: Running
@@ -147,9 +161,15 @@ struct RunSession: Sendable {
       case .queue(let work): await IngestModel(feed: work.feed, options: options, services: services)
       case .watch(let feed, _): await IngestModel(feed: feed, options: options, services: services)
       }
-    let end: End
+    var end: End
     do {
-      end = try await observe(model, of: inputs, wantsResult: wantsResult, listsFiles: listsFiles)
+      end = try await observe(
+        model, of: inputs, wantsResult: wantsResult, listsFiles: listsFiles,
+        candidates: try await candidates(inputs, options, wantsResult: wantsResult))
+      // The run is over, and no failure of this is one of it.
+      if end.summary.outcome == .completed {
+        end.elsewhere = try? await end.candidates?.elsewhere(in: services.catalog)
+      }
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -166,7 +186,7 @@ struct RunSession: Sendable {
   }
 
   private func observe(
-    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool
+    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool, candidates: SecondPosts?
   ) async throws -> End {
     let (work, watched) = (inputs.work, inputs.watched)
     watched?.feed.begin { model.tell($0) }
@@ -182,12 +202,14 @@ struct RunSession: Sendable {
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
     let listed = listsFiles ? await model.events() : nil
+    let counted = candidates == nil ? nil : await model.events()
     let written = target == nil ? nil : await model.events()
     let logged = log == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let logging: Void = Self.write(logged, to: log)
     async let result = Self.result(in: read)
     async let files = Self.files(in: listed)
+    async let found = Self.candidates(candidates, in: counted)
     // What becomes of a file waits until its event has been written: nobody may meet the file again.
     let items = (work == nil && watched == nil) || written != nil ? nil : await model.events()
     let interruption = watched == nil ? Interruption() : nil
@@ -227,7 +249,27 @@ struct RunSession: Sendable {
     if let problem { throw problem }
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
-      result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed)
+      result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed,
+      candidates: await found)
+  }
+
+  /// Where to collect the videos that may be posts in another store; nil where that is of no interest.
+  private func candidates(
+    _ inputs: Inputs, _ options: IngestOptions, wantsResult: Bool
+  ) async throws(CatalogError) -> SecondPosts? {
+    guard case .files = inputs, !wantsResult, options.duplicates == .skip else { return nil }
+    let services = appContext.services
+    guard let catalog = services.catalog as? any CatalogExamination else { return nil }
+    let others = try await catalog.destinations().filter { $0 != services.uploader.destination }
+    return others.isEmpty ? nil : SecondPosts()
+  }
+
+  private static func candidates(_ candidates: SecondPosts?, in events: IngestEvents?) async -> SecondPosts? {
+    guard var candidates, let events else { return nil }
+    for await batch in events.batches() {
+      for event in batch { candidates.note(event.body) }
+    }
+    return candidates
   }
 
   private static func note(

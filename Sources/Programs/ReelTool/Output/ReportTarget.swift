@@ -112,6 +112,9 @@ struct ReportWriter {
 struct PublishOutcome {
   let path: SourcePath
   let result: PublishResult
+  /// What the command line says of the video.
+  var said = PostMetadata()
+  var hint = CommandHint()
 
   /// Whether there is no post to print, but a reason.
   var isProblem: Bool {
@@ -135,6 +138,40 @@ struct PublishOutcome {
     }
   }
 
+  /// What was asked for and did not happen, and what does it: sentences for people, and after them a command as it is to be
+  /// copied; nil where there is nothing to say.
+  var notes: (sentences: [String], command: String?)? {
+    switch result {
+    case .duplicate(let post?): edit(of: post)
+    case .removed(let removed):
+      (
+        [
+          "To bring the post back: " + hint.text("restore", removed.post.id.description),
+          "To publish the video as a new post: --again",
+        ], nil
+      )
+    case .published, .duplicate, .planned, .refused, .failed, .cancelled: nil
+    }
+  }
+
+  /// For a post that says something else than the command line.
+  private func edit(of post: Post) -> (sentences: [String], command: String?)? {
+    var edited = post
+    _ = PostEdit(caption: said.caption, music: said.music, authorName: said.authorName).apply(to: &edited)
+    let words = [
+      ("caption", "--caption", said.caption, post.caption != edited.caption),
+      ("music", "--music", said.music, post.music != edited.music),
+      ("author's name", "--author-name", said.authorName, post.authorName != edited.authorName),
+    ].filter(\.3)
+    guard !words.isEmpty else { return nil }
+    let flags = words.map { "\($0.1)=\(ShellWord.quoted(value: $0.2 ?? ""))" }
+    let differing = words.map(\.0).joined(separator: ", ")
+    return (
+      ["The post says something else (\(differing)) and stays as it is. To change it:"],
+      hint.text("edit", ([post.id.description] + flags).joined(separator: " "))
+    )
+  }
+
   private func problem(_ code: String, _ message: String, refused: Bool, _ traits: TerminalTraits) -> String {
     ProblemSummary.text(ProblemList.Entry(path: path, code: code, message: message, refused: refused), traits)
   }
@@ -142,13 +179,28 @@ struct PublishOutcome {
   /// The post; for a file without one `{"ok": false, …}` with the reason.
   func json(pretty: Bool) throws -> String {
     switch result {
-    case .published(let post), .duplicate(let post?): try JSONOutput.text(post, pretty: pretty)
+    case .published(let post): try JSONOutput.text(Told(post: post, isNew: true), pretty: pretty)
+    case .duplicate(let post?): try JSONOutput.text(Told(post: post, isNew: false), pretty: pretty)
     case .duplicate(nil): try JSONOutput.text(FileDuplicate(post: nil), pretty: pretty)
     case .removed(let removed): try JSONOutput.text(removed, pretty: pretty)
     case .planned(let plan): try JSONOutput.text(plan, pretty: pretty)
     case .refused(let refusal): try JSONOutput.text(Failed(error: nil, refused: refusal), pretty: pretty)
     case .failed(let failure): try JSONOutput.text(Failed(error: failure, refused: nil), pretty: pretty)
     case .cancelled: try JSONOutput.text(Failed(error: .cancelled, refused: nil), pretty: pretty)
+    }
+  }
+
+  /// The post, and whether it was one before.
+  private struct Told: Encodable {
+    let post: Post
+    let isNew: Bool
+
+    private enum CodingKeys: String, CodingKey { case new }
+
+    func encode(to encoder: any Encoder) throws {
+      try post.encode(to: encoder)
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(isNew, forKey: .new)
     }
   }
 

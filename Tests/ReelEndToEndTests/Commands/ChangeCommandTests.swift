@@ -1,0 +1,460 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+extension Workbench {
+  /// The id of the post that a file has become.
+  func id(of file: String, _ more: String...) async throws -> String {
+    let shown = try await ReelBinary.run(
+      ["show", file, "--json", "--library", library.path] + more, in: folder, environment: environment)
+    return try #require(try shown.object()["id"] as? String, "\(shown)")
+  }
+
+  /// The feed, newest first.
+  func feed() async throws -> [[String: Any]] {
+    let feed = try await reel("feed", "--json", "--size", "1000")
+    return try #require(try feed.object()["posts"] as? [[String: Any]], "\(feed)")
+  }
+
+  /// What is in a folder beside the library.
+  func names(in folder: String) -> Set<String> {
+    let names = try? FileManager.default.contentsOfDirectory(
+      atPath: self.folder.appendingPathComponent(folder).path)
+    return Set((names ?? []).filter { !$0.hasPrefix(".") })
+  }
+
+  func eventTypes(_ name: String = "events.jsonl") throws -> [String] {
+    try EventLog(folder.appendingPathComponent(name)).types
+  }
+}
+
+extension ReelBinary.Outcome {
+  /// What `--json` says became of each post.
+  fileprivate func outcomes() throws -> [String] {
+    try #require(try object()["posts"] as? [[String: Any]], "\(self)").compactMap { $0["outcome"] as? String }
+  }
+}
+
+/// A library with some posts by ada, and what they are made of.
+private func library(_ count: Int = 3) async throws -> Workbench {
+  let bench = try Workbench(reader: .fake)
+  try bench.addDistinct(count)
+  let run = try await bench.reel("ingest", "clips", "--author", "ada", "--jobs", "1")
+  try #require(run.status == 0, "\(run)")
+  return bench
+}
+
+@Suite("reel remove", .shortTime)
+struct RemoveCommandTests {
+  @Test("takes a post out of feed and store, by its id, by its file, or by a filter, and tells it")
+  func ways() async throws {
+    let bench = try await library(4)
+    let first = try await bench.id(of: "clips/clip-00000.mp4")
+    let byID = try await bench.reel(
+      "remove", first, "--reason", "Its owner asked", "--by", "bo", "--events", "events.jsonl")
+    #expect(byID.status == 0 && byID.output.hasSuffix("1 removed\n"), "\(byID)")
+    #expect(try bench.objects().count == 3)
+    #expect(try await bench.feed().compactMap { $0["pageNumber"] as? Int } == [4, 3, 2])
+    let told = try #require(try EventLog(bench.folder.appendingPathComponent("events.jsonl")).events.first)
+    #expect(told["type"] as? String == "post.removed")
+    let removal = try #require(told["removal"] as? [String: Any])
+    #expect(removal["reason"] as? String == "Its owner asked" && removal["by"] as? String == "bo")
+    #expect(removal["keptUntil"] is NSNull)
+
+    let byFile = try await bench.reel("remove", "clips/clip-00001.mp4", "--json")
+    #expect(byFile.status == 0, "\(byFile)")
+    let document = try byFile.object()
+    #expect(document["v"] as? Int == 1 && document["ok"] as? Bool == true)
+    #expect(["changed", "unchanged", "failed"].map { document[$0] as? Int } == [1, 0, 0])
+    #expect(try byFile.outcomes() == ["changed"])
+
+    let none = try await bench.reel("remove", "--author", "bo")
+    #expect(none.status == 0 && none.output == "0 removed\n", "\(none)")
+    let byFilter = try await bench.reel("remove", "--author", "ada", "--since", "1d", "--events", "-")
+    #expect(byFilter.status == 0 && byFilter.errors.hasSuffix("2 removed\n"), "\(byFilter)")
+    #expect(try EventLog(text: byFilter.output).types == ["post.removed", "post.removed"])
+    #expect(try bench.objects().isEmpty)
+    #expect(try await bench.feed().isEmpty)
+    #expect(try await bench.reel("verify").status == 0)
+    #expect(try await bench.reel("doctor").status == 0)
+  }
+
+  @Test(
+    "changes nothing in a dry run, and nothing where a file is no post; other ids are removed all the same")
+  func nothing() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    let plan = try await bench.reel("remove", id, "--dry-run")
+    #expect(plan.status == 0 && plan.output.hasSuffix("1 would be removed\n"), "\(plan)")
+    #expect(try await bench.reel("remove", "--author", "ada", "--dry-run", "--json").outcomes().count == 3)
+    try bench.addDistinct(1, from: 9)
+    for stranger in ["clips/clip-00009.mp4", "clips/nothing.mp4"] {
+      let refused = try await bench.reel("remove", id, stranger)
+      #expect(refused.status == 1 && refused.errors.contains(stranger), "\(refused)")
+    }
+    for arguments in [[], [id, "--author", "ada"], [id, "--keep", "3x"]] {
+      let usage = try await ReelBinary.run(
+        ["remove", "--library", bench.library.path] + arguments, in: bench.folder)
+      #expect(usage.status == 64, "\(arguments) \(usage)")
+    }
+    #expect(try await bench.feed().count == 3)
+    #expect(try bench.objects().count == 3)
+
+    let unknown = "01a21a07-3c30-7bd1-b378-83095dcbab17"
+    let partly = try await bench.reel("remove", unknown, id, "--json")
+    #expect(partly.status == 3, "\(partly)")
+    #expect(try partly.outcomes() == ["unknown", "changed"])
+    #expect(try partly.object()["ok"] as? Bool == false)
+  }
+
+  @Test("is done once: the second time it says so, and with it goes what was kept")
+  func twice() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    #expect(try await bench.reel("remove", id, "--keep", "30d").status == 0)
+    #expect(try bench.objects().count == 3)
+    let status = try await bench.reel("status")
+    #expect(status.output.contains("removed        1 post, 1 of them kept in the store\n"), "\(status)")
+    let kept = try await bench.reel("remove", id, "--keep", "30d", "--json")
+    #expect(try kept.status == 0 && kept.outcomes() == ["removed"], "\(kept)")
+    #expect(try await bench.reel("prune").output == "0 cleared\n")
+    #expect(try bench.objects().count == 3)
+    #expect(try await bench.reel("remove", "clips/clip-00000.mp4").status == 0)
+    #expect(try bench.objects().count == 2)
+    let again = try await bench.reel("remove", id, "--json")
+    #expect(try again.status == 0 && again.outcomes() == ["removed"], "\(again)")
+    #expect(try again.object()["unchanged"] as? Int == 1)
+    #expect(try await bench.reel("status", "--json").object()["removed"] as? Int == 1)
+    #expect(try await bench.reel("status", "--json").object()["kept"] as? Int == 0)
+  }
+
+  @Test("fits 80 columns")
+  func columns() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    let narrow = ["COLUMNS": "80"]
+    let words = String(repeating: "of a caption that is long ", count: 20)
+    let outcomes = [
+      try await bench.reel("edit", id, "--caption", words, environment: narrow),
+      try await bench.reel("remove", id, "--reason", words, environment: narrow),
+      try await bench.reel("remove", id, environment: narrow),
+      try await bench.reel("edit", id, "--music", "x", environment: narrow),
+      try await bench.reel("show", id, environment: narrow),
+      try await bench.reel("restore", id, environment: narrow),
+      try await bench.reel("prune", environment: narrow),
+      try await bench.reel("status", environment: narrow),
+    ]
+    for outcome in outcomes {
+      for line in outcome.output.split(separator: "\n") {
+        #expect(line.count <= 80, "\(line)")
+      }
+    }
+  }
+}
+
+@Suite("a video whose post was removed", .shortTime)
+struct RemovedVideoTests {
+  @Test("stays away: ingest counts it and succeeds, publish says why, --again publishes it")
+  func again() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    #expect(try await bench.reel("remove", id, "--reason", "Its owner asked").status == 0)
+    let run = try await bench.reel("ingest", "clips", "--author", "ada", "--events", "events.jsonl")
+    #expect(run.status == 0, "\(run)")
+    #expect(run.output.hasPrefix("nothing published: 2 duplicates, 1 was removed before\n"), "\(run)")
+    #expect(run.output.contains("  removed     1, "), "\(run)")
+    #expect(try bench.eventTypes().count { $0 == "file.removed" } == 1)
+    let counted = try await bench.reel(
+      "ingest", "clips", "--author", "ada", "--json", "--report", "html=run.html")
+    let summary = try #require(try counted.object()["summary"] as? [String: Any])
+    #expect(summary["removed"] as? Int == 1 && summary["duplicates"] as? Int == 2, "\(counted)")
+    let page = try String(contentsOf: bench.folder.appendingPathComponent("run.html"), encoding: .utf8)
+    #expect(page.contains("removed before") && page.contains("Its owner asked"))
+    let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--dry-run")
+    #expect(plan.status == 0 && plan.output.contains("1 was removed before"), "\(plan)")
+
+    let publish = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada")
+    #expect(publish.status == 0 && publish.output.hasPrefix("removed: "), "\(publish)")
+    #expect(publish.output.contains("reason   Its owner asked\n"), "\(publish)")
+    #expect(publish.errors.contains("reel restore --library \(bench.library.path) \(id)\n"), "\(publish)")
+    #expect(publish.errors.contains("--again"), "\(publish)")
+    let json = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada", "--json").object()
+    #expect(json["post"] is [String: Any] && json["removal"] is [String: Any], "\(json)")
+
+    // Another author's is another post.
+    #expect(try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "bo").status == 0)
+    let anew = try await bench.reel(
+      "ingest", "clips", "--author", "ada", "--again", "--events", "again.jsonl")
+    #expect(anew.status == 0, "\(anew)")
+    #expect(try bench.eventTypes("again.jsonl").count { $0 == "post.published" } == 1)
+    #expect(try await bench.feed().compactMap { $0["pageNumber"] as? Int } == [5, 4, 3, 2])
+    let duplicates = try await bench.reel("ingest", "clips", "--author", "ada")
+    #expect(duplicates.output.hasPrefix("nothing new: all 3 videos are already published\n"), "\(duplicates)")
+  }
+
+  @Test("is shown with the reason, by its id and by its file, unless the file is a post")
+  func show() async throws {
+    let bench = try await library()
+    let file = "clips/clip-00001.mp4"
+    let id = try await bench.id(of: file)
+    #expect(
+      try await bench.reel("remove", id, "--reason", "Its owner asked", "--by", "bo", "--keep", "30d").status
+        == 0)
+    for subject in [id, file] {
+      let shown = try await bench.reel("show", subject)
+      #expect(shown.status == 0 && shown.output.hasPrefix("removed: "), "\(shown)")
+      for line in ["reason      Its owner asked\n", "by          bo\n", "kept until  "] {
+        #expect(shown.output.contains(line), "\(shown)")
+      }
+      #expect(!shown.output.contains("\nurl "), "\(shown)")
+      let json = try await bench.reel("show", subject, "--json").object()
+      #expect((json["post"] as? [String: Any])?["id"] as? String == id)
+      #expect((json["removal"] as? [String: Any])?["by"] as? String == "bo")
+    }
+    #expect(try await bench.reel("prune").status == 0)
+    #expect(try await bench.reel("remove", id).status == 0)
+    #expect(try await !bench.reel("show", id).output.contains("kept until"))
+    #expect(try await bench.reel("publish", file, "--author", "ada", "--again").status == 0)
+    let shown = try await bench.reel("show", file)
+    #expect(shown.output.hasPrefix("id ") && !shown.output.contains(id), "\(shown)")
+    #expect(try await bench.reel("show", id).output.hasPrefix("removed: "))
+  }
+
+  @Test("is rejected by a watch")
+  func watch() async throws {
+    let scene = try WatchScene()
+    let file = scene.bench.clips.appendingPathComponent("clip.mp4")
+    try scene.bench.addDistinct(1)
+    try FileManager.default.moveItem(
+      at: scene.bench.clips.appendingPathComponent("clip-00000.mp4"), to: file)
+    #expect(try await scene.bench.reel("ingest", "clips").status == 0)
+    #expect(try await scene.bench.reel("remove", "clips/clip.mp4", "--reason", "spam").status == 0)
+    let watch = try scene.start(["--after", "move:done", "--reject", "move:no", "--settle", "0.3"])
+    try await watch.until { scene.files("no").contains("clip.mp4.txt") }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(scene.files("no") == ["clip.mp4", "clip.mp4.txt"] && scene.files("done").isEmpty)
+    let reason = try String(
+      contentsOf: scene.bench.folder.appendingPathComponent("no/clip.mp4.txt"), encoding: .utf8)
+    #expect(reason.contains("spam") && reason.contains("--again"), "\(reason)")
+    #expect(scene.events("file.removed").count == 1)
+  }
+
+  @Test("leaves the page, its videos and its feed with the next run, and the others keep their numbers")
+  func page() async throws {
+    let bench = try await library(5)
+    func run(_ arguments: String...) async throws -> [String: Any] {
+      let page = try await ReelBinary.run(
+        ["page", "site", "--json", "--library", bench.library.path] + arguments, in: bench.folder)
+      #expect(page.status == 0, "\(page)")
+      return try page.object()
+    }
+    func numbers() throws -> [Int] {
+      try (1...3).flatMap { page -> [Int] in
+        let file = bench.folder.appendingPathComponent("site/feed/\(page).json")
+        guard let data = try? Data(contentsOf: file) else { return [] }
+        let posts = (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["posts"]
+        return (posts as? [[String: Any]] ?? []).compactMap { $0["pageNumber"] as? Int }
+      }
+    }
+    #expect(try await run("--size", "2", "--media", "copy")["posts"] as? Int == 5)
+    #expect(bench.names(in: "site/media").count == 5)
+    // One in the middle, and the newest.
+    for (number, left) in [(2, [1, 3, 4, 5]), (5, [1, 3, 4])] {
+      let post = try #require(try await bench.feed().first { $0["pageNumber"] as? Int == number })
+      let (id, video) = (try #require(post["id"] as? String), try #require(post["video"] as? String))
+      #expect(try await bench.reel("remove", id).status == 0)
+      let summary = try await run()
+      #expect(summary["removed"] as? Int == 1 && summary["posts"] as? Int == left.count, "\(summary)")
+      #expect(try numbers() == left)
+      #expect(!bench.names(in: "site/media").contains(video))
+      for name in bench.names(in: "site/feed") {
+        let text = try String(
+          contentsOf: bench.folder.appendingPathComponent("site/feed/" + name), encoding: .utf8)
+        #expect(!text.contains(id), "\(name)")
+      }
+    }
+    #expect(try await bench.reel("page", "site").output.hasPrefix("nothing new: "))
+    #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
+    _ = try await run()
+    #expect(try numbers() == [1, 2, 3, 4])
+    #expect(try await bench.reel("remove", "--author", "ada").status == 0)
+    #expect(try await run()["posts"] as? Int == 0)
+    #expect(bench.names(in: "site/media").isEmpty)
+  }
+}
+
+@Suite("reel restore", .shortTime)
+struct RestoreCommandTests {
+  @Test("brings a post back to its place while its video is kept, and after that from the file")
+  func ways() async throws {
+    let bench = try await library()
+    let file = "clips/clip-00001.mp4"
+    let before = try await bench.feed()
+    let id = try await bench.id(of: file)
+    #expect(try await bench.reel("remove", id, "--keep", "1d").status == 0)
+    let kept = try await bench.reel("restore", id, "--events", "events.jsonl")
+    #expect(kept.status == 0 && kept.output.hasSuffix("1 restored\n"), "\(kept)")
+    #expect(try bench.eventTypes() == ["post.restored"])
+    #expect(NSArray(array: try await bench.feed()) == NSArray(array: before))
+
+    for subject in [[id, "--from", "clips"], [id, "--from", file], [file]] {
+      #expect(try await bench.reel("remove", id).status == 0)
+      let gone = try await bench.reel("restore", id)
+      #expect(gone.status == 3 && gone.output.contains("--from"), "\(gone)")
+      #expect(try bench.objects().count == 2)
+      let restored = try await ReelBinary.run(
+        ["restore", "--json", "--library", bench.library.path] + subject, in: bench.folder)
+      #expect(try restored.status == 0 && restored.outcomes() == ["changed"], "\(restored)")
+      #expect(try bench.objects().count == 3)
+      #expect(NSArray(array: try await bench.feed()) == NSArray(array: before))
+    }
+    for subject in [id, file] {
+      let again = try await bench.reel("restore", subject, "--json")
+      #expect(try again.status == 0 && again.outcomes() == ["unchanged"], "\(again)")
+    }
+    #expect(try await bench.reel("verify", "--read").status == 0)
+    let unknown = try await bench.reel("restore", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--json")
+    #expect(try unknown.status == 3 && unknown.outcomes() == ["unknown"], "\(unknown)")
+  }
+}
+
+@Suite("reel edit", .shortTime)
+struct EditCommandTests {
+  @Test("changes what a post says, finds it by the new words, and tells what is another")
+  func words() async throws {
+    let bench = try await library()
+    let file = "clips/clip-00000.mp4"
+    let id = try await bench.id(of: file)
+    let edited = try await bench.reel(
+      "edit", file, "--caption", "The harbour", "--author-name", "Ada", "--likes", "12", "--events",
+      "events.jsonl")
+    #expect(edited.status == 0 && edited.output == "edited \(id) (The harbour)\n1 edited\n", "\(edited)")
+    let told = try #require(try EventLog(bench.folder.appendingPathComponent("events.jsonl")).events.first)
+    #expect(told["type"] as? String == "post.edited")
+    #expect(told["changed"] as? [String] == ["autherName", "caption", "likeCount"])
+    #expect(try await bench.reel("feed", "--search", "harbour", "--json").output.contains(id))
+    let same = try await bench.reel("edit", id, "--caption", "The harbour", "--json")
+    #expect(try same.status == 0 && same.outcomes() == ["unchanged"], "\(same)")
+    #expect(try await bench.reel("edit", id, "--caption", "").status == 0)
+    let post = try await bench.reel("show", id, "--json").object()
+    #expect(post["caption"] is NSNull && post["autherName"] as? String == "Ada")
+    #expect(post["likeCount"] as? Int == 12)
+
+    let removed = try await bench.id(of: "clips/clip-00001.mp4")
+    #expect(try await bench.reel("remove", removed).status == 0)
+    let refused = try await bench.reel("edit", removed, "--caption", "x", "--json")
+    #expect(try refused.status == 3 && refused.outcomes() == ["removed"], "\(refused)")
+    for arguments in [[id], ["--caption", "x"], [id, "--likes", "-1"], [id, "--likes", "many"]] {
+      let usage = try await ReelBinary.run(
+        ["edit", "--library", bench.library.path] + arguments, in: bench.folder)
+      #expect(usage.status == 64, "\(arguments) \(usage)")
+    }
+  }
+
+  @Test("is what publish names, ready to paste, when the post says something else")
+  func afterPublish() async throws {
+    let bench = try await library()
+    let file = "clips/clip-00000.mp4"
+    let id = try await bench.id(of: file)
+    func publish(_ more: String...) async throws -> ReelBinary.Outcome {
+      let outcome = try await ReelBinary.run(
+        ["publish", file, "--author", "ada", "--library", bench.library.path] + more, in: bench.folder,
+        environment: bench.environment)
+      #expect(outcome.status == 0, "\(outcome)")
+      return outcome
+    }
+    #expect(try await publish().errors == "")
+    let words = "-it's $(date) \"here\"\n"
+    let told = try await publish("--caption", words, "--music", "", "--json")
+    #expect(try told.object()["new"] as? Bool == false && told.object()["id"] as? String == id)
+    #expect(told.errors.contains("The post says something else (caption) and stays as it is."), "\(told)")
+    let command = try #require(told.errors.split(separator: "\n").last { $0.hasPrefix("reel edit ") })
+    let pasted = try await ReelBinary.runProgram(
+      "/bin/bash", ["-c", "reel() { \"$REEL_PROGRAM\" \"$@\"; }; " + command], in: bench.folder,
+      environment: ["REEL_PROGRAM": ReelBinary.url.path])
+    #expect(pasted.status == 0, "\(pasted)")
+    #expect(try await bench.reel("show", id, "--json").object()["caption"] as? String == words)
+    #expect(try await publish("--caption", words).errors == "")
+    try bench.addDistinct(1, from: 7)
+    let new = try await bench.reel("publish", "clips/clip-00007.mp4", "--caption", "New", "--json")
+    #expect(try new.object()["new"] as? Bool == true && new.errors == "", "\(new)")
+  }
+}
+
+@Suite("reel move", .shortTime)
+struct MoveCommandTests {
+  @Test("takes a post to another folder, under its id, name and place")
+  func folder() async throws {
+    let bench = try await library()
+    let file = "clips/clip-00000.mp4"
+    let before = try await bench.feed()
+    let id = try await bench.id(of: file)
+    let moved = try await bench.reel("move", id, "--to", "other", "--events", "events.jsonl")
+    #expect(moved.status == 0 && moved.output.hasSuffix("1 moved\n"), "\(moved)")
+    #expect(try bench.eventTypes() == ["post.moved"])
+    let after = try await bench.feed()
+    #expect(after.map { $0["id"] as? String } == before.map { $0["id"] as? String })
+    let post = try #require(after.last)
+    #expect((post["videoURL"] as? String)?.contains("/other/") == true)
+    #expect(bench.names(in: "other") == [try #require(post["video"] as? String)])
+    #expect(try bench.objects().count == 2)
+    let again = try await bench.reel("move", file, "--to", "other", "--json")
+    #expect(try again.status == 0 && again.outcomes() == ["unchanged"], "\(again)")
+    let all = try await bench.reel("move", "--author", "ada", "--to", "other", "--json")
+    #expect(all.status == 0, "\(all)")
+    #expect(try all.object()["changed"] as? Int == 2 && all.object()["unchanged"] as? Int == 1)
+    #expect(try bench.objects().isEmpty && bench.names(in: "other").count == 3)
+    #expect(try await bench.reel("verify", "--read").status == 0)
+    // There it is a post now.
+    let ingest = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other")
+    #expect(ingest.output.hasPrefix("nothing new: all 3 videos"), "\(ingest)")
+  }
+
+  @Test("stays where it is if the video is a post there already, and that is told before it happens")
+  func taken() async throws {
+    let bench = try await library()
+    try bench.addDistinct(1, from: 8)
+    let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other", "--dry-run")
+    #expect(plan.output.contains("4 would be published"), "\(plan)")
+    #expect(plan.output.contains("Of these, 3 are posts in another store of this library already"), "\(plan)")
+    let second = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other")
+    #expect(second.status == 0, "\(second)")
+    for words in ["Of these, 3 are posts in another store", "reel move", "reel relocate"] {
+      #expect(second.output.contains(words), "\(second)")
+    }
+    let third = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "third", "--json")
+    #expect(try third.object()["elsewhere"] as? Int == 4, "\(third)")
+    // Another author's posts are nobody's second ones.
+    let others = try await bench.reel("ingest", "clips", "--author", "bo", "--json")
+    #expect(try others.object()["elsewhere"] as? Int == 0, "\(others)")
+    let here = try await bench.feed().first { post in
+      post["author"] as? String == "ada" && (post["videoURL"] as? String)?.contains("/library/") == true
+    }
+    let id = try #require(here?["id"] as? String)
+    let refused = try await bench.reel("move", id, "--to", "other", "--json")
+    #expect(try refused.status == 3 && refused.outcomes() == ["taken"], "\(refused)")
+    #expect(try await bench.reel("verify").status == 0)
+  }
+}
+
+@Suite("reel prune", .shortTime)
+struct PruneCommandTests {
+  @Test("removes what nobody keeps any more, and shows it before")
+  func expired() async throws {
+    let bench = try await library()
+    #expect(try await bench.reel("remove", "clips/clip-00000.mp4", "--keep", "1s").status == 0)
+    #expect(try await bench.reel("remove", "clips/clip-00001.mp4", "--keep", "1d").status == 0)
+    #expect(try bench.objects().count == 3)
+    try await Task.sleep(for: .milliseconds(1100))
+    let plan = try await bench.reel("prune", "--dry-run", "--json")
+    #expect(try plan.status == 0 && plan.outcomes() == ["planned"], "\(plan)")
+    #expect(try bench.objects().count == 3)
+    let pruned = try await bench.reel("prune", "--json")
+    #expect(try pruned.status == 0 && pruned.outcomes() == ["changed"], "\(pruned)")
+    #expect(try bench.objects().count == 2)
+    #expect(try await bench.reel("prune").output == "0 cleared\n")
+    #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
+  }
+}
