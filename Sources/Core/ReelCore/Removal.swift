@@ -29,11 +29,16 @@ public struct RemovedPost: Hashable, Sendable, Codable {
   /// Whether its objects may be in the store still.
   package let mayBeStored: Bool
 
+  private var reason: String { removal.reason.map { " (\($0))" } ?? "" }
+
+  /// One sentence for people: why its video is not published, without what to do.
+  package var explanation: String {
+    "its post \(post.id) was removed\(reason), and its video is not published again"
+  }
+
   /// One sentence for people: why its video is not published.
   public var text: ErrorMessage {
-    let reason = removal.reason.map { " (\($0))" } ?? ""
-    return
-      "its post \(post.id) was removed\(reason): to publish the video all the same, use \(setting: .again)"
+    "its post \(post.id) was removed\(reason): to publish the video all the same, use \(setting: .again)"
   }
 
   private enum CodingKeys: String, CodingKey { case post, removal }

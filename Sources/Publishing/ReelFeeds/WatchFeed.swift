@@ -299,7 +299,7 @@ package final class WatchFeed: FileFeed {
         state.withLock { $0.postponements.storeWorks() }
         await dispose(of: taken, disposals.after, because: nil)
       case .duplicate(let post): await settle(taken, asPost: post)
-      case .removed(let removed): await reject(taken, "removed", removed.text.description)
+      case .removed(let removed): await reject(taken, "removed", removed.explanation)
       case .refused(let refusal): await reject(taken, refusal.code.rawValue, refusal.message)
       case .failed(let failure) where failure.isSourceChanged: changed(taken)
       case .failed where !taken.hasTurn && state.withLock({ $0.slow.isWaiting(file.path) }): alarm.ring()

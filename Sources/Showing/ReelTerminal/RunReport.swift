@@ -148,7 +148,10 @@ extension RunReport {
     guard let elsewhere, elsewhere.count > 0 else { return [] }
     let number = (elsewhere.isAtLeast ? "at least " : "") + "\(elsewhere.count)"
     let isOne = elsewhere.count == 1
-    let have = dryRun ? "would get a second post" : isOne ? "has two posts now" : "have two posts each now"
+    let have =
+      dryRun
+      ? (isOne ? "would get a second post" : "would get second posts")
+      : isOne ? "has two posts now" : "have two posts each now"
     return [
       "Of these, \(number) \(isOne ? "is a post" : "are posts") in another store of this library already, and \(have). "
         + "To move posts instead: \(hint.text("move")). For a store that has been moved: \(hint.text("relocate"))"

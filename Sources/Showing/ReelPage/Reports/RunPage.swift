@@ -40,7 +40,7 @@ package struct RunFiles: Sendable {
     case .fileRemoved(let file, let removed):
       add(
         file, event, "removed before", .plain,
-        [ReportPage.Note(text: ReportPage.sentence(removed.text.description))])
+        [ReportPage.Note(text: ReportPage.sentence(removed.explanation))])
     case .filePlanned(let file, _): add(file, event, "would be published", .good, [])
     case .fileRefused(let file, let refusal):
       add(
