@@ -24,6 +24,8 @@ extension PostCatalogContractTests {
       #expect(try await catalog.newestPosts(before: nil, limit: 9).posts.map(\.id) == [other.id])
       #expect(try await catalog.feedRevision() != revision)
       #expect(try await catalog.status().posts == 1)
+      #expect(try await catalog.status().removed == 1)
+      #expect(try await catalog.status().kept == 1)
       #expect(try await catalog.posts(of: request.publication.digest).isEmpty)
       let removed = try #require(try catalog.removedPost(post.id))
       #expect(removed.post == post)
@@ -33,6 +35,7 @@ extension PostCatalogContractTests {
       #expect(gone?.id == post.id)
       try catalog.strikeOut([open])
       #expect(try catalog.removedPost(post.id)?.mayBeStored == false)
+      #expect(try await catalog.status().kept == 0)
       #expect(try catalog.removedPosts(of: request.publication.digest).map(\.post.id) == [post.id])
       // The place of the other stays, and no place is given twice.
       let third = try #require(

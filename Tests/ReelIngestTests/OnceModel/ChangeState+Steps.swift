@@ -59,8 +59,7 @@ extension ChangeState {
         if store == .here, isBeingPublished { return [] }
       }
       let copy = Object(key: post.key, store: .there)
-      if mistake == .copiedBeforeItIsWrittenDown, kind == .move, next.objects.insert(copy).inserted
-      {
+      if mistake == .copiedBeforeItIsWrittenDown, kind == .move, next.objects.insert(copy).inserted {
         return [next]
       }
       next.begin(index, kind, target, mistake)

@@ -126,7 +126,9 @@ extension PostgresCatalog {
         destinations: stores.map { (destination: Destination($0.name), posts: $0.posts) },
         unfinished: try db.value("SELECT count(*) FROM reel.attempt") ?? 0, failures: failures,
         failureCount: try db.value("SELECT count(*) FROM reel.failure") ?? 0,
-        schemaVersion: try PostgresSchema.found(in: db))
+        schemaVersion: try PostgresSchema.found(in: db),
+        removed: try db.value("SELECT count(*) FROM reel.removal") ?? 0,
+        kept: try db.value("SELECT count(*) FROM reel.removal WHERE is_stored") ?? 0)
     }
   }
 }
