@@ -148,13 +148,13 @@ import Testing
         || coalesce(reason, '-') || '|' || coalesce(removed_by, '-') || '|' || removed_at || '|'
         || coalesce(kept_until::text, '-') || '|' || is_stored::int || '|' || (document::json ->> 'id') || '|'
         || coalesce(document::json ->> 'caption', '-') AS line
-      FROM reel.removal m JOIN reel.intent i ON i.number = m.intent ORDER BY line COLLATE "C"
+      FROM reel.removal m JOIN reel.intent i ON i.number = m.intent ORDER BY upper(encode(post_id, 'hex')) COLLATE "C"
       """,
       """
       SELECT upper(encode(post_id, 'hex')) || '|' || c.number || '|' || kind || '|' || is_done::int || '|'
         || coalesce(name, '-') || '|' || coalesce(keys, '-') || '|' || coalesce(c.owner::text, '-') AS line
       FROM reel.change c JOIN reel.intent i ON i.number = c.intent
-      LEFT JOIN reel.destination d ON d.id = c.destination ORDER BY line COLLATE "C"
+      LEFT JOIN reel.destination d ON d.id = c.destination ORDER BY upper(encode(post_id, 'hex')) COLLATE "C"
       """,
     ]
     let (first, last) = (

@@ -106,7 +106,7 @@ import Testing
     try fleet.bench.addDistinct(1, from: 3)
     #expect(try await fleet.reel("enqueue", "clips").status == 0)
     let work = try await fleet.work().outcome()
-    #expect(work.status == 0 && work.output.contains("1 was removed before"), "\(work)")
+    #expect(work.status == 0 && work.output.contains("  removed    1, "), "\(work)")
     let status = try await fleet.reel("status", "--json")
     let queue = try #require(try status.object()["queue"] as? [String: Any])
     #expect((queue["items"] as? [String: Int])?["done"] == 5)
