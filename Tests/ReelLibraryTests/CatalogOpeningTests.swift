@@ -89,7 +89,7 @@ import Testing
       return try ["synchronous", "auto_vacuum", "foreign_keys", "application_id", "user_version"]
         .map { try db.number("PRAGMA \($0)") }
     }
-    #expect(pragmas == [2, 2, 1, 1_382_376_812, 7])
+    #expect(pragmas == [2, 2, 1, 1_382_376_812, 8])
     let loose = try await group.alone { db in
       try db.values(
         """
@@ -134,6 +134,13 @@ import Testing
     await refuses(temporary, .newerSchema, saying: "schema 99", "schema \(CatalogSchema.version)")
   }
 
+  /// Makes the newest catalog one of the version before ``CatalogSchema/firstWithoutReset``.
+  private static let madeOlder = """
+    DROP TRIGGER postGone; DROP TRIGGER postBack;
+    DROP TABLE removal; DROP TABLE change; DROP TABLE rewording;
+    PRAGMA user_version = \(CatalogSchema.firstWithoutReset - 1)
+    """
+
   /// It would make checkpoints in its own way (``CheckpointRule``).
   @Test("a catalog of an older Reel is brought up to date only when nobody else has it open")
   func olderReelIsStillThere() async throws {
@@ -141,7 +148,7 @@ import Testing
     try await SQLiteCatalog.open(library: temporary.library).close()
     let older = try plain(temporary.library)
     // Its tables were these.
-    try older.execute("PRAGMA user_version = \(CatalogSchema.firstWithoutReset - 1)")
+    try older.execute(Self.madeOlder)
     for open in [
       { _ = try await SQLiteCatalog.open(library: temporary.library, busyTimeout: .milliseconds(100)) },
       {
@@ -169,7 +176,7 @@ import Testing
     let temporary = try await TemporaryLibrary()
     try await SQLiteCatalog.open(library: temporary.library).close()
     let older = Mutex(try plain(temporary.library))
-    try older.withLock { try $0.execute("PRAGMA user_version = 6") }
+    try older.withLock { try $0.execute(Self.madeOlder) }
     async let opened = SQLiteCatalog.open(library: temporary.library, busyTimeout: .seconds(600))
     try await Task.sleep(for: .milliseconds(100))
     try older.withLock { try $0.close() }

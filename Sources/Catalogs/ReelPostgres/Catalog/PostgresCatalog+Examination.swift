@@ -50,7 +50,7 @@ extension PostgresCatalog: CatalogExamination {
       reel.poster s JOIN reel.intent i ON i.number = s.intent
       WHERE s.state = 1 AND NOT EXISTS (SELECT 1 FROM reel.post p WHERE p.intent = i.number)
           AND NOT EXISTS (SELECT 1 FROM reel.removal m WHERE m.intent = i.number)
-        OR s.destination <> i.destination
+        OR s.state < 2 AND s.destination <> i.destination
       """, "posters of something that is not published, or stored elsewhere than its video"
     ),
     (

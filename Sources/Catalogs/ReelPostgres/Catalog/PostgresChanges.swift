@@ -505,10 +505,13 @@ struct PostgresChanges {
         WHERE there.digest = i.digest AND there.destination + 0 = r.target AND there.author = i.author), 0)
       FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(intent, target, place) WHERE i.number = r.intent
       """, [.ints(intents), .ints(targets), .ints(ordinals)])
+    // One that no post shows yet stays where it was, for the doctor to remove.
+    try tx.run(
+      "UPDATE reel.poster SET state = 2, owner = NULL WHERE intent = ANY($1) AND state = 0", [.ints(intents)])
     try tx.run(
       """
       UPDATE reel.poster p SET destination = r.target FROM unnest($1::bigint[], $2::bigint[]) AS r(intent, target)
-      WHERE p.intent = r.intent
+      WHERE p.intent = r.intent AND p.state = 1
       """, [.ints(intents), .ints(targets)])
   }
 
