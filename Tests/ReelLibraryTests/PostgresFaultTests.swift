@@ -452,7 +452,7 @@ private final class Tally: Sendable {
       """
       CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA reel TO \(role);
       GRANT SELECT ON reel.schema_version, reel.intent, reel.post, reel.feed, reel.destination, reel.said, reel.attempt,
-        reel.failure TO \(role)
+        reel.removal, reel.failure TO \(role)
       """)
     let url = database.url().replacing("postgres@", with: "\(role)@")
     let library = try PostgresLibrary()
