@@ -13,20 +13,31 @@ extension PostChanges {
   func each(
     _ batch: [OpenChange], _ body: @escaping @Sendable (OpenChange) async throws(UploadError) -> OpenChange
   ) async -> [Step] {
-    await withTaskGroup(of: (Int, Result<OpenChange, UploadError>).self) { group in
-      var results = [Result<OpenChange, UploadError>?](repeating: nil, count: batch.count)
-      for (index, open) in batch.enumerated() {
+    zip(batch, await someAtOnce(batch, body)).map { ($0, $1) }
+  }
+
+  private func someAtOnce<Element: Sendable, Value: Sendable>(
+    _ elements: [Element], _ body: @escaping @Sendable (Element) async throws(UploadError) -> Value
+  ) async -> [Result<Value, UploadError>] {
+    await withTaskGroup(of: (Int, Result<Value, UploadError>).self) { group in
+      var results = [Result<Value, UploadError>?](repeating: nil, count: elements.count)
+      for (index, element) in elements.enumerated() {
         if index >= Self.width, let (done, result) = await group.next() { results[done] = result }
-        group.addTask {
-          do throws(UploadError) {
-            return (index, .success(try await body(open)))
-          } catch {
-            return (index, .failure(error))
-          }
-        }
+        // Not `body` itself: in optimized code Swift 6.3 loses what stands in a tuple before a closure that throws.
+        group.addTask { (index, await Self.result(of: element, body)) }
       }
       for await (index, result) in group { results[index] = result }
-      return zip(batch, results).compactMap { open, result in result.map { (open, $0) } }
+      return results.compactMap(\.self)
+    }
+  }
+
+  private static func result<Element, Value>(
+    of element: Element, _ body: (Element) async throws(UploadError) -> Value
+  ) async -> Result<Value, UploadError> {
+    do throws(UploadError) {
+      return .success(try await body(element))
+    } catch {
+      return .failure(error)
     }
   }
 
@@ -72,13 +83,13 @@ extension PostChanges {
     of changes: [OpenChange], from uploader: any Uploader
   ) async -> [Int64: Result<Void, UploadError>] {
     let objects = changes.flatMap { open in open.objects.map { (open: open, key: $0.key) } }
-    let results: [Result<ObjectRemoval, UploadError>]
-    if let batches = uploader.batches {
-      let keys = objects.map(\.key)
-      results = await threads.run { batches.remove(keys) }
-    } else {
-      results = await each(objects, uploader)
-    }
+    let keys = objects.map(\.key)
+    let results =
+      if let batches = uploader.batches {
+        await threads.run { batches.remove(keys) }
+      } else {
+        await someAtOnce(keys) { key throws(UploadError) in try await uploader.remove(key) }
+      }
     var ends: [Int64: Result<Void, UploadError>] = [:]
     for ((open, _), result) in zip(objects, results) {
       switch result {
@@ -89,26 +100,6 @@ extension PostChanges {
       }
     }
     return ends
-  }
-
-  private func each(
-    _ objects: [(open: OpenChange, key: ObjectKey)], _ uploader: any Uploader
-  ) async -> [Result<ObjectRemoval, UploadError>] {
-    await withTaskGroup(of: (Int, Result<ObjectRemoval, UploadError>).self) { group in
-      var results = [Result<ObjectRemoval, UploadError>?](repeating: nil, count: objects.count)
-      for (index, object) in objects.enumerated() {
-        if index >= Self.width, let (done, result) = await group.next() { results[done] = result }
-        group.addTask {
-          do throws(UploadError) {
-            return (index, .success(try await uploader.remove(object.key)))
-          } catch {
-            return (index, .failure(error))
-          }
-        }
-      }
-      for await (index, result) in group { results[index] = result }
-      return results.compactMap(\.self)
-    }
   }
 
   // MARK: Editing
