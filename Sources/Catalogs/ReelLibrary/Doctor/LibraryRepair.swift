@@ -175,8 +175,12 @@ package struct LibraryRepair: Sendable {
     }
     guard case .begun(let open)? = answer else { return }
     do throws(UploadError) {
+      let isStored = try await Self.holds(object, store)
+      // Reading it takes time, in which others may have brought the post back.
+      let isHeld = try? await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
+      guard isHeld == true else { return }
       try await recorder?.withdraw(object.id)
-      if try await Self.holds(object, store) { try await store.remove(object.key) }
+      if isStored { try await store.remove(object.key) }
     } catch {
       try await threads.run { () throws(CatalogError) in try catalog.release([open]) }
       throw error
