@@ -1,17 +1,22 @@
 /// Names put into commands that a person may copy.
 public enum ShellWord {
-  /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with control characters
-  /// or bytes that are not UTF-8 it is bash's `$'…'`.
+  /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with bytes that are not UTF-8,
+  /// and with characters that are not shown as they are (``SanitizedText``), it is bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String {
     word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path)
   }
 
   /// `value` as the rest of a word, behind `--option=`.
-  package static func quoted(value: String) -> String { word(Array(value.utf8)) }
+  /// - Parameter ascii: whether nothing but ASCII can be shown.
+  package static func quoted(value: String, ascii: Bool = false) -> String {
+    word(Array(value.utf8), ascii: ascii)
+  }
 
-  private static func word(_ path: [UInt8]) -> String {
+  private static func word(_ path: [UInt8], ascii: Bool = false) -> String {
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }
-    if path.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let text = String(validating: path, as: UTF8.self) {
+    if let text = String(validating: path, as: UTF8.self),
+      SanitizedText.line(text, asciiOnly: ascii) == text
+    {
       return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
         + "'"
     }
