@@ -292,7 +292,8 @@ struct IngestModelTests {
     let events = model.events()
     #expect(await model.run().published == 1)
     for await batch in events.batches() where passesOn { await model.acknowledge(batch) }
-    mortal.die()
+    // Closing waits for what was noted.
+    try await mortal.close()
     let second = await self.model(folder, services()).run()
     #expect(second.published == (passesOn ? 0 : 1) && second.duplicates == (passesOn ? 1 : 0))
     #expect(store.keys.count == 1)

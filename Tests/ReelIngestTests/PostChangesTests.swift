@@ -159,6 +159,24 @@ struct PostChangesTests {
     #expect(try catalog.abandonedChanges().isEmpty)
   }
 
+  @Test("a change that is cancelled before it begins says so of each post, and changes none")
+  func cancelled() async throws {
+    let posts = [try await publish("a.mp4"), try await publish("b.mp4")]
+    let services = services
+    let outcomes = try await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await services.remove(posts.map(\.id), Removal(at: .now))
+    }.value
+    #expect(outcomes.count == 2)
+    for outcome in outcomes {
+      guard case .failed(let failure) = outcome, failure.isCancellation else {
+        Issue.record("\(outcome)")
+        continue
+      }
+    }
+    #expect(store.keys.count == 2)
+  }
+
   @Test("the objects of a post of another store are left alone, and go when somebody can reach them")
   func elsewhere() async throws {
     let post = try await publish("a.mp4")

@@ -42,16 +42,18 @@ struct DiskRecord {
   }
 
   /// As if whoever wrote had not synced what lies at such paths.
-  mutating func forgetSyncs(_ isForgotten: (String) -> Bool) {
+  /// - Parameter first: those before this step stay.
+  mutating func forgetSyncs(after first: Int = 0, _ isForgotten: (String) -> Bool) {
     var paths: [Int: String] = [:]
-    steps = steps.filter { step in
+    steps = steps.enumerated().filter { number, step in
       switch step {
       case .open(let descriptor, _, _, let path): paths[descriptor] = path
-      case .sync(let descriptor): return !(paths[descriptor].map(isForgotten) ?? false)
+      case .sync(let descriptor):
+        return number < first || !(paths[descriptor].map(isForgotten) ?? false)
       default: break
       }
       return true
-    }
+    }.map(\.element)
   }
 
   private static func step(_ line: String, _ rest: inout Data) throws -> Step {
