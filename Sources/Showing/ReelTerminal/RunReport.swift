@@ -148,14 +148,17 @@ extension RunReport {
     guard let elsewhere, elsewhere.count > 0 else { return [] }
     let number = (elsewhere.isAtLeast ? "at least " : "") + "\(elsewhere.count)"
     let isOne = elsewhere.count == 1
-    let have =
-      dryRun
-      ? (isOne ? "would get a second post" : "would get second posts")
-      : isOne ? "has two posts now" : "have two posts each now"
-    return [
-      "Of these, \(number) \(isOne ? "is a post" : "are posts") in another store of this library already, and \(have). "
-        + "To move posts instead: \(hint.text("move")). For a store that has been moved: \(hint.text("relocate"))"
-    ]
+    let are = "Of these, \(number) \(isOne ? "is a post" : "are posts") in another store of this library, too"
+    let (move, relocate, remove) = (hint.text("move"), hint.text("relocate"), hint.text("remove"))
+    return dryRun
+      ? [
+        "\(are), and would get another one here.", "To move posts instead: \(move) POST --to STORE",
+        "For a store that has been moved: \(relocate) OLD NEW",
+      ]
+      : [
+        "\(are), and \(isOne ? "has" : "have") another one here now.",
+        "To have one post of each: \(remove) POST, for those that are not wanted",
+      ]
   }
 
   private func advice(_ hint: CommandHint) -> [String] {

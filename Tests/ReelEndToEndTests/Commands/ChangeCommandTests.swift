@@ -115,9 +115,14 @@ struct RemoveCommandTests {
     #expect(try bench.objects().count == 3)
     let status = try await bench.reel("status")
     #expect(status.output.contains("removed        1 post, 1 of them kept in the store\n"), "\(status)")
+    let plan = try await bench.reel("remove", id, "--dry-run")
+    #expect(plan.output.hasSuffix("1 would be removed\n"), "\(plan)")
+    let longer = try await bench.reel("remove", id, "--keep", "60d")
+    #expect(
+      longer.output.contains("kept until") && longer.output.contains("is not written down"), "\(longer)")
     let kept = try await bench.reel("remove", id, "--keep", "30d", "--json")
     #expect(try kept.status == 0 && kept.outcomes() == ["removed"], "\(kept)")
-    #expect(try await bench.reel("prune").output == "0 cleared\n")
+    #expect(try await bench.reel("prune").output == "0 removed or finished\n")
     #expect(try bench.objects().count == 3)
     #expect(try await bench.reel("remove", "clips/clip-00000.mp4").status == 0)
     #expect(try bench.objects().count == 2)
@@ -176,7 +181,8 @@ struct RemovedVideoTests {
     let publish = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada")
     #expect(publish.status == 0 && publish.output.hasPrefix("removed: "), "\(publish)")
     #expect(publish.output.contains("reason   Its owner asked\n"), "\(publish)")
-    #expect(publish.errors.contains("reel restore --library \(bench.library.path) \(id)\n"), "\(publish)")
+    let command = "reel restore --library \(bench.library.path) clips/clip-00000.mp4\n"
+    #expect(publish.errors.contains(command), "\(publish)")
     #expect(publish.errors.contains("--again"), "\(publish)")
     let json = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada", "--json").object()
     #expect(json["post"] is [String: Any] && json["removal"] is [String: Any], "\(json)")
@@ -418,10 +424,11 @@ struct MoveCommandTests {
     try bench.addDistinct(1, from: 8)
     let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other", "--dry-run")
     #expect(plan.output.contains("4 would be published"), "\(plan)")
-    #expect(plan.output.contains("Of these, 3 are posts in another store of this library already"), "\(plan)")
+    #expect(plan.output.contains("Of these, 3 are posts in another store of this library, too"), "\(plan)")
+    #expect(plan.output.contains("reel move") && plan.output.contains("reel relocate"), "\(plan)")
     let second = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other")
     #expect(second.status == 0, "\(second)")
-    for words in ["Of these, 3 are posts in another store", "reel move", "reel relocate"] {
+    for words in ["Of these, 3 are posts in another store", "reel remove"] {
       #expect(second.output.contains(words), "\(second)")
     }
     let third = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "third", "--json")
@@ -436,6 +443,45 @@ struct MoveCommandTests {
     let refused = try await bench.reel("move", id, "--to", "other", "--json")
     #expect(try refused.status == 3 && refused.outcomes() == ["taken"], "\(refused)")
     #expect(try await bench.reel("verify").status == 0)
+  }
+}
+
+@Suite("What the changing commands advise", .shortTime)
+struct ChangeAdviceTests {
+  @Test(
+    "a command that publish prints sets just the words that were asked for",
+    arguments: [
+      "rtl \u{202E} abc", "zero\u{200B}width", "line\u{2028}end", "Gr\u{FC}\u{DF}e, \u{1F600}",
+      "it's `$(touch x)` \"q\"",
+      "-x --y", "a\nb\tc", "##[error] ::set-output", "\u{1B}[31mred",
+    ], ["C.UTF-8", "C"])
+  func paste(caption: String, locale: String) async throws {
+    let bench = try await library()
+    let said = try await bench.reel(
+      "publish", "clips/clip-00000.mp4", "--author", "ada", "--caption=\(caption)",
+      environment: ["LC_ALL": locale])
+    let command = try #require(
+      said.errors.split(separator: "\n").map(String.init).last { $0.contains(" edit ") }, "\(said)")
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/bash")
+    let call = try #require(command.range(of: "edit ")).lowerBound
+    shell.arguments = ["-c", "exec \"$0\" " + command[call...], ReelBinary.url.path]
+    shell.currentDirectoryURL = bench.folder
+    shell.standardOutput = nil
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0, "\(command)")
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    let post = try #require(try await bench.feed().first { $0["id"] as? String == id })
+    #expect(post["caption"] as? String == caption, "\(command)")
+  }
+
+  @Test("a move of nothing makes no store")
+  func moveOfNothing() async throws {
+    let bench = try await library()
+    let moved = try await bench.reel("move", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--to", "new")
+    #expect(moved.status == 3, "\(moved)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("new").path))
   }
 }
 
@@ -454,7 +500,7 @@ struct PruneCommandTests {
     let pruned = try await bench.reel("prune", "--json")
     #expect(try pruned.status == 0 && pruned.outcomes() == ["changed"], "\(pruned)")
     #expect(try bench.objects().count == 2)
-    #expect(try await bench.reel("prune").output == "0 cleared\n")
+    #expect(try await bench.reel("prune").output == "0 removed or finished\n")
     #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
   }
 }

@@ -89,19 +89,6 @@ struct ChangesAtOnceTests {
     #expect(try inspection().posts[ids[0]] == nil)
   }
 
-  @Test("what is kept goes where the next one does not want it kept")
-  func notKept() async throws {
-    let ids = try await published(1)
-    #if DEBUG
-      let killed = try await bench.reel(
-        "remove", ids[0], "--keep", "1h", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
-      #expect(killed.wasKilled)
-      #expect(try await bench.reel("remove", ids[0]).status == 0)
-      #expect(try inspection().removed[ids[0]]?.isStored == false)
-      expectNothing(try inspection().brokenAtRest())
-    #endif
-  }
-
   @Test("a file of events begins anew")
   func eventsBeginAnew() async throws {
     let ids = try await published(2)
@@ -111,9 +98,37 @@ struct ChangesAtOnceTests {
     let text = try String(contentsOf: bench.folder.appendingPathComponent("events.jsonl"), encoding: .utf8)
     #expect(ToldChanges(text).ids == ["post.restored": [ids[0]]], "\(text)")
     #expect(text.split(separator: "\n").count == 1)
+    // Also where there is nothing to tell.
+    #expect(try await bench.reel("restore", ids[0], "--events", "events.jsonl").status == 0)
+    #expect(try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl")).isEmpty)
   }
 
   #if DEBUG
+    @Test("what is kept goes where the next one does not want it kept")
+    func notKept() async throws {
+      let ids = try await published(1)
+      let killed = try await bench.reel(
+        "remove", ids[0], "--keep", "1h", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
+      #expect(killed.wasKilled)
+      #expect(try await bench.reel("remove", ids[0]).status == 0)
+      #expect(try inspection().removed[ids[0]]?.isStored == false)
+      expectNothing(try inspection().brokenAtRest())
+    }
+
+    @Test("the same command finishes what it had begun, although its filter finds none of it any more")
+    func filtered() async throws {
+      let ids = try await published(2)
+      let killed = try await bench.reel(
+        "remove", "--since", "1h", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
+      #expect(killed.wasKilled)
+      let plan = try await bench.reel("prune", "--dry-run")
+      #expect(plan.output.hasSuffix("2 would be removed or finished\n"), "\(plan.output)")
+      let same = try await bench.reel("remove", "--since", "1h")
+      #expect(same.status == 0 && same.output.contains("finished what an earlier command"), "\(same.output)")
+      for id in ids { #expect(try inspection().removed[id]?.isStored == false) }
+      expectNothing(try inspection().brokenAtRest())
+    }
+
     // MARK: What goes on late
 
     @Test("the doctor tells what it carries on")
@@ -162,16 +177,20 @@ struct ChangesAtOnceTests {
       #expect(try inspection().posts[ids[0]]?.store == "library:media")
     }
 
-    @Test("the doctor does not remove what is being restored")
-    func doctorAndRestoration() async throws {
+    @Test(
+      "the doctor does not remove what is being restored, or was while it was stopped",
+      arguments: ["changeRemovedFound", "changeCommitted"])
+    func doctorAndRestoration(place: String) async throws {
       let ids = try await published(1)
       let object = try #require(try inspection().posts[ids[0]]?.key)
       #expect(try await bench.reel("remove", ids[0]).status == 0)
       let clip = bench.clips.appendingPathComponent("clip-00000.mp4")
       try FileManager.default.copyItem(at: clip, to: bench.media.appendingPathComponent(object))
-      let doctor = try start("doctor", "--fix", environment: ["REEL_FAILPOINT": "changeRemovedFound=stop"])
+      let doctor = try start(
+        "doctor", "--fix",
+        environment: ["REEL_LEASE_SECONDS": "1", "REEL_FAILPOINT": "\(place)=stop"])
       try await doctor.untilStopped()
-      let restore = try await bench.reel("restore", ids[0])
+      let restore = try await bench.reel("restore", ids[0], "--from", "clips")
       #expect(restore.status == 0, "\(restore.output) \(restore.errors)")
       doctor.send(SIGCONT)
       _ = try await doctor.outcome()
@@ -185,8 +204,14 @@ struct ChangesAtOnceTests {
       #expect(try await bench.reel("remove", ids[0]).status == 0)
       let ingest = try start("ingest", "clips", "--again", environment: ["REEL_FAILPOINT": "uploaded=stop"])
       try await ingest.untilStopped()
-      let restore = try start("restore", ids[0], "--from", "clips")
-      try await Task.sleep(for: .milliseconds(600))
+      let seen = bench.folder.appendingPathComponent("seen")
+      try Data().write(to: seen)
+      let restore = try start(
+        "restore", ids[0], "--from", "clips", environment: ["REEL_FAILPOINTS_SEEN": seen.path])
+      // It has asked, and was told to wait.
+      while try !String(decoding: Data(contentsOf: seen), as: UTF8.self).contains("changeCommitted") {
+        try await Task.sleep(for: .milliseconds(20))
+      }
       ingest.send(SIGCONT)
       #expect(try await ingest.outcome().status == 0)
       #expect(try await restore.outcome().status == 3)

@@ -25,7 +25,7 @@ package struct Finding: Hashable, Sendable {
     case keptMissing = "object.kept-missing"
     /// An object of a removed post that is still there.
     case removedLeftBehind = "object.removed"
-    /// A process died while it removed, restored, edited or moved a post.
+    /// A removal, restoration, edit or move that was begun, and that nobody is at.
     case changeUnfinished = "change.unfinished"
     /// A stored poster that its post does not show, for longer than the grace period.
     case posterUnneeded = "poster.unneeded"
@@ -266,16 +266,16 @@ extension Finding {
   package static func unfinished(_ kind: ChangeKind, of post: PostID) -> Finding {
     let work =
       switch kind {
-      case .removal: "removed"
-      case .purge: "removed the objects of"
-      case .restoration: "restored"
-      case .edit: "edited"
-      case .move: "moved"
+      case .removal: "removal"
+      case .purge: "clearing"
+      case .restoration: "restoration"
+      case .edit: "edit"
+      case .move: "move"
       }
     return Finding(
       .changeUnfinished, post.description, .byFix,
-      meaning: "a process died while it \(work) post \(post), or before that was told",
-      remedy: "carries it on, and tells it")
+      meaning: "the \(work) of this post was begun, and nobody has finished or told it",
+      remedy: "carries it on; reel prune does the same")
   }
 
   /// In a store that can't be listed.

@@ -39,7 +39,8 @@ struct RemoveCommand: AsyncParsableCommand {
       The posts are named by their ids or by their files, or chosen by --author, --since and --search. Their videos stay \
       known: ingesting one again answers `removed`, unless --again is given. With --keep the objects stay in the store for \
       a while, for reel restore; reel prune removes them after that. \
-      Exit codes: 0 done · 3 some could not be removed · 1 could not run, nothing was changed.
+      Exit codes: 0 done · 3 some could not be removed · 1 could not run, or could not go on. What was begun is finished \
+      by the same command, or by reel prune.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -67,28 +68,24 @@ struct RemoveCommand: AsyncParsableCommand {
     help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
   var posts: [String] = []
 
-  func validate() throws {
-    let chooses = filter.postFilter != PostFilter()
-    guard posts.isEmpty == chooses else {
-      throw ValidationError(
-        posts.isEmpty
-          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
-          : "Either name posts, or choose them by --author, --since and --search.")
-    }
-  }
+  func validate() throws { try filter.requireEither(posts) }
 
   func run() async throws {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     settings.to = credentials.to ?? settings.to
     let removal = Removal(reason: reason, by: by, at: .now, keptUntil: keep.map { $0.end(after: .now) })
     let report = ChangeReport(.removal(removal), output, isDryRun: dryRun)
-    let selection = PostSelection(subjects: posts, filter: filter.postFilter)
+    let selection = PostSelection(subjects: posts, filter: filter.postFilter, includesKept: true)
     let (isDryRun, keeps) = (dryRun, keep != nil)
-    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
       changes, catalog in
+      // No filter finds a post that an earlier removal has taken out of the feed, and not finished.
+      if selection.subjects.isEmpty, !isDryRun {
+        try await changes.resumeAll { try report.addCarriedOn($0, $1) }
+      }
       let posts = try await selection.posts(in: catalog)
       if isDryRun {
-        for post in posts { try await report.wouldChange(post, in: catalog) }
+        for post in posts { try await report.wouldRemove(post, keeping: keeps, in: catalog) }
         return
       }
       let kept = Mutex<[PostID]>([])
@@ -102,7 +99,6 @@ struct RemoveCommand: AsyncParsableCommand {
       }
       try await changes.change(kept.withLock { $0 }, .purge) { try report.add($0, $1) }
     }
-    try report.end().end()
   }
 }
 
@@ -142,12 +138,11 @@ struct RestoreCommand: AsyncParsableCommand {
     }
     let report = ChangeReport(.restoration, output)
     let selection = PostSelection(subjects: posts, isOfRemoved: true)
-    try await session.run { changes, catalog in
+    try await session.run(report) { changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .restoration) {
         try report.add($0, $1)
       }
     }
-    try report.end().end()
   }
 }
 
@@ -203,11 +198,10 @@ struct EditCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let (selection, edit) = (PostSelection(subjects: posts), edit)
     let report = ChangeReport(.edit(edit), output)
-    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
       changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .edit(edit)) { try report.add($0, $1) }
     }
-    try report.end().end()
   }
 }
 
@@ -242,15 +236,7 @@ struct MoveCommand: AsyncParsableCommand {
     help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
   var posts: [String] = []
 
-  func validate() throws {
-    let chooses = filter.postFilter != PostFilter()
-    guard posts.isEmpty == chooses else {
-      throw ValidationError(
-        posts.isEmpty
-          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
-          : "Either name posts, or choose them by --author, --since and --search.")
-    }
-  }
+  func validate() throws { try filter.requireEither(posts) }
 
   /// Whether the credentials at hand may be for that store; else they are for the one in the settings.
   private static func needsSecret(_ to: String) -> Bool {
@@ -269,12 +255,11 @@ struct MoveCommand: AsyncParsableCommand {
     let target = try await session.destination(to)
     let report = ChangeReport(.move(to: target), output)
     let selection = PostSelection(subjects: posts, filter: filter.postFilter)
-    try await session.run { changes, catalog in
+    try await session.run(report) { changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .move(to: target)) {
         try report.add($0, $1)
       }
     }
-    try report.end().end()
   }
 }
 
@@ -299,22 +284,22 @@ struct PruneCommand: AsyncParsableCommand {
     settings.to = credentials.to ?? settings.to
     let report = ChangeReport(.purge, output, isDryRun: dryRun)
     let isDryRun = dryRun
-    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run {
+    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
       changes, catalog in
       if isDryRun {
+        for left in try catalog.abandonedChanges() { try await report.wouldCarryOn(left.post, in: catalog) }
         var last = 0
         while true {
           let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
           guard let end = expired.last?.post.pageNumber else { break }
           last = end
-          for removed in expired { try report.wouldChange(removed.post) }
+          for removed in expired { try report.wouldRemove(removed) }
         }
         return
       }
-      for (post, failure) in try await changes.resumeAll() { try report.add(post, .failed(failure)) }
+      try await changes.resumeAll { try report.addCarriedOn($0, $1) }
       try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
     }
-    try report.end().end()
   }
 }
 

@@ -123,6 +123,16 @@ struct FilterOptions: ParsableArguments {
       valueName: "text"), transform: RawArguments.text)
   var search: String?
 
+  /// For commands that are told their posts, or choose them by these.
+  func requireEither(_ posts: [String]) throws {
+    guard posts.isEmpty == (postFilter != PostFilter()) else {
+      throw ValidationError(
+        posts.isEmpty
+          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
+          : "Either name posts, or choose them by --author, --since and --search.")
+    }
+  }
+
   var postFilter: PostFilter { PostFilter(authorID: author, since: since?.date, text: search) }
 
   /// As they are written on a command line; empty without any.

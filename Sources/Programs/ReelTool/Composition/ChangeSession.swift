@@ -24,43 +24,52 @@ struct ChangeSession: Sendable {
     let named: String?
   }
 
-  /// What became of one post.
-  typealias Report = @Sendable (PostID, PostChanges.Outcome) throws -> Void
-
-  /// Finds the posts that are meant, and gives `body` what changes them.
-  /// - Throws: ``CommandFailure`` where there is no library, and what `body` throws.
-  func run(_ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void) async throws {
+  /// Gives `body` what changes posts, and ends as `report` says.
+  /// - Throws: ``CommandFailure`` where there is no library, what `body` throws, and the exit code.
+  func run(
+    _ report: ChangeReport, _ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void
+  ) async throws {
     let place = try CatalogPlace(settings)
     let isThere = try await place.reading() != nil
     if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
-    let opening = try await opening(stores)
-    let writer = ChangeEventWriter(target: events)
-    let changes = PostChanges(
-      catalog: catalog, supply: supply.map(Self.supply),
-      staging: TemporaryStaging(folder: place.library.map { $0 + "/tmp" }), keepsPosts: Self.keepsPosts,
-      open: opening,
-      notice: { post, removal in Self.tell(post, removal) },
-      tell: { bodies in try await writer.write(bodies) })
+    let changes = Self.changes(
+      catalog, stores, supply: supply.map(Self.supply), events, opening: try await opening(stores))
     let (result, wasInterrupted) = await Interruption.cancelling { try await body(changes, catalog) }
     try? await catalog.close()
+    if !wasInterrupted { try result.get() }
+    let exit = try report.end()
     if wasInterrupted { throw CommandExit(code: .interrupted) }
-    try result.get()
+    try exit.end()
+  }
+
+  private static func changes(
+    _ catalog: any PostChanging, _ stores: Destinations, supply: PostChanges.Supply? = nil,
+    _ events: EventTarget?,
+    opening: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store
+  ) -> PostChanges {
+    let writer = ChangeEventWriter(target: events)
+    return PostChanges(
+      catalog: catalog, supply: supply,
+      staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }), keepsPosts: keepsPosts,
+      open: opening, notice: { post, removal in tell(post, removal) },
+      tell: { bodies in try await writer.write(bodies) })
   }
 
   /// Carries on what the dead have left of changes, and gives what can't be carried on.
   static func carryOnAll(
     _ catalog: any PostChanging, _ stores: Destinations, events: EventTarget?
   ) async throws(CatalogError) -> [(post: PostID, failure: FileFailure)] {
-    let writer = ChangeEventWriter(target: events)
-    let changes = PostChanges(
-      catalog: catalog, staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }),
-      keepsPosts: keepsPosts,
-      open: { destination async throws(UploadError) in try await open(destination, stores) },
-      notice: { post, removal in tell(post, removal) }, tell: { bodies in try await writer.write(bodies) })
+    let changes = changes(
+      catalog, stores, events,
+      opening: { destination async throws(UploadError) in try await open(destination, stores) })
+    let failures = Mutex<[(post: PostID, failure: FileFailure)]>([])
     do {
-      return try await changes.resumeAll()
+      try await changes.resumeAll { post, outcome in
+        if case .failed(let failure) = outcome { failures.withLock { $0.append((post, failure)) } }
+      }
+      return failures.withLock { $0 }
     } catch let error as CatalogError {
       throw error
     } catch {
@@ -135,12 +144,15 @@ private actor ChangeEventWriter {
   private let lines = EventLines()
   private var sequence = 0
 
-  init(target: EventTarget?) { self.target = target }
+  /// What an earlier command has told goes, also when there is nothing to tell.
+  init(target: EventTarget?) {
+    self.target = target
+    // A pipe or a device has no length.
+    if let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
+  }
 
   func write(_ bodies: [IngestEvent.Body]) throws {
     guard let target else { return }
-    // A pipe or a device has no length.
-    if sequence == 0, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
     let at = Date.now
     let events = bodies.map { body in
       sequence += 1
@@ -157,6 +169,8 @@ struct PostSelection: Sendable {
   var filter = PostFilter()
   /// Whether removed posts are meant.
   var isOfRemoved = false
+  /// Whether those whose objects may be in the store are meant, too.
+  var includesKept = false
 
   /// Each once, the newest first where a filter chooses them.
   /// - Throws: ``CommandFailure`` for a subject that is no post; nothing has been changed then.
@@ -184,13 +198,12 @@ struct PostSelection: Sendable {
     let digest = try await Self.digest(of: path)
     // Those that are not what is asked for only where there are no others: the answer is that it is so already.
     func inFeed() async throws -> [PostID] { try await catalog.posts(of: digest).map(\.id) }
-    func removed() async throws -> [PostID] {
-      try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
-        try catalog.removedPosts(of: digest).map(\.post.id)
-      }
+    let removed = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
+      try catalog.removedPosts(of: digest)
     }
-    var found = try await isOfRemoved ? removed() : inFeed()
-    if found.isEmpty { found = try await isOfRemoved ? inFeed() : removed() }
+    let kept = includesKept ? removed.filter(\.mayBeStored).map(\.post.id) : []
+    var found = try await isOfRemoved ? removed.map(\.post.id) : inFeed() + kept
+    if found.isEmpty { found = try await isOfRemoved ? inFeed() : removed.map(\.post.id) }
     guard !found.isEmpty else {
       throw CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)")
     }
@@ -198,7 +211,7 @@ struct PostSelection: Sendable {
   }
 
   static func digest(of path: SourcePath) async throws -> ContentDigest {
-    let digest = try await BlockingQueue(label: "reel.show", width: 1).run {
+    let digest = try await BlockingQueue(label: "reel.digest", width: 1).run {
       try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
         () throws(SourceError) in
         try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())

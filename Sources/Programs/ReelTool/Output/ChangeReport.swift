@@ -20,11 +20,12 @@ final class ChangeReport: Sendable {
     var changed = 0
     var unchanged = 0
     var failed = 0
+    var notBegun = 0
   }
 
   private struct Result: Encodable {
     let id: PostID
-    /// `changed`, `unchanged`, `removed`, `taken`, `unknown`, `failed`, or `planned` in a dry run.
+    /// `changed`, `unchanged`, `removed`, `taken`, `unknown`, `failed`, `carriedOn`, or `planned` in a dry run.
     let outcome: String
     var post: Post?
     var removal: Removal?
@@ -59,7 +60,9 @@ final class ChangeReport: Sendable {
       try note(
         Result(id: id, outcome: "removed", post: removed.post, removal: removed.removal),
         isAsked ? \.unchanged : \.failed,
-        "\(isAsked ? "already removed" : "not changed, as it was removed:") \(Self.name(removed.post))")
+        isAsked
+          ? "already removed \(Self.name(removed.post))\(asItWas(removed.removal))"
+          : "not changed, as it was removed: \(Self.name(removed.post))")
     case .taken(let other):
       try note(
         Result(id: id, outcome: "taken", post: other), \.failed,
@@ -67,6 +70,8 @@ final class ChangeReport: Sendable {
     case .unknown:
       try note(
         Result(id: id, outcome: "unknown"), \.failed, "there is no post \(id); reel feed lists the posts")
+    // What was not begun is no failure.
+    case .failed(let failure) where failure.isCancellation: state.withLock { $0.notBegun += 1 }
     case .failed(let failure):
       let told = failure.worded(FlagNames.put)
       try note(
@@ -75,18 +80,39 @@ final class ChangeReport: Sendable {
     }
   }
 
-  /// In a dry run.
-  func wouldChange(_ id: PostID, in catalog: any PostChanging) async throws {
-    guard let post = try await catalog.post(id) else {
-      if let removed = try catalog.removedPost(id) { return try add(id, .removed(removed)) }
-      return try add(id, .unknown)
+  /// What an earlier command had begun.
+  func addCarriedOn(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
+    switch outcome {
+    case .changed(let post), .nothing(let post):
+      try note(
+        Result(id: id, outcome: "carriedOn", post: post), \.changed,
+        "finished what an earlier command had begun: \(Self.name(post))")
+    default: try add(id, outcome)
     }
-    try wouldChange(post)
   }
 
-  func wouldChange(_ post: Post) throws {
+  // MARK: In a dry run
+
+  func wouldRemove(_ id: PostID, keeping: Bool, in catalog: any PostChanging) async throws {
+    if let post = try await catalog.post(id) { return try plan(post, nil, "would be removed") }
+    guard let removed = try catalog.removedPost(id) else { return try add(id, .unknown) }
+    if removed.mayBeStored, !keeping { try wouldRemove(removed) } else { try add(id, .removed(removed)) }
+  }
+
+  func wouldRemove(_ removed: RemovedPost) throws {
+    try plan(removed.post, removed.removal, "would be removed from the store")
+  }
+
+  func wouldCarryOn(_ id: PostID, in catalog: any PostChanging) async throws {
+    let removed = try catalog.removedPost(id)
+    guard let post = try await catalog.post(id) ?? removed?.post else { return }
+    try plan(post, removed?.removal, "would be finished, as an earlier command had begun it")
+  }
+
+  private func plan(_ post: Post, _ removal: Removal?, _ what: String) throws {
     try note(
-      Result(id: post.id, outcome: "planned", post: post), \.changed, "would be removed: \(Self.name(post))")
+      Result(id: post.id, outcome: "planned", post: post, removal: removal), \.changed,
+      "\(what): \(Self.name(post))")
   }
 
   private func note(
@@ -101,20 +127,33 @@ final class ChangeReport: Sendable {
 
   /// The last line, and the exit code.
   func end() throws -> ReelExit {
-    let (results, changed, unchanged, failed) = state.withLock {
-      ($0.results, $0.changed, $0.unchanged, $0.failed)
+    let (results, changed, unchanged, failed, notBegun) = state.withLock {
+      ($0.results, $0.changed, $0.unchanged, $0.failed, $0.notBegun)
     }
     if json {
       let document = Document(
-        ok: failed == 0, changed: changed, unchanged: unchanged, failed: failed, posts: results)
+        ok: failed + notBegun == 0, changed: changed, unchanged: unchanged, failed: failed, posts: results)
       try output.write(try JSONOutput.text(document, pretty: traits.isTerminal))
     } else {
-      var parts = ["\(changed) \(isDryRun ? "would be removed" : done)"]
+      let isPruning = if case .purge = kind { true } else { false }
+      let planned = isPruning ? "would be removed or finished" : "would be removed"
+      var parts = ["\(changed) \(isDryRun ? planned : isPruning ? "removed or finished" : done)"]
       if unchanged > 0 { parts.append("\(unchanged) \(unchanged == 1 ? "was" : "were") so already") }
       if failed > 0 { parts.append("\(failed) not") }
+      if notBegun > 0 { parts.append("\(notBegun) not begun") }
       try output.write(traits.text([parts.joined(separator: ", ")]))
     }
     return failed == 0 ? .done : .someFailed
+  }
+
+  /// What stays of an earlier removal, where this one says something else.
+  private func asItWas(_ earlier: Removal) -> String {
+    let until = earlier.keptUntil.map { ", kept until \(ISOTime.second($0))" } ?? ""
+    guard case .removal(let asked) = kind else { return until }
+    let isOther =
+      asked.keptUntil != nil || asked.reason != nil && asked.reason != earlier.reason
+      || asked.by != nil && asked.by != earlier.by
+    return until + (isOther ? "; what is said of it now is not written down: reel restore it first" : "")
   }
 
   /// What is true although it failed.
@@ -127,7 +166,7 @@ final class ChangeReport: Sendable {
   private var done: String {
     switch kind {
     case .removal: "removed"
-    case .purge: "cleared"
+    case .purge: "removed from the store:"
     case .restoration: "restored"
     case .edit: "edited"
     case .move: "moved"

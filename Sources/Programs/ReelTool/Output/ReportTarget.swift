@@ -143,12 +143,10 @@ struct PublishOutcome {
   var notes: (sentences: [String], command: String?)? {
     switch result {
     case .duplicate(let post?): edit(of: post)
-    case .removed(let removed):
+    case .removed:
       (
-        [
-          "To bring the post back: " + hint.text("restore", removed.post.id.description),
-          "To publish the video as a new post: --again",
-        ], nil
+        ["To publish the video as a new post: --again", "To bring the post back:"],
+        hint.text("restore", ShellWord.quoted(path.bytes))
       )
     case .published, .duplicate, .planned, .refused, .failed, .cancelled: nil
     }
@@ -164,7 +162,8 @@ struct PublishOutcome {
       ("author's name", "--author-name", said.authorName, post.authorName != edited.authorName),
     ].filter(\.3)
     guard !words.isEmpty else { return nil }
-    let flags = words.map { "\($0.1)=\(ShellWord.quoted(value: $0.2 ?? ""))" }
+    let isASCII = !TerminalTraits.standardError().unicode
+    let flags = words.map { "\($0.1)=\(ShellWord.quoted(value: $0.2 ?? "", ascii: isASCII))" }
     let differing = words.map(\.0).joined(separator: ", ")
     return (
       ["The post says something else (\(differing)) and stays as it is. To change it:"],

@@ -97,7 +97,10 @@ public struct PostChanges: Sendable {
     _ posts: [PostID], _ kind: PostChange.Kind, report: @Sendable (PostID, Outcome) throws -> Void
   ) async throws {
     for start in stride(from: 0, to: posts.count, by: Self.batch) {
-      if Task.isCancelled { return }
+      if Task.isCancelled {
+        for post in posts[start...] { try report(post, .failed(.cancelled)) }
+        return
+      }
       let batch = Array(posts[start..<min(start + Self.batch, posts.count)])
       let outcomes = try await change(batch, kind)
       for post in batch { try report(post, outcomes[post] ?? .unknown) }
@@ -108,7 +111,7 @@ public struct PostChanges: Sendable {
     var outcomes: [PostID: Outcome] = [:]
     // Each once: the second time it would wait for the first.
     var left = posts.filter { outcomes.updateValue(.unknown, forKey: $0) == nil }
-    if case .move(let destination) = kind {
+    if case .move(let destination) = kind, try await isAnyThere(left) {
       do throws(UploadError) {
         // Made, where it is new, before anything is written down.
         _ = try await store(destination, for: .new)
@@ -154,21 +157,25 @@ public struct PostChanges: Sendable {
     return outcomes
   }
 
+  private func isAnyThere(_ posts: [PostID]) async throws(CatalogError) -> Bool {
+    for post in posts where try await catalog.post(post) != nil { return true }
+    return false
+  }
+
   // MARK: What the dead have left
 
-  /// Carries on every change that nobody alive has, and gives what could not be.
-  package func resumeAll() async throws -> [(post: PostID, failure: FileFailure)] {
-    var (last, failures) = (Int64(0), [(post: PostID, failure: FileFailure)]())
+  /// Carries on every change that nobody alive has, and reports each.
+  package func resumeAll(report: @Sendable (PostID, Outcome) throws -> Void) async throws {
+    var last: Int64 = 0
     while true {
       let after = last
       let found = try await blocking { catalog throws(CatalogError) in
         try catalog.unfinishedChanges(after: after, limit: Self.batch)
       }
-      guard let end = found.last else { return failures }
+      guard let end = found.last else { return }
       last = end.number
-      for (post, outcome) in try await resume(found) {
-        if case .failed(let failure) = outcome { failures.append((post, failure)) }
-      }
+      let outcomes = try await resume(found)
+      for open in found { try report(open.post.id, outcomes[open.post.id] ?? .unknown) }
     }
   }
 
