@@ -152,7 +152,8 @@ enum StatusQuery {
       failures: try FailureTable.newest(CatalogStatus.mostFailures, in: db),
       failureCount: try count("failure", in: db),
       schemaVersion: Int(try db.number("PRAGMA user_version") ?? 0),
-      removed: try count("removal", in: db), kept: try count("removal WHERE isStored = 1 AND keptUntil IS NOT NULL", in: db))
+      removed: try count("removal", in: db),
+      kept: try count("removal WHERE isStored = 1 AND keptUntil IS NOT NULL", in: db))
   }
 
   static func count(_ rows: String, in db: Connection) throws -> Int {

@@ -128,7 +128,8 @@ extension PostgresCatalog {
         failureCount: try db.value("SELECT count(*) FROM reel.failure") ?? 0,
         schemaVersion: try PostgresSchema.found(in: db),
         removed: try db.value("SELECT count(*) FROM reel.removal") ?? 0,
-        kept: try db.value("SELECT count(*) FROM reel.removal WHERE is_stored AND kept_until IS NOT NULL") ?? 0)
+        kept: try db.value("SELECT count(*) FROM reel.removal WHERE is_stored AND kept_until IS NOT NULL")
+          ?? 0)
     }
   }
 }
