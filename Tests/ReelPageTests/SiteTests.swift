@@ -199,3 +199,59 @@ struct SiteTests {
     #expect(try feed.index().revision == revision)
   }
 }
+
+@Suite("What a site says of numbers that no post has")
+struct SiteGapTests {
+  @Test(
+    "is what its pages show, whatever was added and removed between two runs",
+    arguments: 1...12 as ClosedRange<UInt64>)
+  func gaps(seed: UInt64) async throws {
+    let feed = try TestFeed(seed: seed)
+    let randomness = SeededRandomness(seed: seed)
+    func upTo(_ most: Int) -> Int { Int(randomness.bytes(1)[0]) % (most + 1) }
+    var there: [Int: PostID] = [:]
+    for _ in 0..<8 {
+      for post in try await feed.publish(Array(repeating: nil, count: upTo(9))) {
+        there[try #require(post.pageNumber)] = post.id
+      }
+      for _ in 0..<min(there.count, upTo(6)) {
+        let numbers = there.keys.sorted()
+        let number = numbers[upTo(numbers.count - 1)]
+        let removal = Removal(
+          reason: nil, by: nil, at: Date(timeIntervalSince1970: 1_700_000_000), keptUntil: nil)
+        guard
+          case .begun(let change) = try feed.catalog.begin([
+            PostChange(try #require(there[number]), .removal(removal))
+          ]).first
+        else { throw Problem() }
+        _ = try feed.catalog.finish([change])
+        try feed.catalog.strikeOut([change])
+        there[number] = nil
+      }
+      let summary = try await feed.write()
+      let index = try feed.index()
+      let gaps = Set((index.gaps ?? []).flatMap(Array.init))
+      #expect(Set(1..<index.count + 1).subtracting(gaps) == Set(there.keys))
+      #expect(index.gaps?.reduce(0) { $0 + $1.count } == gaps.count && index.isPlausible)
+      #expect(summary.posts == there.count && index.posts == there.count)
+      let shown = try (0..<index.pages).flatMap { try feed.numbers($0 + 1) }
+      #expect(shown == there.keys.sorted())
+    }
+  }
+
+  @Test(
+    "can't be anything",
+    arguments: [
+      "[[0,1]]", "[[2,1]]", "[[1,2],[2,3]]", "[[3,4],[1,1]]", "[[1,7]]", "[[1]]", "[[1,9223372036854775807]]",
+    ])
+  func damaged(gaps: String) async throws {
+    let feed = try TestFeed()
+    try await feed.publish(Array(repeating: nil, count: 7))
+    try await feed.write()
+    try feed.replace("\"gaps\":[]", with: "\"gaps\":\(gaps)", in: "feed/index.json")
+    try await feed.write()
+    #expect(try feed.index().gaps == [])
+  }
+
+  private struct Problem: Error {}
+}

@@ -50,6 +50,67 @@ struct PageTests {
   }
 
   @Test(
+    "shows nothing of what was removed, what an edit says, and no hole between",
+    .enabled(if: chromium != nil && !TestForm.isSanitized, "chromium is not installed"))
+  func changed() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(7)
+    for number in 0..<7 {
+      try JSONSerialization.data(withJSONObject: ["caption": "video \(number)"]).write(
+        to: bench.clips.appendingPathComponent("clip-0000\(number).json"))
+    }
+    // One after the other: their numbers are known.
+    for number in 0..<7 {
+      #expect(try await bench.reel("publish", "clips/clip-0000\(number).mp4", "--trust-sidecars").status == 0)
+    }
+    #expect(try await bench.reel("page", "site", "--size", "2", "--media", "copy").status == 0)
+    func shown(_ addresses: String...) async throws -> Shown {
+      let look = try await ReelBinary.runProgram(
+        "/usr/bin/python3", [ReelBinary.project.path + "/Tests/Browser/shown.py", "site"] + addresses,
+        in: bench.folder, environment: ProcessInfo.processInfo.environment.filter { $0.key == "TMPDIR" })
+      return try JSONDecoder().decode(Shown.self, from: Data(look.output.utf8))
+    }
+    let before = try await shown("#p3")
+    #expect(before.player == (0..<7).reversed().map { "video \($0)" })
+    #expect(before.addresses["#p3"] == Shown.Address(caption: "video 2", says: ""))
+
+    // A page in the middle, a part of one, and the newest.
+    let gone = [2, 3, 4, 6]
+    let objects = try await bench.feed().compactMap { post in
+      gone.contains { post["caption"] as? String == "video \($0)" } ? post["video"] as? String : nil
+    }
+    #expect(objects.count == 4)
+    for number in gone { #expect(try await bench.reel("remove", "clips/clip-0000\(number).mp4").status == 0) }
+    #expect(try await bench.reel("edit", "clips/clip-00001.mp4", "--caption", "edited").status == 0)
+    #expect(try await bench.reel("page", "site").status == 0)
+    let after = try await shown("#p3", "#p2", "#p6")
+    let left = ["video 5", "edited", "video 0"]
+    #expect(after.player == left && after.grid == left)
+    #expect(after.addresses["#p2"] == Shown.Address(caption: "edited", says: ""))
+    #expect(after.addresses["#p6"] == Shown.Address(caption: "video 5", says: ""))
+    let dead = try #require(after.addresses["#p3"])
+    #expect(dead.caption == "video 5" && dead.says.contains("not here any more"))
+    #expect(!after.requests.contains { objects.contains($0) })
+    #expect(after.messages.isEmpty)
+
+    #expect(try await bench.reel("restore", "clips/clip-00003.mp4", "--from", "clips").status == 0)
+    #expect(try await bench.reel("page", "site").status == 0)
+    #expect(try await shown().player == ["video 5", "video 3", "edited", "video 0"])
+  }
+
+  private struct Shown: Decodable {
+    struct Address: Decodable, Equatable {
+      let caption: String?
+      let says: String
+    }
+    let player: [String]
+    let grid: [String]
+    let addresses: [String: Address]
+    let requests: [String]
+    let messages: [String]
+  }
+
+  @Test(
     "is written, and follows no link, where the kernel has no openat2", .enabled(if: SystemShim.isPossible))
   func olderKernel() async throws {
     let bench = try Workbench(reader: .fake)

@@ -15,15 +15,25 @@ class Feed {
   #pages = new Map();
   #waiting = new Map();
   #index = { count: 0, size: 1, revision: 0 };
+  /** The numbers of no post: `first` to `last`, and how many posts there are `below`. */
+  #gaps = [];
+  #count = 0;
 
   /** How many posts there are. */
   get count() {
-    return this.#index.count;
+    return this.#count;
   }
 
   /** Called by `feed/index.js`. */
   open(index) {
     this.#index = index;
+    let numbers = 0;
+    this.#gaps = (index.gaps ?? []).map(([first, last]) => {
+      const gap = { first, last, below: first - 1 - numbers };
+      numbers += last - first + 1;
+      return gap;
+    });
+    this.#count = index.count - numbers;
   }
 
   /** Called by `feed/N.js`. */
@@ -52,12 +62,27 @@ class Feed {
 
   /** A post's number, counted from the oldest, which is 1: it stays when newer ones come. */
   numberAt(place) {
-    return this.#index.count - place;
+    const older = this.#count - place - 1;
+    const gap = this.#lastGap((gap) => gap.below <= older);
+    return gap ? gap.last + 1 + older - gap.below : older + 1;
   }
 
-  /** The place of the post with `number`, counted from the newest, which is 0. */
+  /** The place of the post with `number`, counted from the newest, which is 0; of a number that no post has, NaN. */
   placeOf(number) {
-    return this.#index.count - number;
+    const gap = this.#lastGap((gap) => gap.first <= number);
+    if (gap && number <= gap.last) return NaN;
+    return this.#count - (gap ? gap.below + number - gap.last : number);
+  }
+
+  /** The last gap that `fits`, as all before it do. */
+  #lastGap(fits) {
+    let [low, high] = [0, this.#gaps.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (fits(this.#gaps[middle])) low = middle + 1;
+      else high = middle;
+    }
+    return this.#gaps[low - 1];
   }
 
   #load(page) {

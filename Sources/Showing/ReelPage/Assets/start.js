@@ -6,6 +6,7 @@ const start = () => {
   const viewButton = document.getElementById("view");
   const position = document.getElementById("position");
   const announcement = document.getElementById("announcement");
+  const gone = document.getElementById("gone");
   const isGrid = () => document.body.classList.contains("gridding");
 
   document.getElementById("total").textContent = number.format(feed.count);
@@ -16,6 +17,7 @@ const start = () => {
   let later = 0;
   player.onMove = (place) => {
     showPosition(place);
+    if (place > 0) gone.hidden = true;
     // Browsers limit how often an address may change.
     clearTimeout(later);
     const address = location.hash;
@@ -35,6 +37,7 @@ const start = () => {
   const showGrid = (place) => {
     clearTimeout(later);
     document.body.classList.add("gridding");
+    gone.hidden = true;
     viewButton.setAttribute("aria-pressed", "true");
     player.close();
     grid.open(place);
@@ -47,8 +50,11 @@ const start = () => {
     player.open(place);
   };
   const follow = () => {
-    const place = feed.placeOf(Number(/^#p(\d+)$/.exec(location.hash)?.[1] ?? NaN));
-    const known = place >= 0 && place < feed.count ? place : 0;
+    const asked = /^#p(\d+)$/.exec(location.hash)?.[1];
+    const place = feed.placeOf(Number(asked ?? NaN));
+    const isKnown = place >= 0 && place < feed.count;
+    const known = isKnown ? place : 0;
+    gone.hidden = asked === undefined || isKnown;
     if (location.hash === "#grid") showGrid(isGrid() ? grid.place : player.place);
     else if (isGrid() || known !== player.place || !document.querySelector(".slide")) showPlayer(known);
   };

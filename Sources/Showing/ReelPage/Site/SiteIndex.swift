@@ -8,7 +8,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   let v: Int
   /// As the page shows it.
   var title: String
-  /// The page number of the newest post: with none missing, how many there are.
+  /// The page number of the newest post: without gaps, how many there are.
   var count: Int
   /// Posts in a page, but for the last one.
   var size: Int
@@ -24,6 +24,9 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var missing: Int
   /// Other places that media come from, as sources of a content security policy, sorted.
   var origins: [String]
+  /// The page numbers up to `count` that no post has: of removed ones. Ascending, none next to another; nil in a site of
+  /// an older Reel.
+  var gaps: [ClosedRange<Int>]?
   /// The id of the newest post: proves that the next run looks at the same feed.
   @ExplicitNull var newest: PostID?
 
@@ -32,7 +35,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
     v = Self.version
     (self.title, self.size, self.media) = (title, size, media)
     (count, pages, revision, missing) = (0, 0, 0, 0)
-    origins = []
+    (origins, gaps) = ([], [])
     _newest = ExplicitNull(wrappedValue: nil)
   }
 
@@ -42,13 +45,50 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   /// Whether the numbers can be: the file may come from anywhere.
   var isPlausible: Bool {
     v == Self.version && (1...Self.mostInPage).contains(size) && (0...Self.mostPosts).contains(count)
-      && pages == page(of: count) && (0..<1 << 53).contains(revision)
+      && pages == page(of: count) && (0..<1 << 53).contains(revision) && areGapsPlausible
+  }
+
+  private var areGapsPlausible: Bool {
+    let gaps = gaps ?? []
+    return gaps.allSatisfy { $0.lowerBound > 0 && $0.upperBound < count }
+      && zip(gaps, gaps.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
+  }
+
+  /// How many posts there are.
+  var posts: Int { (gaps ?? []).reduce(count) { $0 - $1.count } }
+
+  /// Takes up the gaps that were `found` among the numbers from `first` on, in place of those that were known there.
+  mutating func update(_ found: [ClosedRange<Int>], from first: Int) {
+    let before = (gaps ?? []).filter { $0.lowerBound < first }.map {
+      $0.lowerBound...min($0.upperBound, first - 1)
+    }
+    gaps = (before + found.sorted { $0.lowerBound < $1.lowerBound }).reduce(into: []) { gaps, next in
+      if let last = gaps.last, last.upperBound + 1 == next.lowerBound {
+        gaps[gaps.count - 1] = last.lowerBound...next.upperBound
+      } else {
+        gaps.append(next)
+      }
+    }
+  }
+
+  /// The numbers of `range` that `posts` don't have, which are ascending.
+  static func gaps(in range: Range<Int>, beside posts: some Sequence<Int>) -> [ClosedRange<Int>] {
+    var (gaps, next) = ([ClosedRange<Int>](), range.lowerBound)
+    for number in posts where range.contains(number) && number >= next {
+      if next < number { gaps.append(next...number - 1) }
+      next = number + 1
+    }
+    if next < range.upperBound { gaps.append(next...range.upperBound - 1) }
+    return gaps
   }
 
   /// The page that a post is on.
   func page(of pageNumber: Int) -> Int { pageNumber > 0 ? (pageNumber - 1) / size + 1 : 0 }
 
-  /// How many posts a page has.
+  /// The number of the first post on a page.
+  func firstNumber(on page: Int) -> Int { (page - 1) * size + 1 }
+
+  /// How many posts a page has at most.
   func posts(on page: Int) -> Int { max(0, min(size, count - (page - 1) * size)) }
 }
 

@@ -81,6 +81,7 @@ package struct SiteWriter: Sendable {
         return count
       }
     }
+    index.update(outcome.gaps, from: index.firstNumber(on: first))
     // Pages that were not looked at miss none.
     index.missing = outcome.missing
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
@@ -88,7 +89,7 @@ package struct SiteWriter: Sendable {
     let hasFewer = old.map { $0.pages > index.pages } ?? false
     if wasKilled || hasFewer || outcome.replaced > 0 { index.revision += 1 }
     var summary = SiteSummary(site: folder.path.text)
-    summary.posts = try await posts(upTo: index.count)
+    summary.posts = index.posts
     summary.removed = outcome.removed
     summary.added = max(0, index.count - (old?.count ?? 0))
     summary.missing = outcome.missing
@@ -117,11 +118,6 @@ package struct SiteWriter: Sendable {
     } catch {
       throw SiteError(error)
     }
-  }
-
-  /// How many there are: the page numbers of removed posts are nobody's.
-  private func posts(upTo count: Int) async throws(SiteError) -> Int {
-    min(count, try await asking { () throws(CatalogError) in try await catalog.status().posts })
   }
 
   private func posts(from pageNumber: Int, count: Int) async throws(SiteError) -> [Post] {
@@ -177,9 +173,12 @@ package struct SiteWriter: Sendable {
     var replaced = 0
     /// Posts that the site showed before.
     var removed = 0
+    /// Page numbers that no post has.
+    var gaps: [ClosedRange<Int>] = []
 
     mutating func add(_ other: Outcome) {
       removed += other.removed
+      gaps += other.gaps
       origins.formUnion(other.origins)
       written += other.written
       missing += other.missing
@@ -221,12 +220,13 @@ package struct SiteWriter: Sendable {
   private func write(
     _ pages: Range<Int>, _ index: SiteIndex, after old: SiteIndex?, isDurable: Bool
   ) async throws(SiteError) -> Outcome {
-    let first = (pages.lowerBound - 1) * index.size + 1
-    let posts = try await posts(
-      from: first, count: min(pages.count * index.size, index.count - first + 1))
+    let first = index.firstNumber(on: pages.lowerBound)
+    let numbers = first..<min(first + pages.count * index.size, index.count + 1)
+    let posts = try await posts(from: first, count: numbers.count)
     let places = MediaPlaces(folder, index.media)
     return try await queue.run { () throws(SiteError) in
       var outcome = Outcome()
+      outcome.gaps = SiteIndex.gaps(in: numbers, beside: posts.compactMap(\.pageNumber))
       var rest = posts[...]
       for page in pages {
         let own = rest.prefix { index.page(of: $0.pageNumber ?? 0) == page }
