@@ -78,6 +78,7 @@ struct MPEGClock<Bytes: ByteReading> {
       if let wait = moment.wait {
         clock.add(moment.key, at: decoded + wait, decoded: decoded)
       } else {
+        clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
       }
       before[moment.key] = decoded
@@ -295,6 +296,8 @@ struct MPEGClock<Bytes: ByteReading> {
           && (window.isUnclear
             || !isJump(lastFar?.moment, moment, window.bytes.lowerBound - (lastFar?.start ?? 0)))
         clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar)
+      } else {
+        clock.isUnclear = true
       }
       before[moment.key] = decoded
       lastFar = (moment, window.bytes.lowerBound)

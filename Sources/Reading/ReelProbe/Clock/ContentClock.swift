@@ -28,7 +28,7 @@ struct ContentClock {
   var isWhole = false
   /// Whether the file does not say where its end should be.
   var mayEndAnywhere = false
-  /// Whether so little was looked at that nothing tells if the times jump in what lies between.
+  /// Whether nothing tells how the times go on somewhere: too little was looked at, or a packet's time cannot be meant.
   var isUnclear = false
   /// How many files were joined in it.
   private(set) var parts = 1
@@ -146,6 +146,13 @@ struct ContentClock {
       times.flatMap { FramePace(withoutPauses($0, of: key), in: base, isCut: isCut) }
     }
     return pace(heads[key])?.unless(pace(decodes[key]))
+  }
+
+  /// Whether the first frame lasts as long as most of them.
+  func beginsEvenly(_ key: Key, _ pace: FramePace) -> Bool {
+    guard let first = heads[key]?.stretches.first?.prefix(2), first.count == 2 else { return false }
+    let step = (Double(first[1]) - Double(first[0])) * Double(base.num) / Double(base.den)
+    return abs(step * pace.ordinary - 1) <= 0.1
   }
 
   private func withoutPauses(_ times: PacketTimes, of key: Key) -> PacketTimes {

@@ -570,7 +570,7 @@ struct ContentEvidence {
       guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
         let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
         let key = key(of: stream), let bytes = clock.firsts[key], let pace = clock.pace(of: key),
-        pace.steps >= 8, !pace.isVariable
+        pace.steps >= 8, !pace.isVariable || clock.beginsEvenly(key, pace)
       else { return nil }
       let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
       guard bits >= 8 else { return nil }

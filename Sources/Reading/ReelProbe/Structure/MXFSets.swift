@@ -20,11 +20,15 @@ struct MXFSets: Hashable {
 
     /// Whether its numbers contradict one another: those of uncompressed sound are products.
     var contradictsItself: Bool {
-      guard let channels, let sampleRate, let bits, let blockAlign, bits > 0, bits % 8 == 0 else {
-        return false
-      }
-      if channels * (bits / 8) != blockAlign { return true }
-      return bytesPerSecond.map { $0 != blockAlign * sampleRate } ?? false
+      if isOutOfTime { return true }
+      guard let channels, let bits, let blockAlign, bits > 0 else { return false }
+      return channels * ((bits + 7) / 8) != blockAlign
+    }
+
+    /// Whether its bytes pass faster or slower than its samples.
+    var isOutOfTime: Bool {
+      guard let sampleRate, let blockAlign, let bytesPerSecond else { return false }
+      return bytesPerSecond != blockAlign * sampleRate
     }
   }
 
@@ -121,6 +125,11 @@ struct MXFSets: Hashable {
         MediaWarning(
           .soundMismatch, "the numbers that its header gives for its sound contradict one another",
           fact: "audio.0"))
+    }
+    if sounds.contains(where: \.isOutOfTime) {
+      found.append(
+        MediaWarning(
+          .claimUnchecked, "its sound is counted by a rate that its header contradicts", fact: "duration"))
     }
     return found
   }

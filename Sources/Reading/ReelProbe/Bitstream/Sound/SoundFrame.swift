@@ -11,9 +11,21 @@ enum SoundFrame {
     case AV_CODEC_ID_OPUS: opus(first)
     case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3:
       MPEGAudioFrame(first).map { Double($0.samples) / Double($0.sampleRate) }
+    case AV_CODEC_ID_FLAC:
+      FLACStreamInfo(BitstreamHeader.extradata(of: parameters)).flatMap {
+        seconds($0.frameLength, $0.sampleRate)
+      }
+    case AV_CODEC_ID_ALAC:
+      ALACConfiguration(BitstreamHeader.extradata(of: parameters)).flatMap {
+        seconds($0.frameLength, $0.sampleRate)
+      }
     case AV_CODEC_ID_AC3: DolbyFrame.sound(first)?.sampleRate.map { 1536 / Double($0) }
     default: nil
     }
+  }
+
+  private static func seconds(_ samples: Int?, _ rate: Int) -> Double? {
+    samples.flatMap { $0 > 0 && rate > 0 ? Double($0) / Double(rate) : nil }
   }
 
   /// 1024 samples at the rate of the core (ISO/IEC 14496-3, 4.5.2.1).
