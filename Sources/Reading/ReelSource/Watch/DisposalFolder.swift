@@ -53,6 +53,8 @@ extension FileDisposal {
     private func link(_ name: [UInt8], from: DirectoryHandle, as other: [UInt8]) throws(SystemError) {
       let (source, target) = (from.descriptor, directory.descriptor)
       try Self.call("linkat", name, other) { linkat(source.rawValue, $0, target.rawValue, $1, 0) }
+      // Nobody else changes a hidden name; the other one may mean another file by now, which says nothing of this one.
+      if FileDisposal.original(of: name) != nil { return Folder(from).unlink(name) }
       guard let linked = try? directory.status(of: other).directoryIdentity else { return }
       do throws(SystemError) {
         try Folder(from).drop(name, ifStill: linked)

@@ -228,7 +228,7 @@ package struct FileDisposal: Sendable {
   private static let hiddenDropped = Array(".reel-dropping-".utf8)
 
   /// What a hidden name stands for; nil for any other name.
-  private static func original(of name: [UInt8]) -> [UInt8]? {
+  static func original(of name: [UInt8]) -> [UInt8]? {
     let length =
       name.starts(with: hidden)
       ? hidden.count
