@@ -14,6 +14,8 @@ package struct FixtureFacts: Hashable, Sendable {
   package var identity: FileIdentity?
   /// Whether its owner, who runs this, has only to be given the right to read it.
   package var lacksOnlyItsMode = false
+  /// Whether a Git repository holds it, that could give it back.
+  package var isInRepository = false
   package var reading: FixtureReading
   package var sidecar: SidecarStatus
   package var likeness: Likeness

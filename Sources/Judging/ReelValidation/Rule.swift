@@ -105,13 +105,12 @@ package struct Violation: Hashable, Sendable {
   package let found: String
   /// What is wrong, about "it"; one sentence for people.
   package let sentence: String
-  /// A shell command that would fix the file, with words that ``FixCommand`` puts names in place of; nil where no
-  /// command can.
-  package let fix: String?
+  /// Nil where no command helps.
+  package let fix: Fix?
 }
 
 extension RuleOutcome {
-  static func broken(_ sentence: String, expected: String, found: String, fix: String? = nil) -> RuleOutcome {
+  static func broken(_ sentence: String, expected: String, found: String, fix: Fix? = nil) -> RuleOutcome {
     .broken(Violation(expected: expected, found: found, sentence: sentence, fix: fix))
   }
 
@@ -180,6 +179,7 @@ package struct Finding: Hashable, Sendable {
   /// Nil when it could not be judged.
   package var found: String?
   package var sentence: String
+  /// A shell command that makes the file keep this rule and every other that it breaks. Nil where there is none.
   package var fix: String?
 
   package init(

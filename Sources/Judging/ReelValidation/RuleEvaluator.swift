@@ -12,19 +12,23 @@ package struct ActiveRule: Sendable {
 package enum RuleEvaluator {
   /// Every rule of `rules` that the file breaks or that could not be judged, in their order.
   package static func findings(_ facts: FixtureFacts, by rules: [ActiveRule]) -> [Finding] {
-    rules.compactMap { finding($0, facts) }
-  }
-
-  private static func finding(_ active: ActiveRule, _ facts: FixtureFacts) -> Finding? {
-    switch active.judge(facts) {
-    case .passed, .notApplicable: nil
-    case .unverified(let sentence):
-      Finding(rule: active.rule.id, severity: active.severity, state: .unverified, sentence: sentence)
-    case .broken(let violation):
-      Finding(
-        rule: active.rule.id, severity: active.severity, state: .broken, expected: violation.expected,
-        found: violation.found, sentence: violation.sentence,
-        fix: violation.fix.map { FixCommand.text($0, for: facts.path) })
+    let judged = rules.map { ($0, $0.judge(facts)) }
+    let broken = judged.compactMap { rule, outcome in
+      if case .broken(let violation) = outcome { (rule, violation.fix) } else { nil }
+    }
+    // What a command leaves broken is no fix.
+    let isHopeless = broken.contains { $0.0.severity == .error && $0.1 == nil }
+    let fix = isHopeless ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules)
+    return judged.compactMap { rule, outcome in
+      switch outcome {
+      case .passed, .notApplicable: nil
+      case .unverified(let sentence):
+        Finding(rule: rule.rule.id, severity: rule.severity, state: .unverified, sentence: sentence)
+      case .broken(let violation):
+        Finding(
+          rule: rule.rule.id, severity: rule.severity, state: .broken, expected: violation.expected,
+          found: violation.found, sentence: violation.sentence, fix: violation.fix == nil ? nil : fix)
+      }
     }
   }
 }

@@ -19,6 +19,13 @@ package struct ValidatedFile: Hashable, Sendable {
     self.warnings = warnings
   }
 
+  /// The commands that make it pass, each once: one for all rules, and what its lock says.
+  package var fixes: [String] {
+    findings.reduce(into: []) { fixes, finding in
+      if finding.state == .broken, let fix = finding.fix, !fixes.contains(fix) { fixes.append(fix) }
+    }
+  }
+
   package enum Standing: String, Codable, Sendable, CaseIterable {
     case passed
     /// It breaks a rule of severity `error`, or a rule could not be judged under `--strict`.

@@ -11,21 +11,7 @@ enum FlagNames {
 }
 
 extension FlagNames {
-  static func flag(_ mend: Mend) -> String {
-    switch mend {
-    case .faststart: "--faststart"
-    case .unfragment: "--unfragment"
-    case .location: "--strip-location"
-    case .privateTags: "--strip-private"
-    case .credentials: "--drop-credentials"
-    case .duration: "--duration"
-    case .data: "--drop-data"
-    case .salvage: "--salvage"
-    case .rotation: "--rotate"
-    case .sampleAspectRatio: "--sar"
-    case .fileExtension: "--fix-extension"
-    }
-  }
+  static func flag(_ mend: Mend) -> String { mend.flag }
 }
 
 extension ReelError {

@@ -11,7 +11,7 @@ enum AudioRules {
     guard media.audio.isEmpty else { return .passed }
     return .broken(
       "it has no sound", expected: "a sound track", found: "none",
-      fix: "ffmpeg -i FILE -f lavfi -i anullsrc=r=48000:cl=stereo -shortest -c:v copy -c:a aac OUT.mp4")
+      fix: .convert(Conversion { $0.addsSilence = true }))
   }
 
   private static let codec = each(
@@ -22,7 +22,7 @@ enum AudioRules {
     guard !allowed.contains(codec) else { return .passed }
     return .broken(
       "its sound is in \(codec)", expected: allowed.joined(separator: ", "), found: codec,
-      fix: "ffmpeg -i FILE -c:v copy -c:a aac OUT.mp4")
+      fix: .convert(Conversion(.audioCodec)))
   }
 
   private static let channels = each(
@@ -34,7 +34,7 @@ enum AudioRules {
     guard !allowed.contains(count) else { return .passed }
     return .broken(
       "its sound has \(count) channels", expected: text(allowed), found: "\(count)",
-      fix: "ffmpeg -i FILE -c:v copy -ac \(allowed.max() ?? 2) OUT.mp4")
+      fix: .convert(Conversion(.channels)))
   }
 
   private static let sampleRate = each(
@@ -46,7 +46,7 @@ enum AudioRules {
     guard !allowed.contains(rate) else { return .passed }
     return .broken(
       "its sound has \(rate) samples in a second", expected: text(allowed) + " Hz", found: "\(rate) Hz",
-      fix: "ffmpeg -i FILE -c:v copy -ar \(allowed.max() ?? 48000) OUT.mp4")
+      fix: .convert(Conversion(.sampleRate)))
   }
 
   /// A rule that every sound track must keep: the first that breaks it is told.

@@ -4,8 +4,6 @@ import ReelCore
 enum ContainerRules {
   static let all = [unrecognised, disguised, unsupported, corrupt, allowed, mismatch]
 
-  private static let reencode = "ffmpeg -i FILE OUT.mp4"
-
   private static let unrecognised = Rule(
     "container.unrecognised", "the bytes are those of a known container",
     "Nothing in the file's first bytes says that it is a video. Leave it out with --exclude, or put the video in "
@@ -36,7 +34,7 @@ enum ContainerRules {
   ) { facts in
     guard let problem = facts.problem, problem.code == .unsupported else { return .passed }
     guard !claimsVideo(facts) || isHonest(facts, problem) else { return .passed }
-    return other(than: "one of " + names(MediaContainer.allCases), problem, fix: reencode)
+    return other(than: "one of " + names(MediaContainer.allCases), problem)
   }
 
   private static let corrupt = Rule(
@@ -46,8 +44,7 @@ enum ContainerRules {
   ) { facts in
     guard let problem = facts.problem, problem.code == .corrupt else { return .passed }
     return .broken(
-      problem.message, expected: "a container that opens", found: problem.found ?? "a broken one",
-      fix: "ffmpeg -err_detect ignore_err -i FILE -c copy OUT.mkv")
+      problem.message, expected: "a container that opens", found: problem.found ?? "a broken one")
   }
 
   private static let allowed = Rule.media(
@@ -59,10 +56,9 @@ enum ContainerRules {
       + "fit."
   ) { (media: MediaInfo, allowed: [MediaContainer], _) in
     guard !allowed.contains(media.container) else { return .passed }
-    let target = allowed[0].rawValue
     return .broken(
       "its container is \(media.container.rawValue)", expected: names(allowed),
-      found: media.container.rawValue, fix: "ffmpeg -i FILE -map 0 -c copy OUT.\(target)")
+      found: media.container.rawValue, fix: .convert(Conversion(.container)))
   }
 
   private static let mismatch = Rule(
@@ -75,7 +71,7 @@ enum ContainerRules {
     let real = media.container.fileExtension
     return .broken(
       "its name says .\(claimed), but it is \(real)", expected: ".\(real)", found: ".\(claimed)",
-      fix: "mv -n -- FILE NAME.\(real)")
+      fix: .rename)
   }
 
   // MARK: Parts
@@ -101,9 +97,9 @@ enum ContainerRules {
   }
 
   private static func other(
-    than expected: String, _ problem: ProbeError, fix: String? = nil
+    than expected: String, _ problem: ProbeError
   ) -> RuleOutcome {
-    .broken(problem.message, expected: expected, found: problem.found ?? "something else", fix: fix)
+    .broken(problem.message, expected: expected, found: problem.found ?? "something else")
   }
 }
 
@@ -133,7 +129,7 @@ enum IndexRules {
         : .broken(
           "its index stands after its data, so that it can't play before all of it has come",
           expected: "index first", found: "index last",
-          fix: "reel mend FILE --faststart -o OUT.\(media.container.fileExtension)")
+          fix: .mend(.faststart))
     }
   }
 
@@ -147,7 +143,7 @@ enum IndexRules {
       fragmented
         ? .broken(
           "it is made of fragments", expected: "one index for all of it", found: "movie fragments",
-          fix: "reel mend FILE --unfragment --faststart -o OUT.\(media.container.fileExtension)")
+          fix: .mend(.unfragment))
         : .passed
     }
   }

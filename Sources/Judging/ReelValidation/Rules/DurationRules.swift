@@ -27,11 +27,7 @@ enum DurationRules {
     return .broken(
       "it does not state how long it is, so that players can't search it",
       expected: "a duration in its header",
-      found: "none", fix: mend(media))
-  }
-
-  private static func mend(_ media: MediaInfo) -> String {
-    "reel mend FILE --duration -o OUT.\(media.container.fileExtension)"
+      found: "none", fix: .mend(.duration))
   }
 
   private static let minimum = Rule.media(
@@ -55,7 +51,7 @@ enum DurationRules {
       guard !fits else { return .passed }
       return .broken(
         "it is too long: \(text(seconds))", expected: "at most \(text(limit))", found: text(seconds),
-        fix: "ffmpeg -i FILE -map 0 -t \(Decimals.text(limit)) -c copy OUT.\(media.container.fileExtension)")
+        fix: .convert(Conversion { $0.seconds = limit }))
     }
   }
 
@@ -80,14 +76,11 @@ enum DurationRules {
       fix: rewriting(media))
   }
 
-  /// What makes the header say what the content does. Nil for a file that was cut off: of that, `file.truncated` says what
-  /// can be saved, and to write the rest anew would make it look whole.
-  private static func rewriting(_ media: MediaInfo) -> String? {
-    if media.truncated == true { return nil }
-    if media.isMatroska { return mend(media) }
-    let name = "OUT.\(media.container.fileExtension)"
-    return media.isISO && media.fragmented == true
-      ? "reel mend FILE --unfragment --faststart -o \(name)" : "ffmpeg -i FILE -map 0 -c copy \(name)"
+  /// What makes the header say what the content does; of a file that was cut off, what saves the rest.
+  private static func rewriting(_ media: MediaInfo) -> Fix? {
+    if media.truncated == true { return media.isISO || media.isMatroska ? .mend(.salvage) : nil }
+    if media.isMatroska { return .mend(.duration) }
+    return media.isISO && media.fragmented == true ? .mend(.unfragment) : .convert(Conversion())
   }
 
   private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }
@@ -128,7 +121,7 @@ enum RateRules {
       guard !fits else { return .passed }
       return .broken(
         "its frame rate is too high: \(text(rate))", expected: "at most \(Decimals.text(most))",
-        found: text(rate), fix: "ffmpeg -i FILE -r \(Decimals.text(most)) -c:a copy OUT.mp4")
+        found: text(rate), fix: .convert(Conversion { $0.rate = most }))
     }
   }
 
@@ -140,7 +133,7 @@ enum RateRules {
       varies
         ? .broken(
           "its frame rate varies", expected: "a constant frame rate", found: "a variable one",
-          fix: "ffmpeg -i FILE -fps_mode cfr -c:a copy OUT.mp4")
+          fix: .convert(Conversion { $0.hasConstantRate = true }))
         : .passed
     }
   }

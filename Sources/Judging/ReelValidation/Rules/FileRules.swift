@@ -11,13 +11,13 @@ enum FileRules {
   ) { facts in
     switch facts.reading {
     case .unreachable(let error):
-      violation(error.message, fix: facts.lacksOnlyItsMode ? "chmod u+r FILE" : nil)
+      violation(error.message, fix: facts.lacksOnlyItsMode ? .command("chmod u+r FILE") : nil)
     case .unreadable(let error) where error.code == .unreadable: violation(error.message, fix: nil)
     default: .passed
     }
   }
 
-  private static func violation(_ sentence: String, fix: String?) -> RuleOutcome {
+  private static func violation(_ sentence: String, fix: Fix?) -> RuleOutcome {
     .broken(sentence, expected: "a regular file that can be read", found: "none", fix: fix)
   }
 
@@ -28,7 +28,7 @@ enum FileRules {
     guard facts.problem?.code == .empty else { return .passed }
     return .broken(
       "it has no bytes; get a complete copy", expected: "a video", found: "0 bytes",
-      fix: "git checkout -- FILE")
+      fix: facts.isInRepository ? .command("git checkout -- FILE") : nil)
   }
 
   private static let lfsPointer = Rule(
@@ -39,7 +39,7 @@ enum FileRules {
     guard facts.problem?.code == .lfsPointer else { return .passed }
     return .broken(
       "it is a Git LFS pointer, not the video itself; fetch what it points to", expected: "the video itself",
-      found: "a Git LFS pointer", fix: "git lfs pull --include FILE")
+      found: "a Git LFS pointer", fix: facts.isInRepository ? .command("git lfs pull --include FILE") : nil)
   }
 
   private static let truncated = Rule(
@@ -53,8 +53,7 @@ enum FileRules {
     guard let media = facts.media, media.truncated == true else { return .passed }
     return cut(
       "it was cut off: part of its data is missing; get a complete copy",
-      fix: media.isISO || media.isMatroska
-        ? "reel mend FILE --salvage -o OUT.\(media.container.fileExtension)" : nil)
+      fix: media.isISO || media.isMatroska ? .mend(.salvage) : nil)
   }
 
   private static let external = Rule(
@@ -69,7 +68,7 @@ enum FileRules {
       found: "references to other files")
   }
 
-  private static func cut(_ sentence: String, fix: String? = nil) -> RuleOutcome {
+  private static func cut(_ sentence: String, fix: Fix? = nil) -> RuleOutcome {
     .broken(sentence, expected: "all of its data", found: "a part", fix: fix)
   }
 }
@@ -91,7 +90,7 @@ enum NeighbourRules {
       .broken(
         "it has the same bytes as \(first.text)", expected: "bytes of its own",
         found: "those of \(first.text)",
-        fix: "mv -n -- FILE FILE.duplicate")
+        fix: .command("mv -n -- FILE FILE.duplicate"))
     case .isFile(let first):
       // To move either would change both.
       .broken(
@@ -145,9 +144,7 @@ enum PrivacyRules {
       tells
         ? .broken(
           "it says where it was recorded", expected: "no location", found: "a location",
-          fix: media.isISO
-            ? "reel mend FILE --strip-location -o OUT.\(media.container.fileExtension)"
-            : "ffmpeg -i FILE -map 0 -dn -map_metadata -1 -c copy OUT.\(media.container.fileExtension)")
+          fix: media.isISO ? .mend(.location) : .convert(Conversion { $0.dropsMetadata = true }))
         : .passed
     }
   }
@@ -161,8 +158,7 @@ enum PrivacyRules {
       carries
         ? .broken(
           "it carries Content Credentials", expected: "no Content Credentials", found: "a C2PA manifest",
-          fix: media.isISO || media.isMatroska
-            ? "reel mend FILE --drop-credentials -o OUT.\(media.container.fileExtension)" : nil)
+          fix: media.isISO || media.isMatroska ? .mend(.credentials) : nil)
         : .passed
     }
   }

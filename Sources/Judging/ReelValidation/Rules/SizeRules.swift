@@ -31,10 +31,9 @@ enum SizeRules {
   ) { video, most, _ in
     .judging(size(video), unknown: "the size of its picture") { size in
       guard size.width > most.width || size.height > most.height else { return .passed }
-      let fit = "scale=\(most.width):\(most.height):force_original_aspect_ratio=decrease:force_divisible_by=2"
       return .broken(
         "its picture is too large: \(size)", expected: "at most \(most)", found: "\(size)",
-        fix: "ffmpeg -i FILE -vf '\(fit)' -c:a copy OUT.mp4")
+        fix: .convert(Conversion { $0.filters = [.fit(width: most.width, height: most.height)] }))
     }
   }
 
@@ -47,7 +46,7 @@ enum SizeRules {
       guard size.width % 2 == 1 || size.height % 2 == 1 else { return .passed }
       return .broken(
         "a side of its stored picture is odd: \(size)", expected: "even width and height", found: "\(size)",
-        fix: "ffmpeg -i FILE -vf 'crop=trunc(iw/2)*2:trunc(ih/2)*2' -c:a copy OUT.mp4")
+        fix: .convert(Conversion { $0.filters = [.evenSides] }))
     }
   }
 
@@ -89,7 +88,7 @@ enum SizeRules {
       let found = "\(degrees) degrees clockwise" + (video.mirrored == true ? ", mirrored" : "")
       return .broken(
         "it is stored turned: \(found)", expected: "0 degrees", found: found,
-        fix: "ffmpeg -i FILE -c:a copy OUT.mp4")
+        fix: .convert(Conversion { $0.encodesVideo = true }))
     }
   }
 
@@ -101,7 +100,7 @@ enum SizeRules {
     guard let ratio = video.sampleAspectRatio, !ratio.isSquare else { return .passed }
     return .broken(
       "its pixels are not square: \(ratio)", expected: "1:1", found: "\(ratio)",
-      fix: "ffmpeg -i FILE -vf 'scale=trunc(iw*sar/2)*2:ih,setsar=1' -c:a copy OUT.mp4")
+      fix: .convert(Conversion { $0.filters = [.squarePixels] }))
   }
 
   private static func size(_ video: VideoFacts) -> PictureSize? {
@@ -144,7 +143,7 @@ enum WeightRules {
       return .broken(
         "its bit rate is too high: \(Decimals.bitRate(rate))",
         expected: "at most \(Decimals.bitRate(most))", found: Decimals.bitRate(rate),
-        fix: "ffmpeg -i FILE -c:v libx264 -b:v \(most / 10 * 9) -maxrate \(most) -bufsize \(most) OUT.mp4")
+        fix: .convert(Conversion { $0.bitRate = most }))
     }
   }
 
@@ -156,6 +155,6 @@ enum WeightRules {
     guard size > most else { return .passed }
     return .broken(
       "it is too large: \(Decimals.bytes(size))", expected: "at most \(Decimals.bytes(most))",
-      found: Decimals.bytes(size), fix: "ffmpeg -i FILE -c:v libx264 -crf 28 -c:a aac OUT.mp4")
+      found: Decimals.bytes(size), fix: .convert(Conversion { $0.bytes = most }))
   }
 }

@@ -42,7 +42,7 @@ enum VideoRules {
       guard count > 1 else { return .passed }
       return .broken(
         "it has \(count) video streams", expected: "one video stream", found: "\(count)",
-        fix: "ffmpeg -i FILE -map 0:v:0 -map 0:a -c copy OUT.mp4")
+        fix: .convert(Conversion()))
     }
   }
 
@@ -55,7 +55,7 @@ enum VideoRules {
       guard !allowed.contains(codec) else { return .passed }
       return .broken(
         "its video is in \(codec)", expected: allowed.joined(separator: ", "), found: codec,
-        fix: "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p -c:a copy OUT.mp4")
+        fix: .convert(Conversion(.videoCodec)))
     }
   }
 
@@ -72,7 +72,7 @@ enum VideoRules {
 enum PixelRules {
   static let all = [format, depth, chroma, hdr]
 
-  private static let fix = "ffmpeg -i FILE -pix_fmt yuv420p -c:a copy OUT.mp4"
+  private static let fix = Fix.convert(Conversion(.pixels))
 
   private static let format = Rule.video(
     "pixel.format", "the pixel format is one of those allowed",
@@ -117,9 +117,8 @@ enum PixelRules {
       + "standard picture of it."
   ) { video in
     guard let hdr = video.hdr else { return .passed }
-    let map = "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
     return .broken(
       "it is high dynamic range: \(hdr.kind.rawValue)", expected: "standard dynamic range",
-      found: hdr.kind.rawValue, fix: "ffmpeg -i FILE -vf '\(map)' -c:a copy OUT.mp4")
+      found: hdr.kind.rawValue, fix: .convert(Conversion { $0.filters = [.toStandardRange] }))
   }
 }

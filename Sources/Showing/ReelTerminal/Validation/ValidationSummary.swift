@@ -33,7 +33,11 @@ package enum ValidationSummary {
     }
     for finding in file.findings where finding.state != .locked {
       lines += entry(finding.word, style(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
-      if let fix = finding.fix, finding.state == .broken { lines += entry("fix", .dim, fix, traits) }
+    }
+    for fix in file.fixes { lines += entry("fix", .dim, fix, traits) }
+    if file.fixes.isEmpty, let finding = file.findings.first(where: { $0.state == .broken }) {
+      let explain = "no command makes it pass: reel validate --explain \(finding.rule) says what does"
+      lines += entry("fix", .dim, explain, traits)
     }
     return lines
   }

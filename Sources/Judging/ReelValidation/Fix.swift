@@ -1,0 +1,458 @@
+import ReelCore
+
+/// What it would take to make a file keep a rule. ``FixPlan`` makes one command of those of all rules that a file breaks.
+package enum Fix: Hashable, Sendable {
+  /// A command for the file as it is, with words that ``FixCommand`` puts names in place of: nothing else has to be done.
+  case command(String)
+  /// `reel mend` does it without loss.
+  case mend(Mend)
+  /// The name gets the extension of what the file is.
+  case rename
+  /// It is written anew by ffmpeg, which changes these things.
+  case convert(Conversion)
+}
+
+/// What ffmpeg has to change of a file.
+package struct Conversion: Hashable, Sendable {
+  /// What a rule refuses, to be replaced by something that it takes.
+  package enum Part: Hashable, Sendable, CaseIterable {
+    case container, videoCodec, pixels, audioCodec, channels, sampleRate
+  }
+
+  /// What a picture goes through, in this order.
+  package enum Filter: Hashable, Sendable, Comparable {
+    case toStandardRange
+    case squarePixels
+    case fit(width: Int, height: Int)
+    case evenSides
+
+    var text: String {
+      switch self {
+      case .toStandardRange:
+        "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
+      case .squarePixels: "scale=trunc(iw*sar/2)*2:trunc(ih/2)*2,setsar=1"
+      case .fit(let width, let height):
+        "scale=\(width):\(height):force_original_aspect_ratio=decrease:force_divisible_by=2,setsar=1"
+      case .evenSides: "crop=trunc(iw/2)*2:trunc(ih/2)*2"
+      }
+    }
+  }
+
+  package var parts: Set<Part> = []
+  package var filters: Set<Filter> = []
+  /// Encodes the picture anew, whatever else is asked for.
+  package var encodesVideo = false
+  /// At most so many frames a second.
+  package var rate: Double?
+  package var hasConstantRate = false
+  /// At most so many bits a second, sound included.
+  package var bitRate: Int64?
+  /// At most so many bytes.
+  package var bytes: Int64?
+  /// At most so many seconds.
+  package var seconds: Double?
+  package var addsSilence = false
+  package var dropsMetadata = false
+
+  init(_ parts: Part...) { self.parts = Set(parts) }
+
+  init(_ change: (inout Conversion) -> Void) { change(&self) }
+
+  mutating func add(_ other: Conversion) {
+    parts.formUnion(other.parts)
+    filters.formUnion(other.filters)
+    encodesVideo = encodesVideo || other.encodesVideo
+    rate = Self.least(rate, other.rate)
+    hasConstantRate = hasConstantRate || other.hasConstantRate
+    bitRate = Self.least(bitRate, other.bitRate)
+    bytes = Self.least(bytes, other.bytes)
+    seconds = Self.least(seconds, other.seconds)
+    addsSilence = addsSilence || other.addsSilence
+    dropsMetadata = dropsMetadata || other.dropsMetadata
+  }
+
+  private static func least<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
+    [one, other].compactMap(\.self).min()
+  }
+
+  var changesPictures: Bool {
+    encodesVideo || !filters.isEmpty || parts.contains(.pixels) || parts.contains(.videoCodec) || rate != nil
+      || hasConstantRate || isLimited || cutsClosely
+  }
+
+  var changesSound: Bool {
+    !parts.isDisjoint(with: [.audioCodec, .channels, .sampleRate]) || isLimited || cutsClosely
+  }
+
+  var isLimited: Bool { bitRate != nil || bytes != nil }
+
+  /// Copied frames last a little into what comes after the cut.
+  private var cutsClosely: Bool { seconds.map { $0 < 2 } ?? false }
+}
+
+/// The one command that makes a file keep every rule that it breaks.
+struct FixPlan {
+  private let facts: FixtureFacts
+  private let rules: [ActiveRule]
+
+  /// Nil where no command can: one of the rules has no remedy, or what is left of the file is not known.
+  static func command(for fixes: [Fix], _ facts: FixtureFacts, by rules: [ActiveRule]) -> String? {
+    FixPlan(facts: facts, rules: rules).template(fixes).map { FixCommand.text($0, for: facts.path) }
+  }
+
+  private func template(_ fixes: [Fix]) -> String? {
+    for case .command(let command) in fixes { return command }
+    guard let media = facts.media else { return nil }
+    var (mends, conversion): (Set<Mend>, Conversion?) = ([], nil)
+    for fix in fixes {
+      switch fix {
+      case .command, .rename: break
+      case .mend(let mend): mends.insert(mend)
+      case .convert(let next):
+        conversion = conversion ?? Conversion()
+        conversion?.add(next)
+      }
+    }
+    if var conversion {
+      // All else that can be mended, writing it anew does as well.
+      if mends.contains(.location) { conversion.dropsMetadata = true }
+      return convert(media, conversion)
+    }
+    let name = media.container.fileExtension
+    guard !mends.isEmpty else { return "mv -n -- FILE NAME.\(name)" }
+    // A file in one piece that plays from its first bytes on takes no more than one that does not.
+    if mends.contains(.unfragment) { mends.insert(.faststart) }
+    let flags = Mend.allCases.filter(mends.contains).map(\.flag)
+    return "reel mend FILE \(flags.joined(separator: " ")) -o OUT.\(name)"
+  }
+
+  // MARK: ffmpeg
+
+  private func convert(_ media: MediaInfo, _ conversion: Conversion) -> String? {
+    var conversion = conversion
+    if conversion.filters.contains(where: \.isFit), media.video?.sampleAspectRatio?.isSquare == false {
+      conversion.filters.insert(.squarePixels)
+    }
+    guard media.encrypted != true, media.external != true, let target = target(media, conversion),
+      let pictures = pictures(target, media, conversion)
+    else { return nil }
+    // A program stream has no time for each frame.
+    var words = ["ffmpeg \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
+    if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=48000:cl=stereo") }
+    // No cover, and nothing that another container can't hold.
+    words.append("-map 0:V:0 -map \(conversion.addsSilence ? "1" : "0"):a?")
+    words += length(media, conversion)
+    words.append(pictures)
+    words.append(sound(target, media, conversion))
+    if conversion.dropsMetadata { words.append("-map_metadata -1") }
+    if target.container.isISO { words.append("-movflags +faststart") }
+    return (words + ["OUT.\(target.container.fileExtension)"]).joined(separator: " ")
+  }
+
+  /// Frames last into what comes after a cut; silence has no end of its own.
+  private func length(_ media: MediaInfo, _ conversion: Conversion) -> [String] {
+    if let most = conversion.seconds { return ["-t \(Decimals.text(most - min(0.25, most / 4)))"] }
+    guard conversion.addsSilence else { return [] }
+    return [media.duration.map { "-t \(Decimals.text($0))" } ?? "-shortest"]
+  }
+
+  private enum Choice {
+    case copied
+    case encoded(Codec)
+
+    var codec: Codec? { if case .encoded(let codec) = self { codec } else { nil } }
+  }
+
+  /// What is written.
+  private struct Target {
+    let container: MediaContainer
+    let video: Choice
+    let audio: Choice
+
+    var cost: Int { (video.codec == nil ? 0 : 4) + (audio.codec == nil ? 0 : 2) }
+  }
+
+  /// Of what the rules allow, the way that encodes least; what the file has comes first.
+  private func target(_ media: MediaInfo, _ conversion: Conversion) -> Target? {
+    let able = { (codec: Codec) in canEncode(codec, media, conversion) }
+    var best: Target?
+    for container in [media.container] + MediaContainer.usual
+    where !breaks(.container, media, { $0.container = container }) {
+      let (fitting, isOwn) = (container.codecs, container == media.container)
+      let video = choice(
+        media.video.map { [$0.codec] } ?? [], Codec.video, conversion.changesPictures, by: able
+      ) {
+        name in
+        (isOwn && name == media.video?.codec || fitting.video.contains(name)) && !breaksVideo(name, media)
+      }
+      let audio =
+        conversion.addsSilence
+        ? choice([nil], Codec.audio, true, by: able) { fitting.audio.contains($0) && !breaksSound($0, media) }
+        : choice(media.audio.map(\.codec), Codec.audio, conversion.changesSound, by: able) { name in
+          (isOwn && media.audio.contains { $0.codec == name } || fitting.audio.contains(name))
+            && !breaksSound(name, media)
+        }
+      guard let video, let audio else { continue }
+      let target = Target(container: container, video: video, audio: audio)
+      // Rarer ones take some rates and no others.
+      if target.cost > 0, !MediaContainer.usual.contains(container) { continue }
+      if best.map({ target.cost < $0.cost }) ?? true { best = target }
+    }
+    return best
+  }
+
+  /// Nil where none will do.
+  /// - Parameter own: the codecs of the streams.
+  private func choice(
+    _ own: [String?], _ all: [Codec], _ isEncoded: Bool, by canEncode: (Codec) -> Bool,
+    _ willDo: (String) -> Bool
+  ) -> Choice? {
+    let names = own.compactMap(\.self)
+    if own.isEmpty || !isEncoded && names.count == own.count && names.allSatisfy(willDo) { return .copied }
+    // The one that it has comes first.
+    let ordered = all.filter { names.contains($0.name) } + all.filter { !names.contains($0.name) }
+    return ordered.first { canEncode($0) && willDo($0.name) }.map { .encoded($0) }
+  }
+
+  private func canEncode(_ codec: Codec, _ media: MediaInfo, _ conversion: Conversion) -> Bool {
+    if conversion.isLimited, !codec.keepsToLimits { return false }
+    guard let rates = codec.rates else { return true }
+    var media = media
+    if media.audio.isEmpty { media.audio = [AudioFacts()] }
+    return rates.contains { rate in !breaks(.sampleRate, media) { $0.setSound { $0.sampleRate = rate } } }
+  }
+
+  private func breaksVideo(_ codec: String, _ media: MediaInfo) -> Bool {
+    breaks(.videoCodec, media) { $0.video?.codec = codec }
+  }
+
+  private func breaksSound(_ codec: String, _ media: MediaInfo) -> Bool {
+    breaks(.audioCodec, media) { $0.setSound { $0.codec = codec } }
+  }
+
+  private func pictures(_ target: Target, _ media: MediaInfo, _ conversion: Conversion) -> String? {
+    guard let video = media.video, let codec = target.video.codec else {
+      return "-c:v copy" + (target.container.isISO && media.video?.codec == "hevc" ? " -tag:v hvc1" : "")
+    }
+    var (filters, options) = (conversion.filters, "-c:v \(codec.encoder)")
+    if target.container.isISO, codec.name == "hevc" { options += " -tag:v hvc1" }
+    var isWide = video.hdr != nil && !filters.contains(.toStandardRange)
+    if isWide, !codec.hasTenBits {
+      filters.insert(.toStandardRange)
+      isWide = false
+    }
+    let formats = (isWide ? ["yuv420p10le"] : []) + ["yuv420p", "yuv420p10le", "yuv422p", "yuv444p"]
+    guard
+      let format = formats.first(where: { format in !breaks(.pixels, media) { $0.video?.setFormat(format) } })
+    else { return nil }
+    let isOdd = [video.storedWidth, video.storedHeight].contains { ($0 ?? 0) % 2 == 1 }
+    if isOdd, !filters.contains(.squarePixels), !filters.contains(where: \.isFit) {
+      filters.insert(.evenSides)
+    }
+    if !filters.isEmpty { options += " -vf '\(filters.sorted().map(\.text).joined(separator: ","))'" }
+    options += " -pix_fmt \(format)"
+    if let rate = frames(video, conversion) { options += " -r \(rate)" }
+    if let bits = bits(media, conversion) {
+      let own = bits.all - bits.sound * Int64(max(1, media.audio.count))
+      guard own >= Self.leastBits else { return nil }
+      options += " -b:v \(own) -maxrate \(own) -bufsize \(own)"
+    }
+    return options
+  }
+
+  /// A usual rate, which is constant; nil where the frames may come as they do.
+  private func frames(_ video: VideoFacts, _ conversion: Conversion) -> String? {
+    guard conversion.rate != nil || conversion.hasConstantRate else { return nil }
+    let own = video.frameRate?.value ?? 30
+    let fitting = Self.rates.filter { $0.value <= (conversion.rate ?? .infinity) * 1.00005 }
+    guard let nearest = fitting.min(by: { abs($0.value - own) < abs($1.value - own) }) else {
+      return conversion.rate.map { Decimals.text($0) }
+    }
+    return nearest.text
+  }
+
+  private static let rates: [(value: Double, text: String)] = [
+    (1, "1"), (5, "5"), (10, "10"), (15, "15"), (20, "20"), (24000.0 / 1001, "24000/1001"), (24, "24"),
+    (25, "25"),
+    (30000.0 / 1001, "30000/1001"), (30, "30"), (50, "50"), (60000.0 / 1001, "60000/1001"), (60, "60"),
+  ]
+
+  /// Bits a second for all of it, with some room, and for a sound.
+  private func bits(_ media: MediaInfo, _ conversion: Conversion) -> (all: Int64, sound: Int64)? {
+    var most = conversion.bitRate
+    if let bytes = conversion.bytes {
+      guard let own = media.duration, own > 0 else { return (0, 0) }
+      let bits = Double(bytes) * 8 / min(own, conversion.seconds ?? own)
+      most = min(most ?? .max, bits < 1e15 ? Int64(bits) : 1_000_000_000_000_000)
+    }
+    return most.map { ($0 / 10 * 7, min(128_000, $0 / 4)) }
+  }
+
+  /// Less is no picture.
+  private static let leastBits: Int64 = 50_000
+
+  private func sound(_ target: Target, _ media: MediaInfo, _ conversion: Conversion) -> String {
+    guard let codec = target.audio.codec else { return "-c:a copy" }
+    var options = "-c:a \(codec.encoder)"
+    if let bits = bits(media, conversion) { options += " -b:a \(bits.sound)" }
+    var media = media
+    if conversion.addsSilence {
+      media.audio = [AudioFacts(codec: codec.name, channels: 2, sampleRate: 48000)]
+    }
+    func isRefused(_ part: Conversion.Part) -> Bool {
+      conversion.parts.contains(part) || conversion.addsSilence && breaks(part, media) { _ in }
+    }
+    if isRefused(.channels) {
+      let fitting = [2, 1, 6].first { (count: Int) in
+        !breaks(.channels, media) { $0.setSound { $0.channels = count } }
+      }
+      if let fitting { options += " -ac \(fitting)" }
+    }
+    if isRefused(.sampleRate) || !codec.takes(media.audio.first?.sampleRate) {
+      let fitting = [48000, 44100, 32000, 24000, 22050, 96000].first { (rate: Int) in
+        codec.takes(rate) && !breaks(.sampleRate, media) { $0.setSound { $0.sampleRate = rate } }
+      }
+      if let fitting { options += " -ar \(fitting)" }
+    }
+    return options
+  }
+
+  // MARK: The rules
+
+  /// Whether a rule about `part` would be broken with something else in the place of what the file has.
+  private func breaks(_ part: Conversion.Part, _ media: MediaInfo, _ change: (inout MediaInfo) -> Void)
+    -> Bool
+  {
+    var (changed, other) = (media, facts)
+    change(&changed)
+    other.reading = .media(ProbeReport(media: changed, provenance: Self.provenance))
+    return rules.contains { part.rules.contains($0.rule.id) && $0.judge(other).isBroken }
+  }
+
+  private static let provenance = ProbeProvenance(method: .full, isolation: .none, ffmpeg: "")
+}
+
+extension Conversion.Part {
+  fileprivate var rules: Set<String> {
+    switch self {
+    case .container: ["container.allowed"]
+    case .videoCodec: ["codec.video"]
+    case .pixels: ["pixel.format", "pixel.depth", "pixel.chroma"]
+    case .audioCodec: ["codec.audio"]
+    case .channels: ["audio.channels"]
+    case .sampleRate: ["audio.sampleRate"]
+    }
+  }
+}
+
+extension Conversion.Filter {
+  fileprivate var isFit: Bool { if case .fit = self { true } else { false } }
+}
+
+/// One that ffmpeg encodes, as Debian builds it.
+private struct Codec {
+  /// FFmpeg's name.
+  let name: String
+  let encoder: String
+  var hasTenBits = false
+  /// Whether its encoder makes no more of a file than it is told to.
+  var keepsToLimits = true
+  /// Nil for any.
+  var rates: Set<Int>?
+
+  /// The best known first.
+  static let video = [
+    Codec(name: "h264", encoder: "libx264"), Codec(name: "hevc", encoder: "libx265", hasTenBits: true),
+    Codec(name: "vp9", encoder: "libvpx-vp9", hasTenBits: true),
+    Codec(name: "av1", encoder: "libsvtav1", hasTenBits: true), Codec(name: "vp8", encoder: "libvpx"),
+    Codec(name: "mpeg4", encoder: "mpeg4", keepsToLimits: false),
+    Codec(name: "mpeg2video", encoder: "mpeg2video", keepsToLimits: false),
+    Codec(name: "theora", encoder: "libtheora", keepsToLimits: false),
+    Codec(name: "wmv2", encoder: "wmv2", keepsToLimits: false),
+  ]
+
+  private static let opus: Set = [8000, 12000, 16000, 24000, 48000]
+  private static let mp3: Set = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
+
+  static let audio = [
+    Codec(name: "aac", encoder: "aac"), Codec(name: "opus", encoder: "libopus", rates: opus),
+    Codec(name: "mp3", encoder: "libmp3lame", rates: mp3), Codec(name: "vorbis", encoder: "libvorbis"),
+    Codec(name: "ac3", encoder: "ac3", rates: [32000, 44100, 48000]),
+    Codec(name: "mp2", encoder: "mp2", keepsToLimits: false, rates: mp3.subtracting([8000, 11025, 12000])),
+    Codec(name: "flac", encoder: "flac", keepsToLimits: false),
+    Codec(name: "pcm_s16le", encoder: "pcm_s16le", keepsToLimits: false),
+    Codec(name: "wmav2", encoder: "wmav2", keepsToLimits: false, rates: [22050, 44100, 48000]),
+  ]
+
+  func takes(_ rate: Int?) -> Bool {
+    guard let rates, let rate else { return true }
+    return rates.contains(rate)
+  }
+}
+
+extension MediaContainer {
+  /// Those that are proposed in the place of one that is refused.
+  fileprivate static let usual: [MediaContainer] = [
+    .mp4, .webm, .mov, .matroska, .mpegTS, .avi, .mpegPS, .threeGP,
+  ]
+
+  /// The codecs that players expect in it, by FFmpeg's names.
+  fileprivate var codecs: (video: Set<String>, audio: Set<String>) {
+    switch self {
+    case .mp4, .m4v:
+      (["h264", "hevc", "av1", "vp9", "mpeg4"], ["aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"])
+    case .mov:
+      (
+        ["h264", "hevc", "mpeg4", "mjpeg", "prores"], ["aac", "mp3", "ac3", "alac", "pcm_s16le", "pcm_s24le"]
+      )
+    case .threeGP, .threeG2: (["h264", "mpeg4", "h263"], ["aac", "amr_nb"])
+    case .webm: (["vp9", "vp8", "av1"], ["opus", "vorbis"])
+    case .matroska:
+      (
+        Set(Codec.video.map(\.name)).union(["mjpeg", "prores", "ffv1"]),
+        Set(Codec.audio.map(\.name)).union(["eac3", "alac", "dts", "truehd", "pcm_s24le"])
+      )
+    case .avi: (["mpeg4", "h264", "mjpeg"], ["mp3", "ac3", "mp2", "pcm_s16le"])
+    case .mpegTS, .m2ts: (["h264", "hevc", "mpeg2video"], ["aac", "mp3", "ac3", "eac3", "mp2"])
+    case .mpegPS: (["mpeg2video", "mpeg1video"], ["mp2", "ac3"])
+    case .flv: (["h264", "flv1"], ["aac", "mp3"])
+    case .ogg: (["theora"], ["vorbis", "opus", "flac"])
+    case .asf: (["wmv2", "wmv1", "wmv3", "vc1"], ["wmav2", "wmav1"])
+    case .mxf: (["mpeg2video"], ["pcm_s16le", "pcm_s24le"])
+    }
+  }
+}
+
+extension VideoFacts {
+  /// As an encoder writes it.
+  fileprivate mutating func setFormat(_ format: String) {
+    pixelFormat = format
+    bitDepth = format.hasSuffix("10le") ? 10 : 8
+    chroma = format.contains("444") ? "4:4:4" : format.contains("422") ? "4:2:2" : "4:2:0"
+  }
+}
+
+extension MediaInfo {
+  fileprivate mutating func setSound(_ change: (inout AudioFacts) -> Void) {
+    for place in audio.indices { change(&audio[place]) }
+  }
+}
+
+extension Mend {
+  /// As `reel mend` is told it.
+  package var flag: String {
+    switch self {
+    case .faststart: "--faststart"
+    case .unfragment: "--unfragment"
+    case .location: "--strip-location"
+    case .privateTags: "--strip-private"
+    case .credentials: "--drop-credentials"
+    case .duration: "--duration"
+    case .data: "--drop-data"
+    case .salvage: "--salvage"
+    case .rotation: "--rotate"
+    case .sampleAspectRatio: "--sar"
+    case .fileExtension: "--fix-extension"
+    }
+  }
+}

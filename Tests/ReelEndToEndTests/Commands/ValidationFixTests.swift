@@ -1,0 +1,96 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+/// The commands that `reel validate` advises are run, and what they make is validated.
+@Suite(
+  "What validate advises", .notQuick,
+  .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffmpeg"), "needs the ffmpeg program"))
+struct ValidationFixTests {
+  /// A rule each, with what samples break.
+  private static let rules = [
+    "size.max: 60x40", "fps.max: 12", "fps.variable: error", "hdr.present: error", "pixel.format: yuv420p",
+    "sar.nonSquare: error", "rotation.present: error", "audio.none: error", "audio.channels: 2",
+    "audio.sampleRate: 32000", "duration.max: 0.5s", "bitrate.max: 300kbps", "bytes.max: 40KB",
+    "codec.video: [vp9, av1]", "codec.video: hevc", "codec.audio: opus", "container.allowed: webm",
+    "container.allowed: mkv", "container.allowed: mov", "mp4.fragmented: error", "video.multiple: error",
+    "privacy.location: error",
+  ]
+  /// Many at once.
+  private static let strict = [
+    "size.max: 60x40", "fps.max: 12", "hdr.present: error", "pixel.format: yuv420p", "sar.nonSquare: error",
+    "rotation.present: error", "audio.none: error", "audio.sampleRate: 32000", "duration.max: 0.5s",
+    "codec.video: h264", "container.allowed: mp4", "codec.audio: aac", "mp4.notFastStart: error",
+    "privacy.location: error",
+  ]
+
+  @Test(
+    "is one command for a file, which leads to a file that passes",
+    arguments: ["web-playback", "youtube-upload", "strict"] + (TestForm.isLong ? rules : []))
+  func advice(policy: String) async throws {
+    let bench = try Workbench()
+    try FileManager.default.copyItem(
+      at: ReelBinary.project.appendingPathComponent("Samples"),
+      to: bench.folder.appendingPathComponent("samples"))
+    var name = policy
+    if policy == "strict" || policy.contains(":") {
+      name = "ours.yaml"
+      let rules = policy == "strict" ? Self.strict : [policy]
+      try bench.write(
+        "policy: 1\nname: ours\nrules:\n" + rules.map { "  \($0)\n" }.joined(), to: "../ours.yaml")
+    }
+    let files = try await validate("samples", name, bench)
+    var ran = 0
+    for file in files where !file.broken.isEmpty {
+      guard let command = file.commands.first else { continue }
+      #expect(file.commands.count == 1, "\(file.path): \(file.commands)")
+      let run = try await ReelBinary.runProgram(
+        "/bin/bash", ["-c", command + " </dev/null"], in: bench.folder,
+        environment: ["PATH": ReelBinary.url.deletingLastPathComponent().path + ":/usr/bin:/bin"])
+      #expect(run.status == 0, "\(command): \(run.errors.suffix(500))")
+      let made = try #require(command.split(separator: " ").last.map(String.init))
+      let left = try await validate(made, name, bench).flatMap(\.broken)
+      #expect(left.isEmpty, "\(command): \(left)")
+      ran += 1
+    }
+    #expect(ran > 0)
+  }
+
+  @Test("is not given where no command helps, nor from a repository that there is none of")
+  func none() async throws {
+    let bench = try Workbench()
+    for name in ["empty.mp4", "lfs-pointer.mp4", "garbage.mp4", "no-moov.mp4", "audio-only.mp4"] {
+      try bench.add("broken/" + name)
+    }
+    #expect(
+      try await validate("clips", "web-playback", bench).allSatisfy {
+        !$0.broken.isEmpty && $0.commands.isEmpty
+      })
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent(".git"), withIntermediateDirectories: false)
+    let commands = try await validate("clips", "web-playback", bench).flatMap(\.commands)
+    #expect(commands == ["git checkout -- clips/empty.mp4", "git lfs pull --include clips/lfs-pointer.mp4"])
+  }
+
+  private struct Judged {
+    let path: String
+    /// Rules that are broken, and what was found.
+    let broken: [String]
+    let commands: Set<String>
+  }
+
+  private func validate(_ path: String, _ policy: String, _ bench: Workbench) async throws -> [Judged] {
+    let run = try await ReelBinary.run(
+      ["validate", path, "--policy", policy, "--report", "json"], in: bench.folder)
+    let files = try #require(try run.object()["files"] as? [[String: Any]], "\(run)")
+    return files.map { file in
+      let findings = (file["findings"] as? [[String: Any]] ?? []).filter {
+        $0["state"] as? String == "broken"
+      }
+      return Judged(
+        path: file["path"] as? String ?? "",
+        broken: findings.map { "\($0["rule"] ?? ""): \($0["found"] ?? "")" },
+        commands: Set(findings.compactMap { $0["mend"] as? String }))
+    }
+  }
+}
