@@ -81,7 +81,8 @@ import Testing
       #expect(try await catalog.post(post.id)?.caption == caption)
     }
     // The others are healed when the catalog is brought up to date.
-    try db.execute("DROP TABLE reel.removal, reel.change; UPDATE reel.schema_version SET version = 4")
+    try db.execute(
+      "DROP TABLE reel.removal, reel.change, reel.departure; UPDATE reel.schema_version SET version = 4")
     let later = try await PostgresCatalog.open(try database.pool())
     for (post, caption) in zip(posts, read) { #expect(try await later.post(post.id)?.caption == caption) }
     #expect(try db.value("SELECT count(document::jsonb) FROM reel.post", as: Int.self) == 4)
