@@ -40,6 +40,18 @@ import Testing
     try await catalog.close()
   }
 
+  @Test("who is going to write brings the catalog of an older Reel up to date, who reads can't")
+  func aCatalogOfAnOlderReelIsThere() async throws {
+    let (database, empty) = (try await TestDatabase(), try await TestDatabase())
+    try await PostgresCatalog.open(try database.pool()).close()
+    try database.connect().execute("UPDATE reel.schema_version SET version = version - 1")
+    #expect(try await PostgresCatalog.isThere(try database.pool()))
+    await #expect(throws: CatalogError.self) {
+      _ = try await PostgresCatalog.openReadOnly(try database.pool())
+    }
+    #expect(try await !PostgresCatalog.isThere(try empty.pool()))
+  }
+
   @Test func aTextWithNULEndsNothing() async throws {
     let database = try await TestDatabase()
     let sketch = Sketch()

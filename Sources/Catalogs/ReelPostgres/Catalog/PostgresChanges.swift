@@ -282,11 +282,12 @@ struct PostgresChanges {
 
   /// What the change makes of the post; its answer where there is nothing to be done.
   private func prepare(_ one: inout Beginning) throws -> Answer? {
+    // What can't be read could not be carried out, and nothing behind it.
+    let found = try one.placed.post?.post(at: server)
     switch one.kind {
     case .removal(let removal): one.removal = removal
     case .edit(let edit):
-      guard let stored = one.placed.post else { return .unknown }
-      var post = try stored.post(at: server)
+      guard let stored = one.placed.post, var post = found else { return .unknown }
       let keys = edit.apply(to: &post)
       if keys.isEmpty { return .nothing(stored) }
       let document = try post.document(at: server)

@@ -30,8 +30,7 @@ struct ChangeSession: Sendable {
     _ report: ChangeReport, _ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void
   ) async throws {
     let place = try CatalogPlace(settings)
-    let isThere = try await place.reading() != nil
-    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
+    if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     let changes = Self.changes(
