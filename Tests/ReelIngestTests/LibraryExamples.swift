@@ -123,6 +123,22 @@ func everyPost(in catalog: any PostCatalog) async throws -> [Post] {
 }
 // end
 
+// example: change
+@MainActor
+func takeDown(_ post: PostID, because reason: String, with services: IngestServices, in feed: FeedModel)
+  async throws -> Bool
+{
+  let removal = Removal(reason: reason, by: "the app", at: .now)
+  let outcomes = try await services.remove([post], removal) { event in
+    await feed.follow(event)
+  }
+  switch outcomes.first {
+  case .changed, .removed: return true  // `removed`: it was so already.
+  default: return false
+  }
+}
+// end
+
 // example: facts
 func tellFacts(
   of paths: [String], readBy prober: any MediaProber, tell: (String) -> Void

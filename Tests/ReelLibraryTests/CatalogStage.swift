@@ -20,7 +20,7 @@ protocol CatalogStage: Sendable {
 
 struct SQLiteStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 8
+  let schemaVersion = 9
   let temporary: TemporaryLibrary
 
   init() async throws { temporary = try await TemporaryLibrary() }
@@ -39,7 +39,7 @@ struct SQLiteStage: CatalogStage {
 
 struct MemoryStage: CatalogStage {
   let clock: SettableClock
-  let schemaVersion = 8
+  let schemaVersion = 9
   private let first: MemoryCatalog
 
   init() {
@@ -54,7 +54,7 @@ struct MemoryStage: CatalogStage {
 
 final class PostgresStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 7
+  let schemaVersion = 8
   let database: TestDatabase
   /// Of what stands before the server; nil for itself.
   let port: Int?

@@ -276,13 +276,187 @@ extension PostCatalogContractTests {
       } else {
         Issue.record()
       }
-      // Where it was, the video may be published again.
-      let second = try #require(try await catalog.publish(sketch.request(request.publication), with: sketch))
+      // Where it was, the video may be published again, by whoever says so.
+      let second = try #require(
+        try await catalog.publish(sketch.request(request.publication, again: true), with: sketch))
       if case .taken(let taken)? = try catalog.begin([PostChange(second.id, .move(to: new))]).first {
         #expect(taken.id == post.id)
       } else {
         Issue.record("two posts of one publication")
       }
+    },
+    CatalogContractTest(
+      "where a post has moved from, its video is a duplicate, unless somebody says otherwise"
+    ) {
+      stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let (publication, arrived) = (sketch.publication(by: "ada"), sketch.digest())
+      let request = sketch.request(publication, arrived: arrived)
+      let post = try #require(try await catalog.publish(request, with: sketch))
+      let (new, third) = (Destination("file:///other"), Destination("file:///third"))
+      for destination in [new, third] { try catalog.carryOut(.init(post.id, .move(to: destination))) }
+      func claim(
+        _ digest: ContentDigest, in destination: Destination = publication.destination,
+        by author: String = "ada", _ duplicates: DuplicateHandling = .skip, again: Bool = false
+      ) async throws -> Claim {
+        let claim = try await catalog.claim(
+          sketch.request(
+            Publication(digest: digest, destination: destination, authorID: author), duplicates, again: again)
+        )
+        if let intent = claim.intent { try await catalog.release(intent, because: .retryLater) }
+        return claim
+      }
+      for destination in [publication.destination, new, third] {
+        for digest in [publication.digest, arrived] {
+          let there = Publication(digest: digest, destination: destination, authorID: "ada")
+          #expect(try await claim(digest, in: destination).post?.post.id == post.id)
+          #expect(try catalog.content(of: digest, publishedAs: there).post?.post.id == post.id)
+        }
+      }
+      let question = ContentQuestion(digest: publication.digest, publication: publication, again: true)
+      #expect(try catalog.contents(of: [question]).first?.post == nil)
+      #expect(try await claim(publication.digest, again: true).intent != nil)
+      #expect(try await claim(publication.digest, .allow).intent != nil)
+      #expect(try await claim(publication.digest, by: "bo").intent != nil)
+      #expect(try await claim(publication.digest, in: Destination("file:///fourth")).intent != nil)
+      // Removed, it is what was removed; and back, it is where it was.
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      #expect(try await claim(publication.digest).removed?.post.id == post.id)
+      try catalog.carryOut(.init(post.id, .restoration))
+      #expect(try await claim(publication.digest).post?.post.id == post.id)
+      // A move that was given up leaves no such mark.
+      let other = try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch))
+      let move = try catalog.begun(.init(other.id, .move(to: new)))
+      try catalog.strikeOut([move])
+      try catalog.carryOut(.init(post.id, .move(to: publication.destination)))
+      #expect(try await claim(publication.digest).post?.post.id == post.id)
+      #expect(try await claim(publication.digest, in: third).post?.post.id == post.id)
+      guard let mover = catalog as? any StoreRelocating else { return }
+      // The mark goes with the store that it is of.
+      try await mover.relocate(publication.destination, to: new, holding: 2, duplicates: .skip)
+      #expect(try await claim(publication.digest, in: new).post?.post.id == post.id)
+      #expect(try await claim(publication.digest, in: third).post?.post.id == post.id)
+    },
+    CatalogContractTest("a video is removed where it was, also if it was another post elsewhere before") {
+      stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let publication = sketch.publication(by: "ada")
+      let elsewhere = Publication(
+        digest: publication.digest, destination: Destination("file:///other"), authorID: "ada")
+      let post = try #require(try await catalog.publish(sketch.request(publication), with: sketch))
+      let other = try #require(try await catalog.publish(sketch.request(elsewhere), with: sketch))
+      stage.clock.advance(by: 1)
+      try catalog.carryOut(.init(post.id, .removal(Removal(at: stage.clock.now()))))
+      #expect(try await catalog.claim(sketch.request(publication)).removed?.post.id == post.id)
+      #expect(
+        try catalog.content(of: publication.digest, publishedAs: publication).removed?.post.id == post.id)
+      #expect(try await catalog.claim(sketch.request(elsewhere)).post?.post.id == other.id)
+    },
+    CatalogContractTest("of one publication, one post at a time comes into a store") { stage in
+      let sketch = Sketch()
+      let first = try await stage.changing()
+      let second = try await stage.changing()
+      let publication = sketch.publication(by: "ada")
+      let new = Destination("file:///other")
+      var posts: [PostID] = []
+      for _ in 0..<2 {
+        posts.append(
+          try #require(try await first.publish(sketch.request(publication, .allow), with: sketch)).id)
+      }
+      func answers(_ catalog: any PostChanging, _ changes: [PostChange]) throws -> [String] {
+        try catalog.begin(changes).map { answer in
+          switch answer {
+          case .begun(let open):
+            _ = try catalog.finish([open])
+            try catalog.strikeOut([open])
+            return "begun"
+          case .busy: return "busy"
+          case .taken(let post): return post.id.description
+          default: return "\(answer)"
+          }
+        }
+      }
+      let moves = posts.map { PostChange($0, .move(to: new)) }
+      let open = try first.begun(moves[0])
+      #expect(try second.begin([moves[1]]).first?.isBusy == true)
+      #expect(try first.begin([moves[1]]).first?.isBusy == true)
+      try first.strikeOut([open])
+      #expect(try answers(first, moves) == ["begun", "busy"])
+      #expect(try answers(first, [moves[1]]) == [posts[0].description])
+      // The later one, and what it was published again after.
+      stage.clock.advance(by: 1)
+      let video = sketch.publication(by: "ada")
+      let former = try #require(try await first.publish(sketch.request(video), with: sketch))
+      try first.carryOut(.init(former.id, .removal(Removal(at: stage.clock.now()))))
+      stage.clock.advance(by: 1)
+      let later = try #require(try await first.publish(sketch.request(video, again: true), with: sketch))
+      try first.carryOut(.init(later.id, .removal(Removal(at: stage.clock.now()))))
+      let restorations = [PostChange(later.id, .restoration), PostChange(former.id, .restoration)]
+      #expect(try answers(first, restorations) == ["begun", "busy"])
+      #expect(try answers(first, [restorations[1]]) == [later.id.description])
+    },
+    CatalogContractTest("two who have left moves of one publication leave one post of it there") { stage in
+      let sketch = Sketch()
+      let catalogs = try await [stage.changing(), stage.changing(), stage.changing()]
+      let publication = sketch.publication(by: "ada")
+      let new = Destination("file:///other")
+      var moves: [PostChange] = []
+      for catalog in catalogs.prefix(2) {
+        let post = try #require(
+          try await catalogs[2].publish(sketch.request(publication, .allow), with: sketch))
+        moves.append(PostChange(post.id, .move(to: new)))
+        _ = try catalog.begun(try #require(moves.last))
+        try await stage.kill(catalog)
+      }
+      let open = try catalogs[2].begin(moves).compactMap {
+        if case .begun(let open) = $0 { open } else { nil }
+      }
+      #expect(open.map(\.post.id) == moves.map(\.post))
+      #expect(try catalogs[2].finish(open).map { $0?.id } == [moves[0].post, nil])
+      #expect(try catalogs[2].areHeld(open) == [true, false])
+      #expect(try await catalogs[2].status().destinations.map(\.posts) == [1, 1])
+    },
+    CatalogContractTest("what was said before is not kept for ever") { stage in
+      let sketch = Sketch()
+      let catalog = try await stage.changing()
+      let (reader, older) = (
+        ReaderVersion(reel: "2.0", ffmpeg: "59.27.100"), ReaderVersion(reel: "1.0", ffmpeg: "59.27.100")
+      )
+      var posts: [Post] = []
+      for _ in 0..<3 {
+        posts.append(
+          try #require(try await catalog.publish(sketch.request(sketch.publication()), with: sketch)))
+      }
+      func find(_ text: String) async throws -> [PostID] {
+        try await catalog.newestPosts(matching: PostFilter(text: text), before: nil, limit: 9).posts.map(\.id)
+      }
+      for word in ["one", "two", "three"] {
+        for post in posts.prefix(2) { try catalog.carryOut(.init(post.id, .edit(PostEdit(caption: word)))) }
+        #expect(try await find(word) == [posts[1].id, posts[0].id])
+      }
+      let (removal, digest) = (Removal(at: stage.clock.now()), sketch.digest())
+      try catalog.carryOut(.init(posts[1].id, .removal(removal)))
+      let outcome = ProbeOutcome.failure(ProbeError(.notMedia, "x"))
+      catalog.note([older, reader].map { .outcome(outcome, of: digest, by: $0) })
+      _ = try await catalog.status()
+      let planned = try catalog.forgetNeedless(readBy: "2.0", isDryRun: true)
+      #expect(planned.readings == 1)
+      #expect(try catalog.forgetNeedless(readBy: "2.0", isDryRun: false) == planned)
+      #expect(try catalog.forgetNeedless(readBy: "2.0", isDryRun: false) == ForgottenRows())
+      #expect(try catalog.probeOutcomes(of: [digest], by: reader) == [outcome])
+      #expect(try catalog.probeOutcomes(of: [digest], by: older) == [nil])
+      #expect(try await find("three") == [posts[0].id])
+      #expect(try await find("one").isEmpty)
+      try catalog.carryOut(.init(posts[1].id, .restoration))
+      try catalog.carryOut(.init(posts[0].id, .edit(PostEdit(caption: "four"))))
+      #expect(try await find("three") == [posts[1].id])
+      #expect(try await find("four") == [posts[0].id])
+      // The digest of what was removed is never forgotten.
+      try catalog.carryOut(.init(posts[2].id, .removal(removal)))
+      _ = try catalog.forgetNeedless(readBy: "2.0", isDryRun: false)
+      #expect(try catalog.removedPosts(of: try #require(posts[2].digest)).map(\.post.id) == [posts[2].id])
     },
     CatalogContractTest("what is not there can't be changed, and what is removed only restored") { stage in
       let sketch = Sketch()

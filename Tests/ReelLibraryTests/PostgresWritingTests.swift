@@ -40,6 +40,18 @@ import Testing
     try await catalog.close()
   }
 
+  @Test("who is going to write brings the catalog of an older Reel up to date, who reads can't")
+  func aCatalogOfAnOlderReelIsThere() async throws {
+    let (database, empty) = (try await TestDatabase(), try await TestDatabase())
+    try await PostgresCatalog.open(try database.pool()).close()
+    try database.connect().execute("UPDATE reel.schema_version SET version = version - 1")
+    #expect(try await PostgresCatalog.isThere(try database.pool()))
+    await #expect(throws: CatalogError.self) {
+      _ = try await PostgresCatalog.openReadOnly(try database.pool())
+    }
+    #expect(try await !PostgresCatalog.isThere(try empty.pool()))
+  }
+
   @Test func aTextWithNULEndsNothing() async throws {
     let database = try await TestDatabase()
     let sketch = Sketch()
@@ -81,7 +93,8 @@ import Testing
       #expect(try await catalog.post(post.id)?.caption == caption)
     }
     // The others are healed when the catalog is brought up to date.
-    try db.execute("DROP TABLE reel.removal, reel.change; UPDATE reel.schema_version SET version = 4")
+    try db.execute(
+      "DROP TABLE reel.removal, reel.change, reel.departure; UPDATE reel.schema_version SET version = 4")
     let later = try await PostgresCatalog.open(try database.pool())
     for (post, caption) in zip(posts, read) { #expect(try await later.post(post.id)?.caption == caption) }
     #expect(try db.value("SELECT count(document::jsonb) FROM reel.post", as: Int.self) == 4)

@@ -5,7 +5,8 @@ import ReelCore
 ///
 /// Processes at work are no part of it: nobody holds anything in a copy.
 package enum CatalogSection: String, CaseIterable, Sendable {
-  case destinations, intents, arrivals, posters, posts, removals, changes, feed, events, checkpoints,
+  case destinations, intents, arrivals, posters, posts, removals, departures, changes, feed, events,
+    checkpoints,
     readings, files, failures
   // The queue, which only a catalog on a server has.
   case items, work, workers
@@ -39,6 +40,7 @@ package enum CatalogSection: String, CaseIterable, Sendable {
         "intent": .int, "pageNumber": .int, "attempt": .int, "createdAt": .int, "document": .text,
         "isStored": .int, "reason": .text, "removedBy": .text, "removedAt": .int, "keptUntil": .int,
       ]
+    case .departures: ["intent": .int, "destination": .int]
     case .changes:
       // Nobody is at them: whoever asks next carries them on.
       ["number": .int, "intent": .int, "kind": .int, "isDone": .int, "destination": .int, "keys": .text]

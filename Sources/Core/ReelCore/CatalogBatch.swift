@@ -8,11 +8,14 @@ public struct ContentQuestion: Hashable, Sendable {
   public let digest: ContentDigest
   /// The publication whose post is looked for; nil when no post is.
   public let publication: Publication?
+  /// Whether a post that has moved from that destination is no answer.
+  public let again: Bool
 
   /// A question about one file's bytes.
-  public init(digest: ContentDigest, publication: Publication?) {
+  public init(digest: ContentDigest, publication: Publication?, again: Bool = false) {
     self.digest = digest
     self.publication = publication
+    self.again = again
   }
 }
 
@@ -87,7 +90,7 @@ public struct CachedRecord: Hashable, Sendable {
 
 /// What is known of some bytes.
 public struct KnownContent: Hashable, Sendable {
-  /// The post that they are already, in that destination and of that author.
+  /// The post that they are already, in that destination and of that author, or that has moved from there.
   public let post: PublishedPost?
   /// The post that they were, where that was removed and there is none since; only where a publication was asked for.
   public let removed: RemovedPost?

@@ -16,7 +16,8 @@ package enum ClaimDecision<Post, Removed, Unfinished> {
 
   /// Asks in this order, and for no more than it needs.
   /// - Parameters:
-  ///   - published: the post of the publication, or of the file that came in.
+  ///   - published: the post of the publication, or of the file that came in; unless `again`, also one that has moved from
+  ///     that destination.
   ///   - removed: the newest removal of a post of that video and author, in whatever store, unless they have become a post
   ///     since.
   ///   - own: the publication's unfinished intents, the oldest first.

@@ -195,9 +195,10 @@ struct IngestContext: Sendable {
   }
 
   /// What to ask of some bytes; their post is of no interest where one more is to be made.
-  func question(about digest: ContentDigest, by author: PostMetadata) -> ContentQuestion {
+  func question(about publication: Publication) -> ContentQuestion {
     ContentQuestion(
-      digest: digest, publication: options.duplicates == .skip ? publication(digest, by: author) : nil)
+      digest: publication.digest, publication: options.duplicates == .skip ? publication : nil,
+      again: options.again)
   }
 
   func request(for accepted: AcceptedFile) -> ClaimRequest {

@@ -102,7 +102,9 @@ extension Lane {
   }
 
   private func content(of digest: ContentDigest, by author: PostMetadata) throws -> KnownContent {
-    try context.services.catalog.contents(of: [context.question(about: digest, by: author)]).first
+    try context.services.catalog.contents(of: [
+      context.question(about: context.publication(digest, by: author))
+    ]).first
       ?? KnownContent()
   }
 
@@ -142,10 +144,7 @@ extension Lane {
   /// Those that are not posts yet, each with what is remembered of its bytes.
   private mutating func unpublished(_ hashed: [HashedFile]) -> [(HashedFile, KnownContent)] {
     guard !hashed.isEmpty else { return [] }
-    let skips = context.options.duplicates == .skip
-    let questions = hashed.map { file in
-      ContentQuestion(digest: file.digest, publication: skips ? file.publication : nil)
-    }
+    let questions = hashed.map { context.question(about: $0.publication) }
     let contents: [KnownContent]
     do throws(CatalogError) {
       contents = try context.services.catalog.contents(of: questions)

@@ -38,6 +38,7 @@ package struct CatalogCopyView: Sendable {
     case .feed: "counters"
     case .posts: "posts"
     case .removals: "removed posts"
+    case .departures: "marks of moved posts"
     case .changes: "open changes"
     case .events: "pending events"
     case .checkpoints: "checkpoints"

@@ -113,7 +113,9 @@ extension RunReport {
     add("no poster", summary.postersFailed, "published without", .warning)
     add("would publish", summary.planned)
     add("duplicates", summary.duplicates, "already published")
-    add("removed", summary.removed, "their posts were removed, and stay so")
+    add(
+      "removed", summary.removed,
+      summary.removed == 1 ? "its post was removed, and stays so" : "their posts were removed, and stay so")
     add("refused", summary.refused, "", .warning)
     add("failed", summary.failedOrCancelled, "", .failure)
     sheet.add("reasons", reasons)

@@ -167,7 +167,7 @@ struct RemovedVideoTests {
     let run = try await bench.reel("ingest", "clips", "--author", "ada", "--events", "events.jsonl")
     #expect(run.status == 0, "\(run)")
     #expect(run.output.hasPrefix("nothing published: 2 duplicates, 1 was removed before\n"), "\(run)")
-    #expect(run.output.contains("  removed     1, "), "\(run)")
+    #expect(run.output.contains("  removed     1, its post was removed, and stays so"), "\(run)")
     #expect(try bench.eventTypes().count { $0 == "file.removed" } == 1)
     let counted = try await bench.reel(
       "ingest", "clips", "--author", "ada", "--json", "--report", "html=run.html")
@@ -418,6 +418,34 @@ struct MoveCommandTests {
     #expect(ingest.output.hasPrefix("nothing new: all 3 videos"), "\(ingest)")
   }
 
+  @Test("leaves a mark: where the post was, its video is a duplicate, unless somebody says --again")
+  func comesAgain() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    #expect(try await bench.reel("move", id, "--to", "other").status == 0)
+    try bench.addDistinct(1, from: 7)
+    let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--dry-run", "--json")
+    let planned = try #require(try plan.object()["summary"] as? [String: Any])
+    #expect(planned["planned"] as? Int == 1 && planned["duplicates"] as? Int == 3, "\(plan)")
+    for run in 0..<2 {
+      let ingest = try await bench.reel("ingest", "clips", "--author", "ada", "--json")
+      let summary = try #require(try ingest.object()["summary"] as? [String: Any])
+      #expect(
+        summary["published"] as? Int == 1 - run && summary["duplicates"] as? Int == 3 + run, "\(ingest)")
+    }
+    let told = try await bench.reel("publish", "clips/clip-00000.mp4", "--author", "ada", "--json")
+    #expect(try told.object()["id"] as? String == id && told.object()["new"] as? Bool == false, "\(told)")
+    // Another author's is another post, and so is what somebody wants again.
+    for more in [["--author", "bo"], ["--author", "ada", "--again"]] {
+      let new = try await ReelBinary.run(
+        ["publish", "clips/clip-00000.mp4", "--json", "--library", bench.library.path] + more,
+        in: bench.folder, environment: bench.environment)
+      #expect(try new.object()["new"] as? Bool == true, "\(new)")
+    }
+    #expect(try await bench.reel("verify").status == 0)
+    #expect(try await bench.reel("doctor").status == 0)
+  }
+
   @Test("stays where it is if the video is a post there already, and that is told before it happens")
   func taken() async throws {
     let bench = try await library()
@@ -485,6 +513,78 @@ struct ChangeAdviceTests {
   }
 }
 
+@Suite("What is left of removed posts", .shortTime)
+struct RemovedRestTests {
+  @Test("doctor tells of a kept video that is gone, and of a removed one that is there again")
+  func findings() async throws {
+    let bench = try await library()
+    var videos: [String: String] = [:]
+    for post in try await bench.feed() { videos[post["id"] as? String ?? ""] = post["video"] as? String }
+    let (kept, gone) = (
+      try await bench.id(of: "clips/clip-00000.mp4"), try await bench.id(of: "clips/clip-00001.mp4")
+    )
+    let media = bench.library.appendingPathComponent("media")
+    func video(_ id: String) throws -> URL { media.appendingPathComponent(try #require(videos[id])) }
+    let bytes = try Data(contentsOf: video(gone))
+    #expect(try await bench.reel("remove", kept, "--keep", "30d").status == 0)
+    #expect(try await bench.reel("remove", gone).status == 0)
+    #expect(try await bench.reel("doctor").status == 0)
+    try FileManager.default.removeItem(at: video(kept))
+    try bytes.write(to: video(gone))
+    func kinds(_ outcome: ReelBinary.Outcome, _ key: String) throws -> [String] {
+      let found = try outcome.object()[key] as? [[String: Any]] ?? []
+      return found.compactMap { $0["kind"] as? String }.sorted()
+    }
+    let found = try await bench.reel("doctor", "--json")
+    #expect(found.status == 3, "\(found)")
+    #expect(try kinds(found, "left") == ["object.kept-missing", "object.removed"])
+    // What verify looks for is in the feed.
+    #expect(try await bench.reel("verify").status == 0)
+    let fixed = try await bench.reel("doctor", "--fix", "--json")
+    #expect(try kinds(fixed, "mended") == ["object.removed"], "\(fixed)")
+    #expect(try kinds(fixed, "left") == ["object.kept-missing"], "\(fixed)")
+    #expect(try !FileManager.default.fileExists(atPath: video(gone).path))
+    // As the finding says.
+    #expect(try await bench.reel("restore", kept, "--from", "clips").status == 0)
+    #expect(try await bench.reel("doctor").status == 0)
+  }
+
+  @Test("--json says what the store keeps, and of what another command had begun")
+  func remains() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(3)
+    let adapter = ReelBinary.project.appendingPathComponent("Samples/adapters/folder.sh")
+    let program = bench.folder.appendingPathComponent("store.sh")
+    try String(contentsOf: adapter, encoding: .utf8)
+      .replacing("remove() {", with: "remove() { [ ! -e \"$folder/broken\" ] || fail denied 'not now'")
+      .replacing(
+        "sync \"$folder\" || fail storeUnusable 'the folder can not be synced'\n  printf '{\"type\":\"result\"}",
+        with: "printf '{\"type\":\"result\",\"remains\":\"a copy stays until 2030\"}"
+      ).write(to: program, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    let store = bench.folder.appendingPathComponent("store")
+    let settings = ["REEL_ADAPTER_FOLDER": store.path, "REEL_TO": "command:" + program.path]
+    let run = try await bench.reel("ingest", "clips", "--author", "ada", environment: settings)
+    #expect(run.status == 0, "\(run)")
+    let broken = store.appendingPathComponent("broken")
+    try Data().write(to: broken)
+    let failed = try await bench.reel("remove", "clips/clip-00000.mp4", "--json", environment: settings)
+    #expect(try failed.status == 3 && failed.outcomes() == ["failed"], "\(failed)")
+    #expect(try await bench.feed().count == 2)
+    try FileManager.default.removeItem(at: broken)
+    let removed = try await bench.reel(
+      "remove", "--author", "ada", "--since", "1d", "--json", environment: settings)
+    #expect(removed.status == 0 && removed.errors.contains("a copy stays until 2030"), "\(removed)")
+    #expect(try removed.outcomes() == ["carriedOn", "changed", "changed"], "\(removed)")
+    for post in try #require(try removed.object()["posts"] as? [[String: Any]]) {
+      let left = try #require(post["left"] as? [[String: Any]])
+      #expect(left.count == 1, "\(removed)")
+      #expect((left.first?["remains"] as? String)?.contains("a copy stays until 2030") == true)
+      #expect((left.first?["versions"] as? [Any])?.isEmpty == true)
+    }
+  }
+}
+
 @Suite("reel prune", .shortTime)
 struct PruneCommandTests {
   @Test("removes what nobody keeps any more, and shows it before")
@@ -502,5 +602,22 @@ struct PruneCommandTests {
     #expect(try bench.objects().count == 2)
     #expect(try await bench.reel("prune").output == "0 removed or finished\n")
     #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
+  }
+
+  @Test("forgets what nobody asks for any more, and nothing that is known of posts")
+  func rows() async throws {
+    let bench = try await library()
+    for caption in ["one", "two"] {
+      #expect(try await bench.reel("edit", "clips/clip-00000.mp4", "--caption", caption).status == 0)
+    }
+    #expect(try await bench.reel("remove", "clips/clip-00001.mp4").status == 0)
+    let plan = try await bench.reel("prune", "--dry-run", "--json")
+    #expect(try plan.status == 0 && plan.object()["forgotten"] as? Int == 1, "\(plan)")
+    let pruned = try await bench.reel("prune")
+    #expect(pruned.output == "0 removed or finished, 1 row of the catalog forgotten\n", "\(pruned)")
+    #expect(try await bench.reel("prune", "--json").object()["forgotten"] as? Int == 0)
+    #expect(try await bench.reel("feed", "--search", "two").output.contains("two"))
+    let run = try await bench.reel("ingest", "clips", "--author", "ada")
+    #expect(run.output.hasPrefix("nothing published: 2 duplicates, 1 was removed before\n"), "\(run)")
   }
 }

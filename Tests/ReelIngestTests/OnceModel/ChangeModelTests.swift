@@ -46,6 +46,7 @@ struct ChangeModelTests {
     (.movedBeforeTheCopyIsProved, [.feedHasItsObjects]),
     (.copiesStayWhenItIsUndone, [.everyObjectIsNamedByARow]),
     (.removedIsNotLookedFor, [.nothingComesBack]),
+    (.movedIsNotLookedFor, [.nothingComesBack]),
     (.removalIsNotSynced, [.nothingIsLeft, .everyObjectIsNamedByARow]),
     (.neverCarriedOn, [.aRunComesToItsEnd, .nothingIsLeft]),
     (.goesOnWithoutALook, [.feedHasItsObjects, .nothingIsToldBeforeItIsSo]),

@@ -243,6 +243,7 @@ extension ChangeState {
           return next
         }
         next.post.store = .there
+        next.hasLeft = true
         next.open?.other = post.store
         next.becomeSo(.move)
       }
@@ -299,10 +300,11 @@ extension ChangeState {
     case .ended: return []
     case .idle:
       let isRemoved = removal != nil && second == nil && mistake != .removedIsNotLookedFor
+      let isThere =
+        post.store == .here || hasLeft && !publisher.again && mistake != .movedIsNotLookedFor
       // What the catalogs call.
       let decision = ClaimDecision<Post, Removal, Int>.decide(
-        .skip, again: publisher.again,
-        published: second ?? (removal == nil && post.store == .here ? post : nil),
+        .skip, again: publisher.again, published: second ?? (removal == nil && isThere ? post : nil),
         removed: isRemoved ? removal : nil, own: intent.map { [$0] } ?? [], related: [],
         holding: { owner in IntentHolding(owner: owner, claimant: publisher.owner, isAlive: isAlive)
         },
@@ -311,7 +313,7 @@ extension ChangeState {
       case .published, .removed, .nameTaken: next.publisher?.step = .ended
       case .held: return []
       case .takeOver, .begin:
-        next.cameBack = removal != nil && !publisher.again
+        next.cameBack = (removal != nil || hasLeft) && !publisher.again
         next.intent = publisher.owner
         next.publisher?.step = .claimed
       }

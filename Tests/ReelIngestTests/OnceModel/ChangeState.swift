@@ -107,6 +107,8 @@ struct ChangeState: Hashable {
   var toldWhatIsNotSo = false
   /// Whether somebody asked for it to come back since it was removed; nil when it never was.
   var mayReturn: Bool?
+  /// It has moved from `here`.
+  var hasLeft = false
   /// The video was published anew, and nobody had said so.
   var cameBack = false
   var changers: [Changer]
@@ -148,6 +150,7 @@ enum ChangeMistake: CaseIterable, Sendable {
   case movedBeforeTheCopyIsProved
   case copiesStayWhenItIsUndone
   case removedIsNotLookedFor
+  case movedIsNotLookedFor
   case removalIsNotSynced
   case neverCarriedOn
   case goesOnWithoutALook

@@ -9,7 +9,9 @@ enum CatalogSchema {
   static let applicationID = 0x5265_656C
 
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [version1, version2, version3, version4, version5, version6, version7, version8]
+  static let migrations = [
+    version1, version2, version3, version4, version5, version6, version7, version8, version9,
+  ]
 
   /// The first version that no Reel opens which brings the log home beside another's commit (``CheckpointRule``): one that
   /// does would lose what the others have committed.
@@ -306,5 +308,18 @@ extension CatalogSchema {
     BEGIN
       UPDATE feed SET revision = revision + 1 WHERE id = 1;
     END;
+    """
+}
+
+extension CatalogSchema {
+  /// Remembers where posts have moved from.
+  static let version9 = """
+    -- The stores that a post was moved out of: there its video is known when it comes again.
+    CREATE TABLE departure (
+      intent INTEGER NOT NULL REFERENCES intent (number),
+      destination INTEGER NOT NULL REFERENCES destination (id),
+      PRIMARY KEY (intent, destination)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX departureByDestination ON departure (destination);
     """
 }

@@ -29,8 +29,8 @@ enum ChangeTable {
     try db.row("\(columns) WHERE number = ? AND owner = ?", [number, owner]) { try Open($0) }
   }
 
-  static func all(after number: Int64, in db: Connection) throws -> [Open] {
-    try db.rows("\(columns) WHERE number > ? ORDER BY number", [number]) { try Open($0) }
+  static func all(after number: Int64, limit: Int = .max, in db: Connection) throws -> [Open] {
+    try db.rows("\(columns) WHERE number > ? ORDER BY number LIMIT ?", [number, limit]) { try Open($0) }
   }
 
   /// A move that was cut off would take away, in the end, what it has not copied.
@@ -164,13 +164,15 @@ struct ChangeSteps: Sendable {
   private func begin(
     _ kind: PostChange.Kind, _ found: Placed, _ target: Int64?, in db: Connection
   ) throws -> Answer {
+    // What can't be read could not be carried out, and nothing behind it.
+    _ = try found.post?.post(at: place)
     var keys: String?
     switch kind {
     case .removal(let removal): try RemovalTable.insert(removal, of: found.intent, in: db)
     case .purge: break
     case .restoration:
       if let taken = try successor(of: found, in: db) { return .taken(taken) }
-      if try isBeingPublished(found, in: found.destination, db: db) { return .busy }
+      if try isAboutToCome(found, to: found.destination, db: db) { return .busy }
       try RemovalTable.setStored(true, found.intent, in: db)
     case .edit(let edit):
       guard let stored = found.post else { return .unknown }
@@ -185,7 +187,7 @@ struct ChangeSteps: Sendable {
     case .move:
       guard let target else { return .unknown }
       if let taken = try post(of: found, in: target, db: db) { return .taken(taken) }
-      if try isBeingPublished(found, in: target, db: db) { return .busy }
+      if try isAboutToCome(found, to: target, db: db) { return .busy }
     }
     let open = try ChangeTable.begin(
       kind.sort, of: found.intent, destination: target, keys: keys, owner: me, in: db)
@@ -296,15 +298,21 @@ struct ChangeSteps: Sendable {
   // MARK: What the dead leave
 
   func adopt(after number: Int64, limit: Int, in db: Connection) throws -> [Begun] {
-    var adopted: [Begun] = []
-    for open in try ChangeTable.all(after: number, in: db) where adopted.count < limit {
-      if try isHeld(open, in: db) { continue }
-      guard
-        let id = try db.value("SELECT postID FROM intent WHERE number = ?", [open.intent], as: [UInt8].self),
-        let id = PostID(bytes: id), let found = try find(id, in: db)
-      else { continue }
-      try ChangeTable.adopt(open.number, owner: me, in: db)
-      adopted.append(try begun(open, found, in: db))
+    var (adopted, last) = ([Begun](), number)
+    while adopted.count < limit {
+      let changes = try ChangeTable.all(after: last, limit: limit, in: db)
+      for open in changes where adopted.count < limit {
+        if try isHeld(open, in: db) { continue }
+        guard
+          let id = try db.value(
+            "SELECT postID FROM intent WHERE number = ?", [open.intent], as: [UInt8].self),
+          let id = PostID(bytes: id), let found = try find(id, in: db)
+        else { continue }
+        try ChangeTable.adopt(open.number, owner: me, in: db)
+        adopted.append(try begun(open, found, in: db))
+      }
+      guard changes.count == limit, let end = changes.last else { break }
+      last = end.number
     }
     return adopted
   }
@@ -342,6 +350,19 @@ struct ChangeSteps: Sendable {
     let publication = Publication(
       digest: digest, destination: destination, authorID: author.isEmpty ? nil : String(author.dropFirst()))
     return try PostTable.find(publication, in: place.name(of: destination), db: db)?.post
+  }
+
+  /// Whether somebody alive is about to bring another post of the publication into that store.
+  private func isAboutToCome(_ found: Placed, to target: Int64, db: Connection) throws -> Bool {
+    if try isBeingPublished(found, in: target, db: db) { return true }
+    let holders: [Int64] = try db.values(
+      """
+      SELECT change.owner FROM intent CROSS JOIN change ON change.intent = intent.number
+      WHERE digest = ?1 AND author = ?2 AND intent.number <> ?3 AND isDone = 0 AND change.owner IS NOT NULL
+        AND (kind = \(ChangeKind.move.rawValue) AND change.destination = ?4
+          OR kind = \(ChangeKind.restoration.rawValue) AND intent.destination = ?4)
+      """, [found.digest, found.author, found.intent, target])
+    return try holders.contains { try $0 == me || owners.isAlive($0, in: db) }
   }
 
   private func isBeingPublished(_ found: Placed, in target: Int64, db: Connection) throws -> Bool {

@@ -108,7 +108,8 @@ enum RecallQuery {
     let publication = Publication(digest: digest, destination: file.destination, authorID: file.authorID)
     let post =
       if let steps {
-        try steps.look(for: publication, in: db).flatMap { $0.announced ? $0.stored : nil }
+        // Where it has moved from is looked at with the content.
+        try steps.look(for: publication, again: true, in: db).flatMap { $0.announced ? $0.stored : nil }
       } else {
         try PostTable.find(publication, in: place.name(of: file.destination), db: db)?.post
       }

@@ -147,6 +147,7 @@ private struct LibraryRows: CatalogFilling {
       SELECT intent, pageNumber, attempt, removal.createdAt, document, isStored, reason, removedBy, removedAt, keptUntil
       FROM removal JOIN intent ON intent.number = removal.intent ORDER BY intent
       """
+    case .departures: "SELECT intent, destination FROM departure ORDER BY intent, destination"
     case .changes: "SELECT number, intent, kind, isDone, destination, keys FROM change ORDER BY number"
     case .events: "SELECT pageNumber FROM outbox ORDER BY pageNumber"
     case .checkpoints:
@@ -232,6 +233,7 @@ private struct LibraryRows: CatalogFilling {
         INSERT INTO removal (intent, pageNumber, createdAt, document, isStored, reason, removedBy, removedAt, keptUntil)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, [row[0], row[1], row[3], document] + row[5...])
+    case .departures: try db.run("INSERT INTO departure (intent, destination) VALUES (?, ?)", row)
     case .changes:
       try db.run(
         "INSERT INTO change (number, intent, kind, isDone, destination, keys) VALUES (?, ?, ?, ?, ?, ?)", row)

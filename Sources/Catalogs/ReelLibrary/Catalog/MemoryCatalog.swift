@@ -189,4 +189,8 @@ extension MemoryCatalog: PostChanging {
   ) throws(CatalogError) -> [RemovedPost] {
     try catalog.expiredPosts(at: moment, after: pageNumber, limit: limit)
   }
+
+  package func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows {
+    try catalog.forgetNeedless(readBy: reel, isDryRun: isDryRun)
+  }
 }

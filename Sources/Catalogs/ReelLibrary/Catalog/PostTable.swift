@@ -118,6 +118,29 @@ enum PostTable {
       ) { row in (try Stored(row), try row["teller"] as Int64?) }
   }
 
+  /// The first post of `publication`, or of what a file with its digest was mended to, that has moved out of `store`.
+  static func moved(
+    _ publication: Publication, from store: StoreName, db: Connection
+  ) throws -> (post: Stored, teller: Int64?)? {
+    let ways = [
+      "JOIN intent ON intent.digest = ?2",
+      "JOIN arrival ON arrival.digest = ?2 CROSS JOIN intent ON intent.number = arrival.intent",
+    ]
+    for way in ways {
+      let found = try db.row(
+        """
+        SELECT post.pageNumber, post.createdAt, post.document, outbox.owner AS teller
+        FROM destination CROSS \(way) AND intent.author = ?3
+        CROSS JOIN departure ON departure.intent = intent.number AND departure.destination = destination.id
+        JOIN post ON post.intent = intent.number LEFT JOIN outbox ON outbox.pageNumber = post.pageNumber
+        WHERE destination.name = ?1 LIMIT 1
+        """, [store.text, publication.digest.bytes, IntentTable.author(of: publication)]
+      ) { row in (try Stored(row), try row["teller"] as Int64?) }
+      if let found { return found }
+    }
+    return nil
+  }
+
   /// The `limit` posts before `place` that `filter` lets through, its text aside, the newest first.
   /// - Parameter places: the page numbers that come into question; nil for all.
   static func before(
@@ -246,6 +269,10 @@ enum DestinationTable {
   static func transfer(_ intent: Int64, to target: Int64, in db: Connection) throws {
     try count(-1, intent, in: db)
     try db.run(
+      "INSERT OR IGNORE INTO departure (intent, destination) SELECT number, destination FROM intent WHERE number = ?",
+      [intent])
+    try db.run("DELETE FROM departure WHERE intent = ? AND destination = ?", [intent, target])
+    try db.run(
       """
       UPDATE intent SET destination = ?2, ordinal = (
         SELECT ifnull(max(there.ordinal) + 1, 0) FROM intent AS there
@@ -307,6 +334,8 @@ enum DestinationTable {
     for table in ["poster", "checkpoint", "change"] {
       try db.run("UPDATE \(table) SET destination = ? WHERE destination = ?", [other, one])
     }
+    try db.run("UPDATE OR IGNORE departure SET destination = ? WHERE destination = ?", [other, one])
+    try db.run("DELETE FROM departure WHERE destination = ?", [one])
     try db.run(
       """
       UPDATE destination SET posts = destination.posts + gone.posts, bytes = destination.bytes + gone.bytes

@@ -141,7 +141,7 @@ struct PublishingSteps: Sendable {
 
   /// The post of what is asked for, by what would be stored or by what came in. That both are the same is remembered.
   private func published(_ request: ClaimRequest, in db: Connection) throws -> Found? {
-    if let found = try published(request.publication, in: db) {
+    if let found = try published(request.publication, again: request.again, in: db) {
       if let arrived = request.arrived {
         try IntentTable.remember(arrived, of: found.stored.intent(in: db), in: db)
       }
@@ -151,7 +151,7 @@ struct PublishingSteps: Sendable {
     let publication = request.publication
     return try published(
       Publication(digest: arrived, destination: publication.destination, authorID: publication.authorID),
-      in: db)
+      again: request.again, in: db)
   }
 
   /// The newest removal of that video and author, by what would be stored or by what came in, unless they have become a
@@ -167,8 +167,8 @@ struct PublishingSteps: Sendable {
   }
 
   /// The post of `publication`. An event that a dead process did not tell becomes ours to tell.
-  func published(_ publication: Publication, in db: Connection) throws -> Found? {
-    let found = try look(for: publication, in: db)
+  func published(_ publication: Publication, again: Bool, in db: Connection) throws -> Found? {
+    let found = try look(for: publication, again: again, in: db)
     if let found, !found.announced {
       try Outbox.hand(found.stored.pageNumber, to: me, in: db)
     }
@@ -176,9 +176,13 @@ struct PublishingSteps: Sendable {
   }
 
   /// The post of `publication`, and whether its event is told or somebody alive is about to. Only reads.
-  func look(for publication: Publication, in db: Connection) throws -> Found? {
+  /// - Parameter again: whether one that has moved from there is none.
+  func look(for publication: Publication, again: Bool, in db: Connection) throws -> Found? {
     let store = place.name(of: publication.destination)
-    guard let (stored, teller) = try PostTable.find(publication, in: store, db: db) else { return nil }
+    let found =
+      try PostTable.find(publication, in: store, db: db)
+      ?? (again ? nil : PostTable.moved(publication, from: store, db: db))
+    guard let (stored, teller) = found else { return nil }
     guard let teller, teller != me else { return Found(stored: stored, announced: true) }
     return Found(stored: stored, announced: try owners.isAlive(teller, in: db))
   }

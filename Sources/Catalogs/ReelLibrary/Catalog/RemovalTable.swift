@@ -41,7 +41,7 @@ enum RemovalTable {
         )
         AND NOT EXISTS (
           SELECT 1 FROM intent JOIN post ON post.intent = intent.number
-          WHERE digest = ?1 AND author = ?2 AND intent.number > removal.intent)
+          WHERE digest = ?1 AND author = ?2 AND post.createdAt >= removal.removedAt)
       ORDER BY removal.intent DESC LIMIT 1
       """, [digest.bytes, author]
     ) { try Stored($0) }

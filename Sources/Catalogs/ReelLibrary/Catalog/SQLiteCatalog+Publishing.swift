@@ -4,12 +4,15 @@ import ReelCore
 extension SQLiteCatalog {
   /// Who only reads tells nothing.
   static func look(
-    for publication: Publication, _ steps: PublishingSteps?, at place: CatalogPlace, in db: Connection
+    for publication: Publication, again: Bool, _ steps: PublishingSteps?, at place: CatalogPlace,
+    in db: Connection
   ) throws -> PublishingSteps.Found? {
-    if let steps { return try steps.look(for: publication, in: db) }
-    return try PostTable.find(publication, in: place.name(of: publication.destination), db: db).map {
-      PublishingSteps.Found(stored: $0.post, announced: true)
-    }
+    if let steps { return try steps.look(for: publication, again: again, in: db) }
+    let store = place.name(of: publication.destination)
+    let found =
+      try PostTable.find(publication, in: store, db: db)
+      ?? (again ? nil : PostTable.moved(publication, from: store, db: db))
+    return found.map { PublishingSteps.Found(stored: $0.post, announced: true) }
   }
 
   /// T1. Cancelled only if the task was cancelled before the call; see ``SQLiteCatalog``.
@@ -63,7 +66,9 @@ extension SQLiteCatalog {
     let found = try connection.readNow { db in
       try questions.map { question in
         (
-          try question.publication.flatMap { try Self.look(for: $0, writing?.steps, at: place, in: db) },
+          try question.publication.flatMap {
+            try Self.look(for: $0, again: question.again, writing?.steps, at: place, in: db)
+          },
           try question.publication.flatMap {
             try RemovalTable.newest(of: $0.digest, author: IntentTable.author(of: $0), in: db)
           },
@@ -76,7 +81,9 @@ extension SQLiteCatalog {
       var post = post
       if let writing, let untold = post, !untold.announced, let publication = question.publication {
         // A post whose event a dead process has left to be told becomes this one's to tell.
-        post = try writing.writer.write { db in try writing.steps.published(publication, in: db) }
+        post = try writing.writer.write { db in
+          try writing.steps.published(publication, again: question.again, in: db)
+        }
       }
       let known = readings.compactMap { reader, text in ProbeOutcome(document: text).map { (reader, $0) } }
       contents.append(

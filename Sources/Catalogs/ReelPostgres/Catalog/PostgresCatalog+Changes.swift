@@ -95,6 +95,20 @@ extension PostgresCatalog: PostChanging {
       """, [.bytes(digest.bytes)])
   }
 
+  package func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows {
+    // Words are kept with the post here.
+    if isDryRun {
+      let count = try lookUp { db in
+        try db.value("SELECT count(*) FROM reel.reading WHERE reel <> $1", [.text(reel)], as: Int.self)
+      }
+      return ForgottenRows(readings: count ?? 0)
+    }
+    return ForgottenRows(
+      readings: try changing { steps in
+        try steps.tx.run("DELETE FROM reel.reading WHERE reel <> $1", [.text(reel)])
+      })
+  }
+
   package func expiredPosts(
     at moment: Date, after pageNumber: Int, limit: Int
   ) throws(CatalogError) -> [RemovedPost] {

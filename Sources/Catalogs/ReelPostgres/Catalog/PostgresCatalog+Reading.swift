@@ -141,7 +141,25 @@ extension PostgresCatalog {
   ///
   /// `OFFSET 0`, `+ 0`: an index look-up for each row. Without statistics, as in a new catalog, the planner would read whole
   /// tables instead.
-  static let firstPost = """
+  static let firstPost = firstPost(or: "")
+
+  /// The same, or, unless `r.again`, one that has moved from there.
+  private static let firstOrMovedPost = firstPost(
+    or: """
+      UNION ALL
+        SELECT i.number, i.ordinal, 2 FROM (
+          SELECT number, ordinal, author FROM reel.intent WHERE digest = r.digest
+          UNION
+          SELECT i.number, i.ordinal, i.author FROM reel.arrival v
+          CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i WHERE v.digest = r.digest
+        ) i
+        CROSS JOIN LATERAL (SELECT FROM reel.departure WHERE intent = i.number AND destination = d.id OFFSET 0) l
+        WHERE (SELECT EXISTS (SELECT 1 FROM reel.departure)) AND NOT r.again AND i.author = r.author
+          AND i.ordinal IS NOT NULL
+      """)
+
+  private static func firstPost(or others: String) -> String {
+    """
     LEFT JOIN LATERAL (
       SELECT p.page_number, p.created_at, p.document, x.owner AS teller,
         coalesce(o.lease_until > \(PostgresSchema.now), false) AS teller_lives
@@ -152,6 +170,7 @@ extension PostgresCatalog {
         SELECT i.number, i.ordinal, 1 FROM reel.arrival v
         CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
         WHERE v.digest = r.digest AND i.destination = d.id AND i.author = r.author AND i.ordinal IS NOT NULL
+        \(others)
       ) i
       CROSS JOIN LATERAL (SELECT * FROM reel.post WHERE intent = i.number OFFSET 0) p
       LEFT JOIN LATERAL (SELECT owner FROM reel.outbox WHERE page_number = p.page_number OFFSET 0) x ON true
@@ -159,6 +178,7 @@ extension PostgresCatalog {
       ORDER BY i.way, i.ordinal LIMIT 1
     ) f ON true
     """
+  }
 
   private struct Found: Sendable {
     let post: PostgresPublishing.StoredPost
@@ -208,15 +228,17 @@ extension PostgresCatalog {
     for (place, post, removed) in try db.rows(
       """
       SELECT r.n, f.*, \(PostgresRemovals.columns)
-      FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY AS r(digest, store, author, n)
+      FROM unnest($1::bytea[], $2::text[], $3::bytea[], $4::boolean[]) WITH ORDINALITY
+        AS r(digest, store, author, again, n)
       LEFT JOIN reel.destination d ON d.name = r.store
-      \(Self.firstPost)
+      \(Self.firstOrMovedPost)
       LEFT JOIN LATERAL (\(PostgresRemovals.newest(of: "r.digest", author: "r.author"))) m ON true
       """,
       [
         .byteStrings(asked.map(\.publication.digest.bytes)),
         .texts(asked.map(\.publication.destination.name)),
         .byteStrings(asked.map { PostgresPublishing.author($0.publication.authorID) }),
+        .bools(asked.map { questions[$0.index].again }),
       ],
       { row in
         (

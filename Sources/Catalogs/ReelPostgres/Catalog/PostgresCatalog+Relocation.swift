@@ -147,6 +147,12 @@ private struct PostgresRelocation {
     }
     try tx.run(
       """
+      INSERT INTO reel.departure (intent, destination) SELECT intent, $2 FROM reel.departure WHERE destination = $1
+      ON CONFLICT DO NOTHING
+      """, [.int(one), .int(other)])
+    try tx.run("DELETE FROM reel.departure WHERE destination = $1", [.int(one)])
+    try tx.run(
+      """
       WITH gone AS (DELETE FROM reel.destination WHERE id = $1 RETURNING posts, bytes)
       UPDATE reel.destination d SET posts = d.posts + gone.posts, bytes = d.bytes + gone.bytes
       FROM gone WHERE d.id = $2

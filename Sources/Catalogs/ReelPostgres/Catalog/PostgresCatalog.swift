@@ -65,16 +65,24 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   package static func openReadOnly(
     _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), host: String? = nil
   ) async throws(CatalogError) -> PostgresCatalog? {
-    let found = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
-      () throws(CatalogError) in
-      try CatalogError.mapping(at: pool.address.name) {
-        try pool.read { db in try PostgresSchema.found(in: db) }
-      }
-    }
+    let found = try await foundVersion(pool)
     if found == 0 { return nil }
     if found > PostgresSchema.version { throw CatalogError.newerSchema(found, at: pool.address.name) }
     if found < PostgresSchema.version { throw CatalogError.needsWriter(at: pool.address.name) }
     return PostgresCatalog(pool, clock: clock, host: host ?? MachineName.current(), writing: nil)
+  }
+
+  /// Whether there is a catalog, of whatever version.
+  package static func isThere(_ pool: PostgresPool) async throws(CatalogError) -> Bool {
+    try await foundVersion(pool) > 0
+  }
+
+  private static func foundVersion(_ pool: PostgresPool) async throws(CatalogError) -> Int {
+    try await BlockingQueue(label: "reel.postgres.open", width: 1).run { () throws(CatalogError) in
+      try CatalogError.mapping(at: pool.address.name) {
+        try pool.read { db in try PostgresSchema.found(in: db) }
+      }
+    }
   }
 
   /// Commits what is pending, gives up what this owner holds, and closes, also in a cancelled task. What was completed

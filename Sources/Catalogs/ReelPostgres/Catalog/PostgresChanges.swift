@@ -89,16 +89,17 @@ struct PostgresChanges {
     let targets = try targets(of: changes)
     try lock(changes.map(\.post))
     let found = try find(changes.map(\.post))
-    let obstacles = try self.obstacles(
-      zip(changes, found).map { change, placed in
-        placed.flatMap { Coming(change.kind, $0, to: target(of: change).flatMap { targets[$0] }) }
-      })
+    let coming = zip(changes, found).map { change, placed in
+      placed.flatMap { Coming(change.kind, $0, to: target(of: change).flatMap { targets[$0] }) }
+    }
+    let obstacles = try self.obstacles(coming, othersMayCome: false)
     var answers = [Answer?](repeating: nil, count: changes.count)
     var beginnings: [Beginning] = []
     var adopted: [(index: Int, placed: Placed, open: Open, isSame: Bool)] = []
     var mine: [(index: Int, placed: Placed, open: Open)] = []
-    // Posts of which this batch holds a change.
+    // Posts of which this batch holds a change, and what it brings into which stores.
     var held: Set<PostID> = []
+    var brought: Set<Publication> = []
     for (index, change) in changes.enumerated() {
       guard let placed = found[index] else {
         answers[index] = .unknown
@@ -130,6 +131,13 @@ struct PostgresChanges {
         guard let open = placed.open else { continue }
         adopted.append((index, placed, open, decision == .resume))
         held.insert(change.post)
+        if !open.isDone {
+          switch open.kind {
+          case .restoration: brought.insert(Publication(placed, in: placed.store))
+          case .move: if let other = open.other { brought.insert(Publication(placed, in: other)) }
+          case .removal, .purge, .edit: break
+          }
+        }
       case .begin:
         switch obstacles[index] {
         case .taken(let other)?: answers[index] = .taken(other)
@@ -137,6 +145,10 @@ struct PostgresChanges {
         case nil: break
         }
         if answers[index] != nil { continue }
+        if let publication = coming[index]?.publication, !brought.insert(publication).inserted {
+          answers[index] = .busy
+          continue
+        }
         var one = Beginning(
           index: index, kind: change.kind, placed: placed, target: target,
           targetName: self.target(of: change), removal: placed.removed?.removal)
@@ -196,6 +208,18 @@ struct PostgresChanges {
       default: return nil
       }
     }
+
+    var publication: Publication { Publication(placed, in: target) }
+  }
+
+  /// What can be one post of a store.
+  private struct Publication: Hashable {
+    let (digest, author): ([UInt8], [UInt8])
+    let store: Int64
+
+    init(_ placed: Placed, in store: Int64) {
+      (digest, author, self.store) = (placed.digest, placed.author, store)
+    }
   }
 
   /// What keeps a video from coming.
@@ -206,7 +230,8 @@ struct PostgresChanges {
     case held
   }
 
-  private func obstacles(_ coming: [Coming?]) throws -> [Int: Obstacle] {
+  /// - Parameter othersMayCome: whether nobody is in the way who is about to bring another post of the publication there.
+  private func obstacles(_ coming: [Coming?], othersMayCome: Bool) throws -> [Int: Obstacle] {
     let asked = coming.enumerated().compactMap { index, one in one.map { (index: index, coming: $0) } }
     if asked.isEmpty { return [:] }
     let rows = try tx.rows(
@@ -217,9 +242,17 @@ struct PostgresChanges {
           SELECT 1 FROM reel.intent i JOIN reel.attempt a ON a.intent = i.number JOIN reel.owner o ON o.id = a.owner
           WHERE i.digest = r.digest AND i.destination + 0 = d.id AND i.author = r.author
             AND (o.id = $5 OR o.lease_until > \(PostgresSchema.now))
+        ) OR NOT $7 AND EXISTS (
+          SELECT 1 FROM (SELECT * FROM reel.intent WHERE digest = r.digest OFFSET 0) i
+          CROSS JOIN LATERAL (SELECT * FROM reel.change WHERE intent = i.number OFFSET 0) c
+          JOIN reel.owner o ON o.id = c.owner
+          WHERE i.author = r.author AND i.number <> r.intent AND NOT c.is_done
+            AND (c.kind = \(ChangeKind.move.rawValue) AND c.destination = d.id
+              OR c.kind = \(ChangeKind.restoration.rawValue) AND i.destination = d.id)
+            AND (o.id = $5 OR o.lease_until > \(PostgresSchema.now))
         ) AS is_held
-      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY
-        AS r(digest, store, author, since, n)
+      FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[], $6::bigint[]) WITH ORDINALITY
+        AS r(digest, store, author, since, intent, n)
       CROSS JOIN LATERAL (SELECT id FROM reel.destination WHERE id = r.store OFFSET 0) d
       \(PostgresCatalog.firstPost)
       LEFT JOIN LATERAL (
@@ -231,6 +264,7 @@ struct PostgresChanges {
       [
         .byteStrings(asked.map(\.coming.placed.digest)), .ints(asked.map(\.coming.target)),
         .byteStrings(asked.map(\.coming.placed.author)), .ints(asked.map(\.coming.since)), .int(me),
+        .ints(asked.map(\.coming.placed.intent)), .bool(othersMayCome),
       ]
     ) { row in
       (
@@ -248,11 +282,12 @@ struct PostgresChanges {
 
   /// What the change makes of the post; its answer where there is nothing to be done.
   private func prepare(_ one: inout Beginning) throws -> Answer? {
+    // What can't be read could not be carried out, and nothing behind it.
+    let found = try one.placed.post?.post(at: server)
     switch one.kind {
     case .removal(let removal): one.removal = removal
     case .edit(let edit):
-      guard let stored = one.placed.post else { return .unknown }
-      var post = try stored.post(at: server)
+      guard let stored = one.placed.post, var post = found else { return .unknown }
       let keys = edit.apply(to: &post)
       if keys.isEmpty { return .nothing(stored) }
       let document = try post.document(at: server)
@@ -369,19 +404,23 @@ struct PostgresChanges {
         }
       }
     }
-    let obstacles = try self.obstacles(
-      mine.map { one in
-        guard let one, !one.open.isDone else { return nil }
-        return switch one.open.kind {
-        case .restoration: Coming(.restoration, one.placed, to: nil)
-        case .move: Coming(.move(to: Destination(one.open.otherName ?? "")), one.placed, to: one.open.other)
-        case .removal, .purge, .edit: nil
-        }
-      })
+    let coming: [Coming?] = mine.map { one in
+      guard let one, !one.open.isDone else { return nil }
+      return switch one.open.kind {
+      case .restoration: Coming(.restoration, one.placed, to: nil)
+      case .move: Coming(.move(to: Destination(one.open.otherName ?? "")), one.placed, to: one.open.other)
+      case .removal, .purge, .edit: nil
+      }
+    }
+    let obstacles = try self.obstacles(coming, othersMayCome: true)
+    // When the posts were published that come with this batch.
+    var arrived: [Publication: [Int64]] = [:]
     var batch = Finishing()
     for (index, change) in changes.enumerated() {
       guard let one = mine[index] else { continue }
-      if obstacles[index] != nil {
+      let publication = coming[index]?.publication
+      let others = publication.flatMap { arrived[$0] } ?? []
+      if obstacles[index] != nil || others.contains(where: { $0 >= coming[index]?.since ?? .min }) {
         // What a restoration has stored goes when nobody keeps it; a move is anybody's to undo.
         if one.open.kind == .restoration {
           batch.struckOut.append(one.open.number)
@@ -391,6 +430,9 @@ struct PostgresChanges {
         continue
       }
       finished[index] = try add(change, one.placed, one.open, to: &batch)
+      if let publication, let post = one.placed.post ?? one.placed.removed?.post {
+        arrived[publication, default: []].append(post.createdAt)
+      }
     }
     if !batch.struckOut.isEmpty {
       try tx.run("DELETE FROM reel.change WHERE number = ANY($1)", [.ints(batch.struckOut)])
@@ -490,21 +532,24 @@ struct PostgresChanges {
   /// The intents and their posters are the targets' from now on.
   private func transfer(_ moved: [(placed: Placed, target: Int64, document: String)]) throws {
     if moved.isEmpty { return }
-    // Behind those that are there, of one publication one after the other.
-    var places: [Publication: Int64] = [:]
-    let ordinals = moved.map { one in
-      let publication = Publication(one)
-      defer { places[publication, default: 0] += 1 }
-      return places[publication] ?? 0
-    }
     let (intents, targets) = (moved.map(\.placed.intent), moved.map(\.target))
     try tx.run(
       """
-      UPDATE reel.intent i SET destination = r.target, ordinal = r.place + coalesce((
+      INSERT INTO reel.departure (intent, destination)
+      SELECT number, destination FROM reel.intent WHERE number = ANY($1) ON CONFLICT DO NOTHING
+      """, [.ints(intents)])
+    try tx.run(
+      """
+      DELETE FROM reel.departure v USING unnest($1::bigint[], $2::bigint[]) AS r(intent, target)
+      WHERE v.intent = r.intent AND v.destination = r.target
+      """, [.ints(intents), .ints(targets)])
+    try tx.run(
+      """
+      UPDATE reel.intent i SET destination = r.target, ordinal = coalesce((
         SELECT max(there.ordinal) + 1 FROM reel.intent there
         WHERE there.digest = i.digest AND there.destination + 0 = r.target AND there.author = i.author), 0)
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(intent, target, place) WHERE i.number = r.intent
-      """, [.ints(intents), .ints(targets), .ints(ordinals)])
+      FROM unnest($1::bigint[], $2::bigint[]) AS r(intent, target) WHERE i.number = r.intent
+      """, [.ints(intents), .ints(targets)])
     // One that no post shows yet stays where it was, for the doctor to remove.
     try tx.run(
       "UPDATE reel.poster SET state = 2, owner = NULL WHERE intent = ANY($1) AND state = 0", [.ints(intents)])
@@ -513,15 +558,6 @@ struct PostgresChanges {
       UPDATE reel.poster p SET destination = r.target FROM unnest($1::bigint[], $2::bigint[]) AS r(intent, target)
       WHERE p.intent = r.intent AND p.state = 1
       """, [.ints(intents), .ints(targets)])
-  }
-
-  private struct Publication: Hashable {
-    let (digest, author): ([UInt8], [UInt8])
-    let target: Int64
-
-    init(_ moved: (placed: Placed, target: Int64, document: String)) {
-      (digest, author, target) = (moved.placed.digest, moved.placed.author, moved.target)
-    }
   }
 
   // MARK: What the dead leave

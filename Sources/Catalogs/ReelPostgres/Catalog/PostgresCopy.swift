@@ -191,6 +191,7 @@ struct PostgresRows: CatalogFilling {
       SELECT intent, page_number, attempt, created_at, document, is_stored::int, reason, removed_by, removed_at, kept_until
       FROM reel.removal ORDER BY intent
       """
+    case .departures: "SELECT intent, destination FROM reel.departure ORDER BY intent, destination"
     case .changes:
       "SELECT number, intent, kind, is_done::int, destination, keys FROM reel.change ORDER BY number"
     case .events: "SELECT page_number FROM reel.outbox ORDER BY page_number"
@@ -221,7 +222,8 @@ struct PostgresRows: CatalogFilling {
 
   /// All that rows are copied into, the feed's counter aside.
   private static let filledTables = [
-    "destination", "intent", "attempt", "arrival", "poster", "post", "removal", "change", "outbox", "said",
+    "destination", "intent", "attempt", "arrival", "poster", "post", "removal", "departure", "change",
+    "outbox", "said",
     "checkpoint",
     "reading",
     "known_file",
@@ -320,6 +322,7 @@ struct PostgresRows: CatalogFilling {
       SELECT intent, "pageNumber", attempt, "createdAt", document, reason, "removedBy", "removedAt", "keptUntil",
         "isStored" <> 0 FROM r
       """
+    case .departures: "INSERT INTO reel.departure (intent, destination) SELECT * FROM r"
     case .changes:
       """
       INSERT INTO reel.change (number, intent, kind, is_done, destination, keys, claim) OVERRIDING SYSTEM VALUE

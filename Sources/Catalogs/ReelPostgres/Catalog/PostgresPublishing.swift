@@ -283,6 +283,18 @@ struct PostgresPublishing {
         SELECT i.*, true FROM reel.arrival v
         CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
         WHERE v.digest IN (r.digest, r.arrived) AND i.digest <> r.digest AND \(mine)
+        UNION ALL
+        -- What has moved from there.
+        SELECT i.*, true FROM (
+          SELECT * FROM reel.intent WHERE digest IN (r.digest, r.arrived)
+          UNION
+          SELECT i.* FROM reel.arrival v
+          CROSS JOIN LATERAL (SELECT * FROM reel.intent WHERE number = v.intent OFFSET 0) i
+          WHERE v.digest IN (r.digest, r.arrived)
+        ) i
+        CROSS JOIN LATERAL (SELECT FROM reel.departure WHERE intent = i.number AND destination = d.id OFFSET 0) l
+        WHERE (SELECT EXISTS (SELECT 1 FROM reel.departure)) AND NOT r.again AND i.author = r.author
+          AND i.ordinal IS NOT NULL
       ) i ON true
       LEFT JOIN LATERAL (SELECT * FROM reel.attempt WHERE intent = i.number OFFSET 0) a ON true
       LEFT JOIN LATERAL (SELECT lease_until FROM reel.owner WHERE id = a.owner OFFSET 0) o ON true

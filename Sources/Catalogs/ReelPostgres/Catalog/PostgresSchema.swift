@@ -6,7 +6,7 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue, arrivals, hands, saidText, workerOwner, changes]
+  static let migrations = [catalog, queue, arrivals, hands, saidText, workerOwner, changes, departures]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }
@@ -299,6 +299,18 @@ extension PostgresSchema {
       -- Drawn for each call: who was not told whether it was begun, or taken over, finds it again.
       claim bigint NOT NULL,
       CHECK ((kind = 4) = (destination IS NOT NULL))
+    );
+    """
+}
+
+extension PostgresSchema {
+  /// Remembers where posts have moved from.
+  fileprivate static let departures = """
+    -- The stores that a post was moved out of: there its video is known when it comes again.
+    CREATE TABLE reel.departure (
+      intent bigint NOT NULL,
+      destination bigint NOT NULL,
+      PRIMARY KEY (intent, destination)
     );
     """
 }

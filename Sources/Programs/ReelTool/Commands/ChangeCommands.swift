@@ -269,7 +269,10 @@ struct PruneCommand: AsyncParsableCommand {
     commandName: "prune",
     abstract:
       "Remove the videos and posters of removed posts whose time is over, and carry on what was cut off.",
-    discussion: "reel remove --keep says how long they are kept. Run it from a timer, or now and then.")
+    discussion: """
+      reel remove --keep says how long they are kept. The catalog forgets, too, what nobody will ask for any more: what \
+      other versions of Reel have read in files. What was removed stays known. Run it from a timer, or now and then.
+      """)
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var credentials: CredentialsOptions
@@ -295,10 +298,20 @@ struct PruneCommand: AsyncParsableCommand {
           last = end
           for removed in expired { try report.wouldRemove(removed) }
         }
+        report.note(try await Self.forgetNeedless(in: catalog, isDryRun: true))
         return
       }
       try await changes.resumeAll { try report.addCarriedOn($0, $1) }
       try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
+      if !Task.isCancelled { report.note(try await Self.forgetNeedless(in: catalog, isDryRun: false)) }
+    }
+  }
+
+  private static func forgetNeedless(
+    in catalog: any PostChanging, isDryRun: Bool
+  ) async throws -> ForgottenRows {
+    try await BlockingQueue(label: "reel.prune", width: 1).run { () throws(CatalogError) in
+      try catalog.forgetNeedless(readBy: ReelVersion.current, isDryRun: isDryRun)
     }
   }
 }

@@ -132,6 +132,15 @@ enum CatalogPlace: Sendable {
     }
   }
 
+  /// Whether there is a catalog. One of an older Reel is one, too: who writes brings it up to date.
+  func isThere() async throws(CatalogError) -> Bool {
+    switch self {
+    case .library: try await reading() != nil
+    case .server(let address, let library):
+      try await PostgresCatalog.isThere(Self.pool(address, library))
+    }
+  }
+
   /// The catalog for writing, made when there is none.
   func writing() async throws(CatalogError) -> any WholeCatalog {
     switch self {

@@ -30,12 +30,12 @@ struct ChangeSession: Sendable {
     _ report: ChangeReport, _ body: @escaping @Sendable (PostChanges, any PostChanging) async throws -> Void
   ) async throws {
     let place = try CatalogPlace(settings)
-    let isThere = try await place.reading() != nil
-    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
+    if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     let changes = Self.changes(
-      catalog, stores, supply: supply.map(Self.supply), events, opening: try await opening(stores))
+      catalog, stores, supply: supply.map(Self.supply), events, opening: try await opening(stores),
+      notice: { post, removal in report.note(removal, of: post) })
     let (result, wasInterrupted) = await Interruption.cancelling { try await body(changes, catalog) }
     try? await catalog.close()
     if !wasInterrupted { try result.get() }
@@ -47,13 +47,18 @@ struct ChangeSession: Sendable {
   private static func changes(
     _ catalog: any PostChanging, _ stores: Destinations, supply: PostChanges.Supply? = nil,
     _ events: EventTarget?,
-    opening: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store
+    opening: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store,
+    notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in }
   ) -> PostChanges {
     let writer = ChangeEventWriter(target: events)
     return PostChanges(
       catalog: catalog, supply: supply,
       staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }), keepsPosts: keepsPosts,
-      open: opening, notice: { post, removal in tell(post, removal) },
+      open: opening,
+      notice: { post, removal in
+        tell(post, removal)
+        notice(post, removal)
+      },
       tell: { bodies in try await writer.write(bodies) })
   }
 

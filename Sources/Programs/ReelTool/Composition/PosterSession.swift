@@ -14,8 +14,7 @@ enum PosterSession {
     report: @escaping @Sendable (PosterDocument) throws -> Void
   ) async throws -> MissingPosters.Count {
     let place = try CatalogPlace(settings)
-    let isThere = try await place.reading() != nil
-    if !isThere { throw CommandFailure(.couldNotRun, place.absence) }
+    if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
     let width = settings.jobs ?? AppContext.processors
     let prober = AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await place.writing()

@@ -21,6 +21,9 @@ final class ChangeReport: Sendable {
     var unchanged = 0
     var failed = 0
     var notBegun = 0
+    /// What stores keep of objects that were removed.
+    var remains: [PostID: [ObjectRemoval]] = [:]
+    var forgotten: ForgottenRows?
   }
 
   private struct Result: Encodable {
@@ -30,6 +33,8 @@ final class ChangeReport: Sendable {
     var post: Post?
     var removal: Removal?
     var error: FileFailure?
+    /// What its stores keep of objects that were removed.
+    var left: [ObjectRemoval]?
   }
 
   private struct Document: Encodable {
@@ -38,6 +43,8 @@ final class ChangeReport: Sendable {
     let changed: Int
     let unchanged: Int
     let failed: Int
+    /// Rows that `reel prune` took out of the catalog, or would.
+    let forgotten: Int?
     let posts: [Result]
   }
 
@@ -120,19 +127,32 @@ final class ChangeReport: Sendable {
   ) throws {
     state.withLock { state in
       state[keyPath: count] += 1
-      if json { state.results.append(result) }
+      if json {
+        var result = result
+        result.left = state.remains[result.id]
+        state.results.append(result)
+      }
     }
     if !json { try output.write(traits.text([line])) }
   }
 
+  /// What a store keeps of an object of a post.
+  func note(_ removal: ObjectRemoval, of post: PostID) {
+    if json { state.withLock { $0.remains[post, default: []].append(removal) } }
+  }
+
+  /// What the catalog does not need any more.
+  func note(_ forgotten: ForgottenRows) { state.withLock { $0.forgotten = forgotten } }
+
   /// The last line, and the exit code.
   func end() throws -> ReelExit {
-    let (results, changed, unchanged, failed, notBegun) = state.withLock {
-      ($0.results, $0.changed, $0.unchanged, $0.failed, $0.notBegun)
+    let (results, changed, unchanged, failed, notBegun, rows) = state.withLock {
+      ($0.results, $0.changed, $0.unchanged, $0.failed, $0.notBegun, $0.forgotten?.count)
     }
     if json {
       let document = Document(
-        ok: failed + notBegun == 0, changed: changed, unchanged: unchanged, failed: failed, posts: results)
+        ok: failed + notBegun == 0, changed: changed, unchanged: unchanged, failed: failed, forgotten: rows,
+        posts: results)
       try output.write(try JSONOutput.text(document, pretty: traits.isTerminal))
     } else {
       let isPruning = if case .purge = kind { true } else { false }
@@ -141,6 +161,11 @@ final class ChangeReport: Sendable {
       if unchanged > 0 { parts.append("\(unchanged) \(unchanged == 1 ? "was" : "were") so already") }
       if failed > 0 { parts.append("\(failed) not") }
       if notBegun > 0 { parts.append("\(notBegun) not begun") }
+      if let rows, rows > 0 {
+        let what = HumanNumber.count(rows, "row", "rows")
+        parts.append(
+          isDryRun ? "\(what) of the catalog would be forgotten" : "\(what) of the catalog forgotten")
+      }
       try output.write(traits.text([parts.joined(separator: ", ")]))
     }
     return failed == 0 ? .done : .someFailed

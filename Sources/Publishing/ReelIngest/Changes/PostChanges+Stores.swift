@@ -302,7 +302,9 @@ extension PostChanges {
         return [open.post.id: .nothing(open.post)]
       }
       try await expectItself(target, for: [open])
-      for object in open.objects { try await target.uploader.remove(object.key) }
+      if let failure = await removeObjects(of: [open], from: target.uploader).values.first {
+        try failure.get()
+      }
     } catch let error as UploadError {
       try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
       return [open.post.id: .failed(FileFailure(error))]

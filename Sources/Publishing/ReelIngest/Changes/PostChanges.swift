@@ -167,7 +167,7 @@ public struct PostChanges: Sendable {
   /// Carries on every change that nobody alive has, and reports each.
   package func resumeAll(report: @Sendable (PostID, Outcome) throws -> Void) async throws {
     var last: Int64 = 0
-    while true {
+    while !Task.isCancelled {
       let after = last
       let found = try await blocking { catalog throws(CatalogError) in
         try catalog.unfinishedChanges(after: after, limit: Self.batch)
