@@ -115,6 +115,50 @@ import Testing
     #expect(names(try worker.take(upTo: 5)) == ["d", "e"])
   }
 
+  /// A process that is killed right after it has said so leaves both or neither.
+  @Test func whyAnItemFailedIsWrittenDownWithIt() async throws {
+    let bench = try await Bench()
+    _ = try bench.enqueue(["a", "b", "c", "d"])
+    _ = try bench.queue.enqueue([
+      NewItem(address: SourcePath("s3://uploads/e"), version: "1", size: 1),
+      // Two states of one file.
+      bench.item("a", version: "2"),
+    ])
+    func failures() throws -> [String] {
+      try bench.pool.read { db in
+        try db.rows("SELECT host, path, code, message, refused FROM reel.failure ORDER BY path") {
+          "\(try $0[0] as String) \(String(decoding: try $0[1] as [UInt8], as: UTF8.self)) \(try $0[2] as String) "
+            + "\(try $0[3] as String) \(try $0[4] as Bool)"
+        }
+      }
+    }
+    let worker = try bench.worker { $0.pause = .zero }
+    let taken = try worker.take(upTo: 6)
+    let endings: [ItemOutcome.Ending] = [
+      .failed(code: "corrupt", message: "cut off"), .refused(code: "policy", message: "too long"),
+      .failedForNow(code: "unavailable", message: "busy"), .done,
+      .putOff(code: "denied", message: "no"), .failed(code: "empty", message: "no bytes"),
+    ]
+    try worker.finish(zip(taken, endings).map { ItemOutcome($0.id, $1) })
+    let kept = [
+      "host /uploads/a empty no bytes false", "host /uploads/b policy too long true",
+      "host /uploads/c unavailable busy false", " s3://uploads/e denied no false",
+    ]
+    #expect(try failures() == kept)
+    // What is given back says nothing; what succeeds takes back what was said of it.
+    try worker.freeWhatIsDue()
+    let again = try worker.take(upTo: 6)
+    #expect(names(again) == ["c", "e"])
+    try worker.finish([ItemOutcome(again[0].id, .done), ItemOutcome(again[1].id, .givenBack)])
+    #expect(try failures() == [kept[0], kept[1], kept[3]])
+    // What is said by one that has lost the item does not count.
+    let late = try worker.take(upTo: 1)
+    try bench.killAll()
+    try bench.worker().freeWhatIsDue()
+    try worker.finish(late.map { ItemOutcome($0.id, .failed(code: "corrupt", message: "late")) })
+    #expect(try failures() == [kept[0], kept[1], kept[3]])
+  }
+
   @Test func whatFailsForReasonsThatMayPassFailsInTheEnd() async throws {
     let bench = try await Bench()
     _ = try bench.enqueue(["a"])

@@ -19,8 +19,8 @@ package final class QueueWorker: Sendable {
 
   private struct State {
     var id: Int64
-    /// What is held, and the number of its taking.
-    var held: [Int64: Int64] = [:]
+    /// What is held, as it was taken.
+    var held: [Int64: TakenItem] = [:]
     /// The one that is held alone.
     var suspect: Int64?
     /// Where the last look ended, and when it was last looked from the beginning.
@@ -150,7 +150,7 @@ package final class QueueWorker: Sendable {
     }
     state.withLock { state in
       guard state.id == id else { return }
-      state.held.merge(taken.map { ($0.id, $0.attempts) }) { $1 }
+      state.held.merge(taken.map { ($0.id, $0) }) { $1 }
       state.suspect = taken.first { isSuspect($0.deaths) }?.id
       if place == nil { state.looked = now }
       state.place = taken.last.map { Place(priority: $0.priority, item: $0.id) }
@@ -238,11 +238,11 @@ package final class QueueWorker: Sendable {
 
   // MARK: Finishing
 
-  /// Writes down what became of items. One that is not this worker's any more, because its lease was over, is left as it is:
-  /// somebody else has it.
+  /// Writes down what became of items, and, in the same breath, why: what `reel status` shows of their files. One that is not
+  /// this worker's any more, because its lease was over, is left as it is: somebody else has it.
   package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
     let (id, held) = state.withLock { ($0.id, $0.held) }
-    let rows = outcomes.compactMap { one in held[one.item].map { Row(one, attempts: $0) } }
+    let rows = outcomes.compactMap { one in held[one.item].map { Row(one, of: $0, on: owner.host) } }
     if rows.isEmpty { return }
     let back = rows.count { $0.state == ItemState.waiting.rawValue }
     try queue.catalogErrors {
@@ -257,7 +257,7 @@ package final class QueueWorker: Sendable {
     }
     state.withLock { state in
       guard state.id == id else { return }
-      for row in rows where state.held[row.item] == row.attempts { state.held[row.item] = nil }
+      for row in rows where state.held[row.item]?.attempts == row.attempts { state.held[row.item] = nil }
       if let suspect = state.suspect, state.held[suspect] == nil { state.suspect = nil }
     }
   }
@@ -267,8 +267,8 @@ package final class QueueWorker: Sendable {
     try tx.run(
       """
       WITH said AS (
-        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[])
-          AS e(item, state, code, message, counted, attempts)
+        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[], $10::text[],
+          $11::bytea[]) WITH ORDINALITY AS e(item, state, code, message, counted, attempts, host, path, place)
       ), ended AS (
         UPDATE reel.work SET
           state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE said.state END,
@@ -279,7 +279,18 @@ package final class QueueWorker: Sendable {
         -- By the number of the taking: it may have been given back and taken again since.
         FROM said WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
           AND work.attempts = said.attempts
-        RETURNING work.state
+        RETURNING work.state, work.code, work.message, host, path, place
+      ), why AS (
+        -- An item that succeeds takes back what was said of it; of two states of one file, the last counts.
+        SELECT DISTINCT ON (host, path) * FROM ended WHERE state > 0 AND code IS NOT NULL ORDER BY host, path, place DESC
+      ), noted AS (
+        INSERT INTO reel.failure (host, path, code, message, refused, at)
+        SELECT host, path, code, coalesce(message, ''), state = 4, \(PostgresSchema.now) FROM why WHERE state <> 3
+        ON CONFLICT (host, path_digest) DO UPDATE SET code = excluded.code, message = excluded.message,
+          refused = excluded.refused, at = excluded.at
+      ), taken_back AS (
+        DELETE FROM reel.failure USING why
+        WHERE why.state = 3 AND failure.host = why.host AND failure.path_digest = sha256(why.path)
       )
       UPDATE reel.worker SET
         finished = \(Self.bounded("finished")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.later.rawValue)),
@@ -290,7 +301,7 @@ package final class QueueWorker: Sendable {
         .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
         .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
         .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
-        .ints(rows.map(\.attempts)),
+        .ints(rows.map(\.attempts)), .texts(rows.map(\.host)), .byteStrings(rows.map(\.path)),
       ])
   }
 
@@ -301,11 +312,16 @@ package final class QueueWorker: Sendable {
     let code: String?
     let message: String?
     let attempts: Int64
+    /// What its file is known by.
+    let host: String
+    let path: [UInt8]
     /// 1 for a failure that counts as one of those that an item may have.
     let counted: Int64
 
-    init(_ outcome: ItemOutcome, attempts: Int64) {
-      (item, self.attempts) = (outcome.item, attempts)
+    /// - Parameter host: the machine that the paths of files are of.
+    init(_ outcome: ItemOutcome, of taken: TakenItem, on host: String) {
+      (item, attempts) = (outcome.item, taken.attempts)
+      (self.host, path) = (PostgresNotes.host(taken.address, here: host), taken.address.bytes)
       let (state, code, message): (ItemState, String?, String?) =
         switch outcome.ending {
         case .done: (.done, nil, nil)
