@@ -9,8 +9,9 @@ final class PostgresOwner: Sendable {
   let lease: Duration
   /// Beside those that publish, which a sign of life must not wait for.
   let heart: PostgresPool
+  /// The machine that the paths of its files are of.
+  let host: String
   private let name: String
-  private let host: String
   private let state = Mutex(State())
 
   private struct State {

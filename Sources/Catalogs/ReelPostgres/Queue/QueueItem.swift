@@ -25,8 +25,10 @@ package struct TakenItem: Hashable, Sendable {
   package let version: String
   /// Bytes; nil when nobody has said.
   package let size: Int64?
-  /// How many workers died with it in their hands.
+  /// How many workers died with it alone in their hands.
   package let deaths: Int
+  /// Its last failure, or that a worker died with it in hand.
+  let code: String?
   /// How often it has failed.
   package let failures: Int
   /// How often it was taken, with this time.
@@ -39,7 +41,11 @@ package struct TakenItem: Hashable, Sendable {
     (version, size) = (try row["version"], try row["size"])
     (deaths, failures) = (try row["deaths"], try row["failures"])
     (attempts, priority) = (try row["attempts"], try row["priority"])
+    code = try row["code"]
   }
+
+  /// Whether it may be what a worker died of: it is taken alone.
+  var isInQuestion: Bool { deaths != 0 || code == DeathVerdict.code }
 }
 
 /// How an item stands.

@@ -7,7 +7,7 @@ import Synchronization
 package final class QueueWorker: Sendable {
   /// How items are handled.
   package struct Settings: Sendable {
-    /// How many workers may die with an item in their hands before it is set aside.
+    /// How many workers may die with an item alone in their hands before it is set aside.
     package var mostDeaths = 3
     /// How often an item may fail for reasons that may pass.
     package var mostFailures = 4
@@ -17,33 +17,13 @@ package final class QueueWorker: Sendable {
     package init() {}
   }
 
-  private struct State {
-    var id: Int64
-    /// What is held, and the number of its taking.
-    var held: [Int64: Int64] = [:]
-    /// The one that is held alone.
-    var suspect: Int64?
-    /// Where the last look ended, and when it was last looked from the beginning.
-    var place: Place?
-    var looked: ContinuousClock.Instant?
-    /// The last sign of life, and the end of the last time that none came through for most of a lease.
-    var heard: ContinuousClock.Instant
-    var wasSilent: ContinuousClock.Instant?
-  }
-
-  /// A place in the order in which items are taken.
-  private struct Place {
-    let priority: Int64
-    let item: Int64
-  }
-
   private let queue: WorkQueue
   private let owner: PostgresOwner
   private let settings: Settings
   private let host: String
   private let destination: String
   private let clock: @Sendable () -> ContinuousClock.Instant
-  private let state: Mutex<State>
+  private let memory: Mutex<WorkerMemory>
   /// Who writes the worker down.
   private let registering = Mutex(())
 
@@ -77,7 +57,7 @@ package final class QueueWorker: Sendable {
   ) throws(CatalogError) {
     (self.queue, self.owner, self.settings) = (queue, owner, settings)
     (self.host, self.destination, self.clock) = (host, destination, clock)
-    state = Mutex(State(id: 0, heard: clock()))
+    memory = Mutex(WorkerMemory(at: clock()))
     try register(inPlaceOf: 0)
     owner.takesItems { [weak self] in
       try self?.beat()
@@ -86,13 +66,13 @@ package final class QueueWorker: Sendable {
   }
 
   /// The items that it has taken and said nothing of.
-  package var held: Set<Int64> { state.withLock { Set($0.held.keys) } }
+  package var held: Set<Int64> { memory.withLock { Set($0.held.keys) } }
 
   /// Writes the worker down anew, unless another thread has done so meanwhile: what has been taken since is that row's.
   /// - Parameter old: its row, which others have struck out; 0 for none yet.
   private func register(inPlaceOf old: Int64) throws(CatalogError) {
     try registering.withLock { _ throws(CatalogError) in
-      guard state.withLock({ $0.id == old }) else { return }
+      guard memory.withLock({ $0.worker == old }) else { return }
       let id: Int64? = try queue.catalogErrors {
         // Not of one statement: that could come to the server late, and strike out the row of a later attempt, under which
         // items have been taken.
@@ -106,9 +86,7 @@ package final class QueueWorker: Sendable {
             """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id)])
         }
       }
-      state.withLock { state in
-        state = State(id: id ?? 0, heard: clock(), wasSilent: state.wasSilent)
-      }
+      memory.withLock { $0.isWrittenDown(as: id ?? 0, at: clock()) }
     }
   }
 
@@ -121,41 +99,36 @@ package final class QueueWorker: Sendable {
 
   // MARK: Taking
 
-  /// Between two looks from the beginning: what was given back, or is more urgent, is seen by the next.
-  private static let lookPause = Duration.seconds(1)
-
-  /// Takes up to `count` items, the most urgent and oldest first. An item in whose presence all workers but one of the
-  /// number that are allowed to have died is taken alone, so that others are not set aside with it.
+  /// Takes up to `count` items, the most urgent and oldest first. One that is in question, because a worker has died that had
+  /// it in hand, is taken alone.
   package func take(upTo count: Int) throws(CatalogError) -> [TakenItem] {
     let now = clock()
-    let (before, place) = state.withLock { state -> (State, Place?) in
-      (state, state.looked.map { now - $0 < Self.lookPause } ?? false ? state.place : nil)
-    }
-    if before.suspect != nil { return [] }
-    let id = before.id
-    let known = Array(before.held.keys)
-    let taken: [TakenItem]? = try queue.catalogErrors {
-      if let place {
-        let taken = try next(count, behind: place, mostDeaths: settings.mostDeaths, id, but: known)
-        if taken?.isEmpty == false { return taken }
+    guard let look = memory.withLock({ $0.look(at: now) }) else { return [] }
+    let taking: Taking? = try queue.catalogErrors {
+      if look.place != nil {
+        let taking = try next(count, look)
+        if taking?.items.isEmpty == false { return taking }
       }
-      let taken = try next(count, behind: nil, mostDeaths: settings.mostDeaths, id, but: known)
-      guard taken?.isEmpty == true, known.isEmpty else { return taken }
-      return try next(1, behind: nil, mostDeaths: .max, id, but: known)
+      var whole = look
+      whole.place = nil
+      let taking = try next(look.isForOne ? 1 : count, whole)
+      guard let taking, taking.items.isEmpty, taking.passedBy, look.known.isEmpty else { return taking }
+      whole.isForOne = true
+      return try next(1, whole)
     }
-    guard let taken else {
+    guard let taking else {
       // Others found the lease over, and have what it held.
-      try register(inPlaceOf: id)
+      try register(inPlaceOf: look.worker)
       return []
     }
-    state.withLock { state in
-      guard state.id == id else { return }
-      state.held.merge(taken.map { ($0.id, $0.attempts) }) { $1 }
-      state.suspect = taken.first { isSuspect($0.deaths) }?.id
-      if place == nil { state.looked = now }
-      state.place = taken.last.map { Place(priority: $0.priority, item: $0.id) }
-    }
-    return taken
+    memory.withLock { $0.took(taking.items, passedBy: taking.passedBy, at: look, now) }
+    return taking.items
+  }
+
+  private struct Taking {
+    var items: [TakenItem] = []
+    /// Whether what is in question was among those that were looked at, and left.
+    var passedBy = false
   }
 
   private func isRegistered(_ tx: PostgresTransaction, _ id: Int64) throws -> Bool {
@@ -163,72 +136,70 @@ package final class QueueWorker: Sendable {
       != nil
   }
 
-  /// - Parameters:
-  ///   - place: where the last look ended. Before it the index is full of what was taken since the server cleaned up.
-  ///   - known: what the worker knows that it holds.
   /// - Returns: nil when others have found the lease over.
-  private func next(
-    _ count: Int, behind place: Place?, mostDeaths: Int, _ id: Int64, but known: [Int64]
-  ) throws -> [TakenItem]? {
+  private func next(_ count: Int, _ look: WorkerMemory.Look) throws -> Taking? {
     // In a transaction of its own it could come to the server late, when this has been tried again: what it takes then
     // nobody would know of.
     try queue.pool.transaction { tx in
       if tx.mayBeDone {
         // Nobody was told whether an earlier attempt was committed. Its end is waited for here.
-        guard try isRegistered(tx, id) else { return nil }
-        let lost = try held(by: id, but: known, tx)
-        if !lost.isEmpty { return lost }
+        guard try isRegistered(tx, look.worker) else { return nil }
+        let lost = try held(by: look.worker, but: look.known, tx)
+        if !lost.isEmpty { return Taking(items: lost) }
       }
-      return try next(count, behind: place, mostDeaths: mostDeaths, id, tx)
+      return try next(count, look, tx)
     }
   }
 
-  private func next(
-    _ count: Int, behind place: Place?, mostDeaths: Int, _ id: Int64, _ tx: PostgresTransaction
-  ) throws -> [TakenItem]? {
-    var values: [PostgresValue] = [.int(id), .int(Int64(count)), .int(Int64(mostDeaths))]
-    if let place { values += [.int(place.priority), .int(place.item)] }
+  private func next(_ count: Int, _ look: WorkerMemory.Look, _ tx: PostgresTransaction) throws -> Taking? {
+    var values: [PostgresValue] = [.int(look.worker), .int(Int64(count)), .bool(look.isForOne)]
+    if let place = look.place { values += [.int(place.priority), .int(place.item)] }
     // By its place in the table, which nobody changes while it is locked. The worker's row is locked, too: who would free
-    // what it holds waits until this is to be seen.
+    // what it holds waits until this is to be seen. Before the place where the last look ended the index is full of what was
+    // taken since the server cleaned up.
     let rows = try tx.rows(
       """
       WITH me AS MATERIALIZED (
         SELECT id FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
       ), next AS MATERIALIZED (
-        SELECT ctid AS place, deaths FROM reel.work
-        WHERE state = 0 \(place == nil ? "" : "AND priority = $4 AND item > $5")
+        SELECT ctid AS place, \(Self.isInQuestion) AS alone FROM reel.work
+        WHERE state = 0 \(look.place == nil ? "" : "AND priority = $4 AND item > $5")
         ORDER BY priority DESC, item LIMIT $2 FOR UPDATE SKIP LOCKED
       ), taken AS (
         UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now)
-        FROM me, next WHERE work.ctid = next.place AND (next.deaths = 0 OR next.deaths < $3 - 1)
-        RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts
+        FROM me, next WHERE work.ctid = next.place AND ($3 OR NOT next.alone)
+        RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts, work.code
       )
-      SELECT taken.*, address, version, size
+      SELECT taken.*, address, version, size, NOT $3 AND (SELECT coalesce(bool_or(alone), false) FROM next) AS passed_by
       FROM me LEFT JOIN (taken JOIN reel.item ON item.id = taken.item) ON true
       """, values
-    ) { row in try row["item"] as Int64? == nil ? nil : try TakenItem(row) }
-    if rows.isEmpty { return nil }
-    return rows.compactMap(\.self).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+    ) { row in
+      (try row["item"] as Int64? == nil ? nil : try TakenItem(row), try row["passed_by"] as Bool)
+    }
+    guard let first = rows.first else { return nil }
+    return Taking(
+      items: rows.compactMap(\.0).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) },
+      passedBy: first.1)
   }
 
   /// What the worker holds by the tables.
   private func held(by id: Int64, but known: [Int64], _ tx: PostgresTransaction) throws -> [TakenItem] {
     try tx.rows(
       """
-      SELECT work.item, priority, deaths, failures, attempts, address, version, size
+      SELECT work.item, priority, deaths, failures, attempts, code, address, version, size
       FROM reel.work JOIN reel.item ON item.id = work.item
       WHERE worker = $1 AND state = 1 AND NOT work.item = ANY($2) ORDER BY priority DESC, work.item
       """, [.int(id), .ints(known)]
     ) { try TakenItem($0) }
   }
 
-  /// Whether one more death would set it aside.
-  private func isSuspect(_ deaths: Int) -> Bool { deaths > 0 && deaths >= settings.mostDeaths - 1 }
+  /// In SQL, as ``TakenItem/isInQuestion``.
+  private static let isInQuestion = "(deaths <> 0 OR coalesce(code = '\(DeathVerdict.code)', false))"
 
-  /// Writes down which items are being worked on from now on: these alone are suspects, should the worker die. Those that
-  /// it holds beside them are not.
+  /// Writes down which items are being worked on from now on: these alone are in question, should the worker die, not
+  /// those that it holds beside them.
   package func begin(_ items: [Int64]) throws(CatalogError) {
-    let id = state.withLock { $0.id }
+    let id = memory.withLock { $0.worker }
     try queue.catalogErrors {
       try queue.pool.transaction(ofOneStatement: true) { tx in
         try tx.run("UPDATE reel.worker SET hands = $2 WHERE id = $1", [.int(id), .ints(items)])
@@ -238,11 +209,11 @@ package final class QueueWorker: Sendable {
 
   // MARK: Finishing
 
-  /// Writes down what became of items. One that is not this worker's any more, because its lease was over, is left as it is:
-  /// somebody else has it.
+  /// Writes down what became of items, and, in the same breath, why: what `reel status` shows of their files. One that is not
+  /// this worker's any more, because its lease was over, is left as it is: somebody else has it.
   package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
-    let (id, held) = state.withLock { ($0.id, $0.held) }
-    let rows = outcomes.compactMap { one in held[one.item].map { Row(one, attempts: $0) } }
+    let (id, held) = memory.withLock { ($0.worker, $0.held) }
+    let rows = outcomes.compactMap { one in held[one.item].map { Row(one, of: $0, on: owner.host) } }
     if rows.isEmpty { return }
     let back = rows.count { $0.state == ItemState.waiting.rawValue }
     try queue.catalogErrors {
@@ -255,11 +226,7 @@ package final class QueueWorker: Sendable {
         }
       }
     }
-    state.withLock { state in
-      guard state.id == id else { return }
-      for row in rows where state.held[row.item] == row.attempts { state.held[row.item] = nil }
-      if let suspect = state.suspect, state.held[suspect] == nil { state.suspect = nil }
-    }
+    memory.withLock { $0.isSaid(of: rows.map { ($0.item, $0.attempts) }, as: id) }
   }
 
   private func finish(_ rows: [Row], by id: Int64, _ tx: PostgresTransaction) throws {
@@ -267,8 +234,8 @@ package final class QueueWorker: Sendable {
     try tx.run(
       """
       WITH said AS (
-        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[])
-          AS e(item, state, code, message, counted, attempts)
+        SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $8::bigint[], $9::bigint[], $10::text[],
+          $11::bytea[]) WITH ORDINALITY AS e(item, state, code, message, counted, attempts, host, path, place)
       ), ended AS (
         UPDATE reel.work SET
           state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE said.state END,
@@ -279,7 +246,18 @@ package final class QueueWorker: Sendable {
         -- By the number of the taking: it may have been given back and taken again since.
         FROM said WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
           AND work.attempts = said.attempts
-        RETURNING work.state
+        RETURNING work.state, work.code, work.message, host, path, place
+      ), why AS (
+        -- An item that succeeds takes back what was said of it; of two states of one file, the last counts.
+        SELECT DISTINCT ON (host, path) * FROM ended WHERE state > 0 AND code IS NOT NULL ORDER BY host, path, place DESC
+      ), noted AS (
+        INSERT INTO reel.failure (host, path, code, message, refused, at)
+        SELECT host, path, code, coalesce(message, ''), state = 4, \(PostgresSchema.now) FROM why WHERE state <> 3
+        ON CONFLICT (host, path_digest) DO UPDATE SET code = excluded.code, message = excluded.message,
+          refused = excluded.refused, at = excluded.at
+      ), taken_back AS (
+        DELETE FROM reel.failure USING why
+        WHERE why.state = 3 AND failure.host = why.host AND failure.path_digest = sha256(why.path)
       )
       UPDATE reel.worker SET
         finished = \(Self.bounded("finished")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.later.rawValue)),
@@ -290,7 +268,7 @@ package final class QueueWorker: Sendable {
         .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
         .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
         .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
-        .ints(rows.map(\.attempts)),
+        .ints(rows.map(\.attempts)), .texts(rows.map(\.host)), .byteStrings(rows.map(\.path)),
       ])
   }
 
@@ -301,11 +279,16 @@ package final class QueueWorker: Sendable {
     let code: String?
     let message: String?
     let attempts: Int64
+    /// What its file is known by.
+    let host: String
+    let path: [UInt8]
     /// 1 for a failure that counts as one of those that an item may have.
     let counted: Int64
 
-    init(_ outcome: ItemOutcome, attempts: Int64) {
-      (item, self.attempts) = (outcome.item, attempts)
+    /// - Parameter host: the machine that the paths of files are of.
+    init(_ outcome: ItemOutcome, of taken: TakenItem, on host: String) {
+      (item, attempts) = (outcome.item, taken.attempts)
+      (self.host, path) = (PostgresNotes.host(taken.address, here: host), taken.address.bytes)
       let (state, code, message): (ItemState, String?, String?) =
         switch outcome.ending {
         case .done: (.done, nil, nil)
@@ -339,13 +322,9 @@ package final class QueueWorker: Sendable {
   }
 
   private func signOfLife() throws(CatalogError) -> PostgresOwner.Life {
-    let id = state.withLock { $0.id }
+    let id = memory.withLock { $0.worker }
     let life = try queue.catalogErrors { try owner.renew(id) }
-    state.withLock { state in
-      let now = clock()
-      if now - state.heard > owner.lease * 2 / 3 { state.wasSilent = now }
-      state.heard = now
-    }
+    memory.withLock { $0.isHeard(at: clock(), lease: owner.lease) }
     if !life.isWorkerThere { try register(inPlaceOf: id) }
     return life
   }
@@ -359,9 +338,8 @@ package final class QueueWorker: Sendable {
 
   /// Frees what dead workers had taken, and what was to be tried again by now.
   ///
-  /// Each item that a worker was at when it died has one death more. Not so where the database was away since that worker
-  /// was heard of last, where most workers went silent together, or where this one was not heard of itself in that time:
-  /// then it was not an item that ended them.
+  /// ``DeathVerdict`` says what that means for each item. Where this worker was not heard of itself in that time, it accuses
+  /// nobody.
   /// - Returns: how many items are free again.
   @discardableResult
   package func freeWhatIsDue() throws(CatalogError) -> Int {
@@ -383,7 +361,7 @@ package final class QueueWorker: Sendable {
           )
           UPDATE reel.work SET state = 0, due_at = NULL FROM due WHERE work.item = due.item
           """)
-        try sparesThoseThatWentSilentTogether(tx)
+        try notesThoseThatWentSilentTogether(tx)
         count += try strikeOutTheDead(tx)
         try WorkQueue.notify(tx, of: count)
         return count
@@ -428,51 +406,92 @@ package final class QueueWorker: Sendable {
   }
 
   private func free(from worker: Int64, _ tx: PostgresTransaction) throws -> Int {
-    let count = try tx.run(Self.freeing, [.int(worker), .int(Int64(settings.mostDeaths))])
+    let held = try tx.rows(Self.estate, [.int(worker)]) {
+      try Inheritance($0, mostDeaths: settings.mostDeaths)
+    }
+    let count = try tx.run(
+      """
+      UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), state = said.state, deaths = said.deaths,
+        code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
+      FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+        AS said(item, state, deaths, code, message)
+      WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
+      """,
+      [
+        .int(worker), .ints(held.map(\.item)), .ints(held.map(\.state.rawValue)), .ints(held.map(\.deaths)),
+        .texts(held.map(\.code)), .texts(held.map(\.message)),
+      ])
     try tx.run("DELETE FROM reel.worker WHERE id = $1", [.int(worker)])
     return count
   }
 
-  /// Who says nothing of what it has in hand (an older Reel) may have all in hand. A server's own beginning, or the end of its
-  /// time as a standby, is the end of an outage, which the worker may have waited for, or given up.
-  private static let freeing = """
-    WITH ended AS (
-      SELECT id, hands, 'its worker (process ' || pid || ' on ' || host
-          || ') died, or was not heard of for longer than its lease' AS message,
-        \(bounded(PostgresSchema.endOfWorkersLease)) - \(bounded("lease")) > (extract(epoch FROM
-          greatest(pg_postmaster_start_time(), pg_last_xact_replay_timestamp())) * 1000)::bigint AS died
-      FROM reel.worker WHERE id = $1
-    ), freed AS (
-      SELECT item, ended.message, (died AND (hands IS NULL OR item = ANY(hands)))::int AS death
-      FROM ended JOIN reel.work ON work.worker = ended.id AND work.state = 1
-    )
-    UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = \(bounded("deaths")) + death,
-      state = CASE WHEN death = 1 AND \(bounded("deaths")) + 1 >= $2 THEN 6 ELSE 0 END,
-      code = CASE death WHEN 1 THEN 'workerDied' ELSE code END,
-      message = CASE death WHEN 1 THEN freed.message ELSE work.message END
-    FROM freed WHERE work.item = freed.item AND work.worker = $1 AND work.state = 1
+  /// An item that a dead worker held, and what becomes of it.
+  private struct Inheritance {
+    let item: Int64
+    let state: ItemState
+    let deaths: Int64
+    let code: String?
+    let message: String?
+
+    init(_ row: PostgresRow, mostDeaths: Int) throws {
+      item = try row["item"]
+      let before: Int64 = try row["deaths"]
+      let verdict = DeathVerdict.decide(
+        DeathVerdict.Facts(
+          wasInHand: try row["in_hand"], wasAlone: try row["alone"],
+          wasServerAway: try row["server_was_away"],
+          fellSilentTogether: try row["together"], isInQuestion: try row["in_question"], deaths: Int(before)),
+        mostDeaths: mostDeaths)
+      state = verdict == .setAside ? .setAside : .waiting
+      deaths = [.counted, .setAside].contains(verdict) ? before + 1 : before
+      let death = try row["death"] as String
+      switch verdict {
+      case .innocent: (code, message) = (nil, nil)
+      case .inQuestion:
+        (code, message) = (DeathVerdict.code, death + "; this may be the cause, and is tried alone")
+      case .counted, .setAside: (code, message) = (DeathVerdict.code, death)
+      }
+    }
+  }
+
+  /// What a dead worker held. One that says nothing of what it has in hand (an older Reel) may have all in hand. A server's own
+  /// beginning, or the end of its time as a standby, is the end of an outage.
+  private static let estate = """
+    SELECT item, \(bounded("deaths")) AS deaths, \(isInQuestion) AS in_question,
+      hands IS NULL OR item = ANY(hands) AS in_hand,
+      CASE WHEN hands IS NULL THEN count(*) OVER () ELSE cardinality(array_remove(hands, 0::bigint)) END = 1 AS alone,
+      coalesce(0 = ANY(hands), false) AS together,
+      \(lastHeard) <= (extract(epoch FROM
+        greatest(pg_postmaster_start_time(), pg_last_xact_replay_timestamp())) * 1000)::bigint AS server_was_away,
+      'its worker (process ' || pid || ' on ' || host || ') died, or was not heard of for longer than its lease' AS death
+    FROM reel.worker JOIN reel.work ON work.worker = worker.id AND work.state = 1 WHERE worker.id = $1
     """
 
-  /// Those that live have more than half of their leases before them: who has less than a third was cut off. Where that is
-  /// true of most, what they have in hand is no suspect, now or when their leases are over.
-  private func sparesThoseThatWentSilentTogether(_ tx: PostgresTransaction) throws {
+  /// In SQL: the last sign of life of a worker.
+  private static let lastHeard = "\(bounded(PostgresSchema.endOfWorkersLease)) - \(bounded("lease"))"
+
+  /// Those that live have more than half of their leases before them: who has less than a third was cut off. If so were at
+  /// least two, and most of those who were there by then, it was no item of one of them, which is noted in their hands as the
+  /// item 0. If so was this worker, it accuses nobody: what they have in hand is none, now or when their leases are over.
+  private func notesThoseThatWentSilentTogether(_ tx: PostgresTransaction) throws {
+    let wasCutOff = memory.withLock {
+      $0.wasCutOffLately(at: clock(), lastOutage: queue.pool.lastOutage, lease: owner.lease)
+    }
     try tx.run(
       """
       WITH fleet AS (
-        SELECT id, \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) + lease / 3 AS is_silent FROM reel.worker
+        SELECT id, started_at, \(Self.lastHeard) AS heard,
+          \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) + lease / 3 AS is_silent FROM reel.worker
+      ), silent AS (
+        SELECT count(*) AS count, max(heard) AS heard FROM fleet WHERE is_silent
+      ), together AS (
+        SELECT silent.count > 1 AND 2 * silent.count
+          > (SELECT count(*) FROM fleet WHERE is_silent OR started_at <= silent.heard) AS is_so FROM silent
       )
-      UPDATE reel.worker SET hands = '{}' FROM fleet
-      WHERE worker.id = fleet.id AND is_silent AND cardinality(coalesce(hands, '{0}')) > 0 AND ($1 OR (
-        SELECT silent >= 5 AND 2 * silent > everybody
-        FROM (SELECT count(*) FILTER (WHERE is_silent) AS silent, count(*) AS everybody FROM fleet) AS counted))
-      """, [.bool(wasCutOffLately)])
-  }
-
-  /// Whether this worker itself was not heard of, or saw the database away, less than a lease ago: who was silent in that
-  /// time may have been so for the same reason. In a fleet of two nobody else could tell.
-  private var wasCutOffLately: Bool {
-    let ends = [state.withLock { $0.wasSilent }, queue.pool.lastOutage].compactMap(\.self)
-    return ends.contains { clock() - $0 < owner.lease }
+      UPDATE reel.worker SET hands = CASE WHEN $1 THEN '{}' ELSE array_append(hands, 0::bigint) END
+      FROM fleet, together WHERE worker.id = fleet.id AND is_silent AND CASE WHEN $1
+        THEN cardinality(coalesce(hands, '{0}')) > 0 ELSE is_so AND hands <> '{}' AND NOT 0 = ANY(hands) END
+      """, [.bool(wasCutOff)])
   }
 
   /// Whether nothing is left to be done, by anybody.
@@ -491,7 +510,7 @@ package final class QueueWorker: Sendable {
   /// Gives back what is held, in the queue and in the catalog, and strikes the process out.
   package func retire() throws(CatalogError) {
     try queue.catalogErrors { try owner.retire() }
-    state.withLock { ($0.held, $0.suspect) = ([:], nil) }
+    memory.withLock { $0.gaveBackAll() }
   }
 
   /// Gives back what an owner's worker holds, and strikes that out.
