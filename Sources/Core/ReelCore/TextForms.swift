@@ -1,7 +1,7 @@
 /// Names put into commands that a person may copy.
 public enum ShellWord {
   /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with bytes that are not UTF-8,
-  /// and with characters that are not shown as they are (``SanitizedText``), it is bash's `$'…'`.
+  /// and with characters that are not shown as they are, it is bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String {
     word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path)
   }
