@@ -510,6 +510,17 @@ struct ChangeAdviceTests {
     let moved = try await bench.reel("move", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--to", "new")
     #expect(moved.status == 3, "\(moved)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("new").path))
+    #expect(try await bench.reel("doctor").status == 0)
+  }
+
+  @Test("a move of what was removed leaves the library well")
+  func moveOfRemoved() async throws {
+    let bench = try await library()
+    let id = try await bench.id(of: "clips/clip-00000.mp4")
+    #expect(try await bench.reel("remove", id).status == 0)
+    #expect(try await bench.reel("move", id, "--to", "new").status == 3)
+    let doctor = try await bench.reel("doctor")
+    #expect(doctor.status == 0, "\(doctor)")
   }
 }
 

@@ -111,7 +111,9 @@ public struct PostChanges: Sendable {
     var outcomes: [PostID: Outcome] = [:]
     // Each once: the second time it would wait for the first.
     var left = posts.filter { outcomes.updateValue(.unknown, forKey: $0) == nil }
-    if case .move(let destination) = kind, try await isAnyThere(left) {
+    if case .move(let destination) = kind {
+      // Nothing is made, or written down, where nobody has heard of any of them.
+      guard try await isAnyKnown(left) else { return outcomes }
       do throws(UploadError) {
         // Made, where it is new, before anything is written down.
         _ = try await store(destination, for: .new)
@@ -157,8 +159,16 @@ public struct PostChanges: Sendable {
     return outcomes
   }
 
-  private func isAnyThere(_ posts: [PostID]) async throws(CatalogError) -> Bool {
-    for post in posts where try await catalog.post(post) != nil { return true }
+  /// Whether one of `posts` is there, or was before it was removed.
+  private func isAnyKnown(_ posts: [PostID]) async throws(CatalogError) -> Bool {
+    for post in posts {
+      if try await catalog.post(post) != nil { return true }
+      if try await blocking({ catalog throws(CatalogError) in try catalog.removedPost(post) }) != nil {
+        return true
+      }
+      // Restored in between.
+      if try await catalog.post(post) != nil { return true }
+    }
     return false
   }
 
