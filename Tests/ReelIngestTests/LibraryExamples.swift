@@ -2,6 +2,7 @@
 // DocumentationTests holds the two together, LibraryExampleTests runs them.
 
 // example: imports
+import Foundation
 import Observation
 import Reel
 // end
