@@ -1,95 +1,5 @@
 import ReelCore
 
-/// What it would take to make a file keep a rule. ``FixPlan`` makes one command of those of all rules that a file breaks.
-package enum Fix: Hashable, Sendable {
-  /// A command for the file as it is, with words that ``FixCommand`` puts names in place of: nothing else has to be done.
-  case command(String)
-  /// `reel mend` does it without loss.
-  case mend(Mend)
-  /// The name gets the extension of what the file is.
-  case rename
-  /// It is written anew by ffmpeg, which changes these things.
-  case convert(Conversion)
-}
-
-/// What ffmpeg has to change of a file.
-package struct Conversion: Hashable, Sendable {
-  /// What a rule refuses, to be replaced by something that it takes.
-  package enum Part: Hashable, Sendable, CaseIterable {
-    case container, videoCodec, pixels, audioCodec, channels, sampleRate
-  }
-
-  /// What a picture goes through, in this order.
-  package enum Filter: Hashable, Sendable, Comparable {
-    case toStandardRange
-    case squarePixels
-    case fit(width: Int, height: Int)
-    case evenSides
-
-    var text: String {
-      switch self {
-      case .toStandardRange:
-        "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
-      case .squarePixels: "scale=trunc(iw*sar/2)*2:trunc(ih/2)*2,setsar=1"
-      case .fit(let width, let height):
-        "scale=\(width):\(height):force_original_aspect_ratio=decrease:force_divisible_by=2,setsar=1"
-      case .evenSides: "crop=trunc(iw/2)*2:trunc(ih/2)*2"
-      }
-    }
-  }
-
-  package var parts: Set<Part> = []
-  package var filters: Set<Filter> = []
-  /// Encodes the picture anew, whatever else is asked for.
-  package var encodesVideo = false
-  /// At most so many frames a second.
-  package var rate: Double?
-  package var hasConstantRate = false
-  /// At most so many bits a second, sound included.
-  package var bitRate: Int64?
-  /// At most so many bytes.
-  package var bytes: Int64?
-  /// At most so many seconds.
-  package var seconds: Double?
-  package var addsSilence = false
-  package var dropsMetadata = false
-
-  init(_ parts: Part...) { self.parts = Set(parts) }
-
-  init(_ change: (inout Conversion) -> Void) { change(&self) }
-
-  mutating func add(_ other: Conversion) {
-    parts.formUnion(other.parts)
-    filters.formUnion(other.filters)
-    encodesVideo = encodesVideo || other.encodesVideo
-    rate = Self.least(rate, other.rate)
-    hasConstantRate = hasConstantRate || other.hasConstantRate
-    bitRate = Self.least(bitRate, other.bitRate)
-    bytes = Self.least(bytes, other.bytes)
-    seconds = Self.least(seconds, other.seconds)
-    addsSilence = addsSilence || other.addsSilence
-    dropsMetadata = dropsMetadata || other.dropsMetadata
-  }
-
-  private static func least<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
-    [one, other].compactMap(\.self).min()
-  }
-
-  var changesPictures: Bool {
-    encodesVideo || !filters.isEmpty || parts.contains(.pixels) || parts.contains(.videoCodec) || rate != nil
-      || hasConstantRate || isLimited || cutsClosely
-  }
-
-  var changesSound: Bool {
-    !parts.isDisjoint(with: [.audioCodec, .channels, .sampleRate]) || isLimited || cutsClosely
-  }
-
-  var isLimited: Bool { bitRate != nil || bytes != nil }
-
-  /// Copied frames last a little into what comes after the cut.
-  private var cutsClosely: Bool { seconds.map { $0 < 2 } ?? false }
-}
-
 /// The one command that makes a file keep every rule that it breaks.
 struct FixPlan {
   private let facts: FixtureFacts
@@ -158,9 +68,9 @@ struct FixPlan {
 
   private enum Choice {
     case copied
-    case encoded(Codec)
+    case encoded(EncodedCodec)
 
-    var codec: Codec? { if case .encoded(let codec) = self { codec } else { nil } }
+    var codec: EncodedCodec? { if case .encoded(let codec) = self { codec } else { nil } }
   }
 
   /// What is written.
@@ -174,28 +84,30 @@ struct FixPlan {
 
   /// Of what the rules allow, the way that encodes least; what the file has comes first.
   private func target(_ media: MediaInfo, _ conversion: Conversion) -> Target? {
-    let able = { (codec: Codec) in canEncode(codec, media, conversion) }
+    let able = { (codec: EncodedCodec) in canEncode(codec, media, conversion) }
     var best: Target?
-    for container in [media.container] + MediaContainer.usual
+    for container in [media.container] + MediaContainer.usualForConversion
     where !breaks(.container, media, { $0.container = container }) {
-      let (fitting, isOwn) = (container.codecs, container == media.container)
+      let (fitting, isOwn) = (container.expectedCodecs, container == media.container)
       let video = choice(
-        media.video.map { [$0.codec] } ?? [], Codec.video, conversion.changesPictures, by: able
+        media.video.map { [$0.codec] } ?? [], EncodedCodec.video, conversion.changesPictures, by: able
       ) {
         name in
         (isOwn && name == media.video?.codec || fitting.video.contains(name)) && !breaksVideo(name, media)
       }
       let audio =
         conversion.addsSilence
-        ? choice([nil], Codec.audio, true, by: able) { fitting.audio.contains($0) && !breaksSound($0, media) }
-        : choice(media.audio.map(\.codec), Codec.audio, conversion.changesSound, by: able) { name in
+        ? choice([nil], EncodedCodec.audio, true, by: able) {
+          fitting.audio.contains($0) && !breaksSound($0, media)
+        }
+        : choice(media.audio.map(\.codec), EncodedCodec.audio, conversion.changesSound, by: able) { name in
           (isOwn && media.audio.contains { $0.codec == name } || fitting.audio.contains(name))
             && !breaksSound(name, media)
         }
       guard let video, let audio else { continue }
       let target = Target(container: container, video: video, audio: audio)
       // Rarer ones take some rates and no others.
-      if target.cost > 0, !MediaContainer.usual.contains(container) { continue }
+      if target.cost > 0, !MediaContainer.usualForConversion.contains(container) { continue }
       if best.map({ target.cost < $0.cost }) ?? true { best = target }
     }
     return best
@@ -204,7 +116,7 @@ struct FixPlan {
   /// Nil where none will do.
   /// - Parameter own: the codecs of the streams.
   private func choice(
-    _ own: [String?], _ all: [Codec], _ isEncoded: Bool, by canEncode: (Codec) -> Bool,
+    _ own: [String?], _ all: [EncodedCodec], _ isEncoded: Bool, by canEncode: (EncodedCodec) -> Bool,
     _ willDo: (String) -> Bool
   ) -> Choice? {
     let names = own.compactMap(\.self)
@@ -214,7 +126,7 @@ struct FixPlan {
     return ordered.first { canEncode($0) && willDo($0.name) }.map { .encoded($0) }
   }
 
-  private func canEncode(_ codec: Codec, _ media: MediaInfo, _ conversion: Conversion) -> Bool {
+  private func canEncode(_ codec: EncodedCodec, _ media: MediaInfo, _ conversion: Conversion) -> Bool {
     if conversion.isLimited, !codec.keepsToLimits { return false }
     guard let rates = codec.rates else { return true }
     var media = media
@@ -349,80 +261,6 @@ extension Conversion.Filter {
   fileprivate var isFit: Bool { if case .fit = self { true } else { false } }
 }
 
-/// One that ffmpeg encodes, as Debian builds it.
-private struct Codec {
-  /// FFmpeg's name.
-  let name: String
-  let encoder: String
-  var hasTenBits = false
-  /// Whether its encoder makes no more of a file than it is told to.
-  var keepsToLimits = true
-  /// Nil for any.
-  var rates: Set<Int>?
-
-  /// The best known first.
-  static let video = [
-    Codec(name: "h264", encoder: "libx264"), Codec(name: "hevc", encoder: "libx265", hasTenBits: true),
-    Codec(name: "vp9", encoder: "libvpx-vp9", hasTenBits: true),
-    Codec(name: "av1", encoder: "libsvtav1", hasTenBits: true), Codec(name: "vp8", encoder: "libvpx"),
-    Codec(name: "mpeg4", encoder: "mpeg4", keepsToLimits: false),
-    Codec(name: "mpeg2video", encoder: "mpeg2video", keepsToLimits: false),
-    Codec(name: "theora", encoder: "libtheora", keepsToLimits: false),
-    Codec(name: "wmv2", encoder: "wmv2", keepsToLimits: false),
-  ]
-
-  private static let opus: Set = [8000, 12000, 16000, 24000, 48000]
-  private static let mp3: Set = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
-
-  static let audio = [
-    Codec(name: "aac", encoder: "aac"), Codec(name: "opus", encoder: "libopus", rates: opus),
-    Codec(name: "mp3", encoder: "libmp3lame", rates: mp3), Codec(name: "vorbis", encoder: "libvorbis"),
-    Codec(name: "ac3", encoder: "ac3", rates: [32000, 44100, 48000]),
-    Codec(name: "mp2", encoder: "mp2", keepsToLimits: false, rates: mp3.subtracting([8000, 11025, 12000])),
-    Codec(name: "flac", encoder: "flac", keepsToLimits: false),
-    Codec(name: "pcm_s16le", encoder: "pcm_s16le", keepsToLimits: false),
-    Codec(name: "wmav2", encoder: "wmav2", keepsToLimits: false, rates: [22050, 44100, 48000]),
-  ]
-
-  func takes(_ rate: Int?) -> Bool {
-    guard let rates, let rate else { return true }
-    return rates.contains(rate)
-  }
-}
-
-extension MediaContainer {
-  /// Those that are proposed in the place of one that is refused.
-  fileprivate static let usual: [MediaContainer] = [
-    .mp4, .webm, .mov, .matroska, .mpegTS, .avi, .mpegPS, .threeGP,
-  ]
-
-  /// The codecs that players expect in it, by FFmpeg's names.
-  fileprivate var codecs: (video: Set<String>, audio: Set<String>) {
-    switch self {
-    case .mp4, .m4v:
-      (["h264", "hevc", "av1", "vp9", "mpeg4"], ["aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"])
-    case .mov:
-      (
-        ["h264", "hevc", "mpeg4", "mjpeg", "prores"], ["aac", "mp3", "ac3", "alac", "pcm_s16le", "pcm_s24le"]
-      )
-    case .threeGP, .threeG2: (["h264", "mpeg4", "h263"], ["aac", "amr_nb"])
-    case .webm: (["vp9", "vp8", "av1"], ["opus", "vorbis"])
-    case .matroska:
-      (
-        Set(Codec.video.map(\.name)).union(["mjpeg", "prores", "ffv1"]),
-        Set(Codec.audio.map(\.name)).union(["eac3", "alac", "dts", "truehd", "pcm_s24le"])
-      )
-    case .avi: (["mpeg4", "h264", "mjpeg"], ["mp3", "ac3", "mp2", "pcm_s16le"])
-    case .mpegTS, .m2ts: (["h264", "hevc", "mpeg2video"], ["aac", "mp3", "ac3", "eac3", "mp2"])
-    case .mpegPS: (["mpeg2video", "mpeg1video"], ["mp2", "ac3"])
-    case .flv: (["h264", "flv1"], ["aac", "mp3"])
-    case .ogg: (["theora"], ["vorbis", "opus", "flac"])
-    case .asf: (["wmv2", "wmv1", "wmv3", "vc1"], ["wmav2", "wmav1"])
-    case .mxf: (["mpeg2video"], ["pcm_s16le", "pcm_s24le"])
-    }
-  }
-}
-
 extension VideoFacts {
   /// As an encoder writes it.
   fileprivate mutating func setFormat(_ format: String) {
@@ -435,24 +273,5 @@ extension VideoFacts {
 extension MediaInfo {
   fileprivate mutating func setSound(_ change: (inout AudioFacts) -> Void) {
     for place in audio.indices { change(&audio[place]) }
-  }
-}
-
-extension Mend {
-  /// As `reel mend` is told it.
-  package var flag: String {
-    switch self {
-    case .faststart: "--faststart"
-    case .unfragment: "--unfragment"
-    case .location: "--strip-location"
-    case .privateTags: "--strip-private"
-    case .credentials: "--drop-credentials"
-    case .duration: "--duration"
-    case .data: "--drop-data"
-    case .salvage: "--salvage"
-    case .rotation: "--rotate"
-    case .sampleAspectRatio: "--sar"
-    case .fileExtension: "--fix-extension"
-    }
   }
 }

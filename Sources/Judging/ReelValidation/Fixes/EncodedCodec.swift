@@ -1,0 +1,79 @@
+import ReelCore
+
+/// One that ffmpeg encodes, as Debian builds it.
+struct EncodedCodec {
+  /// FFmpeg's name.
+  let name: String
+  let encoder: String
+  var hasTenBits = false
+  /// Whether its encoder makes no more of a file than it is told to.
+  var keepsToLimits = true
+  /// Nil for any.
+  var rates: Set<Int>?
+
+  /// The best known first.
+  static let video = [
+    EncodedCodec(name: "h264", encoder: "libx264"),
+    EncodedCodec(name: "hevc", encoder: "libx265", hasTenBits: true),
+    EncodedCodec(name: "vp9", encoder: "libvpx-vp9", hasTenBits: true),
+    EncodedCodec(name: "av1", encoder: "libsvtav1", hasTenBits: true),
+    EncodedCodec(name: "vp8", encoder: "libvpx"),
+    EncodedCodec(name: "mpeg4", encoder: "mpeg4", keepsToLimits: false),
+    EncodedCodec(name: "mpeg2video", encoder: "mpeg2video", keepsToLimits: false),
+    EncodedCodec(name: "theora", encoder: "libtheora", keepsToLimits: false),
+    EncodedCodec(name: "wmv2", encoder: "wmv2", keepsToLimits: false),
+  ]
+
+  private static let opus: Set = [8000, 12000, 16000, 24000, 48000]
+  private static let mp3: Set = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
+
+  static let audio = [
+    EncodedCodec(name: "aac", encoder: "aac"), EncodedCodec(name: "opus", encoder: "libopus", rates: opus),
+    EncodedCodec(name: "mp3", encoder: "libmp3lame", rates: mp3),
+    EncodedCodec(name: "vorbis", encoder: "libvorbis"),
+    EncodedCodec(name: "ac3", encoder: "ac3", rates: [32000, 44100, 48000]),
+    EncodedCodec(
+      name: "mp2", encoder: "mp2", keepsToLimits: false, rates: mp3.subtracting([8000, 11025, 12000])),
+    EncodedCodec(name: "flac", encoder: "flac", keepsToLimits: false),
+    EncodedCodec(name: "pcm_s16le", encoder: "pcm_s16le", keepsToLimits: false),
+    EncodedCodec(name: "wmav2", encoder: "wmav2", keepsToLimits: false, rates: [22050, 44100, 48000]),
+  ]
+
+  func takes(_ rate: Int?) -> Bool {
+    guard let rates, let rate else { return true }
+    return rates.contains(rate)
+  }
+}
+
+extension MediaContainer {
+  /// Those that are proposed in the place of one that is refused.
+  static let usualForConversion: [MediaContainer] = [
+    .mp4, .webm, .mov, .matroska, .mpegTS, .avi, .mpegPS, .threeGP,
+  ]
+
+  /// The codecs that players expect in it, by FFmpeg's names.
+  var expectedCodecs: (video: Set<String>, audio: Set<String>) {
+    switch self {
+    case .mp4, .m4v:
+      (["h264", "hevc", "av1", "vp9", "mpeg4"], ["aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"])
+    case .mov:
+      (
+        ["h264", "hevc", "mpeg4", "mjpeg", "prores"], ["aac", "mp3", "ac3", "alac", "pcm_s16le", "pcm_s24le"]
+      )
+    case .threeGP, .threeG2: (["h264", "mpeg4", "h263"], ["aac", "amr_nb"])
+    case .webm: (["vp9", "vp8", "av1"], ["opus", "vorbis"])
+    case .matroska:
+      (
+        Set(EncodedCodec.video.map(\.name)).union(["mjpeg", "prores", "ffv1"]),
+        Set(EncodedCodec.audio.map(\.name)).union(["eac3", "alac", "dts", "truehd", "pcm_s24le"])
+      )
+    case .avi: (["mpeg4", "h264", "mjpeg"], ["mp3", "ac3", "mp2", "pcm_s16le"])
+    case .mpegTS, .m2ts: (["h264", "hevc", "mpeg2video"], ["aac", "mp3", "ac3", "eac3", "mp2"])
+    case .mpegPS: (["mpeg2video", "mpeg1video"], ["mp2", "ac3"])
+    case .flv: (["h264", "flv1"], ["aac", "mp3"])
+    case .ogg: (["theora"], ["vorbis", "opus", "flac"])
+    case .asf: (["wmv2", "wmv1", "wmv3", "vc1"], ["wmav2", "wmav1"])
+    case .mxf: (["mpeg2video"], ["pcm_s16le", "pcm_s24le"])
+    }
+  }
+}

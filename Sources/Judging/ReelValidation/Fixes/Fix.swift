@@ -1,0 +1,110 @@
+import ReelCore
+
+/// What it would take to make a file keep a rule. ``FixPlan`` makes one command of those of all rules that a file breaks.
+package enum Fix: Hashable, Sendable {
+  /// A command for the file as it is, with words that ``FixCommand`` puts names in place of: nothing else has to be done.
+  case command(String)
+  /// `reel mend` does it without loss.
+  case mend(Mend)
+  /// The name gets the extension of what the file is.
+  case rename
+  /// It is written anew by ffmpeg, which changes these things.
+  case convert(Conversion)
+}
+
+/// What ffmpeg has to change of a file.
+package struct Conversion: Hashable, Sendable {
+  /// What a rule refuses, to be replaced by something that it takes.
+  package enum Part: Hashable, Sendable {
+    case container, videoCodec, pixels, audioCodec, channels, sampleRate
+  }
+
+  /// What a picture goes through, in this order.
+  package enum Filter: Hashable, Sendable, Comparable {
+    case toStandardRange
+    case squarePixels
+    case fit(width: Int, height: Int)
+    case evenSides
+
+    var text: String {
+      switch self {
+      case .toStandardRange:
+        "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
+      case .squarePixels: "scale=trunc(iw*sar/2)*2:trunc(ih/2)*2,setsar=1"
+      case .fit(let width, let height):
+        "scale=\(width):\(height):force_original_aspect_ratio=decrease:force_divisible_by=2,setsar=1"
+      case .evenSides: "crop=trunc(iw/2)*2:trunc(ih/2)*2"
+      }
+    }
+  }
+
+  package var parts: Set<Part> = []
+  package var filters: Set<Filter> = []
+  /// Encodes the picture anew, whatever else is asked for.
+  package var encodesVideo = false
+  /// At most so many frames a second.
+  package var rate: Double?
+  package var hasConstantRate = false
+  /// At most so many bits a second, sound included.
+  package var bitRate: Int64?
+  /// At most so many bytes.
+  package var bytes: Int64?
+  /// At most so many seconds.
+  package var seconds: Double?
+  package var addsSilence = false
+  package var dropsMetadata = false
+
+  init(_ parts: Part...) { self.parts = Set(parts) }
+
+  init(_ change: (inout Conversion) -> Void) { change(&self) }
+
+  mutating func add(_ other: Conversion) {
+    parts.formUnion(other.parts)
+    filters.formUnion(other.filters)
+    encodesVideo = encodesVideo || other.encodesVideo
+    rate = Self.least(rate, other.rate)
+    hasConstantRate = hasConstantRate || other.hasConstantRate
+    bitRate = Self.least(bitRate, other.bitRate)
+    bytes = Self.least(bytes, other.bytes)
+    seconds = Self.least(seconds, other.seconds)
+    addsSilence = addsSilence || other.addsSilence
+    dropsMetadata = dropsMetadata || other.dropsMetadata
+  }
+
+  private static func least<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
+    [one, other].compactMap(\.self).min()
+  }
+
+  var changesPictures: Bool {
+    encodesVideo || !filters.isEmpty || parts.contains(.pixels) || parts.contains(.videoCodec) || rate != nil
+      || hasConstantRate || isLimited || cutsClosely
+  }
+
+  var changesSound: Bool {
+    !parts.isDisjoint(with: [.audioCodec, .channels, .sampleRate]) || isLimited || cutsClosely
+  }
+
+  var isLimited: Bool { bitRate != nil || bytes != nil }
+
+  /// Copied frames last a little into what comes after the cut.
+  private var cutsClosely: Bool { seconds.map { $0 < 2 } ?? false }
+}
+
+extension Mend {
+  /// As `reel mend` is told it.
+  package var flag: String {
+    switch self {
+    case .faststart: "--faststart"
+    case .unfragment: "--unfragment"
+    case .location: "--strip-location"
+    case .privateTags: "--strip-private"
+    case .credentials: "--drop-credentials"
+    case .duration: "--duration"
+    case .data: "--drop-data"
+    case .salvage: "--salvage"
+    case .rotation: "--rotate"
+    case .sampleAspectRatio: "--sar"
+    case .fileExtension: "--fix-extension"
+    }
+  }
+}
