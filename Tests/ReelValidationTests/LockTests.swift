@@ -17,8 +17,10 @@ import Testing
     return LockEntry(facts, findings: findings, reader: Facts.reader)
   }
 
-  private func held(_ now: LockEntry, findings: [Finding] = [], to lock: LockEntry) -> [Finding] {
-    LockComparison(LockFile(entries: [path: lock])).findings(
+  private func held(
+    _ now: LockEntry, findings: [Finding] = [], to lock: LockEntry, isInRepository: Bool = true
+  ) -> [Finding] {
+    LockComparison(LockFile(entries: [path: lock]), isInRepository: isInRepository).findings(
       path, now, findings: findings, reportedAs: SourcePath("clips/it's.mp4"))
   }
 
@@ -62,10 +64,11 @@ import Testing
       held(entry(other), to: entry(digest)).map(\.fix) == [
         #"git --literal-pathspecs stash push -- 'clips/it'\''s.mp4'"#
       ])
+    #expect(held(entry(other), to: entry(digest), isInRepository: false).map(\.fix) == [nil])
     let read = held(entry(digest) { $0.video?.rotation = 90 }, to: entry(digest))
     #expect(read.map(\.rule) == [LockRules.reading])
     #expect(read.first?.sentence.contains("video.rotation was 0 and is 90") == true)
-    let comparison = LockComparison(LockFile(entries: [path: entry(digest)]))
+    let comparison = LockComparison(LockFile(entries: [path: entry(digest)]), isInRepository: true)
     #expect(
       comparison.findings(
         SourcePath("b.mp4"), entry(digest), findings: [], reportedAs: SourcePath("b.mp4")

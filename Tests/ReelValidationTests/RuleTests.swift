@@ -217,11 +217,40 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       ("a b.mp4", "'a b.mp4'"), ("-i.mp4", "./-i.mp4"), ("it's.mp4", #"'it'\''s.mp4'"#),
       ("a\nb.mp4", #"$'a\x0ab.mp4'"#),
       ("$(rm).mp4", "'$(rm).mp4'"),
+      // What stands before a colon is a protocol to ffmpeg.
+      ("concat:a|b.mp4", "'./concat:a|b.mp4'"), ("s3:a.mp4", "'./s3:a.mp4'"), ("/x/a:b.mp4", "'/x/a:b.mp4'"),
     ] {
       let facts = Facts.fixture(path) { $0.audio = [] }
       let fix = findings(facts, policy).first { $0.rule == "audio.none" }?.fix
       #expect(fix?.hasPrefix("ffmpeg -i \(word) ") == true, "\(fix ?? "none")")
     }
+  }
+
+  @Test("of what lies at an address nothing is advised")
+  func remote() throws {
+    var facts = Facts.fixture("https://host/a.mp4") { $0.audio = [] }
+    facts.isRemote = true
+    #expect(
+      findings(facts, try policy("rules: {audio.none: error}")).contains {
+        $0.rule == "audio.none" && $0.fix == nil
+      })
+  }
+
+  @Test("silence is in a codec, with channels and at a rate, that the policy takes")
+  func silence() throws {
+    let rules = "audio.none: error, codec.audio: opus, audio.channels: 1, audio.sampleRate: 24000"
+    let found = findings(Facts.fixture { $0.audio = [] }, try policy("rules: {\(rules)}"))
+    let fix = try #require(found.first { $0.rule == "audio.none" }?.fix)
+    #expect(fix.contains(" -c:a libopus -ac 1 -ar 24000 "), "\(fix)")
+  }
+
+  @Test("Content Credentials, which any change makes void, go with it, or keep the file from being changed")
+  func signed() throws {
+    let facts = Facts.fixture { ($0.fastStart, $0.contentCredentials) = (false, true) }
+    let fix = findings(facts, try policy("rules: {mp4.notFastStart: error}")).compactMap(\.fix)
+    #expect(fix.count == 1 && fix[0].contains(" --faststart --drop-credentials "), "\(fix)")
+    let kept = findings(facts, try policy("rules: {mp4.notFastStart: error, credentials.missing: error}"))
+    #expect(kept.compactMap(\.fix) == [])
   }
 
   @Test("what can be mended without loss names reel mend, and nothing that mends it names another program")

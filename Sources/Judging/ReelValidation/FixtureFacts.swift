@@ -14,7 +14,9 @@ package struct FixtureFacts: Hashable, Sendable {
   package var identity: FileIdentity?
   /// Whether its owner, who runs this, has only to be given the right to read it.
   package var lacksOnlyItsMode = false
-  /// Whether a Git repository holds it, that could give it back.
+  /// Whether it lies at an address, where no command of this machine changes it.
+  package var isRemote = false
+  /// Whether Git could give it back; false where nothing asked.
   package var isInRepository = false
   package var reading: FixtureReading
   package var sidecar: SidecarStatus

@@ -67,7 +67,8 @@ extension FixtureReview {
         warnings: judged.facts.media?.warnings ?? [])
     }
     if let lock {
-      let comparison = LockComparison(lock.file)
+      let comparison = LockComparison(
+        lock.file, isInRepository: GitRepository.holds(SourcePath(lock.place.path)))
       files = judgement.files.map { held($0, against: comparison, lock.place) }
       let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
       files += comparison.gone(found: found) { lock.place.covers($0, inputs, filter) }

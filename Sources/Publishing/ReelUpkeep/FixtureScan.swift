@@ -1,4 +1,3 @@
-import Glibc
 import ReelCore
 import ReelSource
 import ReelValidation
@@ -93,9 +92,10 @@ package struct FixtureScan: Sendable {
     var facts = FixtureFacts(
       path: found.path, patternPath: pattern, size: source.size, reading: try reading(source, flag),
       sidecar: sidecar(beside: found))
+    facts.isRemote = found.isRemote
     if !found.isRemote {
       facts.identity = source.identity
-      facts.isInRepository = Self.isGivenBack(facts.problem) && isInRepository(found.path)
+      facts.isInRepository = Self.isGivenBack(facts.problem) && GitRepository.holds(found.path)
     }
     do throws(SourceError) {
       facts.digest = try digest(of: source, flag)
@@ -108,18 +108,6 @@ package struct FixtureScan: Sendable {
   /// Whether a repository would have what is missing.
   private static func isGivenBack(_ problem: ProbeError?) -> Bool {
     problem?.code == .empty || problem?.code == .lfsPointer
-  }
-
-  /// Whether a folder above it is Git's.
-  private func isInRepository(_ path: SourcePath) -> Bool {
-    guard let resolved = realpath(path.text, nil) else { return false }
-    defer { free(resolved) }
-    var folder = String(cString: resolved)
-    while let end = folder.lastIndex(of: "/") {
-      folder = String(folder[..<end])
-      if access(folder + "/.git", F_OK) == 0 { return true }
-    }
-    return false
   }
 
   // MARK: Reading

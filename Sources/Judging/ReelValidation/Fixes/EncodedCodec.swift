@@ -16,7 +16,7 @@ struct EncodedCodec {
     EncodedCodec(name: "h264", encoder: "libx264"),
     EncodedCodec(name: "hevc", encoder: "libx265", hasTenBits: true),
     EncodedCodec(name: "vp9", encoder: "libvpx-vp9", hasTenBits: true),
-    EncodedCodec(name: "av1", encoder: "libsvtav1", hasTenBits: true),
+    EncodedCodec(name: "av1", encoder: "libsvtav1", hasTenBits: true, keepsToLimits: false),
     EncodedCodec(name: "vp8", encoder: "libvpx"),
     EncodedCodec(name: "mpeg4", encoder: "mpeg4", keepsToLimits: false),
     EncodedCodec(name: "mpeg2video", encoder: "mpeg2video", keepsToLimits: false),

@@ -6,16 +6,22 @@ enum FixCommand {
   /// - Parameter template: `FILE` stands for the path (also with something behind a dot), `NAME` for it without its extension, `OUT` for that and
   ///   `-mended`.
   static func text(_ template: String, for path: SourcePath) -> String {
-    template.split(separator: " ", omittingEmptySubsequences: false).map { word in
+    let path = unmistakable(path.bytes)
+    return template.split(separator: " ", omittingEmptySubsequences: false).map { word in
       if word == "FILE" || word.hasPrefix("FILE.") {
-        return ShellWord.quoted(path.bytes + Array(word.dropFirst(4).utf8))
+        return ShellWord.quoted(path + Array(word.dropFirst(4).utf8))
       }
-      if word.hasPrefix("NAME.") { return ShellWord.quoted(stem(path.bytes) + Array(word.dropFirst(4).utf8)) }
+      if word.hasPrefix("NAME.") { return ShellWord.quoted(stem(path) + Array(word.dropFirst(4).utf8)) }
       if word.hasPrefix("OUT.") {
-        return ShellWord.quoted(stem(path.bytes) + Array("-mended\(word.dropFirst(3))".utf8))
+        return ShellWord.quoted(stem(path) + Array("-mended\(word.dropFirst(3))".utf8))
       }
       return String(word)
     }.joined(separator: " ")
+  }
+
+  /// What stands before a colon is a protocol to ffmpeg, and to Reel: `concat:a|b` would be two other files.
+  private static func unmistakable(_ path: [UInt8]) -> [UInt8] {
+    path.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: ":")) ? Array("./".utf8) + path : path
   }
 
   private static func stem(_ path: [UInt8]) -> [UInt8] {

@@ -13,6 +13,9 @@ struct FixPlan {
   private func template(_ fixes: [Fix]) -> String? {
     for case .command(let command) in fixes { return command }
     guard let media = facts.media else { return nil }
+    let isSigned = media.contentCredentials == true
+    // Whatever changes it makes them void.
+    if isSigned, rules.contains(where: { $0.rule.id == "credentials.missing" }) { return nil }
     var (mends, conversion): (Set<Mend>, Conversion?) = ([], nil)
     for fix in fixes {
       switch fix {
@@ -30,7 +33,8 @@ struct FixPlan {
     }
     let name = media.container.fileExtension
     guard !mends.isEmpty else { return "mv -n -- FILE NAME.\(name)" }
-    // A file in one piece that plays from its first bytes on takes no more than one that does not.
+    if isSigned { mends.insert(.credentials) }
+    // Both are one rewriting.
     if mends.contains(.unfragment) { mends.insert(.faststart) }
     let flags = Mend.allCases.filter(mends.contains).map(\.flag)
     return "reel mend FILE \(flags.joined(separator: " ")) -o OUT.\(name)"
@@ -38,17 +42,19 @@ struct FixPlan {
 
   // MARK: ffmpeg
 
-  private func convert(_ media: MediaInfo, _ conversion: Conversion) -> String? {
-    var conversion = conversion
+  private func convert(_ source: MediaInfo, _ conversion: Conversion) -> String? {
+    var (media, conversion) = (source, conversion)
+    if conversion.addsSilence { media.audio = [AudioFacts(channels: 2, sampleRate: Self.silentRate)] }
     if conversion.filters.contains(where: \.isFit), media.video?.sampleAspectRatio?.isSquare == false {
       conversion.filters.insert(.squarePixels)
     }
-    guard media.encrypted != true, media.external != true, let target = target(media, conversion),
-      let pictures = pictures(target, media, conversion)
+    guard media.encrypted != true, media.external != true, let video = media.video,
+      let target = target(media, video, conversion),
+      let pictures = pictures(target, media, video, conversion)
     else { return nil }
     // A program stream has no time for each frame.
     var words = ["ffmpeg \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
-    if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=48000:cl=stereo") }
+    if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=\(Self.silentRate):cl=stereo") }
     // No cover, and nothing that another container can't hold.
     words.append("-map 0:V:0 -map \(conversion.addsSilence ? "1" : "0"):a?")
     words += length(media, conversion)
@@ -58,6 +64,8 @@ struct FixPlan {
     if target.container.isISO { words.append("-movflags +faststart") }
     return (words + ["OUT.\(target.container.fileExtension)"]).joined(separator: " ")
   }
+
+  private static let silentRate = 48000
 
   /// Frames last into what comes after a cut; silence has no end of its own.
   private func length(_ media: MediaInfo, _ conversion: Conversion) -> [String] {
@@ -83,29 +91,22 @@ struct FixPlan {
   }
 
   /// Of what the rules allow, the way that encodes least; what the file has comes first.
-  private func target(_ media: MediaInfo, _ conversion: Conversion) -> Target? {
+  private func target(_ media: MediaInfo, _ video: VideoFacts, _ conversion: Conversion) -> Target? {
     let able = { (codec: EncodedCodec) in canEncode(codec, media, conversion) }
     var best: Target?
     for container in [media.container] + MediaContainer.usualForConversion
     where !breaks(.container, media, { $0.container = container }) {
       let (fitting, isOwn) = (container.expectedCodecs, container == media.container)
-      let video = choice(
-        media.video.map { [$0.codec] } ?? [], EncodedCodec.video, conversion.changesPictures, by: able
-      ) {
-        name in
-        (isOwn && name == media.video?.codec || fitting.video.contains(name)) && !breaksVideo(name, media)
+      let pictures = choice([video.codec], EncodedCodec.video, conversion.changesPictures, by: able) { name in
+        (isOwn && name == video.codec || fitting.video.contains(name)) && !breaksVideo(name, media)
       }
-      let audio =
-        conversion.addsSilence
-        ? choice([nil], EncodedCodec.audio, true, by: able) {
-          fitting.audio.contains($0) && !breaksSound($0, media)
-        }
-        : choice(media.audio.map(\.codec), EncodedCodec.audio, conversion.changesSound, by: able) { name in
-          (isOwn && media.audio.contains { $0.codec == name } || fitting.audio.contains(name))
-            && !breaksSound(name, media)
-        }
-      guard let video, let audio else { continue }
-      let target = Target(container: container, video: video, audio: audio)
+      let sound = choice(media.audio.map(\.codec), EncodedCodec.audio, conversion.changesSound, by: able) {
+        name in
+        (isOwn && media.audio.contains { $0.codec == name } || fitting.audio.contains(name))
+          && !breaksSound(name, media)
+      }
+      guard let pictures, let sound else { continue }
+      let target = Target(container: container, video: pictures, audio: sound)
       // Rarer ones take some rates and no others.
       if target.cost > 0, !MediaContainer.usualForConversion.contains(container) { continue }
       if best.map({ target.cost < $0.cost }) ?? true { best = target }
@@ -129,8 +130,6 @@ struct FixPlan {
   private func canEncode(_ codec: EncodedCodec, _ media: MediaInfo, _ conversion: Conversion) -> Bool {
     if conversion.isLimited, !codec.keepsToLimits { return false }
     guard let rates = codec.rates else { return true }
-    var media = media
-    if media.audio.isEmpty { media.audio = [AudioFacts()] }
     return rates.contains { rate in !breaks(.sampleRate, media) { $0.setSound { $0.sampleRate = rate } } }
   }
 
@@ -142,9 +141,11 @@ struct FixPlan {
     breaks(.audioCodec, media) { $0.setSound { $0.codec = codec } }
   }
 
-  private func pictures(_ target: Target, _ media: MediaInfo, _ conversion: Conversion) -> String? {
-    guard let video = media.video, let codec = target.video.codec else {
-      return "-c:v copy" + (target.container.isISO && media.video?.codec == "hevc" ? " -tag:v hvc1" : "")
+  private func pictures(
+    _ target: Target, _ media: MediaInfo, _ video: VideoFacts, _ conversion: Conversion
+  ) -> String? {
+    guard let codec = target.video.codec else {
+      return "-c:v copy" + (target.container.isISO && video.codec == "hevc" ? " -tag:v hvc1" : "")
     }
     var (filters, options) = (conversion.filters, "-c:v \(codec.encoder)")
     if target.container.isISO, codec.name == "hevc" { options += " -tag:v hvc1" }
@@ -165,7 +166,7 @@ struct FixPlan {
     options += " -pix_fmt \(format)"
     if let rate = frames(video, conversion) { options += " -r \(rate)" }
     if let bits = bits(media, conversion) {
-      let own = bits.all - bits.sound * Int64(max(1, media.audio.count))
+      let own = bits.all - bits.sound * Int64(media.audio.count)
       guard own >= Self.leastBits else { return nil }
       options += " -b:v \(own) -maxrate \(own) -bufsize \(own)"
     }
@@ -207,10 +208,6 @@ struct FixPlan {
     guard let codec = target.audio.codec else { return "-c:a copy" }
     var options = "-c:a \(codec.encoder)"
     if let bits = bits(media, conversion) { options += " -b:a \(bits.sound)" }
-    var media = media
-    if conversion.addsSilence {
-      media.audio = [AudioFacts(codec: codec.name, channels: 2, sampleRate: 48000)]
-    }
     func isRefused(_ part: Conversion.Part) -> Bool {
       conversion.parts.contains(part) || conversion.addsSilence && breaks(part, media) { _ in }
     }

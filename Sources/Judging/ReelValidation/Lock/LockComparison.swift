@@ -3,9 +3,11 @@ import ReelCore
 /// What a lock says of files as they are now. Pure.
 package struct LockComparison: Sendable {
   private let lock: LockFile
+  private let isInRepository: Bool
 
-  package init(_ lock: LockFile) {
-    self.lock = lock
+  /// - Parameter isInRepository: whether Git could give back what was locked.
+  package init(_ lock: LockFile, isInRepository: Bool) {
+    (self.lock, self.isInRepository) = (lock, isInRepository)
   }
 
   /// The findings of a file under the lock: rules that it broke when it was locked are not failures any more; that
@@ -47,22 +49,23 @@ package struct LockComparison: Sendable {
     _ locked: LockEntry, _ current: LockEntry, _ reported: SourcePath
   ) -> Finding? {
     let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
-    guard locked.digest == current.digest else { return Self.changed(locked, current, changes, reported) }
+    guard locked.digest == current.digest else { return changed(locked, current, changes, reported) }
     guard !changes.isEmpty else { return nil }
     return Self.readAnew(locked, current, changes)
   }
 
   // MARK: The findings
 
-  private static func changed(
+  private func changed(
     _ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges, _ reported: SourcePath
   ) -> Finding {
     let facts = changes.isEmpty ? "; its facts are the same" : ": \(changes.sentence)"
     return Finding(
-      rule: LockRules.changed, severity: .error, state: .broken, expected: shown(locked.digest),
-      found: shown(current.digest), sentence: "it is not the file that was locked\(facts)",
+      rule: LockRules.changed, severity: .error, state: .broken, expected: Self.shown(locked.digest),
+      found: Self.shown(current.digest), sentence: "it is not the file that was locked\(facts)",
       // What is there may be nowhere else: it goes to the stash.
-      fix: FixCommand.text("git --literal-pathspecs stash push -- FILE", for: reported))
+      fix: isInRepository
+        ? FixCommand.text("git --literal-pathspecs stash push -- FILE", for: reported) : nil)
   }
 
   private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {

@@ -36,7 +36,7 @@ package enum ValidationSummary {
     }
     for fix in file.fixes { lines += entry("fix", .dim, fix, traits) }
     if file.fixes.isEmpty, let finding = file.findings.first(where: { $0.state == .broken }) {
-      let explain = "no command makes it pass: reel validate --explain \(finding.rule) says what does"
+      let explain = "no command does it: see reel validate --explain \(finding.rule)"
       lines += entry("fix", .dim, explain, traits)
     }
     return lines
