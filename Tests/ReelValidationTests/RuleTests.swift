@@ -236,6 +236,12 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       })
   }
 
+  @Test("what ffmpeg knows no codec of is not to be encoded")
+  func unknownCodec() throws {
+    let facts = Facts.fixture { $0.audio = [AudioFacts(codec: "aac", channels: 1), AudioFacts(channels: 2)] }
+    #expect(findings(facts, try policy("rules: {audio.channels: 2}")).map(\.fix) == [nil])
+  }
+
   @Test("silence is in a codec, with channels and at a rate, that the policy takes")
   func silence() throws {
     let rules = "audio.none: error, codec.audio: opus, audio.channels: 1, audio.sampleRate: 24000"

@@ -18,7 +18,8 @@ package enum RuleEvaluator {
     }
     // What a command leaves broken is no fix.
     let isHopeless = broken.contains { $0.0.severity == .error && $0.1 == nil }
-    let fix = isHopeless || facts.isRemote ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules)
+    let fix =
+      isHopeless || facts.isRemote ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules)
     return judged.compactMap { rule, outcome in
       switch outcome {
       case .passed, .notApplicable: nil

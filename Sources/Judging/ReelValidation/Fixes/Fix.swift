@@ -81,7 +81,7 @@ package struct Conversion: Hashable, Sendable {
   }
 
   var changesSound: Bool {
-    !parts.isDisjoint(with: [.audioCodec, .channels, .sampleRate]) || isLimited || cutsClosely
+    addsSilence || !parts.isDisjoint(with: [.audioCodec, .channels, .sampleRate]) || isLimited || cutsClosely
   }
 
   var isLimited: Bool { bitRate != nil || bytes != nil }

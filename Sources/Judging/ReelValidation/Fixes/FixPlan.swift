@@ -44,7 +44,9 @@ struct FixPlan {
 
   private func convert(_ source: MediaInfo, _ conversion: Conversion) -> String? {
     var (media, conversion) = (source, conversion)
-    if conversion.addsSilence { media.audio = [AudioFacts(channels: 2, sampleRate: Self.silentRate)] }
+    if conversion.addsSilence {
+      media.audio = [AudioFacts(codec: "anullsrc", channels: 2, sampleRate: Self.silentRate)]
+    }
     if conversion.filters.contains(where: \.isFit), media.video?.sampleAspectRatio?.isSquare == false {
       conversion.filters.insert(.squarePixels)
     }
@@ -114,14 +116,15 @@ struct FixPlan {
     return best
   }
 
-  /// Nil where none will do.
+  /// Nil where none will do, and where ffmpeg would have to decode what it does not know.
   /// - Parameter own: the codecs of the streams.
   private func choice(
     _ own: [String?], _ all: [EncodedCodec], _ isEncoded: Bool, by canEncode: (EncodedCodec) -> Bool,
     _ willDo: (String) -> Bool
   ) -> Choice? {
     let names = own.compactMap(\.self)
-    if own.isEmpty || !isEncoded && names.count == own.count && names.allSatisfy(willDo) { return .copied }
+    guard names.count == own.count else { return nil }
+    if names.isEmpty || !isEncoded && names.allSatisfy(willDo) { return .copied }
     // The one that it has comes first.
     let ordered = all.filter { names.contains($0.name) } + all.filter { !names.contains($0.name) }
     return ordered.first { canEncode($0) && willDo($0.name) }.map { .encoded($0) }
