@@ -215,6 +215,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     let policy = try policy("rules: {audio.none: error}")
     for (path, word) in [
       ("a b.mp4", "'a b.mp4'"), ("-i.mp4", "./-i.mp4"), ("it's.mp4", #"'it'\''s.mp4'"#),
+      ("a'\u{301};x '\u{301}.mp4", "'a'\\''\u{301};x '\\''\u{301}.mp4'"),
       ("a\nb.mp4", #"$'a\x0ab.mp4'"#),
       ("$(rm).mp4", "'$(rm).mp4'"),
       // What stands before a colon is a protocol to ffmpeg.

@@ -2,8 +2,11 @@
 public enum ShellWord {
   /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with bytes that are not UTF-8,
   /// and with characters that are not shown as they are, it is bash's `$'…'`.
-  public static func quoted(_ path: [UInt8]) -> String {
-    word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path)
+  public static func quoted(_ path: [UInt8]) -> String { quoted(path, ascii: false) }
+
+  /// - Parameter ascii: whether nothing but ASCII can be shown.
+  package static func quoted(_ path: [UInt8], ascii: Bool) -> String {
+    word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path, ascii: ascii)
   }
 
   /// `value` as the rest of a word, behind `--option=`.
@@ -12,13 +15,14 @@ public enum ShellWord {
     word(Array(value.utf8), ascii: ascii)
   }
 
-  private static func word(_ path: [UInt8], ascii: Bool = false) -> String {
+  private static func word(_ path: [UInt8], ascii: Bool) -> String {
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }
     if let text = String(validating: path, as: UTF8.self),
       SanitizedText.line(text, asciiOnly: ascii) == text
     {
-      return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
-        + "'"
+      // By bytes: with a combining mark behind it, an apostrophe is another character, and ends the word all the same.
+      let parts = path.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+      return "'" + String(decoding: Array(parts.joined(separator: #"'\''"#.utf8)), as: UTF8.self) + "'"
     }
     return "$'" + path.map(escaped).joined() + "'"
   }
