@@ -169,7 +169,7 @@ struct PostChangesTests {
     }.value
     #expect(outcomes.count == 2)
     for outcome in outcomes {
-      guard case .failed(let failure) = outcome, failure.isCancellation else {
+      guard case .notBegun(let failure) = outcome, failure.isCancellation else {
         Issue.record("\(outcome)")
         continue
       }

@@ -17,6 +17,8 @@ import Testing
       try db.run("UPDATE post SET document = '{' WHERE pageNumber = 1")
     }
     try await check(catalog, damaged: posts[0], whole: posts[1])
+    try await catalog.writable().writer.alone { db in try db.run("UPDATE removal SET document = '{'") }
+    try checkRemoved(catalog, posts[1])
     try await catalog.close()
   }
 
@@ -27,6 +29,8 @@ import Testing
     let posts = try await published(in: catalog)
     try database.connect().run("UPDATE reel.post SET document = '{' WHERE page_number = 1")
     try await check(catalog, damaged: posts[0], whole: posts[1])
+    try database.connect().run("UPDATE reel.removal SET document = '{'")
+    try checkRemoved(catalog, posts[1])
     try await catalog.close()
   }
 
@@ -55,5 +59,14 @@ import Testing
     try catalog.carryOut(PostChange(whole, removal))
     #expect(try catalog.unfinishedChanges(after: 0, limit: 9).isEmpty)
     #expect(try catalog.expiredPosts(at: .now, after: 0, limit: 9).isEmpty)
+  }
+
+  private func checkRemoved(_ catalog: any PostChanging, _ damaged: PostID) throws {
+    let error = #expect(throws: CatalogError.self) {
+      _ = try catalog.begin([PostChange(damaged, .restoration)])
+    }
+    #expect(error?.code == .corrupt)
+    #expect(try catalog.abandonedChanges().isEmpty)
+    #expect(try catalog.unfinishedChanges(after: 0, limit: 9).isEmpty)
   }
 }

@@ -441,10 +441,10 @@ extension PostCatalogContractTests {
       let outcome = ProbeOutcome.failure(ProbeError(.notMedia, "x"))
       catalog.note([older, reader].map { .outcome(outcome, of: digest, by: $0) })
       _ = try await catalog.status()
-      let planned = try catalog.forgetNeedless(readBy: "2.0", isDryRun: true)
-      #expect(planned.readings == 1)
-      #expect(try catalog.forgetNeedless(readBy: "2.0", isDryRun: false) == planned)
-      #expect(try catalog.forgetNeedless(readBy: "2.0", isDryRun: false) == ForgottenRows())
+      #expect(try catalog.readings(besides: "2.0") == 1)
+      #expect(try catalog.forgetReadings(besides: "2.0", atMost: 0) == 0)
+      #expect(try catalog.forgetReadings(besides: "2.0", atMost: 9) == 1)
+      #expect(try catalog.forgetReadings(besides: "2.0", atMost: 9) == 0)
       #expect(try catalog.probeOutcomes(of: [digest], by: reader) == [outcome])
       #expect(try catalog.probeOutcomes(of: [digest], by: older) == [nil])
       #expect(try await find("three") == [posts[0].id])
@@ -455,7 +455,7 @@ extension PostCatalogContractTests {
       #expect(try await find("four") == [posts[0].id])
       // The digest of what was removed is never forgotten.
       try catalog.carryOut(.init(posts[2].id, .removal(removal)))
-      _ = try catalog.forgetNeedless(readBy: "2.0", isDryRun: false)
+      _ = try catalog.forgetReadings(besides: "2.0", atMost: 9)
       #expect(try catalog.removedPosts(of: try #require(posts[2].digest)).map(\.post.id) == [posts[2].id])
     },
     CatalogContractTest("what is not there can't be changed, and what is removed only restored") { stage in

@@ -237,6 +237,9 @@ import Testing
     #expect(try bench.states() == ["deadly": 6, "a": 3, "b": 3])
     let reason = try #require(try WorkQueue.status(bench.pool)?.reasons.first)
     #expect(reason.state == .setAside && reason.code == "workerDied" && reason.message.contains("host"))
+    // Put back, it is as if nobody had died at it.
+    #expect(try bench.queue.putBack([.setAside]) == 1)
+    #expect(try survivor.take(upTo: 10).map(\.isInQuestion) == [false])
   }
 
   @Test func whatIsInQuestionHasItsTurnThoughMoreComesAllTheTime() async throws {

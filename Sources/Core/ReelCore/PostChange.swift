@@ -250,24 +250,12 @@ package protocol PostChanging: PostCatalog {
     at moment: Date, after pageNumber: Int, limit: Int
   ) throws(CatalogError) -> [RemovedPost]
 
-  /// Forgets what nobody will ask for any more: what other versions of Reel than `reel` have read in files, and what posts
-  /// said before they said something else again. Nothing that is known of posts, removed ones and stores goes.
-  /// - Returns: how many rows that was; in a dry run, how many it would be.
-  func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows
-}
+  /// How many files' readings by other versions of Reel than `reel` are remembered.
+  func readings(besides reel: String) throws(CatalogError) -> Int
 
-/// Rows that a catalog does not need any more.
-package struct ForgottenRows: Hashable, Sendable {
-  /// What other versions of Reel have read in files.
-  package let readings: Int
-  /// Notes for whoever indexes words, of which there is a newer one.
-  package let rewordings: Int
-
-  package init(readings: Int = 0, rewordings: Int = 0) {
-    (self.readings, self.rewordings) = (readings, rewordings)
-  }
-
-  package var count: Int { readings.addingClamped(rewordings) }
+  /// Forgets `limit` of these.
+  /// - Returns: how many that were; 0 where none was left.
+  func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int
 }
 
 /// What becomes of a change that is asked for: decided here for every catalog.

@@ -100,7 +100,15 @@ struct ChangesAtOnceTests {
     #expect(text.split(separator: "\n").count == 1)
     // Also where there is nothing to tell.
     #expect(try await bench.reel("restore", ids[0], "--events", "events.jsonl").status == 0)
-    #expect(try Data(contentsOf: bench.folder.appendingPathComponent("events.jsonl")).isEmpty)
+    let events = bench.folder.appendingPathComponent("events.jsonl")
+    #expect(try Data(contentsOf: events).isEmpty)
+    // What changes nothing leaves what was told before.
+    try Data("told\n".utf8).write(to: events)
+    for arguments in [["remove", ids[0], "--dry-run"], ["prune", "--dry-run"], ["remove", "nothing.mp4"]] {
+      _ = try await ReelBinary.run(
+        arguments + ["--events", "events.jsonl", "--library", bench.library.path], in: bench.folder)
+      #expect(try Data(contentsOf: events) == Data("told\n".utf8), "\(arguments)")
+    }
   }
 
   #if DEBUG
@@ -125,8 +133,27 @@ struct ChangesAtOnceTests {
       #expect(plan.output.hasSuffix("2 would be removed or finished\n"), "\(plan.output)")
       let same = try await bench.reel("remove", "--since", "1h")
       #expect(same.status == 0 && same.output.contains("finished what an earlier command"), "\(same.output)")
+      #expect(same.output.hasSuffix("\n0 removed, 2 finished of earlier commands\n"), "\(same.output)")
       for id in ids { #expect(try inspection().removed[id]?.isStored == false) }
       expectNothing(try inspection().brokenAtRest())
+    }
+
+    @Test("a removal that could not begin does not say that its post is out of the feed")
+    func notBegun() async throws {
+      let ids = try await published(1)
+      let killed = try await bench.reel(
+        "move", ids[0], "--to", "other", environment: ["REEL_FAILPOINT": "changeCommitted=crash"])
+      #expect(killed.wasKilled)
+      let other = bench.folder.appendingPathComponent("other")
+      try FileManager.default.removeItem(at: other)
+      try Data().write(to: other)
+      for arguments in [[ids[0]], ["--author", "nobody"]] {
+        let remove = try await ReelBinary.run(
+          ["remove", "--library", bench.library.path] + arguments, in: bench.folder)
+        #expect(remove.status == 3 && remove.output.contains("failed: \(ids[0])"), "\(remove)")
+        #expect(!remove.output.contains("out of the feed"), "\(remove)")
+      }
+      #expect(try inspection().posts[ids[0]] != nil)
     }
 
     // MARK: What goes on late

@@ -165,7 +165,7 @@ struct ChangeSteps: Sendable {
     _ kind: PostChange.Kind, _ found: Placed, _ target: Int64?, in db: Connection
   ) throws -> Answer {
     // What can't be read could not be carried out, and nothing behind it.
-    _ = try found.post?.post(at: place)
+    _ = try found.post?.post(at: place) ?? found.removed?.post.post(at: place)
     var keys: String?
     switch kind {
     case .removal(let removal): try RemovalTable.insert(removal, of: found.intent, in: db)

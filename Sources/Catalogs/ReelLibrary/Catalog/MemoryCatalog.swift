@@ -190,7 +190,11 @@ extension MemoryCatalog: PostChanging {
     try catalog.expiredPosts(at: moment, after: pageNumber, limit: limit)
   }
 
-  package func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows {
-    try catalog.forgetNeedless(readBy: reel, isDryRun: isDryRun)
+  package func readings(besides reel: String) throws(CatalogError) -> Int {
+    try catalog.readings(besides: reel)
+  }
+
+  package func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int {
+    try catalog.forgetReadings(besides: reel, atMost: limit)
   }
 }

@@ -118,8 +118,15 @@ enum PostTable {
       ) { row in (try Stored(row), try row["teller"] as Int64?) }
   }
 
+  /// - Parameter orMoved: whether one that has moved out of the store will do.
+  static func find(
+    _ publication: Publication, in store: StoreName, orMoved: Bool, db: Connection
+  ) throws -> (post: Stored, teller: Int64?)? {
+    try find(publication, in: store, db: db) ?? (orMoved ? moved(publication, from: store, db: db) : nil)
+  }
+
   /// The first post of `publication`, or of what a file with its digest was mended to, that has moved out of `store`.
-  static func moved(
+  private static func moved(
     _ publication: Publication, from store: StoreName, db: Connection
   ) throws -> (post: Stored, teller: Int64?)? {
     let ways = [

@@ -179,9 +179,7 @@ struct PublishingSteps: Sendable {
   /// - Parameter again: whether one that has moved from there is none.
   func look(for publication: Publication, again: Bool, in db: Connection) throws -> Found? {
     let store = place.name(of: publication.destination)
-    let found =
-      try PostTable.find(publication, in: store, db: db)
-      ?? (again ? nil : PostTable.moved(publication, from: store, db: db))
+    let found = try PostTable.find(publication, in: store, orMoved: !again, db: db)
     guard let (stored, teller) = found else { return nil }
     guard let teller, teller != me else { return Found(stored: stored, announced: true) }
     return Found(stored: stored, announced: try owners.isAlive(teller, in: db))

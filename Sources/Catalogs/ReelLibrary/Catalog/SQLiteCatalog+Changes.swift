@@ -72,12 +72,20 @@ extension SQLiteCatalog: PostChanging {
     return try rows.map { row throws(CatalogError) in try row.post(at: place) }
   }
 
-  package func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows {
-    if isDryRun { return try connection.readNow { db in try NeedlessRows.count(readBy: reel, in: db) } }
-    return try writable().writer.write { db in
-      let rows = try NeedlessRows.count(readBy: reel, in: db)
-      if rows.count > 0 { try NeedlessRows.forget(readBy: reel, in: db) }
-      return rows
+  package func readings(besides reel: String) throws(CatalogError) -> Int {
+    try connection.readNow { db in
+      Int(try db.number("SELECT count(*) FROM reading WHERE reel <> ?", [reel]) ?? 0)
+    }
+  }
+
+  package func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int {
+    try writable().writer.write { db in
+      try db.run(
+        """
+        DELETE FROM reading WHERE (digest, reel, ffmpeg) IN (
+          SELECT digest, reel, ffmpeg FROM reading WHERE reel <> ? LIMIT ?)
+        """, [reel, limit])
+      return db.changeCount
     }
   }
 
@@ -88,27 +96,5 @@ extension SQLiteCatalog: PostChanging {
       try RemovalTable.expired(at: moment.milliseconds, after: pageNumber, limit: limit, in: db)
     }
     return try rows.map { row throws(CatalogError) in try row.post(at: place) }
-  }
-}
-
-/// Rows that nobody will ask for any more.
-private enum NeedlessRows {
-  private static let readings = "reading WHERE reel <> ?"
-  /// The newest of all stays: by it an index tells whether it is one of this catalog.
-  private static let rewordings = """
-    rewording WHERE number < (SELECT max(number) FROM rewording)
-      AND (number NOT IN (SELECT max(number) FROM rewording GROUP BY pageNumber)
-        OR NOT EXISTS (SELECT 1 FROM post WHERE post.pageNumber = rewording.pageNumber))
-    """
-
-  static func count(readBy reel: String, in db: Connection) throws -> ForgottenRows {
-    ForgottenRows(
-      readings: Int(try db.number("SELECT count(*) FROM \(readings)", [reel]) ?? 0),
-      rewordings: Int(try db.number("SELECT count(*) FROM \(rewordings)") ?? 0))
-  }
-
-  static func forget(readBy reel: String, in db: Connection) throws {
-    try db.run("DELETE FROM \(readings)", [reel])
-    try db.run("DELETE FROM \(rewordings)")
   }
 }

@@ -9,9 +9,7 @@ extension SQLiteCatalog {
   ) throws -> PublishingSteps.Found? {
     if let steps { return try steps.look(for: publication, again: again, in: db) }
     let store = place.name(of: publication.destination)
-    let found =
-      try PostTable.find(publication, in: store, db: db)
-      ?? (again ? nil : PostTable.moved(publication, from: store, db: db))
+    let found = try PostTable.find(publication, in: store, orMoved: !again, db: db)
     return found.map { PublishingSteps.Found(stored: $0.post, announced: true) }
   }
 

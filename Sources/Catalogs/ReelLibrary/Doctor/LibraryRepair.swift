@@ -174,11 +174,11 @@ package struct LibraryRepair: Sendable {
       try catalog.begin([PostChange(object.id, .purge)]).first
     }
     guard case .begun(let open)? = answer else { return }
-    do throws(UploadError) {
+    do {
       let isStored = try await Self.holds(object, store)
       // Reading it takes time, in which others may have brought the post back.
-      let isHeld = try? await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
-      guard isHeld == true else { return }
+      let isHeld = try await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
+      guard isHeld else { return }
       try await recorder?.withdraw(object.id)
       if isStored { try await store.remove(object.key) }
     } catch {

@@ -95,18 +95,20 @@ extension PostgresCatalog: PostChanging {
       """, [.bytes(digest.bytes)])
   }
 
-  package func forgetNeedless(readBy reel: String, isDryRun: Bool) throws(CatalogError) -> ForgottenRows {
-    // Words are kept with the post here.
-    if isDryRun {
-      let count = try lookUp { db in
-        try db.value("SELECT count(*) FROM reel.reading WHERE reel <> $1", [.text(reel)], as: Int.self)
-      }
-      return ForgottenRows(readings: count ?? 0)
+  package func readings(besides reel: String) throws(CatalogError) -> Int {
+    try lookUp { db in
+      try db.value("SELECT count(*) FROM reel.reading WHERE reel <> $1", [.text(reel)], as: Int.self)
+    } ?? 0
+  }
+
+  package func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int {
+    try changing { steps in
+      try steps.tx.run(
+        """
+        DELETE FROM reel.reading WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM reel.reading WHERE reel <> $1 LIMIT $2))
+        """, [.text(reel), .int(Int64(limit))])
     }
-    return ForgottenRows(
-      readings: try changing { steps in
-        try steps.tx.run("DELETE FROM reel.reading WHERE reel <> $1", [.text(reel)])
-      })
   }
 
   package func expiredPosts(

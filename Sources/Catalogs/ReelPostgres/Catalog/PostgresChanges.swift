@@ -283,7 +283,7 @@ struct PostgresChanges {
   /// What the change makes of the post; its answer where there is nothing to be done.
   private func prepare(_ one: inout Beginning) throws -> Answer? {
     // What can't be read could not be carried out, and nothing behind it.
-    let found = try one.placed.post?.post(at: server)
+    let found = try (one.placed.post ?? one.placed.removed?.post)?.post(at: server)
     switch one.kind {
     case .removal(let removal): one.removal = removal
     case .edit(let edit):

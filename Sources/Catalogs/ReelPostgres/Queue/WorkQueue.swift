@@ -90,7 +90,7 @@ package struct WorkQueue: Sendable {
             INSERT INTO reel.work (item, priority, changed_at)
             SELECT id, $5, \(PostgresSchema.now) FROM made RETURNING item
           ), again AS (
-            UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
+            UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, changed_at = \(PostgresSchema.now)
             FROM reel.item WHERE item.identity IN (SELECT identity FROM listed) AND work.item = item.id
               AND \(Self.isBack) RETURNING work.item
           )
@@ -168,7 +168,7 @@ package struct WorkQueue: Sendable {
         call = try tx.value(Self.callNumber)
         let count = try tx.run(
           """
-          UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, changed_at = \(PostgresSchema.now)
+          UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, changed_at = \(PostgresSchema.now)
           WHERE state = ANY($1) AND state > 2
           """, [.ints(states.map(\.rawValue))])
         try Self.notify(tx, of: count)

@@ -77,28 +77,29 @@ struct RemoveCommand: AsyncParsableCommand {
     let report = ChangeReport(.removal(removal), output, isDryRun: dryRun)
     let selection = PostSelection(subjects: posts, filter: filter.postFilter, includesKept: true)
     let (isDryRun, keeps) = (dryRun, keep != nil)
-    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
-      changes, catalog in
-      // No filter finds a post that an earlier removal has taken out of the feed, and not finished.
-      if selection.subjects.isEmpty, !isDryRun {
-        try await changes.resumeAll { try report.addCarriedOn($0, $1) }
-      }
-      let posts = try await selection.posts(in: catalog)
-      if isDryRun {
-        for post in posts { try await report.wouldRemove(post, keeping: keeps, in: catalog) }
-        return
-      }
-      let kept = Mutex<[PostID]>([])
-      try await changes.change(posts, .removal(removal)) { post, outcome in
-        // What was kept goes now, where nobody asks to keep it.
-        if case .removed(let removed) = outcome, removed.mayBeStored, !keeps {
-          kept.withLock { $0.append(post) }
-        } else {
-          try report.add(post, outcome)
+    try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
+      .run(report) {
+        changes, catalog in
+        // No filter finds a post that an earlier removal has taken out of the feed, and not finished.
+        if selection.subjects.isEmpty, !isDryRun {
+          try await changes.resumeAll { try report.addCarriedOn($0, $1) }
         }
+        let posts = try await selection.posts(in: catalog)
+        if isDryRun {
+          for post in posts { try await report.wouldRemove(post, keeping: keeps, in: catalog) }
+          return
+        }
+        let kept = Mutex<[PostID]>([])
+        try await changes.change(posts, .removal(removal)) { post, outcome in
+          // What was kept goes now, where nobody asks to keep it.
+          if case .removed(let removed) = outcome, removed.mayBeStored, !keeps {
+            kept.withLock { $0.append(post) }
+          } else {
+            try report.add(post, outcome)
+          }
+        }
+        try await changes.change(kept.withLock { $0 }, .purge) { try report.add($0, $1) }
       }
-      try await changes.change(kept.withLock { $0 }, .purge) { try report.add($0, $1) }
-    }
   }
 }
 
@@ -287,32 +288,38 @@ struct PruneCommand: AsyncParsableCommand {
     settings.to = credentials.to ?? settings.to
     let report = ChangeReport(.purge, output, isDryRun: dryRun)
     let isDryRun = dryRun
-    try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
-      changes, catalog in
-      if isDryRun {
-        for left in try catalog.abandonedChanges() { try await report.wouldCarryOn(left.post, in: catalog) }
-        var last = 0
-        while true {
-          let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
-          guard let end = expired.last?.post.pageNumber else { break }
-          last = end
-          for removed in expired { try report.wouldRemove(removed) }
+    try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
+      .run(report) {
+        changes, catalog in
+        if isDryRun {
+          for left in try catalog.abandonedChanges() { try await report.wouldCarryOn(left.post, in: catalog) }
+          var last = 0
+          while true {
+            let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
+            guard let end = expired.last?.post.pageNumber else { break }
+            last = end
+            for removed in expired { try report.wouldRemove(removed) }
+          }
+          report.note(forgotten: try catalog.readings(besides: ReelVersion.current))
+          return
         }
-        report.note(try await Self.forgetNeedless(in: catalog, isDryRun: true))
-        return
+        try await changes.resumeAll { try report.addCarriedOn($0, $1) }
+        try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
+        report.note(forgotten: try await Self.forgetReadings(in: catalog))
       }
-      try await changes.resumeAll { try report.addCarriedOn($0, $1) }
-      try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
-      if !Task.isCancelled { report.note(try await Self.forgetNeedless(in: catalog, isDryRun: false)) }
-    }
   }
 
-  private static func forgetNeedless(
-    in catalog: any PostChanging, isDryRun: Bool
-  ) async throws -> ForgottenRows {
-    try await BlockingQueue(label: "reel.prune", width: 1).run { () throws(CatalogError) in
-      try catalog.forgetNeedless(readBy: ReelVersion.current, isDryRun: isDryRun)
+  /// Some at a time, so that nobody waits for long who writes to the catalog, too.
+  private static func forgetReadings(in catalog: any PostChanging) async throws -> Int {
+    let threads = BlockingQueue(label: "reel.prune", width: 1)
+    var (forgotten, last) = (0, 1)
+    while last > 0, !Task.isCancelled {
+      last = try await threads.run { () throws(CatalogError) in
+        try catalog.forgetReadings(besides: ReelVersion.current, atMost: 10_000)
+      }
+      forgotten += last
     }
+    return forgotten
   }
 }
 

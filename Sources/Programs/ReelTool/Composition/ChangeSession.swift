@@ -33,10 +33,14 @@ struct ChangeSession: Sendable {
     if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
+    let writer = ChangeEventWriter(target: events)
     let changes = Self.changes(
-      catalog, stores, supply: supply.map(Self.supply), events, opening: try await opening(stores),
+      catalog, stores, supply: supply.map(Self.supply), writer, opening: try await opening(stores),
       notice: { post, removal in report.note(removal, of: post) })
-    let (result, wasInterrupted) = await Interruption.cancelling { try await body(changes, catalog) }
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      try await body(changes, catalog)
+      await writer.end()
+    }
     try? await catalog.close()
     if !wasInterrupted { try result.get() }
     let exit = try report.end()
@@ -46,12 +50,11 @@ struct ChangeSession: Sendable {
 
   private static func changes(
     _ catalog: any PostChanging, _ stores: Destinations, supply: PostChanges.Supply? = nil,
-    _ events: EventTarget?,
+    _ writer: ChangeEventWriter,
     opening: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store,
     notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in }
   ) -> PostChanges {
-    let writer = ChangeEventWriter(target: events)
-    return PostChanges(
+    PostChanges(
       catalog: catalog, supply: supply,
       staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }), keepsPosts: keepsPosts,
       open: opening,
@@ -67,7 +70,7 @@ struct ChangeSession: Sendable {
     _ catalog: any PostChanging, _ stores: Destinations, events: EventTarget?
   ) async throws(CatalogError) -> [(post: PostID, failure: FileFailure)] {
     let changes = changes(
-      catalog, stores, events,
+      catalog, stores, ChangeEventWriter(target: events),
       opening: { destination async throws(UploadError) in try await open(destination, stores) })
     let failures = Mutex<[(post: PostID, failure: FileFailure)]>([])
     do {
@@ -149,21 +152,25 @@ private actor ChangeEventWriter {
   private let lines = EventLines()
   private var sequence = 0
 
-  /// What an earlier command has told goes, also when there is nothing to tell.
-  init(target: EventTarget?) {
-    self.target = target
-    // A pipe or a device has no length.
-    if let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
-  }
+  init(target: EventTarget?) { self.target = target }
 
   func write(_ bodies: [IngestEvent.Body]) throws {
     guard let target else { return }
+    beginAnew()
     let at = Date.now
     let events = bodies.map { body in
       sequence += 1
       return IngestEvent(sequence: sequence, at: at, body: body)
     }
     try target.stream.write(try lines.lines(events))
+  }
+
+  /// What an earlier command has told goes, also where there was nothing to tell.
+  func end() { beginAnew() }
+
+  private func beginAnew() {
+    // A pipe or a device has no length.
+    if sequence == 0, let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
   }
 }
 

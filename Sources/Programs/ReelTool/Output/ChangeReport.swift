@@ -18,12 +18,14 @@ final class ChangeReport: Sendable {
   private struct State {
     var results: [Result] = []
     var changed = 0
+    /// What earlier commands had begun, and is finished now.
+    var carriedOn = 0
     var unchanged = 0
     var failed = 0
     var notBegun = 0
     /// What stores keep of objects that were removed.
     var remains: [PostID: [ObjectRemoval]] = [:]
-    var forgotten: ForgottenRows?
+    var forgotten: Int?
   }
 
   private struct Result: Encodable {
@@ -78,12 +80,9 @@ final class ChangeReport: Sendable {
       try note(
         Result(id: id, outcome: "unknown"), \.failed, "there is no post \(id); reel feed lists the posts")
     // What was not begun is no failure.
-    case .failed(let failure) where failure.isCancellation: state.withLock { $0.notBegun += 1 }
-    case .failed(let failure):
-      let told = failure.worded(FlagNames.put)
-      try note(
-        Result(id: id, outcome: "failed", error: told), \.failed,
-        "failed: \(id): \(told.message) [\(told.code)]\(leftOver(failure))")
+    case .notBegun(let failure) where failure.isCancellation: state.withLock { $0.notBegun += 1 }
+    case .notBegun(let failure): try fail(id, failure, "")
+    case .failed(let failure): try fail(id, failure, leftOver(failure))
     }
   }
 
@@ -92,10 +91,18 @@ final class ChangeReport: Sendable {
     switch outcome {
     case .changed(let post), .nothing(let post):
       try note(
-        Result(id: id, outcome: "carriedOn", post: post), \.changed,
+        Result(id: id, outcome: "carriedOn", post: post), \.carriedOn,
         "finished what an earlier command had begun: \(Self.name(post))")
+    // Of another kind, maybe: what this one says of its own is not true of it.
+    case .failed(let failure): try fail(id, failure, "")
     default: try add(id, outcome)
     }
+  }
+
+  private func fail(_ id: PostID, _ failure: FileFailure, _ rest: String) throws {
+    let told = failure.worded(FlagNames.put)
+    let what = failure.isCancellation ? "interrupted: \(id)" : "failed: \(id): \(told.message) [\(told.code)]"
+    try note(Result(id: id, outcome: "failed", error: told), \.failed, what + rest)
   }
 
   // MARK: In a dry run
@@ -141,23 +148,25 @@ final class ChangeReport: Sendable {
     if json { state.withLock { $0.remains[post, default: []].append(removal) } }
   }
 
-  /// What the catalog does not need any more.
-  func note(_ forgotten: ForgottenRows) { state.withLock { $0.forgotten = forgotten } }
+  /// Rows that the catalog does not need any more.
+  func note(forgotten rows: Int) { state.withLock { $0.forgotten = rows } }
 
   /// The last line, and the exit code.
   func end() throws -> ReelExit {
-    let (results, changed, unchanged, failed, notBegun, rows) = state.withLock {
-      ($0.results, $0.changed, $0.unchanged, $0.failed, $0.notBegun, $0.forgotten?.count)
-    }
+    let state = state.withLock(\.self)
+    let (unchanged, failed, notBegun, rows) = (state.unchanged, state.failed, state.notBegun, state.forgotten)
     if json {
       let document = Document(
-        ok: failed + notBegun == 0, changed: changed, unchanged: unchanged, failed: failed, forgotten: rows,
-        posts: results)
+        ok: failed + notBegun == 0, changed: state.changed + state.carriedOn, unchanged: unchanged,
+        failed: failed, forgotten: rows,
+        posts: state.results)
       try output.write(try JSONOutput.text(document, pretty: traits.isTerminal))
     } else {
       let isPruning = if case .purge = kind { true } else { false }
       let planned = isPruning ? "would be removed or finished" : "would be removed"
+      let changed = state.changed + (isPruning ? state.carriedOn : 0)
       var parts = ["\(changed) \(isDryRun ? planned : isPruning ? "removed or finished" : done)"]
+      if state.carriedOn > 0, !isPruning { parts.append("\(state.carriedOn) finished of earlier commands") }
       if unchanged > 0 { parts.append("\(unchanged) \(unchanged == 1 ? "was" : "were") so already") }
       if failed > 0 { parts.append("\(failed) not") }
       if notBegun > 0 { parts.append("\(notBegun) not begun") }
@@ -184,8 +193,9 @@ final class ChangeReport: Sendable {
   /// What is true although it failed.
   private func leftOver(_ failure: FileFailure) -> String {
     // What another has carried on may be in the feed again.
-    guard case .removal = kind, failure.code != .catalog(.leaseLost) else { return "" }
-    return "; it is out of the feed all the same, and reel prune goes on with it"
+    if failure.code == .catalog(.leaseLost) { return "" }
+    if case .removal = kind { return "; it is out of the feed all the same, and reel prune goes on with it" }
+    return failure.isCancellation ? "; reel prune goes on with it" : ""
   }
 
   private var done: String {

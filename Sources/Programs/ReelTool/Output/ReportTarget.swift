@@ -143,14 +143,18 @@ struct PublishOutcome {
   var notes: (sentences: [String], command: String?)? {
     switch result {
     case .duplicate(let post?): edit(of: post)
-    case .removed:
+    case .removed(let removed):
       (
         ["To publish the video as a new post: --again", "To bring the post back:"],
-        hint.text("restore", ShellWord.quoted(path.bytes))
+        // By its id: the file may be the video of others' posts, too.
+        hint.text(
+          "restore", "\(removed.post.id) --from \(ShellWord.quoted(path.bytes, ascii: isASCII))")
       )
     case .published, .duplicate, .planned, .refused, .failed, .cancelled: nil
     }
   }
+
+  private var isASCII: Bool { !TerminalTraits.standardError().unicode }
 
   /// For a post that says something else than the command line.
   private func edit(of post: Post) -> (sentences: [String], command: String?)? {
@@ -162,7 +166,6 @@ struct PublishOutcome {
       ("author's name", "--author-name", said.authorName, post.authorName != edited.authorName),
     ].filter(\.3)
     guard !words.isEmpty else { return nil }
-    let isASCII = !TerminalTraits.standardError().unicode
     let flags = words.map { "\($0.1)=\(ShellWord.quoted(value: $0.2 ?? "", ascii: isASCII))" }
     let differing = words.map(\.0).joined(separator: ", ")
     return (

@@ -51,7 +51,9 @@ public struct PostChanges: Sendable {
     case unknown
     /// The video is another post of the same author in the store that it was to move to, or was removed from.
     case taken(Post)
-    /// It could not be done, or not all of it.
+    /// It could not be begun, and the post is as it was.
+    case notBegun(FileFailure)
+    /// It was begun, and could not be done, or not all of it.
     case failed(FileFailure)
   }
 
@@ -98,7 +100,7 @@ public struct PostChanges: Sendable {
   ) async throws {
     for start in stride(from: 0, to: posts.count, by: Self.batch) {
       if Task.isCancelled {
-        for post in posts[start...] { try report(post, .failed(.cancelled)) }
+        for post in posts[start...] { try report(post, .notBegun(.cancelled)) }
         return
       }
       let batch = Array(posts[start..<min(start + Self.batch, posts.count)])
@@ -118,7 +120,7 @@ public struct PostChanges: Sendable {
         // Made, where it is new, before anything is written down.
         _ = try await store(destination, for: .new)
       } catch {
-        return outcomes.mapValues { _ in .failed(FileFailure(error)) }
+        return outcomes.mapValues { _ in .notBegun(FileFailure(error)) }
       }
     }
     var pause = Duration.milliseconds(5)
@@ -142,7 +144,7 @@ public struct PostChanges: Sendable {
       left = busy
       for open in unfinished {
         if case .failed(let failure)? = others[open.post.id] {
-          outcomes[open.post.id] = .failed(failure)
+          outcomes[open.post.id] = .notBegun(failure)
         } else {
           left.append(open.post.id)
         }
@@ -151,7 +153,7 @@ public struct PostChanges: Sendable {
       do {
         try await Task.sleep(for: pause)
       } catch {
-        for post in busy { outcomes[post] = .failed(.cancelled) }
+        for post in busy { outcomes[post] = .notBegun(.cancelled) }
         break
       }
       pause = min(pause * 2, .milliseconds(250))
