@@ -236,7 +236,10 @@ struct MPEGClock<Bytes: ByteReading> {
       var before = first
       for (place, end) in ends.enumerated() {
         for (number, moment) in end.filter({ $0.key == other }).enumerated() {
-          guard let wait = moment.wait else { continue }
+          guard let wait = moment.wait else {
+            clock.isUnclear = true
+            continue
+          }
           let decoded = before &+ Self.difference(moment.decoded, before)
           clock.add(
             other, at: decoded + wait, decoded: decoded, isFar: place == 1 && number == 0)

@@ -58,7 +58,8 @@ struct MovieTracks {
   var untimed: [ISOTrack] {
     guard iso.fragments == 0 else { return [] }
     return iso.tracks.filter {
-      $0.isSeenOrHeard && $0.timescale != nil && $0.counts.sizes ?? 0 > 0 && $0.presentation == nil
+      $0.isSeenOrHeard && $0.timescale != nil && $0.counts.sizes ?? 0 > 0
+        && ($0.presentation == nil || $0.counts.sizes ?? 0 > 1 && $0.times?.total == 0)
     }
   }
 

@@ -172,13 +172,19 @@ struct MovieWarnings {
           stated: media.duration.map { .number($0) })
       ]
     }
-    return tracks.untimed.isEmpty
-      ? []
-      : [
-        MediaWarning(
-          .claimUnchecked, "the times of a track cannot be told, so that its duration is only claimed",
-          fact: "duration", stated: media.duration.map { .number($0) })
-      ]
+    let untimed = tracks.untimed
+    guard !untimed.isEmpty else { return [] }
+    let rate = media.video?.frameRate.flatMap { rate in
+      untimed.contains { $0.id == video?.id }
+        ? MediaWarning(
+          .claimUnchecked, "the times of its pictures cannot be told, so that their rate is only claimed",
+          fact: "video.frameRate", stated: .text(rate.description)) : nil
+    }
+    return [
+      MediaWarning(
+        .claimUnchecked, "the times of a track cannot be told, so that its duration is only claimed",
+        fact: "duration", stated: media.duration.map { .number($0) })
+    ] + [rate].compactMap(\.self)
   }
 
   /// Sound in fragments whose samples last longer or shorter than those of its codec do: a clock is wrong.

@@ -28,7 +28,8 @@ struct MXFSets: Hashable {
     /// Whether its bytes pass faster or slower than its samples.
     var isOutOfTime: Bool {
       guard let sampleRate, let blockAlign, let bytesPerSecond else { return false }
-      return bytesPerSecond != blockAlign * sampleRate
+      // Rates such as 48000/1.001 are rounded.
+      return abs(bytesPerSecond - blockAlign * sampleRate) >= max(1, blockAlign)
     }
   }
 
