@@ -141,6 +141,28 @@ import Testing
       status.output.contains("everything, since ") && status.output.contains("at most 1 at once"), "\(status)"
     )
     #expect(status.output.contains("acme: 3 waiting"))
+    let metrics = try await fleet.reel("status", "--metrics").output
+    for line in [
+      #"reel_queue_items{label="acme",state="waiting"} 3"#,
+      #"reel_queue_items{label="acme",state="failed"} 0"#,
+      #"reel_queue_paused{label="*"} 1"#, #"reel_queue_limit_items{label="acme"} 1"#,
+      #"reel_queue_workers{state="live"} 0"#, "reel_queue_undelivered_events 0",
+    ] { #expect(metrics.contains(line + "\n"), "\(line): \(metrics)") }
+    let sample = /reel_queue_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9]+/
+    let comment = /# (HELP reel_queue_[a-z_]+ .+|TYPE reel_queue_[a-z_]+ gauge)/
+    for line in metrics.split(separator: "\n") {
+      let isOne = try sample.wholeMatch(in: line) != nil || comment.wholeMatch(in: line) != nil
+      #expect(isOne, "\(line)")
+    }
+    // What the alerts and the dashboard look at is there.
+    let examples = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/fleet")
+    for name in ["alerts.yaml", "dashboard.json"] {
+      let text = try String(contentsOf: examples.appendingPathComponent(name), encoding: .utf8)
+      let named = Set(text.matches(of: /reel_queue_[a-z_]+/).map { String($0.output) })
+      #expect(named.count > 4)
+      for metric in named { #expect(metrics.contains("# TYPE \(metric) gauge"), "\(name): \(metric)") }
+    }
     #expect(try await fleet.reel("queue", "resume").status == 0)
     #expect(try await fleet.work().status == 0)
     #expect(try await fleet.reel("queue", "prune", "--older-than", "1d").output.contains("0 items forgotten"))
