@@ -130,7 +130,8 @@ let package = Package(
     .executableTarget(
       name: "ReelTool",
       dependencies: [
-        "CProcess", "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage",
+        "CProcess", "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage",
+        "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
         "ReelIngest", "ReelFeeds", "ReelUpkeep", "ReelTerminal", "ReelPage", argumentParser,
       ],

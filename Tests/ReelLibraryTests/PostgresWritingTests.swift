@@ -94,7 +94,16 @@ import Testing
     }
     // The others are healed when the catalog is brought up to date.
     try db.execute(
-      "DROP TABLE reel.removal, reel.change, reel.departure; UPDATE reel.schema_version SET version = 4")
+      """
+      DROP TABLE reel.removal, reel.change, reel.departure, reel.lane, reel.policy, reel.throttle, reel.item_history;
+      ALTER TABLE reel.work DROP COLUMN lane, DROP COLUMN taken_by, DROP COLUMN taken_at, DROP COLUMN policy,
+        DROP COLUMN is_cancelled;
+      CREATE INDEX work_waiting ON reel.work (priority DESC, item) WHERE state = 0;
+      ALTER TABLE reel.worker DROP COLUMN labels, DROP COLUMN policy, DROP COLUMN author;
+      DROP TRIGGER refuse_older ON reel.worker; ALTER TABLE reel.worker DROP COLUMN knows;
+      DROP FUNCTION reel.enqueue, reel.lane_of, reel.strike_out_older, reel.refuse_older;
+      UPDATE reel.schema_version SET version = 4
+      """)
     let later = try await PostgresCatalog.open(try database.pool())
     for (post, caption) in zip(posts, read) { #expect(try await later.post(post.id)?.caption == caption) }
     #expect(try db.value("SELECT count(document::jsonb) FROM reel.post", as: Int.self) == 4)

@@ -9,7 +9,7 @@ package enum CatalogSection: String, CaseIterable, Sendable {
     checkpoints,
     readings, files, failures
   // The queue, which only a catalog on a server has.
-  case items, work, workers
+  case lanes, policies, throttles, items, work, happenings, workers
 
   /// A column's type.
   package enum Kind: Sendable { case int, text, bytes }
@@ -55,6 +55,9 @@ package enum CatalogSection: String, CaseIterable, Sendable {
       ]
     case .failures:
       ["path": .bytes, "host": .text, "code": .text, "message": .text, "refused": .int, "at": .int]
+    case .lanes: ["id": .int, "label": .text, "destination": .text, "policy": .text, "author": .text]
+    case .policies: ["name": .text, "document": .text]
+    case .throttles: ["label": .text, "pausedAt": .int, "most": .int]
     case .items:
       [
         "id": .int, "identity": .bytes, "address": .bytes, "version": .text, "size": .int,
@@ -64,6 +67,12 @@ package enum CatalogSection: String, CaseIterable, Sendable {
       [
         "item": .int, "priority": .int, "state": .int, "worker": .int, "attempts": .int, "deaths": .int,
         "failures": .int, "changedAt": .int, "dueAt": .int, "code": .text, "message": .text,
+        "lane": .int, "takenBy": .text, "takenAt": .int, "policy": .text, "isCancelled": .int,
+      ]
+    case .happenings:
+      [
+        "number": .int, "item": .int, "attempt": .int, "takenBy": .text, "takenAt": .int, "at": .int,
+        "state": .int, "code": .text, "message": .text, "policy": .text, "dueAt": .int,
       ]
     case .workers:
       [
@@ -84,7 +93,9 @@ package enum CatalogSection: String, CaseIterable, Sendable {
   /// What every catalog has.
   package static let common = Self.allCases.filter { !queue.contains($0) }
   /// What only a catalog on a server has.
-  package static let queue: [Self] = [.items, .work, .workers]
+  package static let queue: [Self] = [
+    .lanes, .policies, .throttles, .items, .work, .happenings, .workers,
+  ]
 }
 
 /// A value of a row.

@@ -18,6 +18,7 @@ struct ReelTool: AsyncParsableCommand {
     version: ReelVersion.current,
     subcommands: [
       PublishCommand.self, IngestCommand.self, WatchCommand.self, EnqueueCommand.self, WorkCommand.self,
+      QueueCommand.self,
       ProbeCommand.self,
       MendCommand.self, PosterCommand.self, SheetCommand.self,
       FeedCommand.self, ShowCommand.self, ExportCommand.self,

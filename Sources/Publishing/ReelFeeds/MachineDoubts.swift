@@ -118,7 +118,7 @@ package struct MachineFault: ReelError {
 
 extension PublishResult {
   /// What it means for `item`; what says nothing of the file gives it back.
-  fileprivate func ending(of item: TakenItem) -> ItemOutcome.Ending {
+  func ending(of item: TakenItem) -> ItemOutcome.Ending {
     switch self {
     case .published, .duplicate, .removed: return .done
     case .planned, .cancelled: return .givenBack
@@ -126,7 +126,14 @@ extension PublishResult {
     case .failed(let failure):
       // The state that was enqueued does not come back: the one that is there now is another item.
       let isGone = item.address.isAddress && failure.isSourceChanged
-      switch isGone ? .none : failure.chance(of: item.address) {
+      if isGone {
+        return .failed(
+          code: failure.code.rawValue,
+          message:
+            "it was overwritten or removed since it was enqueued; list it again, to enqueue what is there now"
+        )
+      }
+      switch failure.chance(of: item.address) {
       case .none: return .failed(code: failure.code.rawValue, message: failure.message)
       case .later: return .failedForNow(code: failure.code.rawValue, message: failure.message)
       case .elsewhere: return .givenBack

@@ -5,6 +5,15 @@ import ReelPostgres
 import ReelSource
 import Synchronization
 
+/// Why a policy that items name can't be used on this machine.
+package struct QueuePolicyProblem: Error {
+  /// Of the items that name it.
+  static let code = "policyUnknown"
+  let message: String
+
+  package init(message: String) { self.message = message }
+}
+
 /// Hands a run the items of the queue, and writes down what becomes of them.
 ///
 /// It holds no more than it ends in some seconds, so that what is left is shared with others, and enough to keep every job
@@ -19,12 +28,15 @@ package final class QueueFeed: FileFeed {
     var ended: [(at: ContinuousClock.Instant, count: Int)] = []
     /// The files of the run that are being worked on.
     var begun: Set<FeedTicket> = []
+    /// By their names.
+    var policies: [String: any IntakePolicy] = [:]
     var doubts = MachineDoubts()
     var problem: (any ReelError)?
   }
 
   private let worker: QueueWorker
   private let listener: QueueListener
+  private let policy: @Sendable (String) throws(QueuePolicyProblem) -> any IntakePolicy
   private let source: @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   private let allowed: AllowedSources
   private let check: MachineCheck
@@ -45,13 +57,15 @@ package final class QueueFeed: FileFeed {
   ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
   ///   - source: what the address of an item stands for: the state that was enqueued, and no other.
   ///   - allowed: what items may name.
+  ///   - policy: a policy that items name.
   ///   - check: asked when many files in a row have failed.
   package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
     allowed: AllowedSources, check: MachineCheck,
+    policy: @escaping @Sendable (String) throws(QueuePolicyProblem) -> any IntakePolicy,
     source: @escaping @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   ) {
-    (self.allowed, self.check) = (allowed, check)
+    (self.allowed, self.check, self.policy) = (allowed, check, policy)
     (self.worker, self.listener, self.jobs, self.staysForMore) = (worker, listener, jobs, staysForMore)
     var walk = walk
     walk.entersFolders = false
@@ -75,7 +89,9 @@ package final class QueueFeed: FileFeed {
           continue
         }
         let taken = try worker.take(upTo: min(count, room))
-        if !taken.isEmpty { return taken.map { FeedItem(found($0), ticket: ticket(for: $0)) } }
+        let ready = try refusing(taken)
+        if !ready.isEmpty { return ready.map { FeedItem(found($0), ticket: ticket(for: $0)) } }
+        if !taken.isEmpty { continue }
         try settle()
         if try isDone() { return [] }
         try wait(isOver)
@@ -84,6 +100,43 @@ package final class QueueFeed: FileFeed {
       end(by: error)
     }
     return []
+  }
+
+  /// Those whose policies are known here. Of the others nobody can say whether they may be published.
+  private func refusing(_ taken: [TakenItem]) throws(CatalogError) -> [TakenItem] {
+    var (ready, outcomes): ([TakenItem], [ItemOutcome]) = ([], [])
+    for item in taken {
+      guard let name = item.policy, state.withLock({ $0.policies[name] == nil }) else {
+        ready.append(item)
+        continue
+      }
+      do throws(QueuePolicyProblem) {
+        let policy = try policy(name)
+        state.withLock { $0.policies[name] = policy }
+        ready.append(item)
+      } catch {
+        outcomes.append(
+          ItemOutcome(item.id, .failedForNow(code: QueuePolicyProblem.code, message: error.message)))
+      }
+    }
+    try worker.finish(outcomes)
+    return ready
+  }
+
+  /// What is tried again is no failed file yet: it is counted when it ends.
+  package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
+    guard let item = file.ticket.flatMap({ ticket in state.withLock { $0.items[ticket] } }) else {
+      return false
+    }
+    guard case .failedForNow = PublishResult.failed(failure).ending(of: item) else { return false }
+    return worker.hasTriesLeft(item)
+  }
+
+  package func wishes(for file: FileReference) -> FileWishes {
+    state.withLock { state in
+      guard let item = file.ticket.flatMap({ state.items[$0] }) else { return FileWishes() }
+      return FileWishes(author: item.author, policy: item.policy.flatMap { state.policies[$0] })
+    }
   }
 
   package func begin(_ files: [FileReference]) {
@@ -144,7 +197,7 @@ package final class QueueFeed: FileFeed {
       let limit = staysForMore ? longest * Double.random(in: 0.5...1) : .seconds(2)
       listener.wait(atMost: limit, until: isOver)
       guard staysForMore else { return }
-      if try listener.isAnythingWaiting() { return }
+      if try listener.isAnythingWaiting(for: worker) { return }
     }
   }
 

@@ -1,3 +1,4 @@
+import ReelCore
 import ReelSource
 
 /// By what a feed knows one of its files: it travels with the file, and every event about the file has it.
@@ -17,6 +18,18 @@ package struct FeedItem: Sendable {
   package init(_ item: WalkItem, ticket: FeedTicket? = nil) {
     self.item = item
     self.ticket = ticket
+  }
+}
+
+/// What is asked for one file of a run, before all that is said of the run as a whole.
+package struct FileWishes: Sendable {
+  /// Whose it is; nil: as the run says.
+  package var author: String?
+  /// Decides whether it may be published; nil: as for the run.
+  package var policy: (any IntakePolicy)?
+
+  package init(author: String? = nil, policy: (any IntakePolicy)? = nil) {
+    (self.author, self.policy) = (author, policy)
   }
 }
 
@@ -41,6 +54,9 @@ package protocol FileFeed: Sendable {
   /// Whether more of `file`, which looks cut off, may be on its way: then it comes again, whatever else is true of it.
   func awaitsMore(of file: FileReference) -> Bool
 
+  /// What is asked for `file`.
+  func wishes(for file: FileReference) -> FileWishes
+
   /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
   func cancel()
 }
@@ -53,6 +69,8 @@ extension FileFeed {
   package func setsAside(_ file: FileReference) -> Bool { false }
 
   package func awaitsMore(of file: FileReference) -> Bool { false }
+
+  package func wishes(for file: FileReference) -> FileWishes { FileWishes() }
 }
 
 extension SourceWalk: FileFeed {

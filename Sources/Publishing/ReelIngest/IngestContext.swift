@@ -32,10 +32,11 @@ struct IngestContext: Sendable {
 
   // MARK: Words
 
-  /// What the user says: flags, then the caption list, then settings.
-  func said(of found: FoundFile) -> PostMetadata {
+  /// What the user says: of the file, by flags, then the caption list, then settings.
+  func said(of found: FoundFile, _ file: FileReference) -> PostMetadata {
     let listed = options.captions?.entry(for: found.path)?.metadata ?? PostMetadata()
-    return options.metadata.completed(by: listed).completed(by: options.defaultMetadata)
+    let asked = PostMetadata(authorID: feed?.wishes(for: file).author)
+    return asked.completed(by: options.metadata).completed(by: listed).completed(by: options.defaultMetadata)
   }
 
   /// The file's own title and artist stand in where nobody said anything.
@@ -109,6 +110,10 @@ struct IngestContext: Sendable {
 
   // MARK: Judging
 
+  func policy(for file: FileReference) -> any IntakePolicy {
+    feed?.wishes(for: file).policy ?? services.policy
+  }
+
   /// A file that looks cut off is judged only when it is known that nothing more comes.
   func checkWhole(_ report: ProbeReport, _ file: FileReference) throws {
     guard report.media.truncated == true, feed?.awaitsMore(of: file) == true else { return }
@@ -129,7 +134,7 @@ struct IngestContext: Sendable {
   ) throws -> Decision {
     services.onStep(.probed)
     let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
-    let violations = services.policy.violations(in: report.media, of: file.source.path)
+    let violations = policy(for: file.file).violations(in: report.media, of: file.source.path)
     if let refusal = FileRefused(violations) {
       if let reading, !options.dryRun { notes.append(reading) }
       throw StepFailure.refused(refusal)
@@ -188,10 +193,10 @@ struct IngestContext: Sendable {
   }
 
   /// Where the publication of `found` would be told apart from others, before anybody opens it.
-  func question(about found: FoundFile) -> RecalledFile {
+  func question(about found: FoundFile, _ file: FileReference) -> RecalledFile {
     RecalledFile(
       identity: found.identity, path: options.absolute(found.path),
-      destination: services.uploader.destination, authorID: said(of: found).authorID)
+      destination: services.uploader.destination, authorID: said(of: found, file).authorID)
   }
 
   /// What to ask of some bytes; their post is of no interest where one more is to be made.

@@ -146,9 +146,9 @@ extension IngestContext {
   ///
   /// The size is that of the walk: opening the file afterwards makes sure that it is still that one. Blocks where it is
   /// too large.
-  func checkSize(of found: FoundFile) throws {
+  func checkSize(of found: FoundFile, _ file: FileReference) throws {
     let size = found.identity.size
-    var violations = services.policy.violations(ofSize: size, of: found.path)
+    var violations = policy(for: file).violations(ofSize: size, of: found.path)
     if let most = options.maxSize, size > most {
       violations = [PolicyViolation(rule: "bytes.max", message: SizeWords.tooLarge(size, most: most))]
     }

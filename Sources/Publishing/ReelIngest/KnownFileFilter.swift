@@ -41,7 +41,9 @@ struct KnownFileFilter: Sendable {
 
   private func cachedRecords(of batch: [NumberedItem]) throws -> [CachedRecord?] {
     let found = batch.map { try? $0.candidate() }
-    let questions = found.compactMap { $0.map(context.question) }
+    let questions = zip(found, batch).compactMap { found, item in
+      found.map { context.question(about: $0, item.file) }
+    }
     guard !questions.isEmpty else { return batch.map { _ in nil } }
     var answers = try context.services.catalog.recall(
       questions, readingPosts: context.options.tellsKnownPosts)[...]
@@ -111,7 +113,7 @@ struct KnownFileFilter: Sendable {
     case .media(let report):
       // Mended, it may be another.
       if context.mends(of: report.media, at: item.file.path) != nil { return nil }
-      let violations = context.services.policy.violations(in: report.media, of: item.file.path)
+      let violations = context.policy(for: item.file).violations(in: report.media, of: item.file.path)
       guard let refusal = FileRefused(violations) else { return nil }
       events.append(.fileProbed(item.file, report))
       failure = .refused(refusal)

@@ -47,7 +47,7 @@ extension Lane {
     defer { watch.end() }
     let file = one.item.file
     let found = try one.item.candidate()
-    var said = context.said(of: found)
+    var said = context.said(of: found, file)
     let trust = context.options.trustSidecars
     // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
     if trust {
@@ -61,7 +61,7 @@ extension Lane {
       report.end(end, file)
       return nil
     }
-    try context.checkSize(of: found)
+    try context.checkSize(of: found, file)
     let source = try found.open(context.stop.cancellation)
     context.services.onStep(.opened)
     let now = context.services.clock.now()

@@ -45,7 +45,11 @@ package struct CatalogCopyView: Sendable {
     case .readings: "probe results"
     case .files: "known files"
     case .failures: "failures"
+    case .lanes: "wishes of queue items"
+    case .policies: "policies"
+    case .throttles: "pauses and limits"
     case .items: "queue items"
+    case .happenings: "history of queue items"
     case .work: "queue states"
     case .workers: "workers"
     }

@@ -35,6 +35,10 @@ package struct QueueView: Sendable {
     var sheet = FactSheet(traits)
     sheet.add("queue", queue, .strong)
     sheet.add("rate", rate)
+    for throttle in status.throttles {
+      sheet.add(throttle.pausedSince == nil ? "limit" : "paused", told(throttle), .warning)
+    }
+    for label in status.labels where !label.name.isEmpty { sheet.add("label", told(label)) }
     if status.workers.isEmpty { sheet.add("workers", "none") }
     for worker in status.workers.prefix(Self.mostWorkers) {
       sheet.add("worker", told(worker), worker.isOverdue ? .warning : nil)
@@ -42,9 +46,16 @@ package struct QueueView: Sendable {
     if status.workers.count > Self.mostWorkers {
       sheet.add("workers", "\(status.workers.count - Self.mostWorkers) more: --json lists all")
     }
+    if status.undelivered > 0 {
+      let posts = HumanNumber.count(status.undelivered, "post", "posts")
+      sheet.add(
+        "events",
+        "of \(posts) not delivered, by a process that has died: list their videos again, to deliver them",
+        .warning)
+    }
     let reasons = traits.listed(status.reasons, rest: ": --json lists all") { reason in
       traits.wrapped(
-        "\(reason.count) \(words(reason.state)):", reason.state == .later ? nil : .warning,
+        "\(reason.count) \(Self.words(reason.state)):", reason.state == .later ? nil : .warning,
         traits.sanitized(Sentence.naming(reason.address.shown, reason.message) + " [\(reason.code)]"))
     }
     return (sheet.lines(indent: 0) + reasons).text(traits)
@@ -54,7 +65,7 @@ package struct QueueView: Sendable {
 
   private var queue: String {
     let parts = ItemState.allCases.compactMap { state in
-      status.items[state].map { "\($0) \(words(state))" }
+      status.items[state].map { "\($0) \(Self.words(state))" }
     }
     return parts.isEmpty ? "nothing was ever enqueued" : parts.joined(separator: ", ")
   }
@@ -62,6 +73,19 @@ package struct QueueView: Sendable {
   private var rate: String? {
     guard status.endedInLastMinute > 0 else { return nil }
     return "\(HumanNumber.count(status.endedInLastMinute, "item", "items")) finished in the last minute"
+  }
+
+  private func told(_ throttle: WorkQueue.Throttle) -> String {
+    let label = throttle.label.map { $0.isEmpty ? "items without a label" : $0 } ?? "everything"
+    let pause = throttle.pausedSince.map { ", since \(ISOTime.text($0, .secondsOrMilliseconds))" } ?? ""
+    return label + pause + (throttle.most.map { ", at most \($0) at once" } ?? "")
+  }
+
+  private func told(_ label: QueueStatus.Label) -> String {
+    let parts = ItemState.allCases.compactMap { state in
+      label.items[state].map { "\($0) \(Self.words(state))" }
+    }
+    return "\(label.name): " + parts.joined(separator: ", ")
   }
 
   private func told(_ worker: QueueStatus.Worker) -> String {
@@ -74,22 +98,23 @@ package struct QueueView: Sendable {
       + parts.joined(separator: ", ")
   }
 
-  private func words(_ state: ItemState) -> String {
+  static func words(_ state: ItemState) -> String {
     switch state {
     case .waiting: "waiting"
     case .taken: "taken"
-    case .later: "to be tried again"
+    case .later: "for later"
     case .done: "done"
     case .refused: "refused"
     case .failed: "failed"
     case .setAside: "set aside"
+    case .cancelled: "cancelled"
     }
   }
 }
 
 extension QueueView: Encodable {
   private enum CodingKeys: String, CodingKey {
-    case items, workers, endedInLastMinute, oldestWaiting, reasons
+    case items, workers, endedInLastMinute, oldestWaiting, reasons, labels, throttles, undelivered
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -101,6 +126,33 @@ extension QueueView: Encodable {
     try container.encode(
       status.oldestWaiting.map { ISOTime.text($0, .milliseconds) }, forKey: .oldestWaiting)
     try container.encode(status.reasons.map(ReasonEntry.init), forKey: .reasons)
+    try container.encode(status.labels.map(LabelEntry.init), forKey: .labels)
+    try container.encode(status.throttles.map(ThrottleEntry.init), forKey: .throttles)
+    try container.encode(status.undelivered, forKey: .undelivered)
+  }
+
+  private struct LabelEntry: Encodable {
+    let label: String
+    let items: [String: Int]
+    let oldestWaiting: String?
+
+    init(_ label: QueueStatus.Label) {
+      self.label = label.name
+      items = Dictionary(uniqueKeysWithValues: label.items.map { ($0.key.name, $0.value) })
+      oldestWaiting = label.oldestWaiting.map { ISOTime.text($0, .milliseconds) }
+    }
+  }
+
+  private struct ThrottleEntry: Encodable {
+    /// Null for every label.
+    let label: String?
+    let pausedSince: String?
+    let most: Int64?
+
+    init(_ throttle: WorkQueue.Throttle) {
+      (label, most) = (throttle.label, throttle.most)
+      pausedSince = throttle.pausedSince.map { ISOTime.text($0, .milliseconds) }
+    }
   }
 
   private struct WorkerEntry: Encodable {

@@ -66,19 +66,10 @@ package struct RunMetrics: Sendable {
       text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
       for sample in samples {
         let labels = ([("run", run)] + [sample.label].compactMap(\.self)).map { label, value in
-          "\(label)=\"\(Self.escaped(value))\""
+          "\(label)=\"\(MetricLabel.escaped(value))\""
         }
         text += "\(name){\(labels.joined(separator: ","))} \(sample.value)\n"
       }
-    }
-
-    private static func escaped(_ value: String) -> String {
-      let scalars = SanitizedText.line(value).unicodeScalars
-      return String(
-        scalars.reduce(into: String.UnicodeScalarView()) { result, scalar in
-          if scalar == "\\" || scalar == "\"" { result.append("\\") }
-          result.append(scalar)
-        })
     }
   }
 

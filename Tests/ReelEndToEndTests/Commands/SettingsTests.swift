@@ -141,7 +141,7 @@ import Testing
     let groups: [any SettingFlags.Type] = [
       LibraryOptions.self, ReadingOptions.self, AddressOptions.self, RunOutputOptions.self,
       IntakeOptions.self,
-      JobsOptions.self, StoreOptions.self, BucketOptions.self,
+      JobsOptions.self, StoreOptions.self, BucketOptions.self, RetryOptions.self,
     ]
     for row in try documented() where !row[2].isEmpty {
       let flag = String(row[2].prefix { $0 != " " && $0 != "," })

@@ -103,6 +103,10 @@ struct QueueAddressTests {
     let first = try await fleet.work()
     #expect(first.status == 3, "\(first)")
     #expect(try fleet.codes() == ["sourceChanged"])
+    #expect(
+      try fleet.database.connect().value(
+        "SELECT message FROM reel.work WHERE code IS NOT NULL", as: String.self)?
+        .contains("overwritten or removed since it was enqueued") == true)
     #expect(try fleet.posts() == 9)
     let reads = server.requests.filter { !$0.target.contains("list-type") && $0.target.hasSuffix(".mp4") }
     #expect(reads.count { $0.header("If-Match") == nil } == 1, "only the one that was named")

@@ -158,7 +158,7 @@ private struct LibraryRows: CatalogFilling {
       SELECT '', device, inode, size, modifiedAt, changedAt, digest FROM knownFile ORDER BY device, inode
       """
     case .failures: "SELECT path, '', code, message, refused, at FROM failure ORDER BY path"
-    case .items, .work, .workers: "SELECT NULL WHERE false"
+    case .lanes, .policies, .throttles, .items, .work, .happenings, .workers: "SELECT NULL WHERE false"
     }
   }
 
@@ -253,7 +253,7 @@ private struct LibraryRows: CatalogFilling {
       try db.run(
         "INSERT INTO failure (path, code, message, refused, at) VALUES (?, ?, ?, ?, ?)",
         [row[0], row[2], row[3], row[4], row[5]])
-    case .items, .work, .workers: break
+    case .lanes, .policies, .throttles, .items, .work, .happenings, .workers: break
     }
   }
 

@@ -207,11 +207,20 @@ struct PostgresRows: CatalogFilling {
       """
     case .failures:
       "SELECT path, host, code, message, refused::int, at FROM reel.failure ORDER BY path, host"
+    case .lanes: "SELECT id, label, destination, policy, author FROM reel.lane WHERE id <> 0 ORDER BY id"
+    case .policies: "SELECT name, document FROM reel.policy ORDER BY name"
+    case .throttles: "SELECT label, paused_at, most FROM reel.throttle ORDER BY label"
     case .items: "SELECT id, identity, address, version, size, enqueued_at FROM reel.item ORDER BY id"
     case .work:
       """
-      SELECT item, priority, state, worker, attempts, deaths, failures, changed_at, due_at, code, message
+      SELECT item, priority, state, worker, attempts, deaths, failures, changed_at, due_at, code, message,
+        lane, taken_by, taken_at, policy, is_cancelled::int
       FROM reel.work ORDER BY item
+      """
+    case .happenings:
+      """
+      SELECT number, item, attempt, taken_by, taken_at, at, state, code, message, policy, due_at
+      FROM reel.item_history ORDER BY number
       """
     case .workers:
       "SELECT id, host, pid, destination, started_at, finished, failed FROM reel.worker ORDER BY id"
@@ -227,7 +236,7 @@ struct PostgresRows: CatalogFilling {
     "checkpoint",
     "reading",
     "known_file",
-    "failure", "item", "work", "worker",
+    "failure", "lane", "policy", "throttle", "item", "work", "item_history", "worker",
   ]
 
   static let tables = (filledTables + ["feed"]).map { "reel.\($0)" }.joined(separator: ", ")
@@ -235,7 +244,9 @@ struct PostgresRows: CatalogFilling {
   /// The tables that hold something.
   static func filled(_ db: PostgresConnection) throws -> [String] {
     try filledTables.filter { table in
-      try db.value("SELECT EXISTS (SELECT 1 FROM reel.\(table))", as: Bool.self) == true
+      // One lane is there from the beginning.
+      let rows = table == "lane" ? "lane WHERE id <> 0" : table
+      return try db.value("SELECT EXISTS (SELECT 1 FROM reel.\(rows))", as: Bool.self) == true
     }
   }
 
@@ -341,6 +352,12 @@ struct PostgresRows: CatalogFilling {
       INSERT INTO reel.failure (path, host, code, message, refused, at)
       SELECT path, host, code, message, refused <> 0, at FROM r
       """
+    case .lanes:
+      """
+      INSERT INTO reel.lane (id, label, destination, policy, author) OVERRIDING SYSTEM VALUE SELECT * FROM r
+      """
+    case .policies: "INSERT INTO reel.policy (name, document) SELECT * FROM r"
+    case .throttles: "INSERT INTO reel.throttle (label, paused_at, most) SELECT * FROM r"
     case .items:
       """
       INSERT INTO reel.item (id, identity, address, version, size, enqueued_at) OVERRIDING SYSTEM VALUE
@@ -348,14 +365,21 @@ struct PostgresRows: CatalogFilling {
       """
     case .work:
       """
-      INSERT INTO reel.work (item, priority, state, worker, attempts, deaths, failures, changed_at, due_at, code, message)
-      SELECT * FROM r
+      INSERT INTO reel.work (item, priority, state, worker, attempts, deaths, failures, changed_at, due_at, code, message,
+        lane, taken_by, taken_at, policy, is_cancelled)
+      SELECT item, priority, state, worker, attempts, deaths, failures, "changedAt", "dueAt", code, message,
+        lane, "takenBy", "takenAt", policy, "isCancelled" <> 0 FROM r
+      """
+    case .happenings:
+      """
+      INSERT INTO reel.item_history (number, item, attempt, taken_by, taken_at, at, state, code, message, policy, due_at)
+        OVERRIDING SYSTEM VALUE SELECT * FROM r
       """
     case .workers:
       // Nobody lives in a copy: what a worker had is free.
       """
-      INSERT INTO reel.worker (id, host, pid, destination, started_at, finished, failed, lease_until)
-        OVERRIDING SYSTEM VALUE SELECT r.*, 0 FROM r
+      INSERT INTO reel.worker (id, host, pid, destination, started_at, finished, failed, lease_until, knows)
+        OVERRIDING SYSTEM VALUE SELECT r.*, 0, \(PostgresSchema.version) FROM r
       """
     case .feed: "SELECT 1"
     }
@@ -384,7 +408,7 @@ struct PostgresRows: CatalogFilling {
   /// Numbers that are given from now on come behind those that were copied.
   private static let counters = [
     ("destination", "id"), ("intent", "number"), ("poster", "number"), ("change", "number"), ("item", "id"),
-    ("worker", "id"),
+    ("worker", "id"), ("lane", "id"), ("item_history", "number"),
   ]
 
   func settle() throws {
@@ -393,7 +417,7 @@ struct PostgresRows: CatalogFilling {
         _ = try db.rows(
           """
           SELECT setval(pg_get_serial_sequence('reel.\(table)', '\(column)'), max(\(column))) FROM reel.\(table)
-          HAVING max(\(column)) IS NOT NULL
+          HAVING max(\(column)) > 0
           """
         ) { _ in true }
       }

@@ -6,7 +6,9 @@ import ReelCore
 /// as it was, so that an older Reel which has the catalog open goes on.
 enum PostgresSchema {
   /// The statements that make version `n + 1` of version `n`.
-  static let migrations = [catalog, queue, arrivals, hands, saidText, workerOwner, changes, departures]
+  static let migrations = [
+    catalog, queue, arrivals, hands, saidText, workerOwner, changes, departures, steering,
+  ]
 
   /// The version that this build writes and reads.
   static var version: Int { migrations.count }

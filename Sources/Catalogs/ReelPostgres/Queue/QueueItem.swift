@@ -14,8 +14,66 @@ package struct NewItem: Hashable, Sendable {
     (self.address, self.version, self.size) = (address, version, size)
   }
 
-  /// What tells it from every other: SHA-256 of the address, a zero and the version, computed by the server.
-  var identified: [UInt8] { address.bytes + [0] + Array(version.utf8) }
+  /// What tells it from every other: SHA-256 of the address, a zero and the version, computed by the server; where it says
+  /// for which store it is meant, or for which author, of that, too: for another it is another post.
+  func identified(_ wishes: ItemWishes) -> [UInt8] {
+    var bytes = address.bytes + [0] + Array(version.utf8)
+    if wishes.destination != nil || wishes.author != nil {
+      bytes += [0] + Array((wishes.destination ?? "").utf8) + [0] + Array((wishes.author ?? "").utf8)
+    }
+    return bytes
+  }
+}
+
+/// What is asked for an item, beside being published.
+package struct ItemWishes: Hashable, Sendable {
+  /// By what it can be found, paused, limited and shared out; empty for none.
+  package var label = ""
+  /// Where it is to be stored, by what, and whose it is; nil: as the worker that takes it has it.
+  package var destination: String?
+  /// As ``QueuePolicy/name``.
+  package var policy: String?
+  package var author: String?
+
+  package init(label: String = "", destination: String? = nil, policy: String? = nil, author: String? = nil) {
+    (self.label, self.destination, self.policy, self.author) = (label, destination, policy, author)
+  }
+
+  var areNone: Bool { self == ItemWishes() }
+
+  var values: [PostgresValue] { [.text(label), .text(destination), .text(policy), .text(author)] }
+}
+
+/// A policy that every worker can have from the queue.
+package struct QueuePolicy: Hashable, Sendable {
+  /// A preset's, or a file's with a part of its digest.
+  package let name: String
+  /// All that it takes to read it; nil for a preset.
+  package let document: String?
+
+  /// The name of what is decided by where nobody names a policy.
+  static let standard = "default"
+
+  package init(name: String, document: String?) { (self.name, self.document) = (name, document) }
+}
+
+/// What a label may be.
+package enum QueueLabel {
+  /// Stands for every label.
+  static let all = "*"
+  package static let words =
+    "up to 100 letters, digits and . _ : / @ -, beginning with a letter or a digit"
+
+  /// Whether it is one; the empty one stands for none.
+  package static func isValid(_ label: String) -> Bool {
+    guard let first = label.utf8.first else { return true }
+    let others = ". _ : / @ -".utf8.filter { $0 != UInt8(ascii: " ") }
+    func isPlain(_ byte: UInt8) -> Bool {
+      byte.isASCIIDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+    }
+    return label.utf8.count <= 100 && isPlain(first)
+      && label.utf8.allSatisfy { isPlain($0) || others.contains($0) }
+  }
 }
 
 /// An item that this worker has taken.
@@ -34,13 +92,19 @@ package struct TakenItem: Hashable, Sendable {
   /// How often it was taken, with this time.
   package let attempts: Int64
   let priority: Int64
+  let lane: Int64
+  package let label: String
+  /// As ``ItemWishes``.
+  package let policy: String?
+  package let author: String?
 
   init(_ row: PostgresRow) throws {
     id = try row["item"]
     address = SourcePath(bytes: try row["address"] as [UInt8])
     (version, size) = (try row["version"], try row["size"])
     (deaths, failures) = (try row["deaths"], try row["failures"])
-    (attempts, priority) = (try row["attempts"], try row["priority"])
+    (attempts, priority, lane) = (try row["attempts"], try row["priority"], try row["lane"])
+    (label, policy, author) = (try row["label"], try row["policy"], try row["author"])
     code = try row["code"]
   }
 
@@ -50,7 +114,10 @@ package struct TakenItem: Hashable, Sendable {
 
 /// How an item stands.
 package enum ItemState: Int64, Sendable, CaseIterable {
-  case waiting = 0, taken, later, done, refused, failed, setAside
+  case waiting = 0, taken, later, done, refused, failed, setAside, cancelled
+
+  /// Whether nothing more becomes of it by itself.
+  package var isEnd: Bool { self.rawValue > ItemState.later.rawValue }
 
   /// As `reel status --json` names it.
   package var name: String {
@@ -62,6 +129,7 @@ package enum ItemState: Int64, Sendable, CaseIterable {
     case .refused: "refused"
     case .failed: "failed"
     case .setAside: "setAside"
+    case .cancelled: "cancelled"
     }
   }
 }

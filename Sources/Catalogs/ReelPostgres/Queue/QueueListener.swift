@@ -30,11 +30,9 @@ package final class QueueListener: Sendable {
   /// Whether it hears of what comes: then there is no need to ask often.
   package var isListening: Bool { state.withLock { $0.connection != nil } }
 
-  /// Whether there is something to take now. Blocks.
-  package func isAnythingWaiting() throws(CatalogError) -> Bool {
-    func look(_ db: PostgresConnection) throws -> Bool {
-      try db.value("SELECT EXISTS (SELECT FROM reel.work WHERE state = 0)", as: Bool.self) == true
-    }
+  /// Whether there is something that `worker` may take now. Blocks.
+  package func isAnythingWaiting(for worker: QueueWorker) throws(CatalogError) -> Bool {
+    func look(_ db: PostgresConnection) throws -> Bool { try worker.isAnythingWaiting(db) }
     let answer: Bool? = state.withLock { state in
       guard let connection = state.connection else { return nil }
       do {

@@ -59,9 +59,6 @@ extension PostgresSchema {
     ) WITH (fillfactor = 20);
     """
 
-  /// The first version with a queue.
-  static let queueVersion = 2
-
   /// Tells deaths from outages, and keeps taking from passing by all that was taken before.
   static let hands = """
     -- In milliseconds; of an older Reel, which does not say, a minute.
@@ -77,6 +74,179 @@ extension PostgresSchema {
     -- The process that it is, whose lease is its own; null of an older Reel, which renews lease_until alone. Of any other
     -- that column is a copy, for an older Reel to look at.
     ALTER TABLE reel.worker ADD COLUMN IF NOT EXISTS owner bigint;
+    """
+
+  /// What an operator steers: what is asked for an item, what holds items back, and what became of them.
+  static let steering = """
+    -- What items that are taken together have in common. Rows don't change.
+    CREATE TABLE reel.lane (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      -- Empty for none.
+      label text COLLATE "C" NOT NULL CHECK (octet_length(label) <= 100),
+      -- Where it is to be stored, by what, and whose it is; null: as the worker that takes it has it.
+      destination text COLLATE "C" CHECK (octet_length(destination) BETWEEN 1 AND 1000),
+      policy text COLLATE "C" CHECK (octet_length(policy) BETWEEN 1 AND 200),
+      author text COLLATE "C" CHECK (octet_length(author) BETWEEN 1 AND 1000)
+    );
+    CREATE UNIQUE INDEX lane_once ON reel.lane
+      (label, coalesce(destination, ''), coalesce(policy, ''), coalesce(author, ''));
+    -- Of all that nothing is asked for, such as what an older Reel enqueues.
+    INSERT INTO reel.lane (id, label) OVERRIDING SYSTEM VALUE VALUES (0, '');
+
+    -- Policies that items name, so that every worker has them. One that is not here is a preset.
+    CREATE TABLE reel.policy (
+      name text COLLATE "C" PRIMARY KEY,
+      document text NOT NULL
+    );
+
+    -- What holds items of a label back; of '*', those of any.
+    CREATE TABLE reel.throttle (
+      label text COLLATE "C" PRIMARY KEY,
+      paused_at bigint,
+      -- As many may be taken at once.
+      most bigint CHECK (most >= 0)
+    ) WITH (fillfactor = 50);
+
+    ALTER TABLE reel.work
+      ADD COLUMN lane bigint NOT NULL DEFAULT 0,
+      -- By whom it was taken last, and when.
+      ADD COLUMN taken_by text,
+      ADD COLUMN taken_at bigint,
+      -- The policy by which it was decided.
+      ADD COLUMN policy text,
+      -- Of one that is taken: that it is not to be tried again.
+      ADD COLUMN is_cancelled boolean NOT NULL DEFAULT false;
+    -- Besides: 7 cancelled. In state 2 are those, too, whose time was given when they were enqueued.
+    ALTER TABLE reel.work DROP CONSTRAINT work_state_check;
+    ALTER TABLE reel.work ADD CONSTRAINT work_state_check CHECK (state BETWEEN 0 AND 7);
+    DROP INDEX reel.work_waiting;
+    CREATE INDEX work_waiting ON reel.work (lane, priority DESC, item) WHERE state = 0;
+
+    -- What became of an item each time that it did not simply become a post, and what operators did about it. Rows don't
+    -- change, and go with their item.
+    CREATE TABLE reel.item_history (
+      number bigint GENERATED ALWAYS AS IDENTITY,
+      item bigint NOT NULL,
+      attempt bigint NOT NULL,
+      -- Null for what operators did.
+      taken_by text,
+      taken_at bigint,
+      at bigint NOT NULL,
+      -- As in reel.work, after it.
+      state bigint NOT NULL,
+      code text,
+      message text,
+      policy text,
+      due_at bigint
+    );
+    CREATE INDEX item_history_of ON reel.item_history (item);
+
+    ALTER TABLE reel.worker
+      -- The version of these tables that it knows; null of an older Reel, which looks at no lane.
+      ADD COLUMN knows bigint,
+      -- What it takes; null: items of any label. What it has of its own; null: items may name any.
+      ADD COLUMN labels text[],
+      ADD COLUMN policy text,
+      ADD COLUMN author text;
+
+    -- An older Reel that has the catalog open would take what it must not, as soon as there is such. Its items go to others.
+    CREATE FUNCTION reel.strike_out_older() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      PERFORM FROM reel.worker WHERE knows IS NULL ORDER BY id FOR UPDATE;
+      IF FOUND THEN
+        UPDATE reel.work SET state = 0, worker = NULL
+          WHERE state = 1 AND worker IN (SELECT id FROM reel.worker WHERE knows IS NULL);
+        DELETE FROM reel.worker WHERE knows IS NULL;
+      END IF;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER strike_out_older AFTER INSERT ON reel.lane
+      FOR EACH STATEMENT EXECUTE FUNCTION reel.strike_out_older();
+    CREATE TRIGGER strike_out_older AFTER INSERT ON reel.throttle
+      FOR EACH STATEMENT EXECUTE FUNCTION reel.strike_out_older();
+    CREATE FUNCTION reel.refuse_older() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      IF EXISTS (SELECT FROM reel.lane WHERE id <> 0) OR EXISTS (SELECT FROM reel.throttle) THEN
+        RAISE EXCEPTION 'the queue has labels, destinations or pauses that this version of Reel does not know: update it';
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse_older BEFORE INSERT ON reel.worker
+      FOR EACH ROW WHEN (NEW.knows IS NULL) EXECUTE FUNCTION reel.refuse_older();
+
+    -- The lane of these, which is made where there is none.
+    CREATE FUNCTION reel.lane_of(label text, destination text, policy text, author text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE found_id bigint;
+    BEGIN
+      LOOP
+        SELECT lane.id INTO found_id FROM reel.lane
+          WHERE lane.label = lane_of.label AND coalesce(lane.destination, '') = coalesce(lane_of.destination, '')
+            AND coalesce(lane.policy, '') = coalesce(lane_of.policy, '')
+            AND coalesce(lane.author, '') = coalesce(lane_of.author, '');
+        IF FOUND THEN RETURN found_id; END IF;
+        INSERT INTO reel.lane (label, destination, policy, author)
+          VALUES (lane_of.label, lane_of.destination, lane_of.policy, lane_of.author) ON CONFLICT DO NOTHING;
+      END LOOP;
+    END $$;
+
+    -- For apps, in their own transactions: docs/queue.md. It stays as it is; what it can't do gets another name.
+    CREATE FUNCTION reel.enqueue(
+      address text, version text DEFAULT NULL, size bigint DEFAULT NULL, label text DEFAULT '', priority bigint DEFAULT 0,
+      destination text DEFAULT NULL, policy text DEFAULT NULL, author text DEFAULT NULL, at timestamptz DEFAULT NULL
+    ) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE
+      nul CONSTANT bytea := decode('00', 'hex');
+      now_ms CONSTANT bigint := extract(epoch FROM clock_timestamp()) * 1000;
+      due bigint := extract(epoch FROM enqueue.at) * 1000;
+      key bytea;
+      new_id bigint;
+      lane_id bigint;
+    BEGIN
+      destination := nullif(enqueue.destination, '');
+      policy := nullif(enqueue.policy, '');
+      author := nullif(enqueue.author, '');
+      IF enqueue.address IS NULL OR NOT enqueue.address ~ '^(/|(https?|s3|s3\\+https?)://.)' OR octet_length(enqueue.address) > 8000 THEN
+        RAISE EXCEPTION 'reel.enqueue: the address must be an absolute path, or begin with s3://, https:// or the like'
+          USING ERRCODE = '22023';
+      ELSIF left(enqueue.address, 1) = '/' AND enqueue.address ~ '(//|/\\.{1,2}/|/\\.{0,2}$)' THEN
+        RAISE EXCEPTION 'reel.enqueue: the path must be written without //, /./ and /../, and name a file'
+          USING ERRCODE = '22023';
+      ELSIF enqueue.address ~ '^https?:' AND position('?' IN enqueue.address) > 0 THEN
+        RAISE EXCEPTION 'reel.enqueue: what follows the ? of an address may be a signature, which would stand in the queue'
+          USING ERRCODE = '22023';
+      ELSIF enqueue.label IS NULL OR NOT enqueue.label ~ '^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,99})?$' THEN
+        RAISE EXCEPTION 'reel.enqueue: a label is up to 100 letters, digits and . _ : / @ -, and begins with a letter or digit'
+          USING ERRCODE = '22023';
+      ELSIF enqueue.size < 0 THEN
+        RAISE EXCEPTION 'reel.enqueue: the size is a number of bytes, from 0' USING ERRCODE = '22023';
+      ELSIF NOT enqueue.policy ~ '^[a-z0-9-]+$' AND NOT EXISTS (SELECT FROM reel.policy p WHERE p.name = enqueue.policy) THEN
+        RAISE EXCEPTION 'reel.enqueue: there is no policy %; reel enqueue --policy makes a file known', enqueue.policy
+          USING ERRCODE = '22023';
+      END IF;
+      key := convert_to(enqueue.address, 'UTF8') || nul || convert_to(coalesce(enqueue.version, ''), 'UTF8');
+      IF coalesce(enqueue.destination, enqueue.author) IS NOT NULL THEN
+        key := key || nul || convert_to(coalesce(enqueue.destination, ''), 'UTF8')
+          || nul || convert_to(coalesce(enqueue.author, ''), 'UTF8');
+      END IF;
+      key := sha256(key);
+      INSERT INTO reel.item (identity, address, version, size, enqueued_at)
+        VALUES (key, convert_to(enqueue.address, 'UTF8'), coalesce(enqueue.version, ''), enqueue.size, now_ms)
+        ON CONFLICT (identity) DO NOTHING RETURNING id INTO new_id;
+      IF new_id IS NULL THEN
+        SELECT item.id INTO STRICT new_id FROM reel.item WHERE identity = key;
+        RETURN new_id;
+      END IF;
+      lane_id := reel.lane_of(enqueue.label, enqueue.destination, enqueue.policy, enqueue.author);
+      INSERT INTO reel.work (item, priority, changed_at, lane, state, due_at)
+        VALUES (new_id, coalesce(enqueue.priority, 0), now_ms, lane_id,
+          CASE WHEN due > now_ms THEN 2 ELSE 0 END, CASE WHEN due > now_ms THEN due END);
+      IF due > now_ms THEN RETURN new_id; END IF;
+      -- Whoever waits looks, as not everybody may take it.
+      PERFORM pg_notify('reel_queue', '1 0');
+      RETURN new_id;
+    END $$;
+    REVOKE ALL ON FUNCTION reel.enqueue FROM PUBLIC;
     """
 
   /// When the lease of a row of `reel.worker` ends.

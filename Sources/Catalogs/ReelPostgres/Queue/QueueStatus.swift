@@ -40,6 +40,18 @@ package struct QueueStatus: Sendable {
     }
   }
 
+  /// The items of a label; the empty one is of those without.
+  package struct Label: Sendable {
+    package let name: String
+    /// In each state; a state without any is not in it.
+    package let items: [ItemState: Int]
+    package let oldestWaiting: Date?
+
+    package init(name: String, items: [ItemState: Int], oldestWaiting: Date?) {
+      (self.name, self.items, self.oldestWaiting) = (name, items, oldestWaiting)
+    }
+  }
+
   /// Items in each state; a state without any is not in it.
   package let items: [ItemState: Int]
   package let workers: [Worker]
@@ -47,13 +59,19 @@ package struct QueueStatus: Sendable {
   package let endedInLastMinute: Int
   package let oldestWaiting: Date?
   package let reasons: [Reason]
+  package let labels: [Label]
+  package let throttles: [WorkQueue.Throttle]
+  /// Posts whose event nobody has delivered, and nobody lives who is about to.
+  package let undelivered: Int
 
   package init(
     items: [ItemState: Int], workers: [Worker], endedInLastMinute: Int, oldestWaiting: Date?,
-    reasons: [Reason]
+    reasons: [Reason], labels: [Label] = [], throttles: [WorkQueue.Throttle] = [],
+    undelivered: Int = 0
   ) {
     (self.items, self.workers, self.endedInLastMinute) = (items, workers, endedInLastMinute)
     (self.oldestWaiting, self.reasons) = (oldestWaiting, reasons)
+    (self.labels, self.throttles, self.undelivered) = (labels, throttles, undelivered)
   }
 }
 
@@ -76,8 +94,22 @@ extension WorkQueue {
   }
 
   private static func status(_ db: PostgresConnection) throws -> QueueStatus {
-    let items = try db.rows("SELECT state, count(*) FROM reel.work GROUP BY state") { row in
-      (ItemState(rawValue: try row[0]), try row[1] as Int)
+    let counts = try db.rows(
+      """
+      SELECT label, state, sum(count)::bigint AS count, min(oldest) AS oldest FROM (
+        SELECT lane, state, count(*), min(changed_at) AS oldest FROM reel.work GROUP BY lane, state
+      ) AS counted JOIN reel.lane ON lane.id = counted.lane GROUP BY label, state ORDER BY label, state
+      """
+    ) { row in
+      LabelCount(
+        label: try row["label"], state: ItemState(rawValue: try row["state"]), count: try row["count"],
+        oldest: Date(milliseconds: try row["oldest"]))
+    }
+    let throttles = try db.rows("SELECT label, paused_at, most FROM reel.throttle ORDER BY label") { row in
+      let label: String = try row["label"]
+      return Throttle(
+        label: label == QueueLabel.all ? nil : label,
+        pausedSince: (try row["paused_at"] as Int64?).map { Date(milliseconds: $0) }, most: try row["most"])
     }
     let workers = try db.rows(
       """
@@ -94,8 +126,8 @@ extension WorkQueue {
     let reasons = try db.rows(
       """
       SELECT state, code, count, address, message FROM (
-        SELECT state, coalesce(code, '') AS code, count(*) AS count, max(changed_at) AS newest, max(item) AS item
-        FROM reel.work WHERE state IN (2, 4, 5, 6) GROUP BY state, coalesce(code, '')
+        SELECT state, code, count(*) AS count, max(item) AS item
+        FROM reel.work WHERE state IN (2, 4, 5, 6) AND code IS NOT NULL GROUP BY state, code
       ) AS alike CROSS JOIN LATERAL (
         SELECT address, coalesce(message, '') AS message FROM reel.item JOIN reel.work ON work.item = item.id
         WHERE item.id = alike.item
@@ -107,14 +139,37 @@ extension WorkQueue {
         count: try row["count"], address: SourcePath(bytes: try row["address"] as [UInt8]),
         message: try row["message"])
     }
+    let undelivered: Int? = try db.value(
+      """
+      SELECT count(*) FROM reel.outbox WHERE NOT EXISTS (
+        SELECT FROM reel.owner WHERE owner.id = outbox.owner AND lease_until >= \(PostgresSchema.now))
+      """)
     let ended: Int? = try db.value(
       "SELECT count(*) FROM reel.work WHERE state > 2 AND changed_at > \(PostgresSchema.now) - 60000")
-    let oldest: Int64? = try db.value(
-      "SELECT changed_at FROM reel.work WHERE state = 0 ORDER BY priority DESC, item LIMIT 1")
     return QueueStatus(
-      items: Dictionary(
-        items.compactMap { item in item.0.map { ($0, item.1) } }, uniquingKeysWith: { first, _ in first }),
-      workers: workers, endedInLastMinute: ended ?? 0, oldestWaiting: oldest.map { Date(milliseconds: $0) },
-      reasons: reasons)
+      items: LabelCount.items(counts), workers: workers, endedInLastMinute: ended ?? 0,
+      oldestWaiting: LabelCount.oldest(counts), reasons: reasons,
+      labels: Dictionary(grouping: counts, by: \.label).sorted { $0.key < $1.key }.map { label, counts in
+        QueueStatus.Label(
+          name: label, items: LabelCount.items(counts), oldestWaiting: LabelCount.oldest(counts))
+      },
+      throttles: throttles, undelivered: undelivered ?? 0)
+  }
+
+  /// Items of a label in a state.
+  private struct LabelCount {
+    let label: String
+    /// Nil of a newer Reel.
+    let state: ItemState?
+    let count: Int
+    let oldest: Date
+
+    static func items(_ counts: [LabelCount]) -> [ItemState: Int] {
+      Dictionary(counts.compactMap { one in one.state.map { ($0, one.count) } }, uniquingKeysWith: +)
+    }
+
+    static func oldest(_ counts: [LabelCount]) -> Date? {
+      counts.filter { $0.state == .waiting }.map(\.oldest).min()
+    }
   }
 }

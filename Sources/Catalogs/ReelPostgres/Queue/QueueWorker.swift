@@ -17,11 +17,25 @@ package final class QueueWorker: Sendable {
     package init() {}
   }
 
+  /// Which items a worker takes: those that ask for nothing else than it has.
+  package struct Serving: Sendable {
+    /// Their labels; empty for any.
+    package var labels: [String] = []
+    /// What it has of its own; nil: items may name any.
+    package var policy: String?
+    package var author: String?
+
+    package init(labels: [String] = [], policy: String? = nil, author: String? = nil) {
+      (self.labels, self.policy, self.author) = (labels, policy, author)
+    }
+  }
+
   private let queue: WorkQueue
   private let owner: PostgresOwner
   private let settings: Settings
   private let host: String
   private let destination: String
+  private let serving: Serving
   private let clock: @Sendable () -> ContinuousClock.Instant
   private let memory: Mutex<WorkerMemory>
   /// Who writes the worker down.
@@ -33,30 +47,33 @@ package final class QueueWorker: Sendable {
   ///   - host: the machine, as `reel status` names it.
   ///   - destination: where it stores, for `reel status`.
   package convenience init(
-    _ catalog: PostgresCatalog, host: String, destination: String, settings: Settings = Settings()
+    _ catalog: PostgresCatalog, host: String, destination: String, serving: Serving = Serving(),
+    settings: Settings = Settings()
   ) throws(CatalogError) {
     try self.init(
       try catalog.workQueue(), try catalog.writable().owner, host: host, destination: destination,
-      settings: settings, clock: { .now })
+      serving: serving, settings: settings, clock: { .now })
   }
 
   /// Writes a worker down that is a process of its own, and lives as long as ``renew()`` is called: for tests.
   package convenience init(
-    _ queue: WorkQueue, host: String, destination: String, settings: Settings = Settings(),
-    lease: Duration = .seconds(120), clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    _ queue: WorkQueue, host: String, destination: String, serving: Serving = Serving(),
+    settings: Settings = Settings(), lease: Duration = .seconds(120),
+    clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) throws(CatalogError) {
     let owner = try queue.catalogErrors {
       try PostgresOwner(queue.pool, name: host, host: host, lease: lease)
     }
-    try self.init(queue, owner, host: host, destination: destination, settings: settings, clock: clock)
+    try self.init(
+      queue, owner, host: host, destination: destination, serving: serving, settings: settings, clock: clock)
   }
 
   private init(
-    _ queue: WorkQueue, _ owner: PostgresOwner, host: String, destination: String, settings: Settings,
-    clock: @escaping @Sendable () -> ContinuousClock.Instant
+    _ queue: WorkQueue, _ owner: PostgresOwner, host: String, destination: String, serving: Serving,
+    settings: Settings, clock: @escaping @Sendable () -> ContinuousClock.Instant
   ) throws(CatalogError) {
     (self.queue, self.owner, self.settings) = (queue, owner, settings)
-    (self.host, self.destination, self.clock) = (host, destination, clock)
+    (self.host, self.destination, self.serving, self.clock) = (host, destination, serving, clock)
     memory = Mutex(WorkerMemory(at: clock()))
     try register(inPlaceOf: 0)
     owner.takesItems { [weak self] in
@@ -81,9 +98,16 @@ package final class QueueWorker: Sendable {
             """
             -- Of an earlier attempt that nobody heard of.
             WITH gone AS (DELETE FROM reel.worker WHERE owner = $5)
-            INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner)
-            VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5) RETURNING id
-            """, [.text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id)])
+            INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner,
+              knows, labels, policy, author)
+            VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5,
+              $6, nullif($7::text[], '{}'), $8, $9) RETURNING id
+            """,
+            [
+              .text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id),
+              .int(Int64(PostgresSchema.version)), .texts(serving.labels), .text(serving.policy),
+              .text(serving.author),
+            ])
         }
       }
       memory.withLock { $0.isWrittenDown(as: id ?? 0, at: clock()) }
@@ -121,7 +145,9 @@ package final class QueueWorker: Sendable {
       try register(inPlaceOf: look.worker)
       return []
     }
-    memory.withLock { $0.took(taking.items, passedBy: taking.passedBy, at: look, now) }
+    memory.withLock {
+      $0.took(taking.items, passedBy: taking.passedBy, ofLanes: taking.lanes, at: look, now)
+    }
     return taking.items
   }
 
@@ -129,6 +155,10 @@ package final class QueueWorker: Sendable {
     var items: [TakenItem] = []
     /// Whether what is in question was among those that were looked at, and left.
     var passedBy = false
+    /// Nothing was taken, because there are limits, under which one takes after the other.
+    var isLimited = false
+    /// In how many lanes something waited.
+    var lanes: Int64 = 1
   }
 
   private func isRegistered(_ tx: PostgresTransaction, _ id: Int64) throws -> Bool {
@@ -147,47 +177,123 @@ package final class QueueWorker: Sendable {
         let lost = try held(by: look.worker, but: look.known, tx)
         if !lost.isEmpty { return Taking(items: lost) }
       }
-      return try next(count, look, tx)
+      let first = try next(count, look, isLimited: false, tx)
+      guard let first, first.isLimited else { return first }
+      // Who takes under limits takes one after the other: what others have taken is to be seen.
+      try tx.run("SELECT FROM reel.throttle WHERE most IS NOT NULL ORDER BY label FOR UPDATE")
+      var whole = look
+      whole.place = nil
+      return try next(count, whole, isLimited: true, tx)
     }
   }
 
-  private func next(_ count: Int, _ look: WorkerMemory.Look, _ tx: PostgresTransaction) throws -> Taking? {
+  /// - Parameter isLimited: whether this one alone takes under limits now.
+  /// - Returns: nil when others have found the lease over.
+  private func next(
+    _ count: Int, _ look: WorkerMemory.Look, isLimited: Bool, _ tx: PostgresTransaction
+  ) throws -> Taking? {
     var values: [PostgresValue] = [.int(look.worker), .int(Int64(count)), .bool(look.isForOne)]
-    if let place = look.place { values += [.int(place.priority), .int(place.item)] }
+    if let place = look.place { values += [.int(place.lane), .int(place.priority), .int(place.item)] }
     // By its place in the table, which nobody changes while it is locked. The worker's row is locked, too: who would free
     // what it holds waits until this is to be seen. Before the place where the last look ended the index is full of what was
     // taken since the server cleaned up.
     let rows = try tx.rows(
       """
       WITH me AS MATERIALIZED (
-        SELECT id FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
-      ), next AS MATERIALIZED (
-        SELECT ctid AS place, \(Self.isInQuestion) AS alone FROM reel.work
-        WHERE state = 0 \(look.place == nil ? "" : "AND priority = $4 AND item > $5")
-        ORDER BY priority DESC, item LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT * FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
+      ), \(Self.shares(behind: look.place != nil, isLimited: isLimited)), next AS MATERIALIZED (
+        SELECT found.place, alone FROM share CROSS JOIN LATERAL (
+          SELECT ctid AS place, \(Self.isInQuestion) AS alone FROM reel.work
+          WHERE state = 0 AND lane = share.lane \(look.place == nil ? "" : Self.isBehind)
+          ORDER BY priority DESC, item LIMIT share.quota FOR UPDATE SKIP LOCKED
+        ) AS found
       ), taken AS (
-        UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now)
+        UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now),
+          taken_at = \(PostgresSchema.now), taken_by = me.host || ', process ' || me.pid
         FROM me, next WHERE work.ctid = next.place AND ($3 OR NOT next.alone)
-        RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts, work.code
+        RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts, work.code, work.lane
       )
-      SELECT taken.*, address, version, size, NOT $3 AND (SELECT coalesce(bool_or(alone), false) FROM next) AS passed_by
-      FROM me LEFT JOIN (taken JOIN reel.item ON item.id = taken.item) ON true
+      SELECT taken.*, address, version, size, label, lane.policy, lane.author,
+        NOT $3 AND (SELECT coalesce(bool_or(alone), false) FROM next) AS passed_by,
+        limited.is_so, (SELECT count(*) FROM filled) AS lanes
+      FROM me CROSS JOIN limited
+        LEFT JOIN (taken JOIN reel.item ON item.id = taken.item JOIN reel.lane ON lane.id = taken.lane) ON true
       """, values
     ) { row in
-      (try row["item"] as Int64? == nil ? nil : try TakenItem(row), try row["passed_by"] as Bool)
+      Taking(
+        items: try row["item"] as Int64? == nil ? [] : [try TakenItem(row)], passedBy: try row["passed_by"],
+        isLimited: try row["is_so"] as Bool && !isLimited, lanes: try row["lanes"])
     }
-    guard let first = rows.first else { return nil }
-    return Taking(
-      items: rows.compactMap(\.0).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) },
-      passedBy: first.1)
+    guard var taking = rows.first else { return nil }
+    taking.items = rows.flatMap(\.items).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+    return taking
   }
+
+  /// In SQL: how many to take of which lanes, as `share`. Of equal priority each label has its turn, whichever waits for
+  /// longer. Where one lane is all that there is, as a rule, it is looked at once.
+  private static func shares(behind: Bool, isLimited: Bool) -> String {
+    let room = """
+      (SELECT most FROM reel.throttle WHERE throttle.label = lane.label)
+        - (SELECT count(*) FROM reel.work JOIN reel.lane AS other ON other.id = work.lane
+          WHERE work.state = 1 AND other.label = lane.label)
+      """
+    let wholeRoom = """
+      greatest(0, least($2, (SELECT most FROM reel.throttle WHERE label = '*')
+        - (SELECT count(*) FROM reel.work WHERE state = 1)))
+      """
+    let waits = "state = 0 AND lane = share.lane \(behind ? isBehind : "")"
+    return """
+      limited AS MATERIALIZED (
+        SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so
+      ), mine AS MATERIALIZED (
+        SELECT lane.id AS lane, lane.label, random() AS draw, \(isLimited ? room : "NULL::bigint") AS room
+        FROM me CROSS JOIN limited CROSS JOIN reel.lane
+        WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
+      ), filled AS MATERIALIZED (
+        SELECT * FROM mine AS share WHERE EXISTS (SELECT FROM reel.work WHERE \(waits))
+      ), chosen AS (
+        SELECT lane FROM (
+          SELECT share.lane, seen.priority, room, min(draw) OVER (PARTITION BY label) AS draw,
+            row_number() OVER (PARTITION BY label, seen.priority ORDER BY seen.item) AS turn,
+            row_number() OVER (PARTITION BY label ORDER BY seen.priority DESC, seen.item) AS place
+          FROM filled AS share CROSS JOIN LATERAL (
+            SELECT priority, item FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT $2
+          ) AS seen
+          \(isLimited ? "" : "WHERE (SELECT count(*) FROM filled) > 1")
+        ) AS turns
+        WHERE room IS NULL OR place <= room
+        ORDER BY priority DESC, turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
+      ), share AS MATERIALIZED (
+        SELECT filled.*, quota FROM filled JOIN (SELECT lane, count(*) AS quota FROM chosen GROUP BY lane) AS counted USING (lane)
+        \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE (SELECT count(*) FROM filled) = 1")
+      )
+      """
+  }
+
+  /// In SQL: what is behind the place where the last look ended.
+  private static let isBehind = "AND priority = $5 AND item > $6"
+
+  /// In SQL, with the worker's row as `me`: whether the worker may take items of a lane at all.
+  static let serves = """
+    (lane.destination IS NULL OR lane.destination = me.destination)
+    AND (lane.policy IS NULL OR me.policy IS NULL OR lane.policy = me.policy)
+    AND (lane.author IS NULL OR me.author IS NULL OR lane.author = me.author)
+    AND (me.labels IS NULL OR lane.label = ANY(me.labels))
+    """
+
+  /// In SQL: whether it may do so now.
+  static let takes = """
+    \(serves)
+    AND NOT EXISTS (
+      SELECT FROM reel.throttle WHERE throttle.label IN (lane.label, '*') AND paused_at IS NOT NULL)
+    """
 
   /// What the worker holds by the tables.
   private func held(by id: Int64, but known: [Int64], _ tx: PostgresTransaction) throws -> [TakenItem] {
     try tx.rows(
       """
-      SELECT work.item, priority, deaths, failures, attempts, code, address, version, size
-      FROM reel.work JOIN reel.item ON item.id = work.item
+      SELECT work.item, priority, deaths, failures, attempts, code, address, version, size, lane, label, lane.policy, author
+      FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
       WHERE worker = $1 AND state = 1 AND NOT work.item = ANY($2) ORDER BY priority DESC, work.item
       """, [.int(id), .ints(known)]
     ) { try TakenItem($0) }
@@ -207,6 +313,9 @@ package final class QueueWorker: Sendable {
     }
   }
 
+  /// Whether it is tried again when it fails for a reason that may pass.
+  package func hasTriesLeft(_ item: TakenItem) -> Bool { item.failures < settings.mostFailures - 1 }
+
   // MARK: Finishing
 
   /// Writes down what became of items, and, in the same breath, why: what `reel status` shows of their files. One that is not
@@ -216,8 +325,9 @@ package final class QueueWorker: Sendable {
     let rows = outcomes.compactMap { one in held[one.item].map { Row(one, of: $0, on: owner.host) } }
     if rows.isEmpty { return }
     let back = rows.count { $0.state == ItemState.waiting.rawValue }
+    let isOne = back == 0 && rows.allSatisfy { $0.attempts <= Self.mostHistory }
     try queue.catalogErrors {
-      if back == 0 {
+      if isOne {
         try queue.pool.transaction(ofOneStatement: true) { tx in try finish(rows, by: id, tx) }
       } else {
         try queue.pool.transaction { tx in
@@ -238,15 +348,23 @@ package final class QueueWorker: Sendable {
           $11::bytea[]) WITH ORDINALITY AS e(item, state, code, message, counted, attempts, host, path, place)
       ), ended AS (
         UPDATE reel.work SET
-          state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE said.state END,
+          state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5
+            WHEN is_cancelled AND said.state < 3 THEN 7 ELSE said.state END,
           worker = NULL, changed_at = \(PostgresSchema.now), failures = \(failures) + counted,
-          due_at = CASE WHEN said.state = 2 AND \(failures) + counted < $6
-            THEN \(PostgresSchema.now) + $7 * (4 ^ least(\(failures), 8))::bigint END,
-          code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
+          due_at = CASE WHEN said.state = 2 AND \(failures) + counted < $6 AND NOT is_cancelled
+            THEN \(PostgresSchema.now) + least($7 * (4 ^ least(\(failures), 15))::bigint, \(Self.longestPause)) END,
+          code = coalesce(said.code, work.code), message = coalesce(said.message, work.message),
+          policy = CASE WHEN said.state > 2
+            THEN coalesce((SELECT policy FROM reel.lane WHERE id = work.lane), $12) ELSE work.policy END
         -- By the number of the taking: it may have been given back and taken again since.
         FROM said WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
           AND work.attempts = said.attempts
-        RETURNING work.state, work.code, work.message, host, path, place
+        RETURNING work.item, work.attempts, taken_by, taken_at, changed_at, work.state, said.code AS said_code,
+          said.message AS said_message, policy, due_at, work.code, work.message, host, path, place
+      ), told AS (
+        INSERT INTO reel.item_history (item, attempt, taken_by, taken_at, at, state, code, message, policy, due_at)
+        SELECT item, attempts, taken_by, taken_at, changed_at, state, said_code, said_message, policy, due_at FROM ended
+        WHERE state <> \(ItemState.done.rawValue)
       ), why AS (
         -- An item that succeeds takes back what was said of it; of two states of one file, the last counts.
         SELECT DISTINCT ON (host, path) * FROM ended WHERE state > 0 AND code IS NOT NULL ORDER BY host, path, place DESC
@@ -269,8 +387,22 @@ package final class QueueWorker: Sendable {
         .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
         .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
         .ints(rows.map(\.attempts)), .texts(rows.map(\.host)), .byteStrings(rows.map(\.path)),
+        .text(serving.policy ?? QueuePolicy.standard),
       ])
+    // What is put off and given back may be so without end.
+    let old = rows.filter { $0.attempts > Self.mostHistory }.map(\.item)
+    guard !old.isEmpty else { return }
+    try tx.run(
+      """
+      DELETE FROM reel.item_history USING reel.work
+      WHERE item_history.item = ANY($1) AND work.item = item_history.item AND attempt <= attempts - $2
+      """, [.ints(old), .int(Self.mostHistory)])
   }
+
+  /// A day, in milliseconds: no retry is further away.
+  private static let longestPause = 86_400_000
+  /// As many attempts of an item are remembered.
+  private static let mostHistory: Int64 = 100
 
   /// An outcome in the columns that it changes.
   private struct Row {
@@ -359,7 +491,7 @@ package final class QueueWorker: Sendable {
             SELECT item FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now)
             ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED
           )
-          UPDATE reel.work SET state = 0, due_at = NULL FROM due WHERE work.item = due.item
+          UPDATE reel.work SET state = 0, changed_at = greatest(changed_at, due_at), due_at = NULL FROM due WHERE work.item = due.item
           """)
         try notesThoseThatWentSilentTogether(tx)
         count += try strikeOutTheDead(tx)
@@ -411,11 +543,16 @@ package final class QueueWorker: Sendable {
     }
     let count = try tx.run(
       """
-      UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), state = said.state, deaths = said.deaths,
-        code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
-      FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-        AS said(item, state, deaths, code, message)
-      WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
+      WITH free AS (
+        UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = said.deaths,
+          state = CASE WHEN is_cancelled AND said.state = 0 THEN 7 ELSE said.state END,
+          code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
+        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+          AS said(item, state, deaths, code, message)
+        WHERE work.item = said.item AND work.worker = $1 AND work.state = 1
+        RETURNING work.item, attempts, taken_by, taken_at, changed_at, work.state, said.code, said.message
+      )
+      INSERT INTO reel.item_history (item, attempt, taken_by, taken_at, at, state, code, message) SELECT * FROM free
       """,
       [
         .int(worker), .ints(held.map(\.item)), .ints(held.map(\.state.rawValue)), .ints(held.map(\.deaths)),
@@ -494,17 +631,38 @@ package final class QueueWorker: Sendable {
       """, [.bool(wasCutOff)])
   }
 
-  /// Whether nothing is left to be done, by anybody.
+  /// Whether nothing is left to be done that this worker may take, by anybody. What was enqueued for later, and is not due
+  /// yet, is left to whoever works then.
   package func isQueueEmpty() throws(CatalogError) -> Bool {
-    try queue.catalogErrors {
+    let id = memory.withLock { $0.worker }
+    return try queue.catalogErrors {
       try queue.pool.read { db in
         try db.value(
           """
-          SELECT EXISTS (SELECT FROM reel.work WHERE state = 0) OR EXISTS (SELECT FROM reel.work WHERE state = 1)
-            OR EXISTS (SELECT FROM reel.work WHERE state = 2)
-          """, as: Bool.self) == false
+          WITH mine AS MATERIALIZED (
+            SELECT lane.id FROM reel.worker AS me CROSS JOIN reel.lane WHERE me.id = $1 AND \(Self.serves)
+          )
+          SELECT EXISTS (SELECT FROM mine WHERE EXISTS (SELECT FROM reel.work WHERE state = 0 AND lane = mine.id))
+            OR EXISTS (SELECT FROM reel.work WHERE state = 1 AND lane IN (SELECT id FROM mine))
+            OR EXISTS (SELECT FROM reel.work WHERE state = 2 AND lane IN (SELECT id FROM mine)
+              AND (attempts > 0 OR due_at <= \(PostgresSchema.now)))
+            -- Struck out: it will be written down anew, and look again.
+            OR NOT EXISTS (SELECT FROM reel.worker WHERE id = $1)
+          """, [.int(id)], as: Bool.self) == false
       }
     }
+  }
+
+  /// Whether something waits that this worker may take now.
+  func isAnythingWaiting(_ db: PostgresConnection) throws -> Bool {
+    let id = memory.withLock { $0.worker }
+    return try db.value(
+      """
+      SELECT EXISTS (
+        SELECT FROM reel.worker AS me CROSS JOIN reel.lane
+        WHERE me.id = $1 AND \(Self.takes) AND EXISTS (SELECT FROM reel.work WHERE state = 0 AND work.lane = lane.id)
+      ) OR NOT EXISTS (SELECT FROM reel.worker WHERE id = $1)
+      """, [.int(id)], as: Bool.self) == true
   }
 
   /// Gives back what is held, in the queue and in the catalog, and strikes the process out.
@@ -519,7 +677,7 @@ package final class QueueWorker: Sendable {
     _ = try tx.rows("SELECT id FROM reel.worker WHERE owner = $1 FOR UPDATE", [.int(owner)]) { _ in true }
     let count = try tx.run(
       """
-      UPDATE reel.work SET state = 0, worker = NULL, changed_at = \(PostgresSchema.now)
+      UPDATE reel.work SET state = CASE WHEN is_cancelled THEN 7 ELSE 0 END, worker = NULL, changed_at = \(PostgresSchema.now)
       WHERE worker IN (SELECT id FROM reel.worker WHERE owner = $1) AND state = 1
       """, [.int(owner)])
     try tx.run("DELETE FROM reel.worker WHERE owner = $1", [.int(owner)])

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import ReelCore
 import Synchronization
@@ -25,7 +26,8 @@ package struct WorkQueue: Sendable {
       try pool.read { db in
         let found = try PostgresSchema.found(in: db)
         if found > PostgresSchema.version { throw CatalogError.newerSchema(found, at: pool.address.name) }
-        return found >= PostgresSchema.queueVersion
+        if found > 0, found < PostgresSchema.version { throw CatalogError.needsWriter(at: pool.address.name) }
+        return found > 0
       }
     }
     return isThere ? queue : nil
@@ -39,7 +41,7 @@ package struct WorkQueue: Sendable {
           """
           SELECT bool_and(has_table_privilege(c.oid, 'SELECT')) FROM pg_catalog.pg_class c
           JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-          WHERE n.nspname = 'reel' AND c.relname IN ('item', 'work', 'worker', 'owner')
+          WHERE n.nspname = 'reel' AND c.relname IN ('item', 'work', 'worker', 'owner', 'lane', 'throttle', 'outbox')
           """, as: Bool.self) == true
       }
     }
@@ -59,19 +61,31 @@ package struct WorkQueue: Sendable {
     package init() {}
   }
 
-  /// A state that was overwritten before anybody had read it, and is listed again: it is there once more.
-  private static let isBack = "work.state = 5 AND work.code = 'sourceChanged'"
+  /// A state that was overwritten before anybody had read it, and is listed again: it is there once more. And one that was
+  /// refused by another policy than the one that is named now.
+  /// - Parameter policy: the named one, in SQL.
+  private static func isBack(_ policy: String) -> String {
+    "(work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND work.policy <> \(policy))"
+  }
 
-  /// Puts items into the queue, those that it never had, and those whose state is there again. The priority of the others
-  /// stays as it is.
-  /// - Parameter priority: the higher, the earlier.
-  package func enqueue(_ items: [NewItem], priority: Int = 0) throws(CatalogError) -> Enqueued {
+  /// Puts items into the queue: those that it never had, those whose state is there again, and those that another policy
+  /// has refused than the one that is asked for. Of the others, those that nobody has taken yet are judged by that policy;
+  /// all else about them stays as it is.
+  /// - Parameters:
+  ///   - priority: the higher, the earlier.
+  ///   - time: not to be taken earlier; nil for now.
+  package func enqueue(
+    _ items: [NewItem], priority: Int = 0, wishes: ItemWishes = ItemWishes(), at time: Date? = nil
+  ) throws(CatalogError) -> Enqueued {
     guard !items.isEmpty else { return Enqueued() }
     var call: Int64?
     return try catalogErrors {
       try pool.transaction { tx in
         let earlier = call
         call = try tx.value(Self.callNumber)
+        let lane =
+          wishes.areNone
+          ? 0 : try tx.value("SELECT reel.lane_of($1, $2, $3, $4)", wishes.values, as: Int64.self) ?? 0
         // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
         // other in a circle: the server ends one of them, which is tried again.
         let new = try tx.rows(
@@ -87,24 +101,31 @@ package struct WorkQueue: Sendable {
             ON CONFLICT (identity) DO NOTHING
             RETURNING id
           ), begun AS (
-            INSERT INTO reel.work (item, priority, changed_at)
-            SELECT id, $5, \(PostgresSchema.now) FROM made RETURNING item
+            INSERT INTO reel.work (item, priority, changed_at, lane, state, due_at)
+            SELECT id, $5, \(PostgresSchema.now), $6, CASE WHEN $7 > \(PostgresSchema.now) THEN 2 ELSE 0 END,
+              CASE WHEN $7 > \(PostgresSchema.now) THEN $7 END
+            FROM made RETURNING item
+          ), moved AS (
+            UPDATE reel.work SET lane = $6
+            FROM reel.item, reel.lane WHERE $8::text IS NOT NULL AND item.identity IN (SELECT identity FROM listed)
+              AND work.item = item.id AND lane.id = work.lane AND work.state IN (0, 2) AND lane.policy IS DISTINCT FROM $8::text
           ), again AS (
-            UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, changed_at = \(PostgresSchema.now)
+            UPDATE reel.work SET \(Self.asNew), lane = CASE WHEN $6 = 0 THEN lane ELSE $6 END
             FROM reel.item WHERE item.identity IN (SELECT identity FROM listed) AND work.item = item.id
-              AND \(Self.isBack) RETURNING work.item
+              AND \(Self.isBack("$8::text")) RETURNING work.item
           )
           SELECT item FROM begun UNION ALL SELECT item FROM again
           """,
           [
-            .byteStrings(items.map(\.identified)), .byteStrings(items.map(\.address.bytes)),
-            .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)),
+            .byteStrings(items.map { $0.identified(wishes) }), .byteStrings(items.map(\.address.bytes)),
+            .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)), .int(lane),
+            .int(time?.milliseconds), .text(wishes.policy),
           ]
         ) { try $0[0] as Int64 }
         try Self.notify(tx, of: new.count)
         // Nobody was told whether an earlier attempt was committed. What it has made is known by its number, now that its end
         // has been waited for.
-        let before = tx.mayBeDone ? try made(by: earlier, of: items, tx) : 0
+        let before = tx.mayBeDone ? try made(by: earlier, of: items, wishes, tx) : 0
         var count = Enqueued()
         count.new = before + new.count
         count.known = items.count - count.new
@@ -114,21 +135,51 @@ package struct WorkQueue: Sendable {
   }
 
   /// The number of a transaction, as the rows that it writes have it.
-  private static let callNumber = "SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint"
+  static let callNumber = "SELECT (pg_current_xact_id()::text::numeric % 4294967296)::bigint"
 
   /// How many of `items` were made, or put back, by the transaction of that number.
-  private func made(by call: Int64?, of items: [NewItem], _ tx: PostgresTransaction) throws -> Int {
+  private func made(by call: Int64?, of items: [NewItem], _ wishes: ItemWishes, _ tx: PostgresTransaction)
+    throws -> Int
+  {
     guard let call else { return 0 }
     return try tx.value(
       """
       SELECT count(*) FROM reel.item JOIN reel.work ON work.item = item.id
       WHERE identity IN (SELECT sha256(identified) FROM unnest($1::bytea[]) AS given(identified))
         AND (item.xmin::text::bigint = $2 OR work.xmin::text::bigint = $2)
-      """, [.byteStrings(items.map(\.identified)), .int(call)]) ?? 0
+      """, [.byteStrings(items.map { $0.identified(wishes) }), .int(call)]) ?? 0
   }
 
-  /// What ``enqueue(_:priority:)`` would do.
-  package func wouldEnqueue(_ items: [NewItem]) throws(CatalogError) -> Enqueued {
+  /// Sets an item back to what it was when it was enqueued, in SQL.
+  static let asNew =
+    "state = 0, deaths = 0, failures = 0, due_at = NULL, is_cancelled = false, changed_at = \(PostgresSchema.now)"
+
+  /// Makes a policy known to all workers.
+  package func keep(_ policy: QueuePolicy) throws(CatalogError) {
+    guard let document = policy.document else { return }
+    try catalogErrors {
+      try pool.transaction(ofOneStatement: true) { tx in
+        try tx.run(
+          "INSERT INTO reel.policy (name, document) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+          [.text(policy.name), .text(document)])
+      }
+    }
+  }
+
+  /// A policy that items ask for; without a document where the queue has none, as of a preset.
+  package func policy(named name: String) throws(CatalogError) -> QueuePolicy {
+    let document = try catalogErrors {
+      try pool.read(for: .steps) { db in
+        try db.value("SELECT document FROM reel.policy WHERE name = $1", [.text(name)], as: String.self)
+      }
+    }
+    return QueuePolicy(name: name, document: document)
+  }
+
+  /// What ``enqueue(_:priority:wishes:at:)`` would do.
+  package func wouldEnqueue(
+    _ items: [NewItem], wishes: ItemWishes = ItemWishes()
+  ) throws(CatalogError) -> Enqueued {
     var count = Enqueued()
     let items = Set(items)
     let known = try catalogErrors {
@@ -137,8 +188,8 @@ package struct WorkQueue: Sendable {
           """
           SELECT count(*) FROM unnest($1::bytea[]) AS given(identified)
           JOIN reel.item ON identity = sha256(identified) JOIN reel.work ON work.item = item.id
-          WHERE NOT (\(Self.isBack))
-          """, [.byteStrings(items.map(\.identified))], as: Int.self)
+          WHERE NOT coalesce(\(Self.isBack("$2::text")), false)
+          """, [.byteStrings(items.map { $0.identified(wishes) }), .text(wishes.policy)], as: Int.self)
       }
     }
     count.known = known ?? 0
@@ -146,73 +197,16 @@ package struct WorkQueue: Sendable {
     return count
   }
 
-  /// How many ended in one of `states`.
-  package func count(_ states: [ItemState]) throws(CatalogError) -> Int {
-    let count = try catalogErrors {
-      try pool.read { db in
-        try db.value(
-          "SELECT count(*) FROM reel.work WHERE state = ANY($1) AND state > 2",
-          [.ints(states.map(\.rawValue))], as: Int.self)
-      }
-    }
-    return count ?? 0
-  }
-
-  /// Puts back what ended in one of `states`, as if it had never been tried.
-  /// - Returns: how many.
-  package func putBack(_ states: [ItemState]) throws(CatalogError) -> Int {
-    var call: Int64?
-    return try catalogErrors {
-      try pool.transaction { tx in
-        let earlier = call
-        call = try tx.value(Self.callNumber)
-        let count = try tx.run(
-          """
-          UPDATE reel.work SET state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, changed_at = \(PostgresSchema.now)
-          WHERE state = ANY($1) AND state > 2
-          """, [.ints(states.map(\.rawValue))])
-        try Self.notify(tx, of: count)
-        // As when enqueuing: what an earlier attempt has put back, and nobody has taken since, is known by its number.
-        let before =
-          tx.mayBeDone
-          ? try tx.value(
-            "SELECT count(*) FROM reel.work WHERE state = 0 AND work.xmin::text::bigint = $1", [.int(earlier)]
-          )
-            ?? 0 : 0
-        return before + count
-      }
-    }
-  }
-
-  /// Forgets what was done longer than `age` ago. It would be enqueued again if it is listed again, and then found to be a
-  /// post already.
-  /// - Returns: how many.
-  package func forget(doneBefore age: Duration) throws(CatalogError) -> Int {
-    var count = 0
-    while true {
-      let some = try catalogErrors {
-        try pool.transaction { tx in
-          try tx.run(
-            """
-            WITH old AS (
-              SELECT item FROM reel.work WHERE state = 3 AND changed_at < \(PostgresSchema.now) - $1
-              ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
-            ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item)
-            DELETE FROM reel.item USING gone WHERE item.id = gone.item
-            """, [.int(Int64(min(age / .milliseconds(1), 1e15)))])
-        }
-      }
-      count += some
-      if some == 0 { return count }
-    }
-  }
-
   /// Wakes as many of those who wait for something to take as `count` items are worth. Those who hear nothing, behind
   /// PgBouncer, look every few seconds.
   static func notify(_ tx: PostgresTransaction, of count: Int) throws {
     if count == 0 { return }
     _ = try tx.row(
-      "SELECT pg_notify($1, $2 || ' ' || (SELECT count(*) FROM reel.worker))",
+      // Where not everybody may take everything, everybody looks.
+      """
+      SELECT pg_notify($1, $2 || ' ' || CASE WHEN EXISTS (SELECT FROM reel.lane WHERE id <> 0) THEN 0
+        ELSE (SELECT count(*) FROM reel.worker) END)
+      """,
       [.text(channel), .text(String(count))]
     ) { _ in true }
   }

@@ -1,7 +1,8 @@
 /// What a worker knows without asking the server, and what it makes of the answers.
 struct WorkerMemory {
-  /// A place in the order in which items are taken.
+  /// A place in the order in which the items of a lane are taken.
   struct Place: Hashable {
+    let lane: Int64
     let priority: Int64
     let item: Int64
   }
@@ -56,16 +57,19 @@ struct WorkerMemory {
       isForOne: hasPassedBy)
   }
 
-  /// - Parameter passedBy: whether what is to be taken alone was among those that were looked at.
+  /// - Parameters:
+  ///   - passedBy: whether what is to be taken alone was among those that were looked at.
+  ///   - lanes: in how many lanes something waited. Where several have their turns, each look is at all of them.
   mutating func took(
-    _ items: [TakenItem], passedBy: Bool, at look: Look, _ now: ContinuousClock.Instant
+    _ items: [TakenItem], passedBy: Bool, ofLanes lanes: Int64, at look: Look, _ now: ContinuousClock.Instant
   ) {
     guard worker == look.worker else { return }
     held.merge(items.map { ($0.id, $0) }) { $1 }
     single = items.first(where: \.isInQuestion)?.id
     hasPassedBy = passedBy
     if look.place == nil { looked = now }
-    place = items.last.map { Place(priority: $0.priority, item: $0.id) }
+    place =
+      lanes > 1 ? nil : items.last.map { Place(lane: $0.lane, priority: $0.priority, item: $0.id) }
   }
 
   /// What was said of these takings is written down.

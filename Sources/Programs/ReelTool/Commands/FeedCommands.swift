@@ -196,10 +196,11 @@ struct ShowCommand: AsyncParsableCommand {
     let (posts, removed) = try await posts(path, catalog)
     let traits = TerminalTraits.standardOutput()
     guard !posts.isEmpty || !removed.isEmpty else {
+      let item = PostID(subject) == nil ? try await QueuePlace.said(of: path, settings) : nil
       throw CommandFailure(
         .couldNotRun,
         PostID(subject) == nil
-          ? "no post in this library was made from \(path.text)"
+          ? "no post in this library was made from \(path.text)\(item.map { ": " + $0 } ?? "")"
           : "there is no post \(subject) in this library; reel feed lists its posts")
     }
     let cards =

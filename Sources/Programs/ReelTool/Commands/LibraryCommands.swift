@@ -14,8 +14,19 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "Print JSON.")
   var json = false
 
+  @Flag(help: "Print how the queue stands in Prometheus' text format, for a collector.")
+  var metrics = false
+
+  func validate() throws {
+    if json, metrics { throw ValidationError("--json and --metrics exclude each other.") }
+  }
+
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    if metrics {
+      guard let queue = try await queue(settings) else { throw QueuePlace.absence }
+      return try OutputStream.standardOutput.write(QueueMetrics(queue).text())
+    }
     let catalog = try await AppContext.reading(settings)
     let status = try await catalog?.status() ?? .empty
     let view = StatusView(status, library: try CatalogPlace(settings).name)

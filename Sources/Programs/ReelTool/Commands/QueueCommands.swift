@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dispatch
+import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelFeeds
@@ -17,7 +18,8 @@ struct EnqueueCommand: AsyncParsableCommand {
     discussion: """
       Folders and buckets are walked as reel ingest walks them; nothing is read but names, sizes, times and ETags, and \
       the beginning of what has no video's name. A file that has changed since counts as another one. Machines that work on \
-      the queue must find the files under the same paths and addresses.
+      the queue must find the files under the same paths and addresses. What is asked for with --to, --policy and --author \
+      goes with each item: a worker takes only what asks for nothing else than it has.
       """)
 
   @OptionGroup var library: LibraryOptions
@@ -33,7 +35,9 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
-  @Flag(help: "Retry everything that failed or was set aside.")
+  @OptionGroup var wishes: WishOptions
+
+  @Flag(help: .hidden)
   var retry = false
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
@@ -60,7 +64,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   func validate() throws {
     if paths.isEmpty, filesFrom == nil, !retry {
       throw ValidationError(
-        "Name the files or folders to enqueue, give a list with --files0-from, or say --retry.")
+        "Name the files or folders to enqueue, or give a list with --files0-from.")
     }
   }
 
@@ -71,16 +75,21 @@ struct EnqueueCommand: AsyncParsableCommand {
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     try Self.check(named)
+    if retry { LongWait.tell("--retry is an old name: reel queue retry can also choose what to retry") }
     let pool = try QueuePlace.pool(settings)
-    let inputs = try await Sources.inputs(named, settings)
+    let policy = try wishes.policy.map { try PolicyFiles.shared($0) }
+    let asked = try await wishes.wishes(settings, policy)
+    let inputs = try await Sources.inputs(named.map(WorkingFolder.canonical), settings)
     var options = WalkOptions(followLinks: followLinks, filter: filter)
     options.includesTrash = walking.includeTrash
     options.remoteUse = .finding
     let walk = SourceWalk(inputs: inputs, options: options)
-    let (priority, retry, dryRun) = (priority, retry, dryRun)
+    let (priority, retry, dryRun, time) = (priority, retry, dryRun, wishes.at?.date)
     let result = try await BlockingQueue(label: "reel.enqueue", width: 1).run { () throws(CatalogError) in
       let queue = try dryRun ? WorkQueue.existing(pool) : WorkQueue(pool)
-      return try Enqueuing(queue: queue, priority: priority, dryRun: dryRun).run(walk, retry: retry)
+      if let policy, !dryRun { try queue?.keep(policy) }
+      return try Enqueuing(queue: queue, priority: priority, wishes: asked, time: time, dryRun: dryRun)
+        .run(walk, retry: retry)
     }
     pool.close()
     let traits = TerminalTraits.standardOutput()
@@ -125,23 +134,26 @@ private struct Enqueuing {
   /// Nil where there is none yet, in a dry run.
   let queue: WorkQueue?
   let priority: Int
+  let wishes: ItemWishes
+  /// Not to be taken earlier.
+  let time: Date?
   let dryRun: Bool
 
   /// Blocks.
   func run(_ walk: SourceWalk, retry: Bool) throws(CatalogError) -> Result {
     var result = Result()
     if retry {
-      let states = [ItemState.failed, .setAside]
-      result.putBack = try (dryRun ? queue?.count(states) : queue?.putBack(states)) ?? 0
+      var failed = ItemFilter()
+      failed.states = [.failed, .setAside]
+      result.putBack = try (dryRun ? queue?.count(failed) : queue?.steer(.retry, failed)) ?? 0
     }
-    let folder = WorkingFolder.path()
     while true {
       let items = walk.next(upTo: 1000)
       if items.isEmpty { return result }
       var new: [NewItem] = []
       for item in items {
         switch item {
-        case .candidate(let file): new.append(NewItem(file, in: folder))
+        case .candidate(let file): new.append(NewItem(file))
         case .failed(let path, let error): result.failures.append((path, error))
         case .ignored, .orphanSidecar: continue
         }
@@ -154,7 +166,9 @@ private struct Enqueuing {
 
   private func enqueue(_ items: [NewItem]) throws(CatalogError) -> WorkQueue.Enqueued {
     if let queue {
-      return try dryRun ? queue.wouldEnqueue(items) : queue.enqueue(items, priority: priority)
+      return try dryRun
+        ? queue.wouldEnqueue(items, wishes: wishes)
+        : queue.enqueue(items, priority: priority, wishes: wishes, at: time)
     }
     var count = WorkQueue.Enqueued()
     count.new = items.count
@@ -163,17 +177,73 @@ private struct Enqueuing {
 }
 
 extension NewItem {
-  /// - Parameter folder: where relative paths begin.
-  fileprivate init(_ file: FoundFile, in folder: SourcePath?) {
+  fileprivate init(_ file: FoundFile) {
     if let state = file.remoteState {
       let version = state.text.isEmpty ? "size \(file.identity.size)" : state.text
       self.init(address: file.path, version: version, size: file.identity.size)
       return
     }
-    let isAbsolute = file.path.bytes.first == UInt8(ascii: "/")
-    let path = isAbsolute ? file.path : folder?.appending(file.path.bytes) ?? file.path
     self.init(
-      address: path, version: "\(file.identity.size) \(file.identity.modifiedAt)", size: file.identity.size)
+      address: file.path, version: "\(file.identity.size) \(file.identity.modifiedAt)",
+      size: file.identity.size)
+  }
+}
+
+/// What is asked for what is enqueued.
+struct WishOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Where to store it: only workers that store there take it. Otherwise: where its worker stores.",
+      valueName: "destination"), completion: .directory, transform: RawArguments.place)
+  var to: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "What is accepted: a preset or a policy file, which all workers get with the item. Otherwise: its worker's.",
+      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
+  var policy: String?
+
+  @Option(
+    help: ArgumentHelp("The author's id. Otherwise: its worker's.", valueName: "id"),
+    transform: RawArguments.text)
+  var author: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A word by which items are found, paused, limited, and shared out evenly, such as a customer's.",
+      valueName: "label"), transform: LabelArgument.parsed)
+  var label: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Not before then: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or in how long (90m, 12h, 7d).",
+      valueName: "time"))
+  var at: ComingTime?
+
+  func wishes(_ settings: Settings, _ policy: QueuePolicy?) async throws -> ItemWishes {
+    var wishes = ItemWishes(
+      label: label ?? "", policy: policy?.name, author: author?.isEmpty == true ? nil : author)
+    if let to {
+      var settings = settings
+      settings.to = to
+      let stores = Destinations(settings: settings, library: nil, checkpoints: MemoryCheckpoints())
+      wishes.destination = try await stores.open(to).uploader.destination.name
+    }
+    return wishes
+  }
+}
+
+/// A moment, or in how long it comes.
+struct ComingTime: ExpressibleByArgument {
+  let date: Date
+
+  init?(argument: String) {
+    if let span = TimeSpan(argument: argument) {
+      date = span.end(after: .now)
+    } else {
+      guard argument.contains("-"), let moment = SinceTime(argument: argument) else { return nil }
+      date = moment.date
+    }
   }
 }
 
@@ -213,6 +283,13 @@ struct WorkCommand: AsyncParsableCommand {
       valueName: "folder|address|host"))
   var allow: [String] = []
 
+  @Option(
+    help: ArgumentHelp("Take only items of this label; can be repeated.", valueName: "label"),
+    transform: LabelArgument.parsed)
+  var onlyLabel: [String] = []
+
+  @OptionGroup var retrying: RetryOptions
+
   func validate() throws {
     if !(grace >= 0 && grace <= 3600) {
       throw ValidationError("--grace must be a number of seconds from 0 to 3600.")
@@ -239,7 +316,11 @@ struct WorkCommand: AsyncParsableCommand {
       let allowed = try AllowedSources(allow, destination: destination)
       guard let catalog = appContext.services.catalog as? PostgresCatalog else { throw QueuePlace.absence }
       work = try await WorkSession.begin(
-        catalog, destination: destination, jobs: options.jobs, walk: walk, staysForMore: forever,
+        catalog, destination: destination,
+        serving: QueueWorker.Serving(
+          labels: onlyLabel, policy: try intake.policy.map { try PolicyFiles.shared($0).name },
+          author: settings.author),
+        retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))
     } catch {
@@ -249,6 +330,20 @@ struct WorkCommand: AsyncParsableCommand {
     let exit = try await session.work(work, options: options)
     try work.end()
     try exit.end()
+  }
+}
+
+/// How often failures that may pass are followed by another try.
+struct RetryOptions: SettingFlags {
+  @Option(\.retries) var retries
+  @Option(\.retryDelay) var retryDelay
+}
+
+extension QueueWorker.Settings {
+  fileprivate init(_ settings: Settings) {
+    self.init()
+    if let retries = settings.retries { mostFailures = retries + 1 }
+    if let delay = settings.retryDelay { pause = .seconds(delay) }
   }
 }
 

@@ -5,6 +5,7 @@ import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource
+import ReelValidation
 
 /// A worker of the queue, as long as its run goes on.
 struct WorkSession: Sendable {
@@ -14,12 +15,14 @@ struct WorkSession: Sendable {
 
   /// Takes a place among the workers, as long as the catalog is open.
   static func begin(
-    _ catalog: PostgresCatalog, destination: String, jobs: Int, walk: WalkOptions, staysForMore: Bool,
+    _ catalog: PostgresCatalog, destination: String, serving: QueueWorker.Serving,
+    retrying: QueueWorker.Settings, jobs: Int, walk: WalkOptions, staysForMore: Bool,
     grace: Duration, sources: Sources, allowed: AllowedSources, check: MachineCheck
   ) async throws -> WorkSession {
     let blocking = BlockingQueue(label: "reel.work", width: 1)
     let (worker, listener) = try await blocking.run { () throws(CatalogError) in
-      let worker = try QueueWorker(catalog, host: Self.host, destination: destination)
+      let worker = try QueueWorker(
+        catalog, host: Self.host, destination: destination, serving: serving, settings: retrying)
       try worker.freeWhatIsDue()
       let listener = QueueListener(
         try catalog.workQueue(),
@@ -30,10 +33,18 @@ struct WorkSession: Sendable {
         })
       return (worker, listener)
     }
+    let policies = try await blocking.run { () throws(CatalogError) in try catalog.workQueue() }
     return WorkSession(
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
-        allowed: allowed, check: check
+        allowed: allowed, check: check,
+        policy: { name throws(QueuePolicyProblem) in
+          do {
+            return PolicyIntake(try PolicyFiles.policy(try policies.policy(named: name)))
+          } catch {
+            throw QueuePolicyProblem(message: CommandFailure.reason(error))
+          }
+        }
       ) { item async throws(SourceError) in try await sources.input(item) },
       grace: grace, queue: blocking)
   }

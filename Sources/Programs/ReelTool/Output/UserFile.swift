@@ -1,6 +1,8 @@
 import Glibc
 import ReelCore
+import ReelPostgres
 import ReelValidation
+import Synchronization
 
 /// A file of the user's own that a command reads or writes as a whole: a policy, a lock, a report.
 struct UserFile {
@@ -52,10 +54,50 @@ enum PolicyFiles {
     do throws(PolicyError) {
       return try PolicyLibrary(load: load).policy(name)
     } catch {
-      throw CommandFailure(
-        .couldNotRun,
-        "the policy can't be used: \(error.problems.map(\.description).joined(separator: " · "))")
+      throw unusable(error)
     }
+  }
+
+  /// A policy as workers on other machines can have it, too: with all that it extends.
+  /// - Throws: ``CommandFailure``.
+  static func shared(_ name: String) throws -> QueuePolicy {
+    let files = Mutex<[PolicyBundle.File]>([])
+    let sources = Mutex<[String]>([])
+    do throws(PolicyError) {
+      _ = try PolicyLibrary { name, from throws(PolicyError) in
+        let (bytes, source) = try load(name, from: from)
+        let parent = sources.withLock { sources in from.flatMap { sources.firstIndex(of: $0) } }
+        sources.withLock { $0.append(source) }
+        files.withLock {
+          $0.append(
+            PolicyBundle.File(
+              from: parent, name: parent == nil ? PolicyBundle.root : name,
+              text: String(decoding: bytes, as: UTF8.self)))
+        }
+        return (bytes, source)
+      }.policy(name)
+    } catch {
+      throw unusable(error)
+    }
+    let found = files.withLock { $0 }
+    if found.isEmpty { return QueuePolicy(name: name, document: nil) }
+    return PolicyBundle(files: found).policy(named: name)
+  }
+
+  /// What ``shared(_:)`` made.
+  /// - Throws: ``CommandFailure``.
+  static func policy(_ shared: QueuePolicy) throws -> Policy {
+    guard let document = shared.document else { return try policy(shared.name) }
+    do throws(PolicyError) {
+      return try PolicyBundle.read(document, as: shared.name)
+    } catch {
+      throw unusable(error)
+    }
+  }
+
+  private static func unusable(_ error: PolicyError) -> CommandFailure {
+    CommandFailure(
+      .couldNotRun, "the policy can't be used: \(error.problems.map(\.description).joined(separator: " · "))")
   }
 
   /// Everything that is wrong with the policy `name`; nothing when it can be used.

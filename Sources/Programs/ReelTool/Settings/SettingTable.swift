@@ -79,6 +79,15 @@ struct SettingTable: Sendable {
     "How much of a file at an address may be read to find out what it is, such as 64MiB (default) or 1GB.",
     valueName: "size")
 
+  let retries = Setting(
+    "retries", .number(0...100),
+    "How often a file of the queue that fails for a reason that may pass is tried again (default: 3).",
+    valueName: "n")
+  let retryDelay = Setting(
+    "retryDelay", .seconds,
+    "Seconds until it is tried again the first time; each further time takes four times as long, up to a day (default: 30).",
+    valueName: "seconds")
+
   // How a store that is not a folder is reached, and what viewers are given of it.
   let endpoint = Setting(
     "endpoint", .endpoint,

@@ -1,0 +1,329 @@
+import FoundationEssentials
+import ReelCore
+
+/// Which items somebody means: those that meet every condition.
+package struct ItemFilter: Sendable {
+  package var items: [Int64]?
+  package var states: [ItemState]?
+  /// Of their last failure, refusal or death.
+  package var codes: [String]?
+  package var labels: [String]?
+  /// Changed then or later.
+  package var since: Date?
+  /// These files, and those below these folders and addresses.
+  package var places: [SourcePath]?
+
+  package init() {}
+
+  /// Whether it means all there are.
+  package var isEmpty: Bool {
+    items == nil && states == nil && codes == nil && labels == nil && since == nil && places == nil
+  }
+
+  /// In SQL, of a row of `reel.work` with its item and its lane.
+  var condition: (text: String, values: [PostgresValue]) {
+    var (parts, values): ([String], [PostgresValue]) = (["true"], [])
+    func add(_ value: PostgresValue, _ part: (String) -> String) {
+      values.append(value)
+      parts.append(part("$\(values.count)"))
+    }
+    if let items { add(.ints(items)) { "work.item = ANY(\($0))" } }
+    if let states { add(.ints(states.map(\.rawValue))) { "work.state = ANY(\($0))" } }
+    if let codes { add(.texts(codes)) { "work.code = ANY(\($0))" } }
+    if let labels { add(.texts(labels)) { "lane.label = ANY(\($0))" } }
+    if let since { add(.int(since.milliseconds)) { "work.changed_at >= \($0)" } }
+    if let places {
+      add(.byteStrings(places.map(\.bytes))) { places in
+        """
+        EXISTS (SELECT FROM unnest(\(places)::bytea[]) AS place(named)
+          WHERE item.address = named OR length(named) > 0 AND substr(item.address, 1, length(named)) = named
+            AND (substr(named, length(named)) = '/'::bytea OR substr(item.address, length(named) + 1, 1) = '/'::bytea))
+        """
+      }
+    }
+    return (parts.joined(separator: " AND "), values)
+  }
+}
+
+/// An item as somebody who looks at the queue sees it.
+package struct QueuedItem: Sendable {
+  package let id: Int64
+  package let address: SourcePath
+  package let version: String
+  /// Bytes; nil when nobody has said.
+  package let size: Int64?
+  package let state: ItemState
+  package let wishes: ItemWishes
+  package let priority: Int64
+  package let attempts: Int64
+  package let failures: Int64
+  package let deaths: Int64
+  package let enqueuedAt: Date
+  package let changedAt: Date
+  /// When it is to be tried.
+  package let dueAt: Date?
+  /// By whom it was taken last, and when.
+  package let takenBy: String?
+  package let takenAt: Date?
+  /// Of its last failure, refusal or death.
+  package let code: String?
+  package let message: String?
+  /// The policy by which it was decided.
+  package let decidedBy: String?
+  /// Of one that is taken: whether it is not to be tried again.
+  package let isCancelled: Bool
+
+  init(_ row: PostgresRow) throws {
+    (id, version, size) = (try row["id"], try row["version"], try row["size"])
+    address = SourcePath(bytes: try row["address"] as [UInt8])
+    state = ItemState(rawValue: try row["state"]) ?? .failed
+    wishes = ItemWishes(
+      label: try row["label"], destination: try row["destination"], policy: try row["asked_policy"],
+      author: try row["author"])
+    (priority, attempts) = (try row["priority"], try row["attempts"])
+    (failures, deaths) = (try row["failures"], try row["deaths"])
+    enqueuedAt = Date(milliseconds: try row["enqueued_at"])
+    changedAt = Date(milliseconds: try row["changed_at"])
+    dueAt = (try row["due_at"] as Int64?).map { Date(milliseconds: $0) }
+    (takenBy, code, message) = (try row["taken_by"], try row["code"], try row["message"])
+    takenAt = (try row["taken_at"] as Int64?).map { Date(milliseconds: $0) }
+    (decidedBy, isCancelled) = (try row["policy"], try row["is_cancelled"])
+  }
+}
+
+/// Something that happened to an item.
+package struct ItemHappening: Sendable {
+  /// How often it had been taken.
+  package let attempt: Int64
+  /// Nil where an operator did it.
+  package let takenBy: String?
+  package let takenAt: Date?
+  package let at: Date
+  /// After it.
+  package let state: ItemState
+  package let code: String?
+  package let message: String?
+  package let policy: String?
+  /// When it was to be tried again.
+  package let dueAt: Date?
+
+  init(_ row: PostgresRow) throws {
+    attempt = try row["attempt"]
+    takenBy = try row["taken_by"]
+    takenAt = (try row["taken_at"] as Int64?).map { Date(milliseconds: $0) }
+    at = Date(milliseconds: try row["at"])
+    state = ItemState(rawValue: try row["state"]) ?? .failed
+    (code, message, policy) = (try row["code"], try row["message"], try row["policy"])
+    dueAt = (try row["due_at"] as Int64?).map { Date(milliseconds: $0) }
+  }
+}
+
+// MARK: Looking
+
+extension WorkQueue {
+  private static let joined = """
+    reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
+    """
+
+  /// The next items of `filter` in the order in which they were enqueued.
+  /// - Parameter id: where the last look ended.
+  package func items(
+    _ filter: ItemFilter, after id: Int64 = 0, upTo count: Int
+  ) throws(CatalogError) -> [QueuedItem] {
+    let (condition, values) = filter.condition
+    return try catalogErrors {
+      try pool.read { db in
+        try db.rows(
+          """
+          SELECT item.id, address, version, size, enqueued_at, state, priority, attempts, failures, deaths, changed_at,
+            due_at, taken_by, taken_at, code, message, work.policy, is_cancelled, label, destination,
+            lane.policy AS asked_policy, author
+          FROM \(Self.joined) WHERE item.id > $\(values.count + 1) AND \(condition)
+          ORDER BY item.id LIMIT $\(values.count + 2)
+          """, values + [.int(id), .int(Int64(count))]
+        ) { try QueuedItem($0) }
+      }
+    }
+  }
+
+  /// How many items `filter` means.
+  package func count(_ filter: ItemFilter) throws(CatalogError) -> Int {
+    let (condition, values) = filter.condition
+    let count = try catalogErrors {
+      try pool.read { db in
+        try db.value("SELECT count(*) FROM \(Self.joined) WHERE \(condition)", values, as: Int.self)
+      }
+    }
+    return count ?? 0
+  }
+
+  /// What became of an item, each time that it did not simply become a post; oldest first.
+  package func history(of item: Int64) throws(CatalogError) -> [ItemHappening] {
+    try catalogErrors {
+      try pool.read { db in
+        try db.rows(
+          """
+          SELECT attempt, taken_by, taken_at, at, state, code, message, policy, due_at FROM reel.item_history
+          WHERE item = $1 ORDER BY number
+          """, [.int(item)]
+        ) { try ItemHappening($0) }
+      }
+    }
+  }
+}
+
+// MARK: Steering
+
+/// What an operator does about items.
+package enum Steering: Sendable {
+  /// Puts back what has ended, or waits for its time, as if it had never been tried.
+  case retry
+  /// What waits is not tried; what is taken is not tried again.
+  case cancel
+  case priority(Int)
+
+  /// The states of items to which it can be done.
+  package var states: [ItemState] {
+    switch self {
+    case .retry: [.later, .refused, .failed, .setAside, .cancelled]
+    case .cancel, .priority: [.waiting, .taken, .later]
+    }
+  }
+
+  private var changes: String {
+    switch self {
+    case .retry: WorkQueue.asNew
+    case .cancel:
+      """
+      state = CASE state WHEN 1 THEN 1 ELSE 7 END, is_cancelled = true, due_at = NULL,
+        changed_at = CASE state WHEN 1 THEN changed_at ELSE \(PostgresSchema.now) END
+      """
+    case .priority(let priority): "priority = \(priority)"
+    }
+  }
+
+  private var told: String {
+    switch self {
+    case .retry: "put back by reel queue retry"
+    case .cancel: "cancelled by reel queue cancel"
+    case .priority(let priority): "given priority \(priority) by reel queue priority"
+    }
+  }
+
+  fileprivate var statement: (String) -> String {
+    let (changes, told) = (changes, told)
+    return { condition in
+      """
+      WITH meant AS MATERIALIZED (
+        SELECT work.item FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
+        WHERE \(condition) ORDER BY work.item FOR UPDATE OF work
+      ), changed AS (
+        UPDATE reel.work SET \(changes) FROM meant WHERE work.item = meant.item RETURNING work.item, attempts, state
+      )
+      INSERT INTO reel.item_history (item, attempt, at, state, message)
+      SELECT item, attempts, \(PostgresSchema.now), state, '\(told)' FROM changed
+      """
+    }
+  }
+}
+
+extension WorkQueue {
+  /// Does `what` to the items that `filter` means and that are in a state for it.
+  /// - Returns: how many.
+  package func steer(_ what: Steering, _ filter: ItemFilter) throws(CatalogError) -> Int {
+    var filter = filter
+    filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
+    let (condition, values) = filter.condition
+    let statement = what.statement(condition)
+    var call: Int64?
+    return try catalogErrors {
+      try pool.transaction { tx in
+        let earlier = call
+        call = try tx.value(Self.callNumber)
+        let count = try tx.run(statement, values)
+        if case .retry = what { try Self.notify(tx, of: count) }
+        // As when enqueuing: what an earlier attempt has done is known by its number.
+        guard tx.mayBeDone, let earlier else { return count }
+        let before: Int? = try tx.value(
+          "SELECT count(*) FROM reel.item_history WHERE xmin::text::bigint = $1", [.int(earlier)])
+        return count + (before ?? 0)
+      }
+    }
+  }
+
+  /// What holds items of a label back.
+  package struct Throttle: Sendable {
+    /// Nil for items of any.
+    package let label: String?
+    package let pausedSince: Date?
+    /// As many may be taken at once.
+    package let most: Int64?
+
+    package init(label: String?, pausedSince: Date?, most: Int64?) {
+      (self.label, self.pausedSince, self.most) = (label, pausedSince, most)
+    }
+  }
+
+  /// From now on nobody takes items of `label`, or of any; what is taken is finished.
+  package func pause(_ label: String?) throws(CatalogError) {
+    try setThrottle(label, "paused_at = coalesce(throttle.paused_at, \(PostgresSchema.now))")
+  }
+
+  /// Ends a pause.
+  package func resume(_ label: String?) throws(CatalogError) { try setThrottle(label, "paused_at = NULL") }
+
+  /// How many items of `label`, or of all, may be taken at once; nil for any number.
+  package func limit(_ label: String?, to most: Int?) throws(CatalogError) {
+    try setThrottle(label, "most = \(most.map { "\(max(0, $0))" } ?? "NULL")")
+  }
+
+  private func setThrottle(_ label: String?, _ change: String) throws(CatalogError) {
+    try catalogErrors {
+      try pool.transaction { tx in
+        let label = PostgresValue.text(label ?? QueueLabel.all)
+        try tx.run("INSERT INTO reel.throttle (label) VALUES ($1) ON CONFLICT DO NOTHING", [label])
+        try tx.run("UPDATE reel.throttle SET \(change) WHERE label = $1", [label])
+        try tx.run(
+          "DELETE FROM reel.throttle WHERE label = $1 AND paused_at IS NULL AND most IS NULL", [label])
+        // There may be more to take now, for whoever waits.
+        _ = try tx.row("SELECT pg_notify($1, '1 0')", [.text(Self.channel)]) { _ in true }
+      }
+    }
+  }
+
+  /// Forgets items that ended longer than `age` ago, with what became of them. One that was done would be enqueued again if
+  /// it is listed again, and then found to be a post already.
+  /// - Returns: how many.
+  package func prune(
+    _ states: [ItemState], endedBefore age: Duration, dryRun: Bool = false
+  ) throws(CatalogError) -> Int {
+    let old = "state = ANY($1) AND state > 2 AND changed_at < \(PostgresSchema.now) - $2"
+    let values: [PostgresValue] = [
+      .ints(states.map(\.rawValue)), .int(Int64(min(age / .milliseconds(1), 1e15))),
+    ]
+    if dryRun {
+      return try catalogErrors {
+        try pool.read { db in
+          try db.value("SELECT count(*) FROM reel.work WHERE \(old)", values, as: Int.self) ?? 0
+        }
+      }
+    }
+    var count = 0
+    while true {
+      let some = try catalogErrors {
+        try pool.transaction { tx in
+          try tx.run(
+            """
+            WITH old AS MATERIALIZED (
+              SELECT item FROM reel.work WHERE \(old) ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+            ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item
+            ), told AS (DELETE FROM reel.item_history USING gone WHERE item_history.item = gone.item)
+            DELETE FROM reel.item USING gone WHERE item.id = gone.item
+            """, values)
+        }
+      }
+      count += some
+      if some == 0 { return count }
+    }
+  }
+}

@@ -1,0 +1,419 @@
+import ArgumentParser
+import FoundationEssentials
+import ReelCore
+import ReelPostgres
+import ReelTerminal
+
+/// `reel queue`
+struct QueueCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "queue",
+    abstract: "Look at the items of the queue, and steer them: retry, cancel, pause, limit, prune.",
+    subcommands: [
+      List.self, Show.self, Retry.self, Cancel.self, Priority.self, Pause.self, Resume.self, Limit.self,
+      Prune.self,
+    ])
+
+  /// `reel queue list`
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List items in the order in which they were enqueued, each on a line.")
+
+    @OptionGroup var library: LibraryOptions
+    @OptionGroup var choice: ItemOptions
+
+    @Option(help: ArgumentHelp("List at most as many.", valueName: "n"))
+    var size: Int?
+
+    @Flag(help: "Print JSON, a line for each item.")
+    var json = false
+
+    func validate() throws {
+      if let size, size < 1 { throw ValidationError("--size must be a number from 1.") }
+    }
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let filter = try choice.filter([])
+      let traits = TerminalTraits.standardOutput()
+      var (last, left) = (Int64(0), size ?? Int.max)
+      while left > 0 {
+        let place = last
+        let count = min(left, 1000)
+        let items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+          try queue.items(filter, after: place, upTo: count)
+        }
+        guard let end = items.last else { return }
+        let views = items.map { QueuedItemView($0) }
+        try OutputStream.standardOutput.write(
+          try views.map { json ? try JSONOutput.text($0) : $0.line(traits) }.joined())
+        (last, left) = (end.id, left - items.count)
+      }
+    }
+  }
+
+  /// `reel queue show ITEM`
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show an item and its history: who took it when, how that ended, and when it is tried again.")
+
+    @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print JSON, a line for each item.")
+    var json = false
+
+    @Argument(
+      help: ArgumentHelp("The item's number, its path or its address.", valueName: "item"),
+      completion: .file())
+    var item: String
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let filter = ItemOptions.named([item])
+      let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+        var found: [(QueuedItem, [ItemHappening])] = []
+        for item in try queue.items(filter, upTo: 100) {
+          found.append((item, try queue.history(of: item.id)))
+        }
+        return found
+      }
+      if found.isEmpty {
+        throw CommandFailure(
+          .couldNotRun,
+          "there is no item \(RawArguments.path(item)) in the queue; `reel queue list` lists them")
+      }
+      let traits = TerminalTraits.standardOutput()
+      let views = found.map { QueuedItemView($0.0, history: $0.1) }
+      try OutputStream.standardOutput.write(
+        try views.map { json ? try JSONOutput.text($0) : $0.text(traits) }.joined(separator: json ? "" : "\n")
+      )
+    }
+  }
+
+  /// `reel queue retry`
+  struct Retry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "retry",
+      abstract:
+        "Put items back that failed, were set aside, refused or cancelled, as if they had never been tried.",
+      discussion: """
+        Without a choice: all that failed or were set aside. What was refused is put back when it is named, by --state \
+        refused, --code, or itself; it is decided anew, by the policy that it asks for, or else by its worker's.
+        """)
+
+    @OptionGroup var library: LibraryOptions
+    @OptionGroup var choice: ItemOptions
+    @OptionGroup var outcome: SteeringOptions
+    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      var filter = try choice.filter(items)
+      if filter.states == nil, filter.codes == nil, items.isEmpty { filter.states = [.failed, .setAside] }
+      try await outcome.steer(.retry, filter, settings, (did: "to be retried", would: "would be retried"))
+    }
+  }
+
+  /// `reel queue cancel`
+  struct Cancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "cancel",
+      abstract:
+        "Keep items that wait from being taken; one that is taken comes to its end, and is not tried again.")
+
+    @OptionGroup var library: LibraryOptions
+    @OptionGroup var choice: ItemOptions
+    @OptionGroup var outcome: SteeringOptions
+    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let filter = try choice.filter(items, needed: "cancel")
+      try await outcome.steer(.cancel, filter, settings, (did: "cancelled", would: "would be cancelled"))
+    }
+  }
+
+  /// `reel queue priority N`
+  struct Priority: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "priority",
+      abstract: "Give items that have not ended another priority; higher ones are taken first.")
+
+    @OptionGroup var library: LibraryOptions
+    @OptionGroup var choice: ItemOptions
+    @OptionGroup var outcome: SteeringOptions
+    @Argument(help: ArgumentHelp("The priority; 0 unless somebody says otherwise.", valueName: "n"))
+    var priority: Int
+    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let filter = try choice.filter(items, needed: "change")
+      try await outcome.steer(
+        .priority(priority), filter, settings,
+        (did: "now of priority \(priority)", would: "would be of priority \(priority)"))
+    }
+  }
+
+  /// `reel queue pause [LABEL]`
+  struct Pause: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "pause",
+      abstract: "Let nobody take items of a label, or any at all; what is taken comes to its end.")
+
+    @OptionGroup var library: LibraryOptions
+    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+
+    func run() async throws {
+      let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
+      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.pause(label) }
+    }
+  }
+
+  /// `reel queue resume [LABEL]`
+  struct Resume: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "resume", abstract: "End the pause of a label, or the one of everything.")
+
+    @OptionGroup var library: LibraryOptions
+    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+
+    func run() async throws {
+      let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
+      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.resume(label) }
+    }
+  }
+
+  /// `reel queue limit N [LABEL]`
+  struct Limit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "limit",
+      abstract: "Let at most N items of a label, or of all, be taken at once; none for any number.")
+
+    @OptionGroup var library: LibraryOptions
+    @Argument(help: ArgumentHelp("How many, or none.", valueName: "n"))
+    var most: ItemLimit
+    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let (most, label) = (most.count, label)
+      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.limit(label, to: most)
+      }
+    }
+  }
+
+  /// `reel queue prune --older-than AGE`
+  struct Prune: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "prune",
+      abstract: "Forget items that ended a while ago: those that are done, or in the states that are named.",
+      discussion: """
+        Posts stay. Listed again, such a file is enqueued again, and found to be a post.
+        """)
+
+    @OptionGroup var library: LibraryOptions
+
+    @Option(help: ArgumentHelp("Only what ended longer ago: 12h, 90d, 8w.", valueName: "age"))
+    var olderThan: TimeSpan
+
+    @Option(
+      help: ArgumentHelp(
+        "Done, refused, failed, setAside or cancelled; can be repeated (default: done).", valueName: "state"))
+    var state: [ItemState] = []
+
+    @OptionGroup var outcome: SteeringOptions
+
+    func validate() throws {
+      if let state = state.first(where: { !$0.isEnd }) {
+        throw ValidationError("What is \(state.name) has not ended: it can't be pruned.")
+      }
+    }
+
+    func run() async throws {
+      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+      let (states, age) = (state.isEmpty ? [ItemState.done] : state, Duration.seconds(olderThan.seconds))
+      let dryRun = outcome.dryRun
+      let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
+        try queue.prune(states, endedBefore: age, dryRun: dryRun)
+      }
+      try outcome.tell(count ?? 0, (did: "forgotten", would: "would be forgotten"))
+    }
+  }
+}
+
+extension ItemState: ExpressibleByArgument {
+  package init?(argument: String) {
+    guard let state = ItemState.allCases.first(where: { $0.name == argument }) else { return nil }
+    self = state
+  }
+
+  package static var allValueStrings: [String] { allCases.map(\.name) }
+}
+
+/// A number of items, or any.
+struct ItemLimit: ExpressibleByArgument {
+  /// Nil for any.
+  let count: Int?
+
+  init?(argument: String) {
+    if argument == "none" {
+      count = nil
+      return
+    }
+    guard let count = Int(argument), count >= 0 else { return nil }
+    self.count = count
+  }
+}
+
+/// A label on the command line.
+enum LabelArgument {
+  static let help = ArgumentHelp(
+    "A label; \"\" for items without one. Without it: everything.", valueName: "label")
+
+  static func parsed(_ argument: String) throws -> String {
+    guard QueueLabel.isValid(argument) else { throw ValidationError("A label is \(QueueLabel.words).") }
+    return argument
+  }
+}
+
+/// Which items are meant.
+struct ItemOptions: ParsableArguments {
+  static let help = ArgumentHelp("Items, by their numbers, paths or addresses.", valueName: "item")
+
+  @Option(
+    help: ArgumentHelp(
+      "Items in this state: waiting, taken, later, done, refused, failed, setAside or cancelled; can be repeated.",
+      valueName: "state"))
+  var state: [ItemState] = []
+
+  @Option(help: ArgumentHelp("Items whose last failure has this code; can be repeated.", valueName: "code"))
+  var code: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Items of this label; can be repeated.", valueName: "label"),
+    transform: LabelArgument.parsed)
+  var label: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Items that have changed since then: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or how long ago (90m, 12h, 7d).",
+      valueName: "time"))
+  var since: SinceTime?
+
+  @Option(
+    help: ArgumentHelp("Items below this folder or address; can be repeated.", valueName: "path|address"),
+    completion: .directory)
+  var path: [String] = []
+
+  /// - Parameters:
+  ///   - named: by number, path or address.
+  ///   - verb: what is done to them, where somebody has to choose.
+  func filter(_ named: [String], needed verb: String? = nil) throws -> ItemFilter {
+    var filter = Self.named(named)
+    if !state.isEmpty { filter.states = state }
+    if !code.isEmpty { filter.codes = code }
+    if !label.isEmpty { filter.labels = label }
+    filter.since = since?.date
+    if !path.isEmpty {
+      if filter.places != nil { throw ValidationError("Either name items, or choose them by --path.") }
+      filter.places = Self.places(path)
+    }
+    if let verb, filter.isEmpty {
+      throw ValidationError(
+        "Name the items to \(verb), or choose them by --state, --code, --label, --since or --path; --state waiting means all that wait."
+      )
+    }
+    return filter
+  }
+
+  /// Those of these numbers, or of these paths and addresses.
+  static func named(_ named: [String]) -> ItemFilter {
+    var filter = ItemFilter()
+    if named.isEmpty { return filter }
+    let numbers = named.compactMap { Int64($0) }
+    if numbers.count == named.count { filter.items = numbers } else { filter.places = places(named) }
+    return filter
+  }
+
+  private static func places(_ named: [String]) -> [SourcePath] {
+    RawArguments.paths(named).map(WorkingFolder.canonical)
+  }
+}
+
+/// How what was done to items is told.
+struct SteeringOptions: ParsableArguments {
+  @Flag(help: "Show how many it would be, and change nothing.")
+  var dryRun = false
+
+  @Flag(help: "Print the result as JSON.")
+  var json = false
+
+  func steer(
+    _ what: Steering, _ filter: ItemFilter, _ settings: Settings, _ words: (did: String, would: String)
+  ) async throws {
+    let dryRun = dryRun
+    let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
+      guard dryRun else { return try queue.steer(what, filter) }
+      var filter = filter
+      filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
+      return try queue.count(filter)
+    }
+    try tell(count ?? 0, words)
+  }
+
+  func tell(_ count: Int, _ words: (did: String, would: String)) throws {
+    let traits = TerminalTraits.standardOutput()
+    let view = SteeringView(items: count, dryRun: dryRun)
+    try OutputStream.standardOutput.write(
+      json
+        ? JSONOutput.text(view, pretty: traits.isTerminal)
+        : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
+  }
+
+  private struct SteeringView: Encodable {
+    let items: Int
+    let dryRun: Bool
+  }
+}
+
+extension QueuePlace {
+  /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
+  static func said(of path: SourcePath, _ settings: Settings) async throws -> String? {
+    guard case .server = try CatalogPlace(settings) else { return nil }
+    var filter = ItemFilter()
+    filter.places = [WorkingFolder.canonical(path)]
+    let asked = filter
+    let items = try? await changing(settings, dryRun: true) { queue throws(CatalogError) in
+      try queue.items(asked, upTo: 100)
+    }
+    return items?.last.map { QueuedItemView($0).sentence }
+  }
+
+  /// Gives `body` the queue that is there.
+  static func looking<Value: Sendable>(
+    _ settings: Settings, _ body: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Value
+  ) async throws -> Value {
+    guard let value = try await changing(settings, dryRun: true, body) else {
+      throw CommandFailure(.couldNotRun, try CatalogPlace(settings).absence)
+    }
+    return value
+  }
+
+  /// Gives `body` the queue, which is made where there is none.
+  /// - Returns: nil where there is none yet in a dry run.
+  @discardableResult
+  static func changing<Value: Sendable>(
+    _ settings: Settings, dryRun: Bool = false,
+    _ body: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Value
+  ) async throws -> Value? {
+    let pool = try pool(settings)
+    defer { pool.close() }
+    return try await BlockingQueue(label: "reel.queue", width: 1).run { () throws(CatalogError) in
+      guard dryRun else { return try body(try WorkQueue(pool)) }
+      guard let queue = try WorkQueue.existing(pool) else { return nil }
+      return try body(queue)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import ReelCore
+import ReelCrypto
+import ReelPostgres
+import ReelValidation
+
+/// A policy file with the files that it extends: the same on every machine, whatever it is called there.
+struct PolicyBundle: Codable {
+  /// One that was read.
+  struct File: Codable {
+    /// The place of the file that extends it, nil for the first.
+    let from: Int?
+    /// As that one calls it.
+    let name: String
+    let text: String
+  }
+
+  /// What the first file is called.
+  static let root = "policy.yaml"
+
+  let files: [File]
+
+  func policy(named name: String) -> QueuePolicy {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // Texts and numbers alone: nothing that JSON hasn't.
+    let json = (try? encoder.encode(self)).map { Array($0) } ?? []
+    let digest = SHA256.hash(data: json).prefix(8).map { byte in
+      let text = String(byte, radix: 16)
+      return text.count < 2 ? "0" + text : text
+    }
+    let file = name.split(separator: "/").last ?? ""
+    let stem = (file.split(separator: ".").first ?? "policy").unicodeScalars.prefix(60).map { scalar in
+      scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+        ? String(scalar) : "-"
+    }
+    return QueuePolicy(
+      name: "\(stem.joined())@\(digest.joined())", document: String(decoding: json, as: UTF8.self))
+  }
+
+  static func read(_ document: String, as name: String) throws(PolicyError) -> Policy {
+    guard let bundle = try? JSONDecoder().decode(PolicyBundle.self, from: Data(document.utf8)) else {
+      throw PolicyError([PolicyProblem(source: name, message: "the queue does not hold it whole")])
+    }
+    return try PolicyLibrary { wanted, from throws(PolicyError) in
+      let parent = from.flatMap { Int($0) }
+      guard let place = bundle.files.firstIndex(where: { $0.from == parent && $0.name == wanted }) else {
+        throw PolicyError([
+          PolicyProblem(source: name, message: "the queue does not hold \(wanted), which it extends")
+        ])
+      }
+      return (Array(bundle.files[place].text.utf8), "\(place)")
+    }.policy(root)
+  }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import ReelCore
+import ReelPostgres
+
+/// How the queue stands, in Prometheus' text format (`reel status --metrics`).
+package struct QueueMetrics: Sendable {
+  private let status: QueueStatus
+  private let now: Date
+
+  package init(_ status: QueueStatus, now: Date = .now) { (self.status, self.now) = (status, now) }
+
+  /// A newline after each line.
+  package func text() -> String {
+    var text = ""
+    func family(_ name: String, _ help: String, _ samples: [(labels: [(String, String)], value: Int)]) {
+      text += "# HELP reel_queue_\(name) \(help)\n# TYPE reel_queue_\(name) gauge\n"
+      for sample in samples {
+        let labels = sample.labels.map { "\($0)=\"\(MetricLabel.escaped($1))\"" }.joined(separator: ",")
+        text += "reel_queue_\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(sample.value)\n"
+      }
+    }
+    // A label of which nothing is left has its zeros, so that an alert ends.
+    family(
+      "items", "Items by label and state.",
+      status.labels.flatMap { label in
+        ItemState.allCases.map { ([("label", label.name), ("state", $0.name)], label.items[$0] ?? 0) }
+      })
+    family(
+      "oldest_waiting_seconds", "For how long the item has been waiting that waits for longest.",
+      status.labels.map { label in
+        let age = label.oldestWaiting.map { now.timeIntervalSince($0) } ?? 0
+        return ([("label", label.name)], Int(max(0, min(age, 1e12))))
+      })
+    family(
+      "reason_items", "Items that are not published, by state and code.",
+      status.reasons.map { ([("state", $0.state.name), ("code", $0.code)], $0.count) })
+    family("ended_last_minute", "Items that ended within a minute.", [([], status.endedInLastMinute)])
+    let overdue = status.workers.count(where: \.isOverdue)
+    family(
+      "workers", "Workers, by whether they were heard of within their lease.",
+      [([("state", "live")], status.workers.count - overdue), ([("state", "overdue")], overdue)])
+    family(
+      "paused", "1 for a label that is paused; * for every label.",
+      status.throttles.filter { $0.pausedSince != nil }.map { ([("label", $0.label ?? "*")], 1) })
+    family(
+      "limit_items", "How many items of a label may be taken at once; * for all.",
+      status.throttles.compactMap { one in
+        one.most.map { ([("label", one.label ?? "*")], Int(clamping: $0)) }
+      })
+    family(
+      "undelivered_events", "Posts whose event nobody has delivered who lives.", [([], status.undelivered)])
+    return text
+  }
+}
+
+/// The value of a label in Prometheus' text format.
+enum MetricLabel {
+  static func escaped(_ value: String) -> String {
+    let scalars = SanitizedText.line(value).unicodeScalars
+    return String(
+      scalars.reduce(into: String.UnicodeScalarView()) { result, scalar in
+        if scalar == "\\" || scalar == "\"" { result.append("\\") }
+        result.append(scalar)
+      })
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import ReelPostgres
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+/// The queue as an operator has it: `reel queue`, and what `reel enqueue` asks for.
+@Suite(.besidePostgres, .shortTime) struct SteeringCommandTests {
+  private struct Fleet {
+    let database: TestDatabase
+    let bench: Workbench
+
+    init(_ count: Int) async throws {
+      database = try await TestDatabase()
+      bench = try Workbench(reader: .fake)
+      try bench.addDistinct(count)
+    }
+
+    func reel(_ arguments: String..., in folder: URL? = nil) async throws -> ReelBinary.Outcome {
+      try await ReelBinary.start(
+        arguments + ["--catalog", database.url()], in: folder ?? bench.folder,
+        environment: bench.environment
+      ).outcome()
+    }
+
+    func work(to store: String = "store", _ more: String...) async throws -> ReelBinary.Outcome {
+      let words = ["work", "--to", bench.folder.appendingPathComponent(store).path, "--jobs", "2"] + more
+      return try await ReelBinary.start(
+        words + ["--catalog", database.url()], in: bench.folder, environment: bench.environment
+      ).outcome()
+    }
+
+    func count(_ query: String) throws -> Int? {
+      try database.connect().value(query, as: Int.self)
+    }
+
+    func policy(_ name: String, _ text: String) throws {
+      try Data(text.utf8).write(to: bench.folder.appendingPathComponent(name))
+    }
+  }
+
+  @Test func aFileIsOneItemByWhateverPathItIsNamed() async throws {
+    let fleet = try await Fleet(2)
+    let clips = fleet.bench.clips
+    let files = FileManager.default
+    try files.createSymbolicLink(
+      at: fleet.bench.folder.appendingPathComponent("link"), withDestinationURL: clips)
+    for named in [
+      "clips", "./clips", "clips/", "../\(fleet.bench.folder.lastPathComponent)/clips", "clips/../clips//.",
+      clips.path, "link/../clips", "clips/clip-00000.mp4", "./clips/./clip-00001.mp4",
+    ] {
+      let run = try await fleet.reel("enqueue", named)
+      #expect(run.status == 0, "\(named): \(run.errors)")
+      #expect(try fleet.count("SELECT count(*) FROM reel.item") == 2, "\(named)")
+    }
+    let inside = try await fleet.reel("enqueue", ".", "../clips", in: clips)
+    #expect(inside.output.contains("0 files enqueued, 2 already"), "\(inside)")
+    // What they are called in the queue is what they are found by.
+    for named in ["clips/clip-00000.mp4", "./clips/../link/../clips/clip-00000.mp4"] {
+      #expect(
+        try await fleet.reel("queue", "show", named).output.contains("/clips/clip-00000.mp4"), "\(named)")
+    }
+    #expect(
+      try await fleet.reel("queue", "cancel", "--path", "./clips", "--dry-run").output.contains(
+        "2 items would"))
+    // A link keeps its name, as on other machines it may lead elsewhere.
+    let linked = try await fleet.reel("enqueue", "link", "--follow-links")
+    #expect(linked.output.contains("2 files enqueued"), "\(linked)")
+  }
+
+  @Test func aWorkerWithAWrongPolicySpoilsNothing() async throws {
+    let fleet = try await Fleet(3)
+    try fleet.policy("wrong.yaml", "rules: {bytes.max: 1}")
+    try fleet.policy("right.yaml", "extends: below.yaml")
+    try fleet.policy("below.yaml", "rules: {bytes.max: 1GB}")
+    #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4").status == 0)
+    #expect(try await fleet.reel("enqueue", "clips", "--policy", "right.yaml").status == 0)
+    // It waits for the one that it asks for by now.
+    let wrong = try await fleet.work(to: "store", "--policy", "wrong.yaml")
+    #expect(wrong.status == 0 && wrong.output.contains("nothing") || wrong.status == 0, "\(wrong)")
+    #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE state = 0") == 3)
+    // The worker has no such file.
+    for name in ["right.yaml", "below.yaml"] {
+      try FileManager.default.removeItem(at: fleet.bench.folder.appendingPathComponent(name))
+    }
+    #expect(try await fleet.work().status == 0)
+    #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE state = 3 AND policy LIKE 'right@%'") == 3)
+
+    // Without a policy it is decided by its worker's, which is told; and again by another.
+    try fleet.bench.addDistinct(1, from: 3)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    #expect(try await fleet.work(to: "store", "--policy", "wrong.yaml").status == 4)
+    let shown = try await fleet.reel("show", "clips/clip-00003.mp4")
+    #expect(shown.status == 1 && shown.errors.contains("is refused by policy wrong@"), "\(shown)")
+    let item = try await fleet.reel("queue", "show", "clips/clip-00003.mp4", "--json")
+    let history = try #require(try item.object()["history"] as? [[String: Any]])
+    #expect(history.count == 1 && history[0]["state"] as? String == "refused")
+    #expect(try await fleet.reel("queue", "show", "clips/clip-00003.mp4").output.contains("decided by"))
+    let listed = try await fleet.reel("queue", "list", "--state", "refused")
+    #expect(listed.output.contains("clip-00003.mp4") && listed.output.contains("[policy]"), "\(listed)")
+    #expect(try await fleet.reel("queue", "retry").output.contains("0 items to be retried"))
+    let dry = try await fleet.reel("queue", "retry", "--code", "policy", "--dry-run", "--json")
+    #expect(try dry.object()["items"] as? Int == 1)
+    #expect(
+      try await fleet.reel("queue", "retry", "--code", "policy").output.contains("1 item to be retried"))
+    #expect(try await fleet.work().status == 0)
+    #expect(try fleet.count("SELECT count(*) FROM reel.post") == 4)
+  }
+
+  @Test func anItemIsStoredWhereItAsksToBe() async throws {
+    let fleet = try await Fleet(4)
+    #expect(
+      try await fleet.reel("enqueue", "clips/clip-00000.mp4", "--to", "a", "--author", "ada").status == 0)
+    #expect(
+      try await fleet.reel("enqueue", "clips/clip-00001.mp4", "--to", "b", "--label", "acme").status == 0)
+    #expect(try await fleet.reel("enqueue", "clips/clip-00002.mp4", "--at", "2h").status == 0)
+    // It does not wait for what it may not take.
+    #expect(try await fleet.work(to: "a", "--only-label", "acme").status == 0)
+    #expect(try fleet.count("SELECT count(*) FROM reel.post") == 0)
+    #expect(try await fleet.work(to: "a").status == 0)
+    #expect(try fleet.count("SELECT count(*) FROM reel.post") == 1)
+    let feed = try await fleet.reel("feed", "--json")
+    #expect(feed.output.contains("\"ada\""), "\(feed)")
+    #expect(try await fleet.work(to: "b").status == 0)
+    #expect(
+      try fleet.count(
+        "SELECT count(*) FROM reel.intent JOIN reel.destination ON destination.id = destination WHERE destination.name LIKE '%/b'"
+      )
+        == 1)
+    #expect(try await fleet.reel("status").output.contains("1 for later, 2 done"))
+  }
+
+  @Test func pausesLimitsAndPrunes() async throws {
+    let fleet = try await Fleet(3)
+    #expect(try await fleet.reel("queue", "list").status == 1)
+    #expect(try await fleet.reel("queue", "pause").status == 0)
+    #expect(try await fleet.reel("queue", "limit", "1", "acme").status == 0)
+    #expect(try await fleet.reel("enqueue", "clips", "--label", "acme").status == 0)
+    let status = try await fleet.reel("status")
+    #expect(
+      status.output.contains("everything, since ") && status.output.contains("at most 1 at once"), "\(status)"
+    )
+    #expect(status.output.contains("acme: 3 waiting"))
+    let metrics = try await fleet.reel("status", "--metrics").output
+    for line in [
+      #"reel_queue_items{label="acme",state="waiting"} 3"#,
+      #"reel_queue_items{label="acme",state="failed"} 0"#,
+      #"reel_queue_paused{label="*"} 1"#, #"reel_queue_limit_items{label="acme"} 1"#,
+      #"reel_queue_workers{state="live"} 0"#, "reel_queue_undelivered_events 0",
+    ] { #expect(metrics.contains(line + "\n"), "\(line): \(metrics)") }
+    let sample = /reel_queue_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9]+/
+    let comment = /# (HELP reel_queue_[a-z_]+ .+|TYPE reel_queue_[a-z_]+ gauge)/
+    for line in metrics.split(separator: "\n") {
+      let isOne = try sample.wholeMatch(in: line) != nil || comment.wholeMatch(in: line) != nil
+      #expect(isOne, "\(line)")
+    }
+    // What the alerts and the dashboard look at is there.
+    let examples = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/fleet")
+    for name in ["alerts.yaml", "dashboard.json"] {
+      let text = try String(contentsOf: examples.appendingPathComponent(name), encoding: .utf8)
+      let named = Set(text.matches(of: /reel_queue_[a-z_]+/).map { String($0.output) })
+      #expect(named.count > 4)
+      for metric in named { #expect(metrics.contains("# TYPE \(metric) gauge"), "\(name): \(metric)") }
+    }
+    #expect(try await fleet.reel("queue", "resume").status == 0)
+    #expect(try await fleet.work().status == 0)
+    #expect(try await fleet.reel("queue", "prune", "--older-than", "1d").output.contains("0 items forgotten"))
+    #expect(try await fleet.reel("queue", "prune", "--older-than", "1d", "--state", "waiting").status == 64)
+    try fleet.database.connect().execute("UPDATE reel.work SET changed_at = 0")
+    #expect(
+      try await fleet.reel("queue", "prune", "--older-than", "1d", "--dry-run").output.contains(
+        "3 items would be forgotten"))
+    #expect(try await fleet.reel("queue", "prune", "--older-than", "1d").output.contains("3 items forgotten"))
+    for wrong in [
+      ["cancel"], ["priority", "1"], ["pause", "*"], ["limit", "-1"], ["list", "--state", "gone"],
+    ] {
+      let run = try await ReelBinary.start(
+        ["queue"] + wrong + ["--catalog", fleet.database.url()], in: fleet.bench.folder,
+        environment: fleet.bench.environment
+      ).outcome()
+      #expect(run.status == 64, "\(wrong): \(run)")
+    }
+  }
+}

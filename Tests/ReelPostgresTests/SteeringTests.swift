@@ -1,0 +1,438 @@
+import Foundation
+import ReelCore
+import ReelTestServers
+import Testing
+
+@testable import ReelPostgres
+
+/// What an operator does about the queue, and what items ask for.
+@Suite(.besidePostgres) struct SteeringTests {
+  private struct Bench {
+    let database: TestDatabase
+    let pool: PostgresPool
+    let queue: WorkQueue
+
+    init() async throws {
+      database = try await TestDatabase()
+      pool = try database.pool()
+      queue = try WorkQueue(pool)
+    }
+
+    func worker(
+      _ serving: QueueWorker.Serving = QueueWorker.Serving(), to destination: String = "file:///media"
+    ) throws -> QueueWorker {
+      var settings = QueueWorker.Settings()
+      settings.pause = .zero
+      return try QueueWorker(
+        queue, host: "host", destination: destination, serving: serving, settings: settings)
+    }
+
+    @discardableResult
+    func enqueue(
+      _ names: [String], priority: Int = 0, _ wishes: ItemWishes = ItemWishes(), at time: Date? = nil
+    ) throws -> WorkQueue.Enqueued {
+      try queue.enqueue(
+        names.map { NewItem(address: SourcePath("/uploads/\($0)"), version: "1", size: 7) },
+        priority: priority, wishes: wishes, at: time)
+    }
+
+    func items(_ filter: ItemFilter = ItemFilter()) throws -> [QueuedItem] {
+      try queue.items(filter, upTo: 1000)
+    }
+
+    func states() throws -> [String: ItemState] {
+      Dictionary(
+        try items().map { ($0.address.lastComponent.text, $0.state) }, uniquingKeysWith: { $1 })
+    }
+  }
+
+  private func names(_ items: [TakenItem]) -> [String] {
+    items.map { $0.address.lastComponent.text }
+  }
+
+  private func filter(_ change: (inout ItemFilter) -> Void) -> ItemFilter {
+    var filter = ItemFilter()
+    change(&filter)
+    return filter
+  }
+
+  // MARK: What items ask for
+
+  @Test func whoHasSomethingElseOfItsOwnTakesNothing() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["any"])
+    try bench.enqueue(["store"], ItemWishes(destination: "s3://a"))
+    try bench.enqueue(["policy"], ItemWishes(policy: "web"))
+    try bench.enqueue(["author"], ItemWishes(author: "ada"))
+    try bench.enqueue(["label"], ItemWishes(label: "acme"))
+    func takes(_ serving: QueueWorker.Serving, to destination: String = "s3://b") throws -> Set<String> {
+      let worker = try bench.worker(serving, to: destination)
+      let taken = try worker.take(upTo: 10)
+      #expect(try worker.isQueueEmpty() == taken.isEmpty)
+      try worker.finish(taken.map { ItemOutcome($0.id, .givenBack) })
+      try worker.retire()
+      return Set(names(taken))
+    }
+    #expect(try takes(.init()) == ["any", "policy", "author", "label"])
+    #expect(try takes(.init(), to: "s3://a") == ["any", "store", "policy", "author", "label"])
+    #expect(try takes(.init(policy: "vertical")) == ["any", "author", "label"])
+    #expect(try takes(.init(policy: "web")) == ["any", "policy", "author", "label"])
+    #expect(try takes(.init(author: "bob")) == ["any", "policy", "label"])
+    #expect(try takes(.init(labels: ["acme", "other"])) == ["label"])
+    #expect(try takes(.init(labels: ["other"])) == [])
+  }
+
+  @Test func forAnotherStoreOrAuthorItIsAnotherItem() async throws {
+    let bench = try await Bench()
+    #expect(try bench.enqueue(["a"]).new == 1)
+    #expect(try bench.enqueue(["a"], ItemWishes(destination: "s3://a")).new == 1)
+    #expect(try bench.enqueue(["a"], ItemWishes(destination: "s3://a", author: "ada")).new == 1)
+    #expect(try bench.enqueue(["a"], ItemWishes(label: "acme")).known == 1)
+    #expect(try bench.enqueue(["a"], ItemWishes(destination: "s3://a")).known == 1)
+  }
+
+  @Test func aRefusalIsThatOfThePolicyThatDecided() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a", "b"])
+    let wrong = try bench.worker(.init(policy: "vertical"))
+    try wrong.finish(
+      try wrong.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
+    #expect(try bench.items().map(\.decidedBy) == ["vertical", nil])
+    // The same again changes nothing, and neither does a dry run.
+    #expect(try bench.enqueue(["a", "b"]).known == 2)
+    #expect(try bench.enqueue(["a", "b"], ItemWishes(policy: "vertical")).known == 2)
+    let asked = ItemWishes(policy: "web")
+    let items = ["a", "b"].map { NewItem(address: SourcePath("/uploads/\($0)"), version: "1", size: 7) }
+    #expect(try bench.queue.wouldEnqueue(items, wishes: asked).new == 1)
+    #expect(try bench.states() == ["a": .refused, "b": .waiting])
+    #expect(try bench.enqueue(["a", "b"], asked).new == 1)
+    #expect(try bench.items().map(\.wishes.policy) == ["web", "web"])
+    #expect(try wrong.take(upTo: 2).isEmpty)
+    #expect(names(try bench.worker().take(upTo: 2)) == ["a", "b"])
+  }
+
+  @Test func whatIsForLaterIsTakenLater() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["later"], at: Date(timeIntervalSinceNow: 3600))
+    try bench.enqueue(["now"], at: Date(timeIntervalSinceNow: -3600))
+    let worker = try bench.worker()
+    try worker.freeWhatIsDue()
+    let taken = try worker.take(upTo: 2)
+    #expect(names(taken) == ["now"])
+    try worker.finish(taken.map { ItemOutcome($0.id, .done) })
+    // Nobody waits an hour for it.
+    #expect(try worker.isQueueEmpty())
+    try bench.pool.transaction { try $0.run("UPDATE reel.work SET due_at = 1 WHERE state = 2") }
+    #expect(try !worker.isQueueEmpty())
+    try worker.freeWhatIsDue()
+    #expect(names(try worker.take(upTo: 2)) == ["later"])
+  }
+
+  // MARK: Turns, pauses and limits
+
+  @Test func labelsTakeTurnsAtEqualPriority() async throws {
+    let bench = try await Bench()
+    try bench.enqueue((0..<100).map { "flood-\($0)" }, ItemWishes(label: "flood"))
+    try bench.enqueue(["a-0", "a-1"], ItemWishes(label: "a"))
+    try bench.enqueue(["b-0", "b-1"], ItemWishes(label: "b", author: "ada"))
+    try bench.enqueue(["b-2"], ItemWishes(label: "b", author: "bob"))
+    try bench.enqueue(["urgent"], priority: 1, ItemWishes(label: "flood"))
+    let worker = try bench.worker()
+    let first = Set(names(try worker.take(upTo: 7)))
+    #expect(first == ["urgent", "flood-0", "a-0", "b-0", "flood-1", "a-1", "b-1"])
+    #expect(Set(names(try bench.worker().take(upTo: 4))) == ["b-2", "flood-2", "flood-3", "flood-4"])
+    // What is taken one at a time is shared out, too: in the mean.
+    try bench.enqueue((0..<20).map { "late-\($0)" }, ItemWishes(label: "late"))
+    let other = try bench.worker()
+    let taken = try (0..<40).flatMap { _ in
+      let taken = try other.take(upTo: 1)
+      try other.finish(taken.map { ItemOutcome($0.id, .done) })
+      return names(taken)
+    }
+    #expect(taken.count { $0.hasPrefix("late") } > 5 && taken.count { $0.hasPrefix("flood") } > 5)
+  }
+
+  @Test func whatIsPausedIsTakenWhenItGoesOn() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a"], ItemWishes(label: "acme"))
+    try bench.enqueue(["b"])
+    let worker = try bench.worker()
+    let listener = QueueListener(bench.queue)
+    try bench.queue.pause("acme")
+    #expect(names(try worker.take(upTo: 2)) == ["b"])
+    try bench.queue.pause(nil)
+    try bench.queue.resume("acme")
+    #expect(try worker.take(upTo: 2).isEmpty)
+    #expect(try !listener.isAnythingWaiting(for: worker))
+    #expect(try !worker.isQueueEmpty())
+    #expect(try WorkQueue.status(bench.pool)?.throttles.map(\.label) == [nil])
+    try bench.queue.resume(nil)
+    #expect(try listener.isAnythingWaiting(for: worker))
+    #expect(names(try worker.take(upTo: 2)) == ["a"])
+    #expect(try WorkQueue.status(bench.pool)?.throttles.isEmpty == true)
+  }
+
+  @Test func noMoreThanTheLimitAreTakenHoweverManyTake() async throws {
+    let bench = try await Bench()
+    try bench.enqueue((0..<40).map { "a-\($0)" }, ItemWishes(label: "a"))
+    try bench.enqueue((0..<40).map { "b-\($0)" }, ItemWishes(label: "b"))
+    try bench.queue.limit("a", to: 3)
+    try bench.queue.limit(nil, to: 10)
+    let workers = try (0..<8).map { _ in try bench.worker() }
+    let taken = try await withThrowingTaskGroup { group in
+      for worker in workers { group.addTask { try worker.take(upTo: 5) } }
+      var all: [TakenItem] = []
+      for try await some in group { all += some }
+      return all
+    }
+    #expect(taken.count == 10 && taken.count { $0.label == "a" } <= 3)
+    for worker in workers {
+      try worker.finish(taken.map { ItemOutcome($0.id, .done) })
+    }
+    try bench.queue.limit(nil, to: nil)
+    let more = try workers[0].take(upTo: 40)
+    #expect(more.count { $0.label == "a" } == 3 && more.count > 30)
+    try bench.queue.limit("a", to: nil)
+    #expect(try workers[1].take(upTo: 80).count == 70 - more.count)
+  }
+
+  // MARK: Retrying and cancelling
+
+  @Test func aRetryIsOfWhatIsMeant() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["x/a", "x/b", "xy/c"])
+    try bench.enqueue(["d"], ItemWishes(label: "acme"))
+    let worker = try bench.worker()
+    let taken = try worker.take(upTo: 4)
+    try worker.finish(
+      zip(taken, ["denied", "corrupt", "denied", "denied"]).map {
+        ItemOutcome($0.id, .failed(code: $1, message: "no"))
+      })
+    func count(_ change: (inout ItemFilter) -> Void) throws -> Int { try bench.queue.count(filter(change)) }
+    #expect(try count { $0.places = [SourcePath("/uploads/x")] } == 2)
+    #expect(try count { $0.places = [SourcePath("/uploads/x/")] } == 2)
+    #expect(try count { $0.places = [SourcePath("/uploads/x/b"), SourcePath("/uploads/d")] } == 2)
+    #expect(try count { $0.places = [SourcePath("")] } == 0)
+    #expect(try count { $0.codes = ["denied"] } == 3)
+    #expect(try count { ($0.codes, $0.labels) = (["denied"], [""]) } == 2)
+    #expect(try count { $0.since = Date(timeIntervalSinceNow: 60) } == 0)
+    #expect(try count { $0.since = Date(timeIntervalSinceNow: -60) } == 4)
+    #expect(
+      try bench.queue.steer(
+        .retry,
+        filter {
+          $0.codes = ["denied"]; $0.labels = ["acme"]
+        }) == 1)
+    #expect(
+      try bench.queue.steer(
+        .retry,
+        filter {
+          $0.codes = ["denied"]; $0.labels = ["acme"]
+        }) == 0)
+    #expect(try bench.states() == ["a": .failed, "b": .failed, "c": .failed, "d": .waiting])
+    #expect(try bench.items().last?.failures == 0)
+    // What is done can't be.
+    try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
+    #expect(try bench.queue.steer(.retry, filter { $0.states = [.done] }) == 0)
+    #expect(try bench.queue.steer(.retry, ItemFilter()) == 3)
+  }
+
+  @Test func whatIsCancelledIsNotTakenAgain() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["waits", "fails", "ends", "back", "dies"])
+    try bench.enqueue(["later"], at: Date(timeIntervalSinceNow: 3600))
+    let (worker, dead) = (try bench.worker(), try bench.worker())
+    let first = try worker.take(upTo: 4)
+    #expect(names(try dead.take(upTo: 1)) == ["dies"])
+    try worker.finish([ItemOutcome(first[0].id, .givenBack)])
+    #expect(try bench.queue.steer(.cancel, ItemFilter()) == 6)
+    #expect(try worker.take(upTo: 10).isEmpty)
+    try worker.finish([
+      ItemOutcome(first[1].id, .failedForNow(code: "unavailable", message: "busy")),
+      ItemOutcome(first[2].id, .done), ItemOutcome(first[3].id, .givenBack),
+    ])
+    try bench.pool.transaction {
+      try $0.run("UPDATE reel.owner SET lease_until = 0 WHERE id = (SELECT max(id) FROM reel.owner)")
+    }
+    try worker.freeWhatIsDue()
+    #expect(
+      try bench.states() == [
+        "waits": .cancelled, "fails": .cancelled, "ends": .done, "back": .cancelled, "dies": .cancelled,
+        "later": .cancelled,
+      ])
+    #expect(try worker.isQueueEmpty())
+    #expect(try bench.enqueue(["waits"]).known == 1)
+    #expect(try bench.queue.steer(.retry, filter { $0.states = [.cancelled] }) == 5)
+    #expect(try worker.take(upTo: 10).count == 5)
+  }
+
+  @Test func priorityCountsFromThenOn() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a", "b", "c"])
+    #expect(try bench.queue.steer(.priority(5), filter { $0.places = [SourcePath("/uploads/c")] }) == 1)
+    #expect(names(try bench.worker().take(upTo: 1)) == ["c"])
+  }
+
+  @Test func theHistoryTellsWhatBecameOfAnItemAndGoesWithIt() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a", "fine"])
+    let worker = try bench.worker(.init(policy: "web"))
+    let taken = try worker.take(upTo: 2)
+    try worker.finish([
+      ItemOutcome(taken[0].id, .failedForNow(code: "unavailable", message: "busy")),
+      ItemOutcome(taken[1].id, .done),
+    ])
+    try worker.freeWhatIsDue()
+    try worker.finish(
+      try worker.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
+    _ = try bench.queue.steer(.retry, filter { $0.states = [.refused] })
+    let history = try bench.queue.history(of: taken[0].id)
+    #expect(history.map(\.state) == [.later, .refused, .waiting])
+    #expect(history.map(\.code) == ["unavailable", "policy", nil])
+    #expect(history.map(\.attempt) == [1, 2, 2])
+    #expect(history[0].dueAt != nil && history[1].policy == "web" && history[2].takenBy == nil)
+    #expect(history[0].takenBy?.hasPrefix("host, process ") == true && history[0].takenAt != nil)
+    // Nothing is told of what simply became a post.
+    #expect(try bench.queue.history(of: taken[1].id).isEmpty)
+    try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .failed(code: "x", message: "y")) })
+    #expect(try bench.queue.prune([.done, .failed], endedBefore: .seconds(60)) == 0)
+    #expect(try bench.queue.prune([.failed], endedBefore: .zero, dryRun: true) == 1)
+    #expect(try bench.queue.prune([.failed, .waiting], endedBefore: .zero) == 1)
+    #expect(try bench.states() == ["fine": .done])
+    #expect(try bench.pool.read { try $0.value("SELECT count(*) FROM reel.item_history", as: Int.self) } == 0)
+  }
+
+  @Test func whatIsPutOffWithoutEndIsRememberedForAWhile() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a"])
+    let worker = try bench.worker()
+    for _ in 0..<130 {
+      try worker.finish(
+        try worker.take(upTo: 1).map { ItemOutcome($0.id, .putOff(code: "denied", message: "")) })
+      try worker.freeWhatIsDue()
+    }
+    let history = try bench.queue.history(of: try #require(try bench.items().first).id)
+    #expect(history.count == 100 && history.last?.attempt == 130)
+  }
+
+  // MARK: Older versions
+
+  @Test func aFilledQueueOfVersion8GoesOn() async throws {
+    let database = try await TestDatabase()
+    let db = try database.connect()
+    try db.execute("CREATE SCHEMA reel; CREATE TABLE reel.schema_version (version bigint NOT NULL)")
+    for statements in PostgresSchema.migrations.prefix(8) { try db.execute(statements) }
+    try db.execute(
+      """
+      INSERT INTO reel.schema_version VALUES (8);
+      INSERT INTO reel.item (identity, address, version, enqueued_at)
+        SELECT sha256(address || '\\x00'::bytea || '1'::bytea), address, '1', 0
+        FROM (SELECT ('/uploads/' || n)::bytea AS address FROM generate_series(1, 8) AS n) AS named;
+      INSERT INTO reel.worker (host, pid, destination, started_at, lease_until) VALUES ('old', 1, 'file:///media', 0, 9e14);
+      INSERT INTO reel.work (item, priority, changed_at, state, worker, due_at, code)
+        SELECT id, CASE id WHEN 8 THEN 9 ELSE 0 END, 0, CASE WHEN id > 6 THEN 0 ELSE id END, CASE id WHEN 1 THEN 1 END, CASE id WHEN 2 THEN 1 END,
+          CASE WHEN id BETWEEN 4 AND 6 THEN 'x' END FROM reel.item;
+      """)
+    let pool = try database.pool()
+    let queue = try WorkQueue(pool)
+    #expect(
+      try WorkQueue.status(pool)?.items == [
+        .waiting: 2, .taken: 1, .later: 1, .done: 1, .refused: 1, .failed: 1, .setAside: 1,
+      ])
+    // The older worker goes on as long as nothing is asked that it does not know.
+    try db.execute("UPDATE reel.worker SET finished = 1")
+    #expect(try queue.enqueue([NewItem(address: SourcePath("/uploads/7"), version: "1", size: 1)]).known == 1)
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    try worker.freeWhatIsDue()
+    #expect(names(try worker.take(upTo: 1)) == ["8"])
+    #expect(names(try worker.take(upTo: 5)) == ["2", "7"])
+    #expect(try db.value("SELECT count(*) FROM reel.worker WHERE knows IS NULL", as: Int.self) == 1)
+    // Then its items go to others, and it is told why it can't go on.
+    _ = try queue.enqueue(
+      [NewItem(address: SourcePath("/uploads/9"), version: "1", size: 1)],
+      wishes: ItemWishes(destination: "s3://a"))
+    #expect(names(try worker.take(upTo: 5)) == ["1"])
+    let refusal = #expect(throws: PostgresError.self) {
+      try db.execute(
+        "INSERT INTO reel.worker (host, pid, destination, started_at, lease_until) VALUES ('old', 1, 'file:///media', 0, 9e14)"
+      )
+    }
+    #expect(refusal?.message.contains("does not know: update it") == true)
+  }
+
+  // MARK: Apps
+
+  @Test func anAppMayEnqueueAndNothingElse() async throws {
+    let bench = try await Bench()
+    let role = "app_\(UInt32.random(in: 0 ... .max))"
+    let db = try bench.database.connect()
+    try db.execute(
+      """
+      CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA reel TO \(role);
+      GRANT EXECUTE ON FUNCTION reel.enqueue TO \(role); CREATE TABLE public.\(role) (video text);
+      GRANT INSERT ON public.\(role) TO \(role); SET ROLE \(role)
+      """)
+    defer { try? db.execute("RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)") }
+    func enqueue(_ arguments: String) throws -> Int64? {
+      try db.value("SELECT reel.enqueue(\(arguments))", as: Int64.self)
+    }
+    let first = try #require(try enqueue("'/uploads/a', '1'"))
+    #expect(try enqueue("'/uploads/a', version => '1'") == first)
+    #expect(try enqueue("'/uploads/a', '1', destination => '', author => ''") == first)
+    // The same as the command's.
+    #expect(try bench.enqueue(["a"]).known == 1)
+    _ = try enqueue(
+      "'s3://uploads/b.mp4', 'tag \"x\"', 7, label => 'acme', priority => 3, destination => 's3://a', policy => 'web', author => 'ada'"
+    )
+    _ = try enqueue("'https://files.example/c.mp4', at => now() + interval '1 hour'")
+    #expect(
+      try bench.queue.enqueue(
+        [NewItem(address: SourcePath("s3://uploads/b.mp4"), version: "tag \"x\"", size: 7)],
+        wishes: ItemWishes(destination: "s3://a", author: "ada")
+      ).known == 1)
+    // In its own transaction.
+    try db.execute(
+      "BEGIN; INSERT INTO public.\(role) VALUES ('d'); SELECT reel.enqueue('/uploads/d'); ROLLBACK")
+    let items = try bench.items()
+    #expect(items.map(\.state) == [.waiting, .waiting, .later] && items[1].priority == 3)
+    #expect(items[1].wishes == ItemWishes(label: "acme", destination: "s3://a", policy: "web", author: "ada"))
+
+    for wrong in [
+      "'uploads/a'", "''", "NULL", "'/uploads//a'", "'/uploads/../a'", "'/uploads/./a'", "'/uploads/'", "'/'",
+      "'/uploads/..'",
+      "'ftp://host/a'", "'https://host/a?signature=1'", "'/a', label => '*'", "'/a', label => NULL",
+      "'/a', size => -1",
+      "'/a', policy => 'none@0000'",
+    ] {
+      #expect(throws: PostgresError.self, "\(wrong)") { _ = try enqueue(wrong) }
+    }
+    let tables = try bench.pool.read { db in
+      try db.rows(
+        "SELECT relname::text FROM pg_class WHERE relnamespace = 'reel'::regnamespace AND relkind IN ('r', 'S')"
+      ) {
+        try $0[0] as String
+      }
+    }
+    #expect(tables.count > 25)
+    let rights = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
+    for table in tables {
+      for right in table.hasSuffix("_seq") ? ["SELECT", "UPDATE", "USAGE"] : rights {
+        let kind = table.hasSuffix("_seq") ? "sequence" : "table"
+        #expect(
+          try db.value("SELECT has_\(kind)_privilege('reel.\(table)', '\(right)')", as: Bool.self) == false,
+          "\(right) on \(table)")
+      }
+    }
+    for statement in [
+      "SELECT reel.lane_of('x', NULL, NULL, NULL)", "INSERT INTO reel.item (address) VALUES ('x')",
+      "SELECT * FROM reel.work", "CREATE TABLE reel.mine ()", "DELETE FROM reel.worker",
+    ] {
+      #expect(throws: PostgresError.self, "\(statement)") { try db.execute(statement) }
+    }
+    // Whatever the caller's path leads to, the function means its own tables.
+    try db.execute("CREATE TEMP TABLE item (id bigint); SET search_path = pg_temp, public")
+    _ = try enqueue("'/uploads/e'")
+    #expect(try bench.items().count == 4)
+    #expect(try bench.worker(to: "s3://a").take(upTo: 9).count == 3)
+  }
+}
