@@ -228,7 +228,7 @@ let package = Package(
         "ReelPostgres", "ReelTestServers", "CPausingVFS", "reel-catalog-writer",
       ]),
     tests(
-      "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelPostgres", "ReelTestServers"]),
+      "ReelPostgresTests", ["CPostgres", "ReelCore", "ReelCatalogCopy", "ReelPostgres", "ReelTestServers"]),
     tests("ReelValidationTests", ["ReelCore", "ReelValidation", "ReelTerminal"]),
     tests(
       "ReelIngestTests",

@@ -187,7 +187,7 @@ import Testing
     let again = try next.take(upTo: 2)
     // Its own lease was over, too: it takes as somebody new.
     let taking = again.isEmpty ? try next.take(upTo: 2) : again
-    #expect(names(taking) == ["b"] && taking[0].deaths == 0 && taking[0].isInQuestion)
+    #expect(names(taking) == ["b"] && taking[0].isInQuestion)
     try late.finish([ItemOutcome(taken[1].id, .failed(code: "corrupt", message: "late"))])
     #expect(try bench.states() == ["a": 3, "b": 1])
     #expect(try late.renew() == false)
@@ -374,25 +374,34 @@ import Testing
     try bench.change(
       "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
     #expect(try next.freeWhatIsDue() == 1)
-    // Its sign of life, in the name of the row that is gone, comes to its end when it has taken items in that of a new one.
+    // Its sign of life, in the name of the row that is gone, comes to its end when it is written down anew.
     let blocker = try bench.pool.connect()
     try blocker.execute("BEGIN; LOCK TABLE reel.owner IN SHARE MODE")
-    let sign = Task {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try late.renew() }) }
+    func inAThread<Value: Sendable>(_ body: @Sendable @escaping () throws -> Value) -> Task<Value, any Error>
+    {
+      Task {
+        try await withCheckedThrowingContinuation { continuation in
+          Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
       }
     }
     let watch = try bench.pool.connect()
-    let waiting = """
-      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-      """
-    while try watch.value(waiting, as: Int.self) != 1 { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(try late.take(upTo: 1).isEmpty)
-    let taken = try late.take(upTo: 2)
-    #expect(names(taken) == ["a", "b"])
+    func waitUntil(_ condition: String) async throws {
+      while try watch.value("SELECT \(condition)", as: Bool.self) != true {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    let sign = inAThread { try late.renew() }
+    try await waitUntil(
+      "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
+    let taking = inAThread { try late.take(upTo: 1) }
+    try await waitUntil("count(*) = 2 FROM reel.worker")
     try blocker.execute("COMMIT")
     #expect(try await sign.value == false)
-    #expect(late.held == Set(taken.map(\.id)))
+    #expect(try await taking.value.isEmpty)
+    let taken = try late.take(upTo: 2)
+    #expect(names(taken) == ["a", "b"])
+    #expect(try late.renew() && late.held == Set(taken.map(\.id)))
     try late.finish(taken.map { ItemOutcome($0.id, .done) })
     #expect(try bench.states() == ["a": 3, "b": 3])
     #expect(try WorkQueue.status(bench.pool)?.workers.count == 2)

@@ -108,6 +108,16 @@ package struct TakenItem: Hashable, Sendable {
     code = try row["code"]
   }
 
+  init(
+    id: Int64, address: SourcePath, version: String = "", size: Int64? = nil, deaths: Int = 0,
+    failures: Int = 0,
+    attempts: Int64 = 1, priority: Int64 = 0, code: String? = nil
+  ) {
+    (self.id, self.address, self.version, self.size) = (id, address, version, size)
+    (self.deaths, self.failures, self.attempts) = (deaths, failures, attempts)
+    (self.priority, self.code) = (priority, code)
+  }
+
   /// Whether it may be what a worker died of: it is taken alone.
   var isInQuestion: Bool { deaths != 0 || code == DeathVerdict.code }
 }

@@ -110,6 +110,8 @@ package final class QueueWorker: Sendable {
             ])
         }
       }
+      // Others may have struck out its owner, too: what it claims from now on would be a dead one's.
+      try queue.catalogErrors { try owner.renew() }
       memory.withLock { $0.isWrittenDown(as: id ?? 0, at: clock()) }
     }
   }
@@ -127,38 +129,22 @@ package final class QueueWorker: Sendable {
   /// it in hand, is taken alone.
   package func take(upTo count: Int) throws(CatalogError) -> [TakenItem] {
     let now = clock()
-    guard let look = memory.withLock({ $0.look(at: now) }) else { return [] }
-    let taking: Taking? = try queue.catalogErrors {
-      if look.place != nil {
-        let taking = try next(count, look)
-        if taking?.items.isEmpty == false { return taking }
+    guard var look = memory.withLock({ $0.look(at: now) }) else { return [] }
+    let taking: WorkerMemory.Taking? = try queue.catalogErrors {
+      var taking = try next(count, look)
+      while let found = taking, let further = look.next(after: found) {
+        look = further
+        taking = try next(count, look)
       }
-      var whole = look
-      whole.place = nil
-      let taking = try next(look.isForOne ? 1 : count, whole)
-      guard let taking, taking.items.isEmpty, taking.passedBy, look.known.isEmpty else { return taking }
-      whole.isForOne = true
-      return try next(1, whole)
+      return taking
     }
     guard let taking else {
       // Others found the lease over, and have what it held.
       try register(inPlaceOf: look.worker)
       return []
     }
-    memory.withLock {
-      $0.took(taking.items, passedBy: taking.passedBy, ofLanes: taking.lanes, at: look, now)
-    }
+    memory.withLock { $0.took(taking, at: look, now) }
     return taking.items
-  }
-
-  private struct Taking {
-    var items: [TakenItem] = []
-    /// Whether what is in question was among those that were looked at, and left.
-    var passedBy = false
-    /// Nothing was taken, because there are limits, under which one takes after the other.
-    var isLimited = false
-    /// In how many lanes something waited.
-    var lanes: Int64 = 1
   }
 
   private func isRegistered(_ tx: PostgresTransaction, _ id: Int64) throws -> Bool {
@@ -167,7 +153,7 @@ package final class QueueWorker: Sendable {
   }
 
   /// - Returns: nil when others have found the lease over.
-  private func next(_ count: Int, _ look: WorkerMemory.Look) throws -> Taking? {
+  private func next(_ count: Int, _ look: WorkerMemory.Look) throws -> WorkerMemory.Taking? {
     // In a transaction of its own it could come to the server late, when this has been tried again: what it takes then
     // nobody would know of.
     try queue.pool.transaction { tx in
@@ -175,7 +161,7 @@ package final class QueueWorker: Sendable {
         // Nobody was told whether an earlier attempt was committed. Its end is waited for here.
         guard try isRegistered(tx, look.worker) else { return nil }
         let lost = try held(by: look.worker, but: look.known, tx)
-        if !lost.isEmpty { return Taking(items: lost) }
+        if !lost.isEmpty { return WorkerMemory.Taking(items: lost) }
       }
       let first = try next(count, look, isLimited: false, tx)
       guard let first, first.isLimited else { return first }
@@ -191,8 +177,10 @@ package final class QueueWorker: Sendable {
   /// - Returns: nil when others have found the lease over.
   private func next(
     _ count: Int, _ look: WorkerMemory.Look, isLimited: Bool, _ tx: PostgresTransaction
-  ) throws -> Taking? {
-    var values: [PostgresValue] = [.int(look.worker), .int(Int64(count)), .bool(look.isForOne)]
+  ) throws -> WorkerMemory.Taking? {
+    var values: [PostgresValue] = [
+      .int(look.worker), .int(look.isForOne ? 1 : Int64(count)), .bool(look.isForOne),
+    ]
     if let place = look.place { values += [.int(place.lane), .int(place.priority), .int(place.item)] }
     // By its place in the table, which nobody changes while it is locked. The worker's row is locked, too: who would free
     // what it holds waits until this is to be seen. Before the place where the last look ended the index is full of what was
@@ -220,7 +208,7 @@ package final class QueueWorker: Sendable {
         LEFT JOIN (taken JOIN reel.item ON item.id = taken.item JOIN reel.lane ON lane.id = taken.lane) ON true
       """, values
     ) { row in
-      Taking(
+      WorkerMemory.Taking(
         items: try row["item"] as Int64? == nil ? [] : [try TakenItem(row)], passedBy: try row["passed_by"],
         isLimited: try row["is_so"] as Bool && !isLimited, lanes: try row["lanes"])
     }
@@ -289,13 +277,16 @@ package final class QueueWorker: Sendable {
     """
 
   /// What the worker holds by the tables.
-  private func held(by id: Int64, but known: [Int64], _ tx: PostgresTransaction) throws -> [TakenItem] {
+  private func held(by id: Int64, but known: [Int64: Int64], _ tx: PostgresTransaction) throws -> [TakenItem]
+  {
     try tx.rows(
       """
       SELECT work.item, priority, deaths, failures, attempts, code, address, version, size, lane, label, lane.policy, author
       FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
-      WHERE worker = $1 AND state = 1 AND NOT work.item = ANY($2) ORDER BY priority DESC, work.item
-      """, [.int(id), .ints(known)]
+      WHERE worker = $1 AND state = 1
+        AND NOT (work.item, attempts) IN (SELECT * FROM unnest($2::bigint[], $3::bigint[]))
+      ORDER BY priority DESC, work.item
+      """, [.int(id), .ints(Array(known.keys)), .ints(Array(known.values))]
     ) { try TakenItem($0) }
   }
 
@@ -379,7 +370,9 @@ package final class QueueWorker: Sendable {
       )
       UPDATE reel.worker SET
         finished = \(Self.bounded("finished")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.later.rawValue)),
-        failed = \(Self.bounded("failed")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.done.rawValue))
+        failed = \(Self.bounded("failed")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.done.rawValue)),
+        hands = ARRAY(SELECT hand FROM unnest(hands) WITH ORDINALITY AS h(hand, place)
+          WHERE NOT hand IN (SELECT item FROM ended) ORDER BY place)
       WHERE id = $1
       """,
       [
@@ -405,7 +398,7 @@ package final class QueueWorker: Sendable {
   private static let mostHistory: Int64 = 100
 
   /// An outcome in the columns that it changes.
-  private struct Row {
+  struct Row {
     let item: Int64
     let state: Int64
     let code: String?

@@ -152,7 +152,7 @@ package struct WorkQueue: Sendable {
 
   /// Sets an item back to what it was when it was enqueued, in SQL.
   static let asNew =
-    "state = 0, deaths = 0, failures = 0, due_at = NULL, is_cancelled = false, changed_at = \(PostgresSchema.now)"
+    "state = 0, deaths = 0, failures = 0, due_at = NULL, code = NULL, message = NULL, is_cancelled = false, changed_at = \(PostgresSchema.now)"
 
   /// Makes a policy known to all workers.
   package func keep(_ policy: QueuePolicy) throws(CatalogError) {

@@ -11,12 +11,33 @@ struct WorkerMemory {
   struct Look {
     /// The worker's row.
     let worker: Int64
-    /// What it knows that it holds.
-    let known: [Int64]
+    /// What it knows that it holds: the number of each one's taking, as it may have been given back and taken again since.
+    let known: [Int64: Int64]
     /// Where the last look ended; nil from the beginning.
     var place: Place?
     /// Whether what is in question may be taken; then no more than one item.
     var isForOne: Bool
+
+    /// Where to look next, after this has given `found`.
+    func next(after found: Taking) -> Look? {
+      guard found.items.isEmpty else { return nil }
+      var next = self
+      next.place = nil
+      if place != nil { return next }
+      next.isForOne = true
+      return found.passedBy && known.isEmpty ? next : nil
+    }
+  }
+
+  /// What a look gave.
+  struct Taking {
+    var items: [TakenItem] = []
+    /// Whether what is to be taken alone was among those that were looked at, and left.
+    var passedBy = false
+    /// Nothing was taken, because there are limits, under which one takes after the other.
+    var isLimited = false
+    /// In how many lanes something waited.
+    var lanes: Int64 = 1
   }
 
   /// Between two looks from the beginning: what was given back, or is more urgent, is seen by the next.
@@ -53,23 +74,20 @@ struct WorkerMemory {
     if single != nil || hasPassedBy && !held.isEmpty { return nil }
     let isRecent = looked.map { now - $0 < Self.lookPause } ?? false
     return Look(
-      worker: worker, known: Array(held.keys), place: isRecent && !hasPassedBy ? place : nil,
+      worker: worker, known: held.mapValues(\.attempts), place: isRecent && !hasPassedBy ? place : nil,
       isForOne: hasPassedBy)
   }
 
-  /// - Parameters:
-  ///   - passedBy: whether what is to be taken alone was among those that were looked at.
-  ///   - lanes: in how many lanes something waited. Where several have their turns, each look is at all of them.
-  mutating func took(
-    _ items: [TakenItem], passedBy: Bool, ofLanes lanes: Int64, at look: Look, _ now: ContinuousClock.Instant
-  ) {
+  mutating func took(_ taking: Taking, at look: Look, _ now: ContinuousClock.Instant) {
     guard worker == look.worker else { return }
-    held.merge(items.map { ($0.id, $0) }) { $1 }
-    single = items.first(where: \.isInQuestion)?.id
-    hasPassedBy = passedBy
+    held.merge(taking.items.map { ($0.id, $0) }) { $1 }
+    single = taking.items.first(where: \.isInQuestion)?.id
+    hasPassedBy = taking.passedBy
     if look.place == nil { looked = now }
+    // Where several lanes have their turns, each look is at all of them.
     place =
-      lanes > 1 ? nil : items.last.map { Place(lane: $0.lane, priority: $0.priority, item: $0.id) }
+      taking.lanes > 1
+      ? nil : taking.items.last.map { Place(lane: $0.lane, priority: $0.priority, item: $0.id) }
   }
 
   /// What was said of these takings is written down.
