@@ -93,6 +93,7 @@ struct QueueTables {
     for index in items.indices where states.contains(items[index].state) && items[index].state.rawValue > 2 {
       items[index].state = .waiting
       (items[index].deaths, items[index].failures, items[index].dueAt) = (0, 0, nil)
+      items[index].code = nil
       count += 1
     }
     said += count

@@ -116,6 +116,7 @@ package struct TakenItem: Hashable, Sendable {
     (self.id, self.address, self.version, self.size) = (id, address, version, size)
     (self.deaths, self.failures, self.attempts) = (deaths, failures, attempts)
     (self.priority, self.code) = (priority, code)
+    (lane, label, policy, author) = (0, "", nil, nil)
   }
 
   /// Whether it may be what a worker died of: it is taken alone.
