@@ -54,7 +54,7 @@ struct MemoryStage: CatalogStage {
 
 final class PostgresStage: CatalogStage {
   let clock = SettableClock()
-  let schemaVersion = 8
+  let schemaVersion = 9
   let database: TestDatabase
   /// Of what stands before the server; nil for itself.
   let port: Int?

@@ -78,8 +78,9 @@ import ReelTestSupport
     #expect(try await reel(["enqueue", bench.clips.path] + owner, in: bench).status == 0)
     #expect(try await reel(["work", "--to", store] + owner, in: bench).status == 0)
     let db = try database.connect()
+    let role = try #require(page.split(separator: "\n").first { $0.hasPrefix("CREATE ROLE reel_reader") })
     try db.execute(
-      String(grants).replacing("'…'", with: "'x'").replacing(
+      String(role + "\n" + grants).replacing("'…'", with: "'x'").replacing(
         "DATABASE reel ", with: "DATABASE \(database.name) "))
     let reader = ["--catalog", database.url().replacing("postgres@", with: "reel_reader@")]
     let empty = try await TestDatabase(on: server).url().replacing("postgres@", with: "reel_reader@")
