@@ -116,10 +116,7 @@ package struct MissingPosters: Sendable {
 
   /// Whether a store of this kind gives its videos back.
   private static func mayGiveVideos(_ destination: Destination) -> Bool {
-    switch try? DestinationAddress(parsing: destination.name) {
-    case .folder, .s3: true
-    default: false
-    }
+    DestinationAddress.kind(ofName: destination.name)?.givesVideos == true
   }
 
   private static func folder(_ destination: Destination) -> String? {

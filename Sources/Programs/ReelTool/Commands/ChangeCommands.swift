@@ -241,10 +241,7 @@ struct MoveCommand: AsyncParsableCommand {
 
   /// Whether the credentials at hand may be for that store; else they are for the one in the settings.
   private static func needsSecret(_ to: String) -> Bool {
-    switch try? DestinationAddress(parsing: to) {
-    case .folder?, .firebase?: false
-    default: true
-    }
+    DestinationAddress.kind(ofName: to)?.needsSecretOfItsOwn ?? true
   }
 
   func run() async throws {

@@ -109,7 +109,7 @@ struct ChangeSession: Sendable {
 
   /// Whether a store has a database of posts beside its objects.
   private static func keepsPosts(_ destination: Destination) -> Bool {
-    if case .firebase? = try? DestinationAddress(parsing: destination.name) { true } else { false }
+    DestinationAddress.kind(ofName: destination.name)?.keepsPosts == true
   }
 
   /// - Parameter flag: says that the credentials at hand are for a store.

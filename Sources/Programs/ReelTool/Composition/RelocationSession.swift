@@ -21,9 +21,8 @@ struct RelocationSession: Sendable {
     let known = try await reading.destinations()
     let from = try await destination(known, stores)
     // What can't be parsed is told by opening it.
-    if let here = try? DestinationAddress(parsing: from.name),
-      let there = try? DestinationAddress(parsing: new),
-      !Self.areAlike(here, there)
+    if let here = DestinationAddress.kind(ofName: from.name),
+      let there = DestinationAddress.kind(ofName: new), here != there
     {
       throw CommandFailure(
         .couldNotRun, "\(from) and \(new) are stores of different kinds: name a place of the same kind")
@@ -65,14 +64,6 @@ struct RelocationSession: Sendable {
         "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
     }
     return meant
-  }
-
-  /// Whether both are folders, both are buckets of S3, and so on.
-  private static func areAlike(_ one: DestinationAddress, _ other: DestinationAddress) -> Bool {
-    switch (one, other) {
-    case (.folder, .folder), (.command, .command), (.tus, .tus), (.s3, .s3), (.firebase, .firebase): true
-    default: false
-    }
   }
 
   /// Holds what is in the store `to` against the posts of `from`, and tells what is not as it should be.

@@ -71,11 +71,8 @@ struct RepairSession: Sendable {
     let stores = Destinations(settings: settings, library: place.library, checkpoints: checkpoints)
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
       destination async throws(UploadError) in
-      switch try? DestinationAddress(parsing: destination.name) {
-      case .folder, .firebase, .s3:
-        try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
-      default: nil
-      }
+      guard DestinationAddress.kind(ofName: destination.name)?.canBeExamined == true else { return nil }
+      return try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
     }
   }
 
@@ -83,7 +80,7 @@ struct RepairSession: Sendable {
   private static func recorder(
     _ destination: Destination, _ stores: Destinations
   ) async throws(UploadError) -> (any PostRecorder)? {
-    guard case .firebase = try? DestinationAddress(parsing: destination.name) else { return nil }
+    guard DestinationAddress.kind(ofName: destination.name)?.keepsPosts == true else { return nil }
     let opened = try await opened(destination, stores)
     do {
       return try stores.decoratedRecorder(opened)
