@@ -649,8 +649,8 @@ import Testing
     _ = try bench.enqueue(["a", "b"])
     let worker = try bench.worker()
     try worker.finish(try worker.take(upTo: 1).map { ItemOutcome($0.id, .done) })
-    #expect(try bench.queue.prune([.done], endedBefore: .seconds(3600)) == 0)
-    #expect(try bench.queue.prune([.done], endedBefore: .seconds(-1)) == 1)
+    #expect(try bench.queue.prune(states: [.done], endedBefore: .seconds(3600)) == 0)
+    #expect(try bench.queue.prune(states: [.done], endedBefore: .seconds(-1)) == 1)
     #expect(try bench.states() == ["b": 0])
     #expect(try bench.enqueue(["a", "b"]).new == 1)
   }

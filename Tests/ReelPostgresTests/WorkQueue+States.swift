@@ -7,4 +7,11 @@ extension WorkQueue {
     filter.states = states
     return try steer(.retry, filter)
   }
+
+  /// Forgets what ended in one of `states`.
+  func prune(states: [ItemState], endedBefore age: Duration, dryRun: Bool = false) throws -> Int {
+    var filter = ItemFilter()
+    filter.states = states
+    return try prune(filter, endedBefore: age, dryRun: dryRun)
+  }
 }

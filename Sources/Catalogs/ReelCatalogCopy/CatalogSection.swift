@@ -55,13 +55,13 @@ package enum CatalogSection: String, CaseIterable, Sendable {
       ]
     case .failures:
       ["path": .bytes, "host": .text, "code": .text, "message": .text, "refused": .int, "at": .int]
-    case .lanes: ["id": .int, "label": .text, "destination": .text, "policy": .text, "author": .text]
+    case .lanes: ["id": .int, "label": .text, "destination": .text, "policy": .text]
     case .policies: ["name": .text, "document": .text]
     case .throttles: ["label": .text, "pausedAt": .int, "most": .int]
     case .items:
       [
         "id": .int, "identity": .bytes, "address": .bytes, "version": .text, "size": .int,
-        "enqueuedAt": .int,
+        "enqueuedAt": .int, "author": .text,
       ]
     case .work:
       [

@@ -84,6 +84,24 @@ enum RawArguments {
     }
   }
 
+  /// As the parser has to have them.
+  static func prepared(_ arguments: [String]) -> [String] {
+    gatheringFiles(completingPosters(readingPriority(arguments)))
+  }
+
+  /// A minus that the parser does not take for an option's.
+  static let minus = "\u{2212}"
+
+  /// The parser takes `-1` for options; `reel queue priority -1` means a number.
+  static func readingPriority(_ arguments: [String]) -> [String] {
+    guard arguments.starts(with: ["queue", "priority"]) else { return arguments }
+    let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+    return arguments.indices.map { index in
+      index < end && arguments[index].hasPrefix("-") && Int(arguments[index]) != nil
+        ? minus + arguments[index].dropFirst() : arguments[index]
+    }
+  }
+
   /// The last `--color` among them; nil where there is none, or none that can be.
   static func color(in arguments: [String]) -> ColorChoice? {
     let options = arguments.prefix { $0 != "--" }

@@ -54,7 +54,7 @@ enum Main {
       // What can be shown is asked for anew with each frame; nothing else has begun that could read the environment.
       if let color = RawArguments.color(in: arguments) { setenv("REEL_COLOR", color.rawValue, 1) }
       var command = try ReelTool.parseAsRoot(
-        RawArguments.gatheringFiles(RawArguments.completingPosters(arguments)))
+        RawArguments.prepared(arguments))
       if var command = command as? any AsyncParsableCommand {
         try ProcessFileSystem.require()
         try await command.run()

@@ -57,9 +57,9 @@ package struct AllowedSources: Sendable {
       .outsideRoot,
       rules.isEmpty
         ? "a worker takes nothing from there unless it is told to: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant "
-          + "to, then reel enqueue --retry"
+          + "to, then reel queue retry --code outsideRoot"
         : "it is not in what \(setting: .allow) names for this worker: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant to be, "
-          + "then reel enqueue --retry")
+          + "then reel queue retry --code outsideRoot")
   }
 
   private func isAllowed(_ place: AddressPlace) -> Bool {

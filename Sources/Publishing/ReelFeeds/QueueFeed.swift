@@ -36,7 +36,7 @@ package final class QueueFeed: FileFeed {
 
   private let worker: QueueWorker
   private let listener: QueueListener
-  private let policy: @Sendable (String) throws(QueuePolicyProblem) -> any IntakePolicy
+  private let policy: @Sendable (String) throws -> any IntakePolicy
   private let source: @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   private let allowed: AllowedSources
   private let check: MachineCheck
@@ -62,7 +62,7 @@ package final class QueueFeed: FileFeed {
   package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
     allowed: AllowedSources, check: MachineCheck,
-    policy: @escaping @Sendable (String) throws(QueuePolicyProblem) -> any IntakePolicy,
+    policy: @escaping @Sendable (String) throws -> any IntakePolicy,
     source: @escaping @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   ) {
     (self.allowed, self.check, self.policy) = (allowed, check, policy)
@@ -110,13 +110,16 @@ package final class QueueFeed: FileFeed {
         ready.append(item)
         continue
       }
-      do throws(QueuePolicyProblem) {
+      do {
         let policy = try policy(name)
         state.withLock { $0.policies[name] = policy }
         ready.append(item)
+      } catch let error as CatalogError {
+        // The database's trouble is none of the item's.
+        throw error
       } catch {
         outcomes.append(
-          ItemOutcome(item.id, .failedForNow(code: QueuePolicyProblem.code, message: error.message)))
+          ItemOutcome(item.id, .failedForNow(code: QueuePolicyProblem.code, message: (error as? QueuePolicyProblem)?.message ?? "\(error)")))
       }
     }
     try worker.finish(outcomes)

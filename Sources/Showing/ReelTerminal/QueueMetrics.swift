@@ -35,6 +35,11 @@ package struct QueueMetrics: Sendable {
       "reason_items", "Items that are not published, by state and code.",
       status.reasons.map { ([("state", $0.state.name), ("code", $0.code)], $0.count) })
     family("ended_last_minute", "Items that ended within a minute.", [([], status.endedInLastMinute)])
+    family(
+      "ended_last_half_hour", "Items that ended within half an hour, by state.",
+      ItemState.allCases.filter(\.isEnd).map {
+        ([("state", $0.name)], status.endedInLastHalfHour[$0] ?? 0)
+      })
     let overdue = status.workers.count(where: \.isOverdue)
     family(
       "workers", "Workers, by whether they were heard of within their lease.",
@@ -47,6 +52,9 @@ package struct QueueMetrics: Sendable {
       status.throttles.compactMap { one in
         one.most.map { ([("label", one.label ?? "*")], Int(clamping: $0)) }
       })
+    family(
+      "unserved_items", "Waiting items that no worker that lives may take.",
+      [([], status.unserved.reduce(0) { $0 + $1.count })])
     family(
       "undelivered_events", "Posts whose event nobody has delivered who lives.", [([], status.undelivered)])
     return text

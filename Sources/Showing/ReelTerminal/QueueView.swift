@@ -46,6 +46,9 @@ package struct QueueView: Sendable {
     if status.workers.count > Self.mostWorkers {
       sheet.add("workers", "\(status.workers.count - Self.mostWorkers) more: --json lists all")
     }
+    for unserved in status.unserved.prefix(Self.mostWorkers) {
+      sheet.add("stuck", told(unserved), .warning)
+    }
     if status.undelivered > 0 {
       let posts = HumanNumber.count(status.undelivered, "post", "posts")
       sheet.add(
@@ -81,6 +84,17 @@ package struct QueueView: Sendable {
     return label + pause + (throttle.most.map { ", at most \($0) at once" } ?? "")
   }
 
+  private func told(_ unserved: QueueStatus.Unserved) -> String {
+    let wishes = unserved.wishes
+    let asked = [
+      wishes.destination.map { "to be stored in \($0)" }, wishes.policy.map { "for the policy \($0)" },
+      wishes.label.isEmpty ? nil : "labelled \(wishes.label)",
+    ].compactMap { $0 }
+    let words = asked.isEmpty ? "without a label" : asked.joined(separator: ", ")
+    return
+      "\(HumanNumber.count(unserved.count, "item", "items")) \(words): no worker that is here may take them"
+  }
+
   private func told(_ label: QueueStatus.Label) -> String {
     let parts = ItemState.allCases.compactMap { state in
       label.items[state].map { "\($0) \(Self.words(state))" }
@@ -114,7 +128,7 @@ package struct QueueView: Sendable {
 
 extension QueueView: Encodable {
   private enum CodingKeys: String, CodingKey {
-    case items, workers, endedInLastMinute, oldestWaiting, reasons, labels, throttles, undelivered
+    case items, workers, endedInLastMinute, oldestWaiting, reasons, labels, throttles, undelivered, unserved
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -129,6 +143,7 @@ extension QueueView: Encodable {
     try container.encode(status.labels.map(LabelEntry.init), forKey: .labels)
     try container.encode(status.throttles.map(ThrottleEntry.init), forKey: .throttles)
     try container.encode(status.undelivered, forKey: .undelivered)
+    try container.encode(status.unserved.map(UnservedEntry.init), forKey: .unserved)
   }
 
   private struct LabelEntry: Encodable {
@@ -140,6 +155,18 @@ extension QueueView: Encodable {
       self.label = label.name
       items = Dictionary(uniqueKeysWithValues: label.items.map { ($0.key.name, $0.value) })
       oldestWaiting = label.oldestWaiting.map { ISOTime.text($0, .milliseconds) }
+    }
+  }
+
+  private struct UnservedEntry: Encodable {
+    let label: String
+    let destination: String?
+    let policy: String?
+    let items: Int
+
+    init(_ unserved: QueueStatus.Unserved) {
+      (label, items) = (unserved.wishes.label, unserved.count)
+      (destination, policy) = (unserved.wishes.destination, unserved.wishes.policy)
     }
   }
 

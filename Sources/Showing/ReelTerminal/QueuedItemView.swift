@@ -120,11 +120,11 @@ extension QueuedItemView: Encodable {
     try container.encode(item.attempts, forKey: .attempts)
     try container.encode(item.failures, forKey: .failures)
     try container.encode(item.deaths, forKey: .deaths)
-    try container.encode(item.enqueuedAt, forKey: .enqueuedAt)
-    try container.encode(item.changedAt, forKey: .changedAt)
-    try container.encodeIfPresent(item.dueAt, forKey: .dueAt)
+    try container.encode(Self.text(item.enqueuedAt), forKey: .enqueuedAt)
+    try container.encode(Self.text(item.changedAt), forKey: .changedAt)
+    try container.encodeIfPresent(item.dueAt.map(Self.text), forKey: .dueAt)
     try container.encodeIfPresent(item.takenBy, forKey: .takenBy)
-    try container.encodeIfPresent(item.takenAt, forKey: .takenAt)
+    try container.encodeIfPresent(item.takenAt.map(Self.text), forKey: .takenAt)
     try container.encodeIfPresent(item.code, forKey: .code)
     try container.encodeIfPresent(item.message, forKey: .message)
     try container.encodeIfPresent(item.decidedBy, forKey: .decidedBy)
@@ -132,21 +132,24 @@ extension QueuedItemView: Encodable {
     try container.encodeIfPresent(history?.map(Happening.init), forKey: .history)
   }
 
+  private static func text(_ date: Date) -> String { ISOTime.text(date, .milliseconds) }
+
   private struct Happening: Encodable {
     let attempt: Int64
     let takenBy: String?
-    let takenAt: Date?
-    let at: Date
+    let takenAt: String?
+    let at: String
     let state: String
     let code: String?
     let message: String?
     let policy: String?
-    let dueAt: Date?
+    let dueAt: String?
 
     init(_ one: ItemHappening) {
-      (attempt, takenBy, takenAt, at) = (one.attempt, one.takenBy, one.takenAt, one.at)
+      (attempt, takenBy) = (one.attempt, one.takenBy)
+      (takenAt, at) = (one.takenAt.map(text), text(one.at))
       (state, code, message) = (one.state.name, one.code, one.message)
-      (policy, dueAt) = (one.policy, one.dueAt)
+      (policy, dueAt) = (one.policy, one.dueAt.map(text))
     }
   }
 }

@@ -249,7 +249,7 @@ struct RunHeadline {
   }
 
   private var nothingFound: String {
-    if report.origin == .queue { return "nothing to do: the queue is empty" }
+    if report.origin == .queue { return "nothing to do: nothing waits that this worker may take" }
     if report.isFiltered, summary.ignored > 0 {
       let found = HumanNumber.count(summary.ignored, "file", "files")
       return "nothing to ingest: of \(found) found, none is a video that --include and --exclude let through"

@@ -35,7 +35,7 @@ import Testing
       try statements().filter { $0.text.contains(part) }.reduce(0) { $0 + $1.calls }
     }
     let (beat, look) = (
-      "ON CONFLICT (id) DO UPDATE SET lease_until", "SELECT EXISTS (SELECT FROM reel.work WHERE"
+      "ON CONFLICT (id) DO UPDATE SET lease_until", "WITH RECURSIVE waiting (lane) AS"
     )
 
     while try calls("LISTEN") < count || connections() != 2 * count {

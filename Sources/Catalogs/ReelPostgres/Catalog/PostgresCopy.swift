@@ -207,10 +207,10 @@ struct PostgresRows: CatalogFilling {
       """
     case .failures:
       "SELECT path, host, code, message, refused::int, at FROM reel.failure ORDER BY path, host"
-    case .lanes: "SELECT id, label, destination, policy, author FROM reel.lane WHERE id <> 0 ORDER BY id"
+    case .lanes: "SELECT id, label, destination, policy FROM reel.lane WHERE id <> 0 ORDER BY id"
     case .policies: "SELECT name, document FROM reel.policy ORDER BY name"
     case .throttles: "SELECT label, paused_at, most FROM reel.throttle ORDER BY label"
-    case .items: "SELECT id, identity, address, version, size, enqueued_at FROM reel.item ORDER BY id"
+    case .items: "SELECT id, identity, address, version, size, enqueued_at, author FROM reel.item ORDER BY id"
     case .work:
       """
       SELECT item, priority, state, worker, attempts, deaths, failures, changed_at, due_at, code, message,
@@ -354,13 +354,13 @@ struct PostgresRows: CatalogFilling {
       """
     case .lanes:
       """
-      INSERT INTO reel.lane (id, label, destination, policy, author) OVERRIDING SYSTEM VALUE SELECT * FROM r
+      INSERT INTO reel.lane (id, label, destination, policy) OVERRIDING SYSTEM VALUE SELECT * FROM r
       """
     case .policies: "INSERT INTO reel.policy (name, document) SELECT * FROM r"
     case .throttles: "INSERT INTO reel.throttle (label, paused_at, most) SELECT * FROM r"
     case .items:
       """
-      INSERT INTO reel.item (id, identity, address, version, size, enqueued_at) OVERRIDING SYSTEM VALUE
+      INSERT INTO reel.item (id, identity, address, version, size, enqueued_at, author) OVERRIDING SYSTEM VALUE
       SELECT * FROM r
       """
     case .work:

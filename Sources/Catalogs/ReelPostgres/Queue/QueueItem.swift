@@ -39,9 +39,10 @@ package struct ItemWishes: Hashable, Sendable {
     (self.label, self.destination, self.policy, self.author) = (label, destination, policy, author)
   }
 
-  var areNone: Bool { self == ItemWishes() }
+  var areLanes: Bool { !label.isEmpty || destination != nil || policy != nil }
 
-  var values: [PostgresValue] { [.text(label), .text(destination), .text(policy), .text(author)] }
+  /// What its lane is known by.
+  var lane: [PostgresValue] { [.text(label), .text(destination), .text(policy)] }
 }
 
 /// A policy that every worker can have from the queue.

@@ -83,13 +83,13 @@ extension PostgresSchema {
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       -- Empty for none.
       label text COLLATE "C" NOT NULL CHECK (octet_length(label) <= 100),
-      -- Where it is to be stored, by what, and whose it is; null: as the worker that takes it has it.
+      -- Where it is to be stored, and by what; null: as the worker that takes it has it.
       destination text COLLATE "C" CHECK (octet_length(destination) BETWEEN 1 AND 1000),
-      policy text COLLATE "C" CHECK (octet_length(policy) BETWEEN 1 AND 200),
-      author text COLLATE "C" CHECK (octet_length(author) BETWEEN 1 AND 1000)
+      policy text COLLATE "C" CHECK (octet_length(policy) BETWEEN 1 AND 200)
     );
-    CREATE UNIQUE INDEX lane_once ON reel.lane
-      (label, coalesce(destination, ''), coalesce(policy, ''), coalesce(author, ''));
+    CREATE UNIQUE INDEX lane_once ON reel.lane (label, coalesce(destination, ''), coalesce(policy, ''));
+    -- Whose it is; null: its worker's. Not of the lane: there may be as many as there are people.
+    ALTER TABLE reel.item ADD COLUMN author text COLLATE "C" CHECK (octet_length(author) BETWEEN 1 AND 1000);
     -- Of all that nothing is asked for, such as what an older Reel enqueues.
     INSERT INTO reel.lane (id, label) OVERRIDING SYSTEM VALUE VALUES (0, '');
 
@@ -114,13 +114,25 @@ extension PostgresSchema {
       ADD COLUMN taken_at bigint,
       -- The policy by which it was decided.
       ADD COLUMN policy text,
-      -- Of one that is taken: that it is not to be tried again.
+      -- That it is not to be tried again.
       ADD COLUMN is_cancelled boolean NOT NULL DEFAULT false;
     -- Besides: 7 cancelled. In state 2 are those, too, whose time was given when they were enqueued.
     ALTER TABLE reel.work DROP CONSTRAINT work_state_check;
     ALTER TABLE reel.work ADD CONSTRAINT work_state_check CHECK (state BETWEEN 0 AND 7);
     DROP INDEX reel.work_waiting;
     CREATE INDEX work_waiting ON reel.work (lane, priority DESC, item) WHERE state = 0;
+    -- What was tried, beside all that is only scheduled.
+    CREATE INDEX work_tried ON reel.work (lane) WHERE state = 2 AND attempts > 0;
+
+    -- Whoever gives a cancelled item back, an older Reel too, ends it.
+    CREATE FUNCTION reel.stay_cancelled() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      NEW.state := 7;
+      NEW.due_at := NULL;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER stay_cancelled BEFORE UPDATE ON reel.work
+      FOR EACH ROW WHEN (NEW.is_cancelled AND NEW.state IN (0, 2)) EXECUTE FUNCTION reel.stay_cancelled();
 
     -- What became of an item each time that it did not simply become a post, and what operators did about it. Rows don't
     -- change, and go with their item.
@@ -146,12 +158,13 @@ extension PostgresSchema {
       ADD COLUMN knows bigint,
       -- What it takes; null: items of any label. What it has of its own; null: items may name any.
       ADD COLUMN labels text[],
-      ADD COLUMN policy text,
-      ADD COLUMN author text;
+      ADD COLUMN policy text;
 
     -- An older Reel that has the catalog open would take what it must not, as soon as there is such. Its items go to others.
+    -- By the lock, who makes such and an older worker that begins see each other, however long their transactions are.
     CREATE FUNCTION reel.strike_out_older() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
+      PERFORM pg_advisory_xact_lock_shared(\(olderLock));
       PERFORM FROM reel.worker WHERE knows IS NULL ORDER BY id FOR UPDATE;
       IF FOUND THEN
         UPDATE reel.work SET state = 0, worker = NULL
@@ -166,6 +179,7 @@ extension PostgresSchema {
       FOR EACH STATEMENT EXECUTE FUNCTION reel.strike_out_older();
     CREATE FUNCTION reel.refuse_older() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
+      PERFORM pg_advisory_xact_lock(\(olderLock));
       IF EXISTS (SELECT FROM reel.lane WHERE id <> 0) OR EXISTS (SELECT FROM reel.throttle) THEN
         RAISE EXCEPTION 'the queue has labels, destinations or pauses that this version of Reel does not know: update it';
       END IF;
@@ -174,19 +188,19 @@ extension PostgresSchema {
     CREATE TRIGGER refuse_older BEFORE INSERT ON reel.worker
       FOR EACH ROW WHEN (NEW.knows IS NULL) EXECUTE FUNCTION reel.refuse_older();
 
-    -- The lane of these, which is made where there is none.
-    CREATE FUNCTION reel.lane_of(label text, destination text, policy text, author text) RETURNS bigint
+    -- The lane of these, which is made where there is none. It is not removed before the transaction ends.
+    CREATE FUNCTION reel.lane_of(label text, destination text, policy text) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
     DECLARE found_id bigint;
     BEGIN
+      PERFORM pg_advisory_xact_lock_shared(\(laneLock));
       LOOP
         SELECT lane.id INTO found_id FROM reel.lane
           WHERE lane.label = lane_of.label AND coalesce(lane.destination, '') = coalesce(lane_of.destination, '')
-            AND coalesce(lane.policy, '') = coalesce(lane_of.policy, '')
-            AND coalesce(lane.author, '') = coalesce(lane_of.author, '');
+            AND coalesce(lane.policy, '') = coalesce(lane_of.policy, '');
         IF FOUND THEN RETURN found_id; END IF;
-        INSERT INTO reel.lane (label, destination, policy, author)
-          VALUES (lane_of.label, lane_of.destination, lane_of.policy, lane_of.author) ON CONFLICT DO NOTHING;
+        INSERT INTO reel.lane (label, destination, policy)
+          VALUES (lane_of.label, lane_of.destination, lane_of.policy) ON CONFLICT DO NOTHING;
       END LOOP;
     END $$;
 
@@ -198,7 +212,7 @@ extension PostgresSchema {
     DECLARE
       nul CONSTANT bytea := decode('00', 'hex');
       now_ms CONSTANT bigint := extract(epoch FROM clock_timestamp()) * 1000;
-      due bigint := extract(epoch FROM enqueue.at) * 1000;
+      due bigint;
       key bytea;
       new_id bigint;
       lane_id bigint;
@@ -212,9 +226,18 @@ extension PostgresSchema {
       ELSIF left(enqueue.address, 1) = '/' AND enqueue.address ~ '(//|/\\.{1,2}/|/\\.{0,2}$)' THEN
         RAISE EXCEPTION 'reel.enqueue: the path must be written without //, /./ and /../, and name a file'
           USING ERRCODE = '22023';
-      ELSIF enqueue.address ~ '^https?:' AND position('?' IN enqueue.address) > 0 THEN
-        RAISE EXCEPTION 'reel.enqueue: what follows the ? of an address may be a signature, which would stand in the queue'
+      ELSIF left(enqueue.address, 1) <> '/' AND enqueue.address ~ '[?]|^[a-z0-9+]+://[^/]*@' THEN
+        RAISE EXCEPTION 'reel.enqueue: an address has no name and password, and no ?: what follows may be a signature'
           USING ERRCODE = '22023';
+      ELSIF octet_length(enqueue.version) > 1000 OR octet_length(enqueue.destination) > 1000
+        OR octet_length(enqueue.author) > 1000 OR octet_length(enqueue.policy) > 200 THEN
+        RAISE EXCEPTION 'reel.enqueue: a version, a destination or an author is up to 1000 bytes long, a policy''s name up to 200'
+          USING ERRCODE = '22023';
+      ELSIF NOT enqueue.destination ~ '^[a-z][a-z0-9+]*:.' OR enqueue.destination ~ '^(file|s3|s3\\+https?):.*/$' THEN
+        RAISE EXCEPTION 'reel.enqueue: a destination is written as reel status names it: file:///srv/media, s3://media/2026'
+          USING ERRCODE = '22023';
+      ELSIF NOT isfinite(enqueue.at) THEN
+        RAISE EXCEPTION 'reel.enqueue: at is a time' USING ERRCODE = '22023';
       ELSIF enqueue.label IS NULL OR NOT enqueue.label ~ '^([A-Za-z0-9][A-Za-z0-9._:/@-]{0,99})?$' THEN
         RAISE EXCEPTION 'reel.enqueue: a label is up to 100 letters, digits and . _ : / @ -, and begins with a letter or digit'
           USING ERRCODE = '22023';
@@ -230,14 +253,17 @@ extension PostgresSchema {
           || nul || convert_to(coalesce(enqueue.author, ''), 'UTF8');
       END IF;
       key := sha256(key);
-      INSERT INTO reel.item (identity, address, version, size, enqueued_at)
-        VALUES (key, convert_to(enqueue.address, 'UTF8'), coalesce(enqueue.version, ''), enqueue.size, now_ms)
-        ON CONFLICT (identity) DO NOTHING RETURNING id INTO new_id;
-      IF new_id IS NULL THEN
-        SELECT item.id INTO STRICT new_id FROM reel.item WHERE identity = key;
-        RETURN new_id;
-      END IF;
-      lane_id := reel.lane_of(enqueue.label, enqueue.destination, enqueue.policy, enqueue.author);
+      due := extract(epoch FROM enqueue.at) * 1000;
+      LOOP
+        INSERT INTO reel.item (identity, address, version, size, enqueued_at, author)
+          VALUES (key, convert_to(enqueue.address, 'UTF8'), coalesce(enqueue.version, ''), enqueue.size, now_ms, enqueue.author)
+          ON CONFLICT (identity) DO NOTHING RETURNING id INTO new_id;
+        EXIT WHEN new_id IS NOT NULL;
+        SELECT item.id INTO new_id FROM reel.item WHERE identity = key;
+        -- Else it was forgotten in between.
+        IF FOUND THEN RETURN new_id; END IF;
+      END LOOP;
+      lane_id := reel.lane_of(enqueue.label, enqueue.destination, enqueue.policy);
       INSERT INTO reel.work (item, priority, changed_at, lane, state, due_at)
         VALUES (new_id, coalesce(enqueue.priority, 0), now_ms, lane_id,
           CASE WHEN due > now_ms THEN 2 ELSE 0 END, CASE WHEN due > now_ms THEN due END);
@@ -248,6 +274,10 @@ extension PostgresSchema {
     END $$;
     REVOKE ALL ON FUNCTION reel.enqueue FROM PUBLIC;
     """
+
+  /// Advisory locks: older workers against lanes and throttles; lanes in use against their removal.
+  private static let olderLock: Int64 = 5_202_010_901
+  static let laneLock: Int64 = 5_202_010_902
 
   /// When the lease of a row of `reel.worker` ends.
   static let endOfWorkersLease =

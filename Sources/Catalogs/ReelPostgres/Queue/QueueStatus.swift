@@ -52,26 +52,39 @@ package struct QueueStatus: Sendable {
     }
   }
 
+  /// Waiting items that ask for the same.
+  package struct Unserved: Sendable {
+    package let wishes: ItemWishes
+    package let count: Int
+
+    package init(wishes: ItemWishes, count: Int) { (self.wishes, self.count) = (wishes, count) }
+  }
+
   /// Items in each state; a state without any is not in it.
   package let items: [ItemState: Int]
   package let workers: [Worker]
   /// Items that ended within the last minute.
   package let endedInLastMinute: Int
+  /// Of those that ended within half an hour, how many in each state.
+  package let endedInLastHalfHour: [ItemState: Int]
   package let oldestWaiting: Date?
   package let reasons: [Reason]
   package let labels: [Label]
   package let throttles: [WorkQueue.Throttle]
   /// Posts whose event nobody has delivered, and nobody lives who is about to.
   package let undelivered: Int
+  /// What waits, and no worker that lives may take.
+  package let unserved: [Unserved]
 
   package init(
     items: [ItemState: Int], workers: [Worker], endedInLastMinute: Int, oldestWaiting: Date?,
     reasons: [Reason], labels: [Label] = [], throttles: [WorkQueue.Throttle] = [],
-    undelivered: Int = 0
+    undelivered: Int = 0, unserved: [Unserved] = [], endedInLastHalfHour: [ItemState: Int] = [:]
   ) {
     (self.items, self.workers, self.endedInLastMinute) = (items, workers, endedInLastMinute)
     (self.oldestWaiting, self.reasons) = (oldestWaiting, reasons)
     (self.labels, self.throttles, self.undelivered) = (labels, throttles, undelivered)
+    (self.unserved, self.endedInLastHalfHour) = (unserved, endedInLastHalfHour)
   }
 }
 
@@ -123,6 +136,21 @@ extension WorkQueue {
         startedAt: Date(milliseconds: try row["started_at"]), isOverdue: try row["overdue"],
         holds: try row["holds"], finished: try row["finished"], failed: try row["failed"])
     }
+    let unserved = try db.rows(
+      """
+      SELECT label, destination, policy, count FROM (
+        SELECT lane, count(*) AS count FROM reel.work WHERE state = 0 GROUP BY lane
+      ) AS waiting JOIN reel.lane ON lane.id = waiting.lane
+      WHERE EXISTS (SELECT FROM reel.worker) AND NOT EXISTS (
+        SELECT FROM reel.worker AS me WHERE \(QueueWorker.serves))
+      ORDER BY count DESC, lane LIMIT 100
+      """
+    ) { row in
+      QueueStatus.Unserved(
+        wishes: ItemWishes(
+          label: try row["label"], destination: try row["destination"], policy: try row["policy"]),
+        count: try row["count"])
+    }
     let reasons = try db.rows(
       """
       SELECT state, code, count, address, message FROM (
@@ -146,6 +174,9 @@ extension WorkQueue {
       """)
     let ended: Int? = try db.value(
       "SELECT count(*) FROM reel.work WHERE state > 2 AND changed_at > \(PostgresSchema.now) - 60000")
+    let lately = try db.rows(
+      "SELECT state, count(*) FROM reel.work WHERE state > 2 AND changed_at > \(PostgresSchema.now) - 1800000 GROUP BY state"
+    ) { (ItemState(rawValue: try $0[0]), try $0[1] as Int) }
     return QueueStatus(
       items: LabelCount.items(counts), workers: workers, endedInLastMinute: ended ?? 0,
       oldestWaiting: LabelCount.oldest(counts), reasons: reasons,
@@ -153,7 +184,9 @@ extension WorkQueue {
         QueueStatus.Label(
           name: label, items: LabelCount.items(counts), oldestWaiting: LabelCount.oldest(counts))
       },
-      throttles: throttles, undelivered: undelivered ?? 0)
+      throttles: throttles, undelivered: undelivered ?? 0, unserved: unserved,
+      endedInLastHalfHour: Dictionary(
+        lately.compactMap { state, count in state.map { ($0, count) } }, uniquingKeysWith: +))
   }
 
   /// Items of a label in a state.

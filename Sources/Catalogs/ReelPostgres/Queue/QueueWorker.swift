@@ -23,10 +23,9 @@ package final class QueueWorker: Sendable {
     package var labels: [String] = []
     /// What it has of its own; nil: items may name any.
     package var policy: String?
-    package var author: String?
 
-    package init(labels: [String] = [], policy: String? = nil, author: String? = nil) {
-      (self.labels, self.policy, self.author) = (labels, policy, author)
+    package init(labels: [String] = [], policy: String? = nil) {
+      (self.labels, self.policy) = (labels, policy)
     }
   }
 
@@ -99,14 +98,13 @@ package final class QueueWorker: Sendable {
             -- Of an earlier attempt that nobody heard of.
             WITH gone AS (DELETE FROM reel.worker WHERE owner = $5)
             INSERT INTO reel.worker (host, pid, destination, started_at, lease_until, lease, hands, owner,
-              knows, labels, policy, author)
+              knows, labels, policy)
             VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4, $4, '{}', $5,
-              $6, nullif($7::text[], '{}'), $8, $9) RETURNING id
+              $6, nullif($7::text[], '{}'), $8) RETURNING id
             """,
             [
               .text(host), .int(Int64(getpid())), .text(destination), .int(lease), .int(owner.id),
               .int(Int64(PostgresSchema.version)), .texts(serving.labels), .text(serving.policy),
-              .text(serving.author),
             ])
         }
       }
@@ -163,14 +161,29 @@ package final class QueueWorker: Sendable {
         let lost = try held(by: look.worker, but: look.known, tx)
         if !lost.isEmpty { return WorkerMemory.Taking(items: lost) }
       }
-      let first = try next(count, look, isLimited: false, tx)
+      let first = try fill(count, look, isLimited: false, tx)
       guard let first, first.isLimited else { return first }
       // Who takes under limits takes one after the other: what others have taken is to be seen.
       try tx.run("SELECT FROM reel.throttle WHERE most IS NOT NULL ORDER BY label FOR UPDATE")
       var whole = look
       whole.place = nil
-      return try next(count, whole, isLimited: true, tx)
+      return try fill(count, whole, isLimited: true, tx)
     }
+  }
+
+  /// Where labels have their turns, each look takes of the most urgent alone, and not always as many as there is room for.
+  private func fill(
+    _ count: Int, _ look: WorkerMemory.Look, isLimited: Bool, _ tx: PostgresTransaction
+  ) throws -> WorkerMemory.Taking? {
+    guard var all = try next(count, look, isLimited: isLimited, tx) else { return nil }
+    var lately = all
+    while lately.lanes > 1, !lately.items.isEmpty, !look.isForOne, all.items.count < count {
+      guard let more = try next(count - all.items.count, look, isLimited: isLimited, tx) else { break }
+      all.items += more.items
+      all.passedBy = all.passedBy || more.passedBy
+      lately = more
+    }
+    return all
   }
 
   /// - Parameter isLimited: whether this one alone takes under limits now.
@@ -187,7 +200,7 @@ package final class QueueWorker: Sendable {
     // taken since the server cleaned up.
     let rows = try tx.rows(
       """
-      WITH me AS MATERIALIZED (
+      WITH RECURSIVE me AS MATERIALIZED (
         SELECT * FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
       ), \(Self.shares(behind: look.place != nil, isLimited: isLimited)), next AS MATERIALIZED (
         SELECT found.place, alone FROM share CROSS JOIN LATERAL (
@@ -201,7 +214,7 @@ package final class QueueWorker: Sendable {
         FROM me, next WHERE work.ctid = next.place AND ($3 OR NOT next.alone)
         RETURNING work.item, work.priority, work.deaths, work.failures, work.attempts, work.code, work.lane
       )
-      SELECT taken.*, address, version, size, label, lane.policy, lane.author,
+      SELECT taken.*, address, version, size, label, lane.policy, author,
         NOT $3 AND (SELECT coalesce(bool_or(alone), false) FROM next) AS passed_by,
         limited.is_so, (SELECT count(*) FROM filled) AS lanes
       FROM me CROSS JOIN limited
@@ -217,43 +230,67 @@ package final class QueueWorker: Sendable {
     return taking
   }
 
-  /// In SQL: how many to take of which lanes, as `share`. Of equal priority each label has its turn, whichever waits for
-  /// longer. Where one lane is all that there is, as a rule, it is looked at once.
+  /// In SQL: the lanes in which something waits, as `waiting`: one step in the index for each, however many there are.
+  private static let waitingLanes = """
+    waiting (lane) AS (
+      (SELECT lane FROM reel.work WHERE state = 0 ORDER BY lane LIMIT 1)
+      UNION ALL
+      SELECT (SELECT work.lane FROM reel.work WHERE state = 0 AND work.lane > waiting.lane ORDER BY work.lane LIMIT 1)
+      FROM waiting WHERE waiting.lane IS NOT NULL
+    )
+    """
+
+  /// In SQL: how many to take of which lanes, as `share`. The most urgent come first; of equal priority each label has its
+  /// turn, whichever waits for longer. Where one lane is all that there is, as a rule, it is looked at once.
   private static func shares(behind: Bool, isLimited: Bool) -> String {
+    let waits = "state = 0 AND lane = share.lane"
+    let lanes =
+      behind
+      ? """
+      reel.lane CROSS JOIN LATERAL (
+          SELECT FROM reel.work WHERE state = 0 AND lane = lane.id \(isBehind) ORDER BY item LIMIT 1
+        ) AS one
+      """ : "waiting JOIN reel.lane ON lane.id = waiting.lane"
     let room = """
       (SELECT most FROM reel.throttle WHERE throttle.label = lane.label)
-        - (SELECT count(*) FROM reel.work JOIN reel.lane AS other ON other.id = work.lane
-          WHERE work.state = 1 AND other.label = lane.label)
+        - coalesce((SELECT count FROM taken_by_label WHERE label = lane.label), 0)
       """
     let wholeRoom = """
       greatest(0, least($2, (SELECT most FROM reel.throttle WHERE label = '*')
-        - (SELECT count(*) FROM reel.work WHERE state = 1)))
+        - (SELECT coalesce(sum(count), 0) FROM taken_by_label)))
       """
-    let waits = "state = 0 AND lane = share.lane \(behind ? isBehind : "")"
+    let several = "(SELECT count(*) FROM filled) > 1"
     return """
       limited AS MATERIALIZED (
         SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so
-      ), mine AS MATERIALIZED (
-        SELECT lane.id AS lane, lane.label, random() AS draw, \(isLimited ? room : "NULL::bigint") AS room
-        FROM me CROSS JOIN limited CROSS JOIN reel.lane
-        WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
+      ), \(waitingLanes), taken_by_label AS MATERIALIZED (
+        SELECT label, count(*) AS count FROM reel.work JOIN reel.lane ON lane.id = work.lane
+        WHERE state = 1 AND \(isLimited) GROUP BY label
       ), filled AS MATERIALIZED (
-        SELECT * FROM mine AS share WHERE EXISTS (SELECT FROM reel.work WHERE \(waits))
+        SELECT lane.id AS lane, lane.label, random() AS draw, \(isLimited ? room : "NULL::bigint") AS room
+        FROM me CROSS JOIN limited CROSS JOIN \(lanes)
+        WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
+      ), heads AS MATERIALIZED (
+        SELECT share.*, head.priority FROM filled AS share CROSS JOIN LATERAL (
+          SELECT priority FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT 1
+        ) AS head
+        WHERE \(isLimited ? "room IS NULL OR room > 0" : several)
+      ), urgent AS MATERIALIZED (
+        SELECT * FROM heads WHERE priority = (SELECT max(priority) FROM heads)
       ), chosen AS (
         SELECT lane FROM (
-          SELECT share.lane, seen.priority, room, min(draw) OVER (PARTITION BY label) AS draw,
-            row_number() OVER (PARTITION BY label, seen.priority ORDER BY seen.item) AS turn,
-            row_number() OVER (PARTITION BY label ORDER BY seen.priority DESC, seen.item) AS place
-          FROM filled AS share CROSS JOIN LATERAL (
-            SELECT priority, item FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT $2
+          SELECT share.lane, room, min(draw) OVER (PARTITION BY label) AS draw,
+            row_number() OVER (PARTITION BY label ORDER BY seen.item) AS turn
+          FROM urgent AS share CROSS JOIN LATERAL (
+            SELECT item FROM reel.work WHERE \(waits) AND priority = share.priority
+            ORDER BY item LIMIT 1 + $2 / (SELECT count(DISTINCT label) FROM urgent)
           ) AS seen
-          \(isLimited ? "" : "WHERE (SELECT count(*) FROM filled) > 1")
         ) AS turns
-        WHERE room IS NULL OR place <= room
-        ORDER BY priority DESC, turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
+        WHERE room IS NULL OR turn <= room
+        ORDER BY turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
       ), share AS MATERIALIZED (
         SELECT filled.*, quota FROM filled JOIN (SELECT lane, count(*) AS quota FROM chosen GROUP BY lane) AS counted USING (lane)
-        \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE (SELECT count(*) FROM filled) = 1")
+        \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE NOT \(several)")
       )
       """
   }
@@ -265,7 +302,6 @@ package final class QueueWorker: Sendable {
   static let serves = """
     (lane.destination IS NULL OR lane.destination = me.destination)
     AND (lane.policy IS NULL OR me.policy IS NULL OR lane.policy = me.policy)
-    AND (lane.author IS NULL OR me.author IS NULL OR lane.author = me.author)
     AND (me.labels IS NULL OR lane.label = ANY(me.labels))
     """
 
@@ -339,10 +375,9 @@ package final class QueueWorker: Sendable {
           $11::bytea[]) WITH ORDINALITY AS e(item, state, code, message, counted, attempts, host, path, place)
       ), ended AS (
         UPDATE reel.work SET
-          state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5
-            WHEN is_cancelled AND said.state < 3 THEN 7 ELSE said.state END,
+          state = CASE WHEN said.state = 2 AND \(failures) + counted >= $6 THEN 5 ELSE said.state END,
           worker = NULL, changed_at = \(PostgresSchema.now), failures = \(failures) + counted,
-          due_at = CASE WHEN said.state = 2 AND \(failures) + counted < $6 AND NOT is_cancelled
+          due_at = CASE WHEN said.state = 2 AND \(failures) + counted < $6
             THEN \(PostgresSchema.now) + least($7 * (4 ^ least(\(failures), 15))::bigint, \(Self.longestPause)) END,
           code = coalesce(said.code, work.code), message = coalesce(said.message, work.message),
           policy = CASE WHEN said.state > 2
@@ -367,13 +402,16 @@ package final class QueueWorker: Sendable {
       ), taken_back AS (
         DELETE FROM reel.failure USING why
         WHERE why.state = 3 AND failure.host = why.host AND failure.path_digest = sha256(why.path)
+      ), woken AS (
+        -- Under limits there may be room for others now.
+        SELECT pg_notify('\(WorkQueue.channel)', '1 0') FROM reel.throttle WHERE most IS NOT NULL LIMIT 1
       )
       UPDATE reel.worker SET
         finished = \(Self.bounded("finished")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.later.rawValue)),
         failed = \(Self.bounded("failed")) + (SELECT count(*) FROM ended WHERE state > \(ItemState.done.rawValue)),
         hands = ARRAY(SELECT hand FROM unnest(hands) WITH ORDINALITY AS h(hand, place)
           WHERE NOT hand IN (SELECT item FROM ended) ORDER BY place)
-      WHERE id = $1
+      WHERE id = $1 AND (SELECT count(*) FROM woken) >= 0
       """,
       [
         .int(id), .ints(rows.map(\.item)), .ints(rows.map(\.state)), .texts(rows.map(\.code)),
@@ -538,7 +576,7 @@ package final class QueueWorker: Sendable {
       """
       WITH free AS (
         UPDATE reel.work SET worker = NULL, changed_at = \(PostgresSchema.now), deaths = said.deaths,
-          state = CASE WHEN is_cancelled AND said.state = 0 THEN 7 ELSE said.state END,
+          state = said.state,
           code = coalesce(said.code, work.code), message = coalesce(said.message, work.message)
         FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
           AS said(item, state, deaths, code, message)
@@ -632,13 +670,15 @@ package final class QueueWorker: Sendable {
       try queue.pool.read { db in
         try db.value(
           """
-          WITH mine AS MATERIALIZED (
-            SELECT lane.id FROM reel.worker AS me CROSS JOIN reel.lane WHERE me.id = $1 AND \(Self.serves)
+          WITH RECURSIVE \(Self.waitingLanes), me AS MATERIALIZED (
+            SELECT * FROM reel.worker WHERE id = $1
+          ), mine AS MATERIALIZED (
+            SELECT lane.id FROM me CROSS JOIN reel.lane WHERE \(Self.serves)
           )
-          SELECT EXISTS (SELECT FROM mine WHERE EXISTS (SELECT FROM reel.work WHERE state = 0 AND lane = mine.id))
+          SELECT EXISTS (SELECT FROM waiting JOIN mine ON mine.id = waiting.lane)
             OR EXISTS (SELECT FROM reel.work WHERE state = 1 AND lane IN (SELECT id FROM mine))
-            OR EXISTS (SELECT FROM reel.work WHERE state = 2 AND lane IN (SELECT id FROM mine)
-              AND (attempts > 0 OR due_at <= \(PostgresSchema.now)))
+            OR EXISTS (SELECT FROM reel.work WHERE state = 2 AND attempts > 0 AND lane IN (SELECT id FROM mine))
+            OR EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now) AND lane IN (SELECT id FROM mine))
             -- Struck out: it will be written down anew, and look again.
             OR NOT EXISTS (SELECT FROM reel.worker WHERE id = $1)
           """, [.int(id)], as: Bool.self) == false
@@ -651,9 +691,10 @@ package final class QueueWorker: Sendable {
     let id = memory.withLock { $0.worker }
     return try db.value(
       """
+      WITH RECURSIVE \(Self.waitingLanes)
       SELECT EXISTS (
-        SELECT FROM reel.worker AS me CROSS JOIN reel.lane
-        WHERE me.id = $1 AND \(Self.takes) AND EXISTS (SELECT FROM reel.work WHERE state = 0 AND work.lane = lane.id)
+        SELECT FROM reel.worker AS me CROSS JOIN waiting JOIN reel.lane ON lane.id = waiting.lane
+        WHERE me.id = $1 AND \(Self.takes)
       ) OR NOT EXISTS (SELECT FROM reel.worker WHERE id = $1)
       """, [.int(id)], as: Bool.self) == true
   }
@@ -670,7 +711,7 @@ package final class QueueWorker: Sendable {
     _ = try tx.rows("SELECT id FROM reel.worker WHERE owner = $1 FOR UPDATE", [.int(owner)]) { _ in true }
     let count = try tx.run(
       """
-      UPDATE reel.work SET state = CASE WHEN is_cancelled THEN 7 ELSE 0 END, worker = NULL, changed_at = \(PostgresSchema.now)
+      UPDATE reel.work SET state = 0, worker = NULL, changed_at = \(PostgresSchema.now)
       WHERE worker IN (SELECT id FROM reel.worker WHERE owner = $1) AND state = 1
       """, [.int(owner)])
     try tx.run("DELETE FROM reel.worker WHERE owner = $1", [.int(owner)])

@@ -8,6 +8,8 @@ package struct ItemFilter: Sendable {
   /// Of their last failure, refusal or death.
   package var codes: [String]?
   package var labels: [String]?
+  /// The policies by which they were decided.
+  package var policies: [String]?
   /// Changed then or later.
   package var since: Date?
   /// These files, and those below these folders and addresses.
@@ -17,7 +19,8 @@ package struct ItemFilter: Sendable {
 
   /// Whether it means all there are.
   package var isEmpty: Bool {
-    items == nil && states == nil && codes == nil && labels == nil && since == nil && places == nil
+    items == nil && states == nil && codes == nil && labels == nil && policies == nil && since == nil
+      && places == nil
   }
 
   /// In SQL, of a row of `reel.work` with its item and its lane.
@@ -31,6 +34,7 @@ package struct ItemFilter: Sendable {
     if let states { add(.ints(states.map(\.rawValue))) { "work.state = ANY(\($0))" } }
     if let codes { add(.texts(codes)) { "work.code = ANY(\($0))" } }
     if let labels { add(.texts(labels)) { "lane.label = ANY(\($0))" } }
+    if let policies { add(.texts(policies)) { "work.policy = ANY(\($0))" } }
     if let since { add(.int(since.milliseconds)) { "work.changed_at >= \($0)" } }
     if let places {
       add(.byteStrings(places.map(\.bytes))) { places in
@@ -210,43 +214,64 @@ package enum Steering: Sendable {
     }
   }
 
-  fileprivate var statement: (String) -> String {
-    let (changes, told) = (changes, told)
-    return { condition in
-      """
-      WITH meant AS MATERIALIZED (
-        SELECT work.item FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
-        WHERE \(condition) ORDER BY work.item FOR UPDATE OF work
-      ), changed AS (
-        UPDATE reel.work SET \(changes) FROM meant WHERE work.item = meant.item RETURNING work.item, attempts, state
-      )
+  /// Items of `condition`, in their order. Gives how many were changed, and the last one that was looked at.
+  fileprivate func statement(_ condition: String, upTo count: Int) -> String {
+    """
+    WITH meant AS MATERIALIZED (
+      SELECT work.item FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
+      WHERE \(condition) ORDER BY work.item LIMIT \(count) FOR UPDATE OF work
+    ), changed AS (
+      UPDATE reel.work SET \(changes) FROM meant WHERE work.item = meant.item RETURNING work.item, attempts, state
+    ), told AS (
       INSERT INTO reel.item_history (item, attempt, at, state, message)
       SELECT item, attempts, \(PostgresSchema.now), state, '\(told)' FROM changed
-      """
-    }
+    )
+    SELECT count(*) AS count, max(item) AS last FROM changed
+    """
   }
 }
 
 extension WorkQueue {
-  /// Does `what` to the items that `filter` means and that are in a state for it.
+  /// Does `what` to the items that `filter` means and that are in a state for it, some thousands at a time: what was done
+  /// stays so, should it be cut off.
   /// - Returns: how many.
   package func steer(_ what: Steering, _ filter: ItemFilter) throws(CatalogError) -> Int {
     var filter = filter
     filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
     let (condition, values) = filter.condition
-    let statement = what.statement(condition)
-    var call: Int64?
+    let statement = what.statement(
+      "\(condition) AND work.item > $\(values.count + 1)", upTo: Self.steeredAtOnce)
+    var (count, last) = (0, Int64(0))
+    while true {
+      let done = try steer(what, statement, values + [.int(last)])
+      count += done.count
+      guard let next = done.last, done.count == Self.steeredAtOnce else { return count }
+      last = next
+    }
+  }
+
+  private static let steeredAtOnce = 5000
+
+  private func steer(
+    _ what: Steering, _ statement: String, _ values: [PostgresValue]
+  ) throws(CatalogError) -> (count: Int, last: Int64?) {
+    var calls: [Int64] = []
     return try catalogErrors {
       try pool.transaction { tx in
-        let earlier = call
-        call = try tx.value(Self.callNumber)
-        let count = try tx.run(statement, values)
-        if case .retry = what { try Self.notify(tx, of: count) }
-        // As when enqueuing: what an earlier attempt has done is known by its number.
-        guard tx.mayBeDone, let earlier else { return count }
-        let before: Int? = try tx.value(
-          "SELECT count(*) FROM reel.item_history WHERE xmin::text::bigint = $1", [.int(earlier)])
-        return count + (before ?? 0)
+        // Nobody was told whether an earlier attempt was committed. What it has done is known by its number.
+        if tx.mayBeDone {
+          let done = try tx.row(
+            "SELECT count(*), max(item) FROM reel.item_history WHERE xmin::text::bigint = ANY($1)",
+            [.ints(calls)]
+          ) { (count: try $0[0] as Int, last: try $0[1] as Int64?) }
+          if let done, done.count > 0 { return done }
+        }
+        if let call: Int64 = try tx.value(Self.callNumber) { calls.append(call) }
+        let done = try tx.row(statement, values) {
+          (count: try $0["count"] as Int, last: try $0["last"] as Int64?)
+        }
+        if case .retry = what { try Self.notify(tx, of: done?.count ?? 0) }
+        return done ?? (0, nil)
       }
     }
   }
@@ -295,16 +320,15 @@ extension WorkQueue {
   /// it is listed again, and then found to be a post already.
   /// - Returns: how many.
   package func prune(
-    _ states: [ItemState], endedBefore age: Duration, dryRun: Bool = false
+    _ filter: ItemFilter, endedBefore age: Duration, dryRun: Bool = false
   ) throws(CatalogError) -> Int {
-    let old = "state = ANY($1) AND state > 2 AND changed_at < \(PostgresSchema.now) - $2"
-    let values: [PostgresValue] = [
-      .ints(states.map(\.rawValue)), .int(Int64(min(age / .milliseconds(1), 1e15))),
-    ]
+    let (condition, given) = filter.condition
+    let old = "\(condition) AND state > 2 AND changed_at < \(PostgresSchema.now) - $\(given.count + 1)"
+    let values = given + [.int(Int64(min(age / .milliseconds(1), 1e15)))]
     if dryRun {
       return try catalogErrors {
         try pool.read { db in
-          try db.value("SELECT count(*) FROM reel.work WHERE \(old)", values, as: Int.self) ?? 0
+          try db.value("SELECT count(*) FROM \(Self.joined) WHERE \(old)", values, as: Int.self) ?? 0
         }
       }
     }
@@ -315,7 +339,7 @@ extension WorkQueue {
           try tx.run(
             """
             WITH old AS MATERIALIZED (
-              SELECT item FROM reel.work WHERE \(old) ORDER BY changed_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+              SELECT work.item FROM \(Self.joined) WHERE \(old) ORDER BY changed_at LIMIT 1000 FOR UPDATE OF work SKIP LOCKED
             ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item
             ), told AS (DELETE FROM reel.item_history USING gone WHERE item_history.item = gone.item)
             DELETE FROM reel.item USING gone WHERE item.id = gone.item
@@ -323,7 +347,23 @@ extension WorkQueue {
         }
       }
       count += some
-      if some == 0 { return count }
+      if some == 0 { break }
+    }
+    try removeUnusedLanes()
+    return count
+  }
+
+  /// What nothing asks for any more is asked for anew by whoever enqueues it.
+  private func removeUnusedLanes() throws(CatalogError) {
+    try catalogErrors {
+      try pool.transaction { tx in
+        // Who enqueues just now may be about to use one.
+        let isFree: Bool? = try tx.value("SELECT pg_try_advisory_xact_lock(\(PostgresSchema.laneLock))")
+        guard isFree == true else { return }
+        try tx.run(
+          "DELETE FROM reel.lane WHERE id <> 0 AND NOT EXISTS (SELECT FROM reel.work WHERE work.lane = lane.id)"
+        )
+      }
     }
   }
 }

@@ -65,8 +65,15 @@ package struct WorkQueue: Sendable {
   /// refused by another policy than the one that is named now.
   /// - Parameter policy: the named one, in SQL.
   private static func isBack(_ policy: String) -> String {
-    "(work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND work.policy <> \(policy))"
+    "(work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND coalesce(work.policy, '') <> \(policy))"
   }
+
+  /// The lane of an item for which another policy, or another label, is asked; all else that it asks for stays. In SQL, with
+  /// its lane.
+  private static let laneAsked = """
+    CASE WHEN $6 = 0 THEN work.lane
+      ELSE reel.lane_of(CASE WHEN $9 = '' THEN lane.label ELSE $9 END, lane.destination, coalesce($8, lane.policy)) END
+    """
 
   /// Puts items into the queue: those that it never had, those whose state is there again, and those that another policy
   /// has refused than the one that is asked for. Of the others, those that nobody has taken yet are judged by that policy;
@@ -84,11 +91,11 @@ package struct WorkQueue: Sendable {
         let earlier = call
         call = try tx.value(Self.callNumber)
         let lane =
-          wishes.areNone
-          ? 0 : try tx.value("SELECT reel.lane_of($1, $2, $3, $4)", wishes.values, as: Int64.self) ?? 0
+          wishes.areLanes
+          ? try tx.value("SELECT reel.lane_of($1, $2, $3)", wishes.lane, as: Int64.self) ?? 0 : 0
         // In the order of the list, which is that of their numbers. Two who enqueue the same at once may wait for each
         // other in a circle: the server ends one of them, which is tried again.
-        let new = try tx.rows(
+        let touched = try tx.rows(
           """
           WITH listed AS (
             SELECT DISTINCT ON (identity) sha256(identified) AS identity, address, version, size, place
@@ -96,8 +103,8 @@ package struct WorkQueue: Sendable {
               AS given(identified, address, version, size, place)
             ORDER BY identity, place
           ), made AS (
-            INSERT INTO reel.item (identity, address, version, size, enqueued_at)
-            SELECT identity, address, version, size, \(PostgresSchema.now) FROM listed ORDER BY place
+            INSERT INTO reel.item (identity, address, version, size, enqueued_at, author)
+            SELECT identity, address, version, size, \(PostgresSchema.now), $10 FROM listed ORDER BY place
             ON CONFLICT (identity) DO NOTHING
             RETURNING id
           ), begun AS (
@@ -106,28 +113,30 @@ package struct WorkQueue: Sendable {
               CASE WHEN $7 > \(PostgresSchema.now) THEN $7 END
             FROM made RETURNING item
           ), moved AS (
-            UPDATE reel.work SET lane = $6
+            UPDATE reel.work SET lane = \(Self.laneAsked)
             FROM reel.item, reel.lane WHERE $8::text IS NOT NULL AND item.identity IN (SELECT identity FROM listed)
               AND work.item = item.id AND lane.id = work.lane AND work.state IN (0, 2) AND lane.policy IS DISTINCT FROM $8::text
+            RETURNING work.item
           ), again AS (
-            UPDATE reel.work SET \(Self.asNew), lane = CASE WHEN $6 = 0 THEN lane ELSE $6 END
-            FROM reel.item WHERE item.identity IN (SELECT identity FROM listed) AND work.item = item.id
-              AND \(Self.isBack("$8::text")) RETURNING work.item
+            UPDATE reel.work SET \(Self.asNew), lane = \(Self.laneAsked)
+            FROM reel.item, reel.lane WHERE item.identity IN (SELECT identity FROM listed) AND work.item = item.id
+              AND lane.id = work.lane AND \(Self.isBack("$8::text")) RETURNING work.item
           )
-          SELECT item FROM begun UNION ALL SELECT item FROM again
+          SELECT true FROM begun UNION ALL SELECT true FROM again UNION ALL SELECT false FROM moved
           """,
           [
             .byteStrings(items.map { $0.identified(wishes) }), .byteStrings(items.map(\.address.bytes)),
             .texts(items.map(\.version)), .ints(items.map(\.size)), .int(Int64(priority)), .int(lane),
-            .int(time?.milliseconds), .text(wishes.policy),
+            .int(time?.milliseconds), .text(wishes.policy), .text(wishes.label), .text(wishes.author),
           ]
-        ) { try $0[0] as Int64 }
-        try Self.notify(tx, of: new.count)
+        ) { try $0[0] as Bool }
+        let new = touched.count { $0 }
+        try Self.notify(tx, of: touched.count)
         // Nobody was told whether an earlier attempt was committed. What it has made is known by its number, now that its end
         // has been waited for.
         let before = tx.mayBeDone ? try made(by: earlier, of: items, wishes, tx) : 0
         var count = Enqueued()
-        count.new = before + new.count
+        count.new = before + new
         count.known = items.count - count.new
         return count
       }

@@ -318,8 +318,7 @@ struct WorkCommand: AsyncParsableCommand {
       work = try await WorkSession.begin(
         catalog, destination: destination,
         serving: QueueWorker.Serving(
-          labels: onlyLabel, policy: try intake.policy.map { try PolicyFiles.shared($0).name },
-          author: settings.author),
+          labels: onlyLabel, policy: try intake.policy.map { try PolicyFiles.shared($0).name }),
         retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))

@@ -144,15 +144,15 @@ struct QueueCommand: AsyncParsableCommand {
     @OptionGroup var choice: ItemOptions
     @OptionGroup var outcome: SteeringOptions
     @Argument(help: ArgumentHelp("The priority; 0 unless somebody says otherwise.", valueName: "n"))
-    var priority: Int
+    var priority: ItemPriority
     @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
 
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try choice.filter(items, needed: "change")
       try await outcome.steer(
-        .priority(priority), filter, settings,
-        (did: "now of priority \(priority)", would: "would be of priority \(priority)"))
+        .priority(priority.value), filter, settings,
+        (did: "now of priority \(priority.value)", would: "would be of priority \(priority.value)"))
     }
   }
 
@@ -167,7 +167,9 @@ struct QueueCommand: AsyncParsableCommand {
 
     func run() async throws {
       let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.pause(label) }
+      try await QueuePlace.throttle(settings, label, "paused") { queue throws(CatalogError) in
+        try queue.pause(label)
+      }
     }
   }
 
@@ -181,7 +183,9 @@ struct QueueCommand: AsyncParsableCommand {
 
     func run() async throws {
       let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.resume(label) }
+      try await QueuePlace.throttle(settings, label, "not paused") { queue throws(CatalogError) in
+        try queue.resume(label)
+      }
     }
   }
 
@@ -199,7 +203,9 @@ struct QueueCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let (most, label) = (most.count, label)
-      try await QueuePlace.changing(settings) { queue throws(CatalogError) in try queue.limit(label, to: most)
+      let state = most.map { "limited to \($0) at once" } ?? "not limited"
+      try await QueuePlace.throttle(settings, label, state) { queue throws(CatalogError) in
+        try queue.limit(label, to: most)
       }
     }
   }
@@ -208,9 +214,10 @@ struct QueueCommand: AsyncParsableCommand {
   struct Prune: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "prune",
-      abstract: "Forget items that ended a while ago: those that are done, or in the states that are named.",
+      abstract: "Forget items that ended a while ago: those that are done, or in the states of --state.",
       discussion: """
-        Posts stay. Listed again, such a file is enqueued again, and found to be a post.
+        Posts stay. Listed again, a file that was done is enqueued again, and found to be a post; one that was refused or \
+        failed is tried again.
         """)
 
     @OptionGroup var library: LibraryOptions
@@ -218,25 +225,23 @@ struct QueueCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only what ended longer ago: 12h, 90d, 8w.", valueName: "age"))
     var olderThan: TimeSpan
 
-    @Option(
-      help: ArgumentHelp(
-        "Done, refused, failed, setAside or cancelled; can be repeated (default: done).", valueName: "state"))
-    var state: [ItemState] = []
-
+    @OptionGroup var choice: ItemOptions
     @OptionGroup var outcome: SteeringOptions
+    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
 
     func validate() throws {
-      if let state = state.first(where: { !$0.isEnd }) {
+      if let state = choice.state.first(where: { !$0.isEnd }) {
         throw ValidationError("What is \(state.name) has not ended: it can't be pruned.")
       }
     }
 
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      let (states, age) = (state.isEmpty ? [ItemState.done] : state, Duration.seconds(olderThan.seconds))
-      let dryRun = outcome.dryRun
+      var filter = try choice.filter(items)
+      if filter.states == nil, items.isEmpty { filter.states = [.done] }
+      let (meant, age, dryRun) = (filter, Duration.seconds(olderThan.seconds), outcome.dryRun)
       let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
-        try queue.prune(states, endedBefore: age, dryRun: dryRun)
+        try queue.prune(meant, endedBefore: age, dryRun: dryRun)
       }
       try outcome.tell(count ?? 0, (did: "forgotten", would: "would be forgotten"))
     }
@@ -250,6 +255,16 @@ extension ItemState: ExpressibleByArgument {
   }
 
   package static var allValueStrings: [String] { allCases.map(\.name) }
+}
+
+/// A priority. The parser takes one below 0 for an option, unless it has the sign of ``RawArguments/readingPriority(_:)``.
+struct ItemPriority: ExpressibleByArgument {
+  let value: Int
+
+  init?(argument: String) {
+    guard let value = Int(argument.replacing(RawArguments.minus, with: "-")) else { return nil }
+    self.value = value
+  }
 }
 
 /// A number of items, or any.
@@ -298,6 +313,12 @@ struct ItemOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Items that were decided by this policy, as reel queue show names it; can be repeated.",
+      valueName: "policy"))
+  var decidedBy: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "Items that have changed since then: a day or a time (2026-11-22, 2026-11-22T10:00:00Z; UTC), or how long ago (90m, 12h, 7d).",
       valueName: "time"))
   var since: SinceTime?
@@ -315,6 +336,7 @@ struct ItemOptions: ParsableArguments {
     if !state.isEmpty { filter.states = state }
     if !code.isEmpty { filter.codes = code }
     if !label.isEmpty { filter.labels = label }
+    if !decidedBy.isEmpty { filter.policies = decidedBy }
     filter.since = since?.date
     if !path.isEmpty {
       if filter.places != nil { throw ValidationError("Either name items, or choose them by --path.") }
@@ -360,7 +382,27 @@ struct SteeringOptions: ParsableArguments {
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
+    if count ?? 0 == 0, filter.items != nil || filter.places != nil {
+      try await tellWhyNot(filter, settings)
+    }
     try tell(count ?? 0, words)
+  }
+
+  /// Items that were named are not there, or in a state to which it can't be done.
+  private func tellWhyNot(_ filter: ItemFilter, _ settings: Settings) async throws {
+    var named = ItemFilter()
+    (named.items, named.places) = (filter.items, filter.places)
+    let asked = named
+    let items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+      try queue.items(asked, upTo: 3)
+    }
+    if items.isEmpty {
+      throw CommandFailure(.couldNotRun, "there is no such item in the queue; `reel queue list` lists them")
+    }
+    let traits = TerminalTraits.standardError()
+    for item in items {
+      try? OutputStream.standardError.write(traits.text(["item \(item.id): \(QueuedItemView(item).sentence)"]))
+    }
   }
 
   func tell(_ count: Int, _ words: (did: String, would: String)) throws {
@@ -379,6 +421,25 @@ struct SteeringOptions: ParsableArguments {
 }
 
 extension QueuePlace {
+  /// Does `change`, and says what holds now, and for how many that wait: 0 may be a slip.
+  static func throttle(
+    _ settings: Settings, _ label: String?, _ state: String,
+    _ change: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Void
+  ) async throws {
+    var filter = ItemFilter()
+    filter.states = [.waiting, .later]
+    filter.labels = label.map { [$0] }
+    let meant = filter
+    let count = try await changing(settings) { queue throws(CatalogError) in
+      try change(queue)
+      return try queue.count(meant)
+    }
+    let name = label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
+    let items = HumanNumber.count(count ?? 0, "item waits", "items wait")
+    try OutputStream.standardOutput.write(
+      TerminalTraits.standardOutput().text(["\(name) is \(state): \(items)"]))
+  }
+
   /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
   static func said(of path: SourcePath, _ settings: Settings) async throws -> String? {
     guard case .server = try CatalogPlace(settings) else { return nil }

@@ -38,9 +38,10 @@ struct WorkSession: Sendable {
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
         allowed: allowed, check: check,
-        policy: { name throws(QueuePolicyProblem) in
+        policy: { name in
+          let policy = try policies.policy(named: name)
           do {
-            return PolicyIntake(try PolicyFiles.policy(try policies.policy(named: name)))
+            return PolicyIntake(try PolicyFiles.policy(policy))
           } catch {
             throw QueuePolicyProblem(message: CommandFailure.reason(error))
           }

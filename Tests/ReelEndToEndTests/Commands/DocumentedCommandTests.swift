@@ -1,0 +1,220 @@
+import ArgumentParser
+import Foundation
+import ReelTestSupport
+import Testing
+
+@testable import ReelTool
+
+/// What the pages tell people to type.
+@Suite("Documented commands") struct DocumentedCommandTests {
+  static let pages: [String] = {
+    let root = Checkout.root
+    let docs = (try? FileManager.default.contentsOfDirectory(atPath: root.path + "/docs")) ?? []
+    return ["README.md"] + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+  }()
+
+  @Test("each is one that reel understands", arguments: pages)
+  func isUnderstood(page: String) throws {
+    for (line, words) in try Page(page).commands() {
+      do {
+        _ = try ReelTool.parseAsRoot(RawArguments.prepared(words))
+      } catch {
+        // What asks for help, or the version, is an error to the parser.
+        if ReelTool.exitCode(for: error).isSuccess { continue }
+        Issue.record("\(page): \(line)\n\(ReelTool.fullMessage(for: error))")
+      }
+    }
+  }
+
+  @Test func manyAreThere() throws {
+    let count = try Self.pages.map { try Page($0).commands().count }.reduce(0, +)
+    #expect(count > 100)
+  }
+
+  /// From top to bottom in one shell, as somebody would who follows it.
+  @Test(
+    "a page that is followed prints what it shows", .notQuick,
+    arguments: [("README.md", "/tmp/demo"), ("docs/tutorial.md", "/tmp/first")])
+  func printsWhatIsShown(page: String, place: String) async throws {
+    let bench = try Workbench()
+    let folder = bench.folder.appendingPathComponent("place").path
+    let marks = bench.folder.appendingPathComponent("marks").path
+    try FileManager.default.createDirectory(atPath: marks, withIntermediateDirectories: false)
+    // Each step leaves what it printed: the shell keeps its folder and its variables from one to the next.
+    var script = "exec </dev/null; export COLUMNS=80; cd \(Checkout.root.path)\n"
+    let steps = try Page(page).steps()
+    for (index, step) in steps.enumerated() {
+      let text = step.command.replacing(place, with: folder)
+      script += "{ \(text)\n} >\(marks)/\(index) 2>&1; echo $? >\(marks)/\(index).status\n"
+    }
+    let outcome = try await ReelBinary.runProgram(
+      "/bin/bash", ["-c", script], in: bench.folder,
+      environment: ["PATH": ReelBinary.folder.path + ":/usr/bin:/bin"])
+    #expect(outcome.status == 0, "\(outcome)")
+    var compared = 0
+    for (index, step) in steps.enumerated() {
+      let printed = try String(contentsOfFile: "\(marks)/\(index)", encoding: .utf8)
+        .replacing(folder, with: place)
+      let status = try String(contentsOfFile: "\(marks)/\(index).status", encoding: .utf8)
+      #expect(["0\n", "3\n", "4\n"].contains(status), "\(step.command): \(status)\(printed)")
+      guard let shown = step.output else { continue }
+      compared += 1
+      let (wanted, found) = (Page.lasting(shown), Page.lasting(printed))
+      let all = found.joined(separator: " ")
+      if wanted.last == "…" {
+        #expect(all.hasPrefix(wanted.dropLast().joined(separator: " ")), "\(step.command)")
+      } else if step.isPart {
+        for line in wanted { #expect(all.contains(line), "\(step.command)") }
+      } else {
+        #expect(all == wanted.joined(separator: " "), "\(step.command)")
+      }
+    }
+    #expect(compared >= 3)
+  }
+}
+
+/// A page's fenced blocks.
+private struct Page {
+  struct Step {
+    var command: String
+    var output: String?
+    /// Whether the page shows only some of the lines.
+    var isPart = false
+  }
+
+  private let blocks: [(language: String, text: String)]
+
+  init(_ path: String) throws {
+    let text = try String(contentsOf: Checkout.root.appending(path: path), encoding: .utf8)
+    var (blocks, open): ([(language: String, text: String)], (language: String, lines: [Substring])?) = (
+      [], nil
+    )
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let bare = line.drop { $0 == " " }
+      if bare.hasPrefix("```") {
+        if let block = open {
+          blocks.append((block.language, block.lines.joined(separator: "\n")))
+          open = nil
+        } else {
+          open = (String(bare.dropFirst(3)), [])
+        }
+      } else {
+        open?.lines.append(line)
+      }
+    }
+    self.blocks = blocks
+  }
+
+  // MARK: What is understood
+
+  /// The words of each command of `reel`, with the line that has it; what a shell would put in for variables and
+  /// patterns stays as it is written.
+  func commands() -> [(line: String, words: [String])] {
+    var found: [(String, [String])] = []
+    for block in blocks where ["", "sh", "bash", "console"].contains(block.language) {
+      var text = block.text.replacing("\\\n", with: " ")
+      if let here = text.range(of: "<<") { text = String(text[..<here.lowerBound]) }
+      let isDialogue = text.hasPrefix("$ ")
+      for line in text.split(separator: "\n") where !isDialogue || line.hasPrefix("$ ") {
+        let typed = line.hasPrefix("$ ") ? line.dropFirst(2) : line
+        for words in Self.pipeline(String(typed)) {
+          // Settings before a command, and what runs it.
+          let rest = words.drop { $0.contains("=") && !$0.hasPrefix("-") || $0 == "sudo" || $0 == "time" }
+          guard rest.first == "reel", rest.count > 1, !rest.contains(where: Self.isSchematic) else {
+            continue
+          }
+          found.append((String(line), Array(rest.dropFirst())))
+        }
+      }
+    }
+    return found
+  }
+
+  /// Stands for something, or for several things.
+  private static func isSchematic(_ word: String) -> Bool {
+    word == "..." || word.hasPrefix("[") || word.hasPrefix("<") || word.contains("|")
+  }
+
+  /// A line's commands, as lists of words.
+  private static func pipeline(_ line: String) -> [[String]] {
+    var (commands, words, word): ([[String]], [String], String?) = ([], [], nil)
+    var quote: Character?
+    var characters = Array(line)[...]
+    func isEnd(_ character: Character) -> Bool { "|;&()<>".contains(character) }
+    while let character = characters.popFirst() {
+      if let open = quote {
+        if character == open {
+          quote = nil
+        } else if character == "\\", open == "\"", let next = characters.popFirst() {
+          word = (word ?? "") + String(next)
+        } else {
+          word = (word ?? "") + String(character)
+        }
+      } else if character == "'" || character == "\"" {
+        (quote, word) = (character, word ?? "")
+      } else if character == "\\", let next = characters.popFirst() {
+        word = (word ?? "") + String(next)
+      } else if character == "#", word == nil {
+        break
+      } else if character.isWhitespace || isEnd(character) {
+        if let end = word { words.append(end) }
+        word = nil
+        guard isEnd(character) else { continue }
+        if character == "<" || character == ">" {
+          // The file's name is none of the command's words; nor is the number before.
+          if words.last.map({ $0 == "2" }) == true { words.removeLast() }
+          while let next = characters.first, " &>".contains(next) { characters.removeFirst() }
+          while let next = characters.first, !next.isWhitespace, !isEnd(next) { characters.removeFirst() }
+        } else {
+          commands.append(words)
+          words = []
+        }
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    if let end = word { words.append(end) }
+    return commands + [words]
+  }
+
+  // MARK: What is run
+
+  /// The blocks in their order: what is typed, and what is shown for it. Left out is what installs Reel, and, in blocks
+  /// without `$`, a list of examples (`reel … # what it does`, over and over).
+  func steps() -> [Step] {
+    var steps: [Step] = []
+    for block in blocks {
+      let lines = block.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      if lines.first?.hasPrefix("$ ") == true {
+        steps.append(
+          Step(command: String(lines[0].dropFirst(2)), output: lines.dropFirst().joined(separator: "\n")))
+      } else if lines.count(where: { $0.contains("   # ") }) > 3 || block.text.contains("scripts/")
+        || block.text.contains("apt install")
+      {
+        continue
+      } else if let first = lines.first, ["reel", "cp", "mkdir", "cat"].contains(first.prefix { $0 != " " }) {
+        steps.append(Step(command: block.text))
+      } else if !steps.isEmpty, steps[steps.count - 1].output == nil {
+        steps[steps.count - 1].output = block.text
+        steps[steps.count - 1].isPart = !steps[steps.count - 1].command.hasPrefix("reel ingest")
+      }
+    }
+    return steps
+  }
+
+  /// Lines without what differs from run to run, the bar, and the breaks that a terminal makes.
+  static func lasting(_ text: String) -> [String] {
+    let ids = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
+    return text.split(separator: "\n").filter { $0.firstMatch(of: /^[0-9]+\/[0-9]+…? files /) == nil }.map { line in
+      String(line)
+        .replacing(ids, with: "ID")
+        .replacing(/\ in\ [0-9.]+\ m?s(\ \([0-9.]+\ .?B\/s\))?/, with: " in TIME")
+        .replacing(/^\([0-9.]+\ .?B\/s\)$/, with: "")
+        .replacing(/[0-9A-Za-z]{22}\.mp4/, with: "NAME.mp4")
+        .replacing(/libavformat\ [0-9.]+, header, isolation.*/, with: "libavformat VERSION")
+        .replacing(/^\ *[0-9]+ +ID .*/, with: "POST")
+        .replacing(/^place\ +[0-9]+\ in/, with: "place N in")
+        .split(separator: /\ +/).joined(separator: " ")
+    }.filter { !$0.isEmpty }
+  }
+}
