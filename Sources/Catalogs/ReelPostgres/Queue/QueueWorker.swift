@@ -218,36 +218,48 @@ package final class QueueWorker: Sendable {
   }
 
   /// In SQL: how many to take of which lanes, as `share`. Of equal priority each label has its turn, whichever waits for
-  /// longer. Where one lane is all that there is, as a rule, it is looked at once.
+  /// longer. Where one lane is all that there is, as a rule, it is looked at once. Where so many labels wait that each has one
+  /// turn at most, one item of each lane is looked at, and of what is less urgent none.
   private static func shares(behind: Bool, isLimited: Bool) -> String {
     let room = """
-      (SELECT most FROM reel.throttle WHERE throttle.label = lane.label)
-        - (SELECT count(*) FROM reel.work JOIN reel.lane AS other ON other.id = work.lane
-          WHERE work.state = 1 AND other.label = lane.label)
+      (SELECT most - coalesce((SELECT items FROM busy WHERE busy.label = lane.label), 0)
+        FROM reel.throttle WHERE throttle.label = lane.label)
       """
     let wholeRoom = """
       greatest(0, least($2, (SELECT most FROM reel.throttle WHERE label = '*')
-        - (SELECT count(*) FROM reel.work WHERE state = 1)))
+        - (SELECT coalesce(sum(items), 0)::bigint FROM busy)))
       """
-    let waits = "state = 0 AND lane = share.lane \(behind ? isBehind : "")"
+    let first = """
+      SELECT priority, item FROM reel.work WHERE state = 0 AND lane = share.lane \(behind ? isBehind : "")
+      ORDER BY priority DESC, item
+      """
     return """
       limited AS MATERIALIZED (
-        SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so
+        SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so, (random() * 1e15)::bigint AS seed
+      ), busy AS MATERIALIZED (
+        SELECT label, count(*) AS items FROM reel.work JOIN reel.lane ON lane.id = work.lane WHERE state = 1 GROUP BY label
       ), mine AS MATERIALIZED (
-        SELECT lane.id AS lane, lane.label, random() AS draw, \(isLimited ? room : "NULL::bigint") AS room
+        SELECT lane.id AS lane, lane.label, hashtextextended(lane.label, seed) AS draw,
+          \(isLimited ? room : "NULL::bigint") AS room
         FROM me CROSS JOIN limited CROSS JOIN reel.lane
         WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
       ), filled AS MATERIALIZED (
-        SELECT * FROM mine AS share WHERE EXISTS (SELECT FROM reel.work WHERE \(waits))
+        SELECT share.*, head.priority, head.item FROM mine AS share CROSS JOIN LATERAL (\(first) LIMIT 1) AS head
+        WHERE room IS NULL OR room > 0
+      ), front AS MATERIALIZED (
+        -- The priority of the last one of which there is a turn each; null where there are fewer labels.
+        SELECT max(priority) AS priority FROM filled GROUP BY label ORDER BY 1 DESC LIMIT 1 OFFSET greatest($2 - 1, 0)
       ), chosen AS (
         SELECT lane FROM (
-          SELECT share.lane, seen.priority, room, min(draw) OVER (PARTITION BY label) AS draw,
+          SELECT share.lane, seen.priority, room, draw,
             row_number() OVER (PARTITION BY label, seen.priority ORDER BY seen.item) AS turn,
-            row_number() OVER (PARTITION BY label ORDER BY seen.priority DESC, seen.item) AS place
-          FROM filled AS share CROSS JOIN LATERAL (
-            SELECT priority, item FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT $2
+            \(isLimited ? "row_number() OVER (PARTITION BY label ORDER BY seen.priority DESC, seen.item)" : "1") AS place
+          FROM filled AS share LEFT JOIN front ON true CROSS JOIN LATERAL (
+            SELECT share.priority, share.item UNION ALL (
+              \(first) OFFSET 1 LIMIT CASE WHEN front.priority = (SELECT max(priority) FROM filled) THEN 0 ELSE greatest($2 - 1, 0) END)
           ) AS seen
-          \(isLimited ? "" : "WHERE (SELECT count(*) FROM filled) > 1")
+          WHERE (front.priority IS NULL OR share.priority >= front.priority)
+            \(isLimited ? "" : "AND (SELECT count(*) FROM filled) > 1")
         ) AS turns
         WHERE room IS NULL OR place <= room
         ORDER BY priority DESC, turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
