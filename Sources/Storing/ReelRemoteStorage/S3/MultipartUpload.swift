@@ -40,6 +40,9 @@ struct MultipartUpload: Sendable {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
       if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
+      // It may be that the store can't go on with what broke off (rclone takes no part anew of which some bytes came): the
+      // parts are gone, and the next attempt begins.
+      if start.isGoingOn, !areSent, error.code == .rejected { throw lost }
       throw error
     }
     await abortOthers(than: id, of: open)
@@ -64,6 +67,9 @@ struct MultipartUpload: Sendable {
     var stored: [Int: StoredPart] = [:]
     /// The uploads of this name that were found; nil where another attempt could not go on with what this one leaves.
     let open: [String]?
+
+    /// Whether it is an earlier attempt's.
+    var isGoingOn: Bool { open?.contains(id) == true }
   }
 
   private func start() async throws(UploadError) -> Start {
