@@ -29,6 +29,20 @@ import Testing
     #expect(lateWork.statements * 32 <= 5)
   }
 
+  /// Of 200 that wait, a batch of 32 is one item of each label: the others are not looked at.
+  @Test(.shortTime, arguments: [nil, 100]) func manyLabelsCostALookEach(limit: Int?) async throws {
+    let pool = try await TestDatabase().pool { $0.connections = 1 }
+    let queue = try WorkQueue(pool)
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    var cost = Cost(backend: try BackendCost(pool), queue: queue, worker: worker)
+    for label in 0..<200 { _ = try cost.enqueue(50, ItemWishes(label: "label-\(label)")) }
+    if let limit { for label in [nil, "label-7"] { try queue.limit(label, to: limit) } }
+    _ = try cost.work(320)
+    let work = try cost.work(640)
+    print("of 200 labels, with a limit of \(limit.map(String.init) ?? "none"):", work)
+    #expect(work.pages <= 150)
+  }
+
   private struct Cost {
     let backend: BackendCost
     let queue: WorkQueue
@@ -36,14 +50,16 @@ import Testing
     var enqueued = 0
     var worked = 0
 
-    mutating func enqueue(_ count: Int) throws -> BackendCost.PerItem {
+    mutating func enqueue(_ count: Int, _ wishes: ItemWishes = ItemWishes()) throws -> BackendCost.PerItem {
       let batches = stride(from: enqueued, to: enqueued + count, by: 500).map { start in
-        (start..<start + 500).map {
+        (start..<min(start + 500, enqueued + count)).map {
           NewItem(address: SourcePath("s3://uploads/2026/clip-\($0).mp4"), version: "etag-\($0)", size: 1)
         }
       }
       enqueued += count
-      return try backend.each(of: count) { for batch in batches { _ = try queue.enqueue(batch) } }
+      return try backend.each(of: count) {
+        for batch in batches { _ = try queue.enqueue(batch, wishes: wishes) }
+      }
     }
 
     mutating func work(_ count: Int) throws -> BackendCost.PerItem {

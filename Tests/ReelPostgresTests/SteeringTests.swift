@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import ReelTestServers
+import ReelTestSupport
 import Testing
 
 @testable import ReelPostgres
@@ -252,6 +253,47 @@ import Testing
       return names(taken)
     }
     #expect(taken.count { $0.hasPrefix("late") } > 5 && taken.count { $0.hasPrefix("flood") } > 5)
+  }
+
+  /// The order of priorities first, then of turns: which of those whose turn it is are taken is drawn.
+  @Test func turnsAreTheSameHoweverManyLabelsWait() async throws {
+    let bench = try await Bench()
+    var random = SplitMix64(seed: 41)
+    for round in 0..<30 {
+      let labels = Int.random(in: 1...9, using: &random)
+      var left: [(name: String, label: Int, priority: Int)] = []
+      for number in 0..<24 {
+        left.append(
+          (
+            "\(round)-\(number)", Int.random(in: 0..<labels, using: &random),
+            Int.random(in: 0...2, using: &random)
+          ))
+        let one = left[number]
+        try bench.enqueue([one.name], priority: one.priority, ItemWishes(label: "label-\(one.label)"))
+      }
+      try bench.queue.limit(nil, to: round % 2 == 0 ? nil : 100)
+      let worker = try bench.worker()
+      while !left.isEmpty {
+        var turns: [[Int]: Int] = [:]
+        let places = left.map { one in
+          turns[[one.label, one.priority], default: 0] += 1
+          return (name: one.name, place: [-one.priority, turns[[one.label, one.priority], default: 0]])
+        }
+        let count = Int.random(in: 1...12, using: &random)
+        let taken = Set(names(try worker.take(upTo: count)))
+        // Fewer where a look goes on behind the last one, at its priority.
+        #expect(!taken.isEmpty && taken.count <= count)
+        let last = places.filter { taken.contains($0.name) }.map(\.place).max {
+          $0.lexicographicallyPrecedes($1)
+        }
+        let next = places.filter { !taken.contains($0.name) }.map(\.place).min {
+          $0.lexicographicallyPrecedes($1)
+        }
+        if let next { #expect(try !next.lexicographicallyPrecedes(#require(last))) }
+        left.removeAll { taken.contains($0.name) }
+      }
+      try worker.finish(worker.held.map { ItemOutcome($0, .done) })
+    }
   }
 
   @Test func whatIsPausedIsTakenWhenItGoesOn() async throws {

@@ -72,6 +72,25 @@ struct PartCopyingTests {
     default: #expect((1...3).contains(asked) && sent == Self.size)
     }
   }
+
+  /// As `rclone serve s3` does.
+  @Test("a store that takes the request to copy for a part of nothing, and no part twice, gets a new upload")
+  func takenForAPart() async throws {
+    let taken = Mutex<Set<String>>([])
+    let fake = FakeS3 { sent in
+      let target = sent.call.target
+      guard target.contains("partNumber=") else { return nil }
+      if HTTPField.Name("x-amz-copy-source").map(sent.call.fields.contains) == true {
+        taken.withLock { _ = $0.insert(target) }
+        return FakeS3.empty(200, fields: [.eTag: FakeS3.tag([])])
+      }
+      return taken.withLock { $0.contains(target) } ? FakeS3.error(501, "NotImplemented") : nil
+    }
+    let (_, asked, object) = try await upload(fake, .there)
+    #expect((1...3).contains(asked) && object.digest == source.digest)
+    #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes.count } == Self.size)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 2 })
+  }
 }
 
 extension HTTPFields {

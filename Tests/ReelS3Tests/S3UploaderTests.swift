@@ -149,6 +149,43 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 1 })
   }
 
+  @Test(
+    "a store that can't go on with an upload that broke gets it anew, and one that refuses that, too, is told"
+  )
+  func partsThatCannotBeSentAgain() async throws {
+    // Which upload has broken; it takes the same part no more, as `rclone serve s3` where some bytes of one have come.
+    let broken = Mutex<String?>(nil)
+    let refusesAll = Mutex(false)
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
+      let target = sent.call.target
+      guard target.contains("partNumber=2") else { return nil }
+      let isFirst = broken.withLock { id in
+        defer { id = id ?? target }
+        return id == nil
+      }
+      if isFirst { throw .broken("a test") }
+      let isRefused = refusesAll.withLock { $0 } || broken.withLock { $0 } == target
+      return isRefused ? FakeS3.error(501, "NotImplemented") : nil
+    }
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let large = source(11 << 20)
+    func upload(_ name: String = "abc.mp4") async -> UploadError.Code? {
+      do {
+        _ = try await uploader(fake.transport(), one).upload(large, to: try #require(ObjectKey(name))) { _ in
+        }
+        return nil
+      } catch { return (error as? UploadError)?.code }
+    }
+    #expect(await upload() == .interrupted)
+    #expect(fake.bucket.withLock { $0.uploads.count } == 1)
+    #expect(await upload() == .interrupted)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty })
+    #expect(await upload() == nil)
+    #expect(try await uploader(fake.transport()).readBack(key()) == large.digest)
+    refusesAll.withLock { $0 = true }
+    #expect(await upload("other.mp4") == .rejected)
+  }
+
   @Test("parts of another content are not taken for ours")
   func foreignParts() async throws {
     let fake = FakeS3()

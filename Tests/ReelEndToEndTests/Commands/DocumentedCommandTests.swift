@@ -205,14 +205,16 @@ private struct Page {
   /// Lines without what differs from run to run, the bar, and the breaks that a terminal makes.
   static func lasting(_ text: String) -> [String] {
     let ids = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/
-    return text.split(separator: "\n").filter { $0.firstMatch(of: /^[0-9]+\/[0-9]+…? files /) == nil }.map { line in
+    let bar = /^[0-9]+\/[0-9]+…?\ +files\ .*/
+    return text.split(separator: "\n").map { line in
       String(line)
+        .replacing(bar, with: "")
         .replacing(ids, with: "ID")
         .replacing(/\ in\ [0-9.]+\ m?s(\ \([0-9.]+\ .?B\/s\))?/, with: " in TIME")
         .replacing(/^\([0-9.]+\ .?B\/s\)$/, with: "")
         .replacing(/[0-9A-Za-z]{22}\.mp4/, with: "NAME.mp4")
         .replacing(/libavformat\ [0-9.]+, header, isolation.*/, with: "libavformat VERSION")
-        .replacing(/^\ *[0-9]+ +ID .*/, with: "POST")
+        .replacing(/^\ *[0-9]+\ +ID\ .*/, with: "POST")
         .replacing(/^place\ +[0-9]+\ in/, with: "place N in")
         .split(separator: /\ +/).joined(separator: " ")
     }.filter { !$0.isEmpty }

@@ -19,7 +19,7 @@ struct MultipartUpload: Sendable {
   let replaces: Bool
   let meter: UploadMeter
   /// Where the store has the bytes already.
-  let copying: PartCopying?
+  var copying: PartCopying?
 
   /// Sends what is missing and makes the object visible.
   ///
@@ -27,6 +27,19 @@ struct MultipartUpload: Sendable {
   /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody
   /// could go on with them, and they are removed always.
   func run() async throws(UploadError) {
+    do throws(UploadError) {
+      try await attempt()
+    } catch {
+      // A store that does not know the copying of parts may have taken the request for a part of nothing, which it does not
+      // take again (rclone). That upload has been removed.
+      guard error.code == .rejected, let copying, !copying.isWorthATry else { throw error }
+      var plain = self
+      plain.copying = nil
+      try await plain.attempt()
+    }
+  }
+
+  private func attempt() async throws(UploadError) {
     let start = try await start()
     let (id, open) = (start.id, start.open)
     var areSent = false
@@ -40,6 +53,9 @@ struct MultipartUpload: Sendable {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
       if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
+      // It may be that the store can't go on with what broke off (rclone takes no part anew of which some bytes came): the
+      // parts are gone, and the next attempt begins.
+      if start.isGoingOn, !areSent, error.code == .rejected { throw lost }
       throw error
     }
     await abortOthers(than: id, of: open)
@@ -64,6 +80,9 @@ struct MultipartUpload: Sendable {
     var stored: [Int: StoredPart] = [:]
     /// The uploads of this name that were found; nil where another attempt could not go on with what this one leaves.
     let open: [String]?
+
+    /// Whether it is an earlier attempt's.
+    var isGoingOn: Bool { open?.contains(id) == true }
   }
 
   private func start() async throws(UploadError) -> Start {
