@@ -119,7 +119,10 @@ package final class QueueFeed: FileFeed {
         throw error
       } catch {
         outcomes.append(
-          ItemOutcome(item.id, .failedForNow(code: QueuePolicyProblem.code, message: (error as? QueuePolicyProblem)?.message ?? "\(error)")))
+          ItemOutcome(
+            item.id,
+            .failedForNow(
+              code: QueuePolicyProblem.code, message: (error as? QueuePolicyProblem)?.message ?? "\(error)")))
       }
     }
     try worker.finish(outcomes)

@@ -231,14 +231,16 @@ package final class QueueWorker: Sendable {
   }
 
   /// In SQL: the lanes in which something waits, as `waiting`: one step in the index for each, however many there are.
-  private static let waitingLanes = """
+  private static func waitingLanes(where condition: String = "true") -> String {
+    """
     waiting (lane) AS (
-      (SELECT lane FROM reel.work WHERE state = 0 ORDER BY lane LIMIT 1)
+      (SELECT lane FROM reel.work WHERE state = 0 AND \(condition) ORDER BY lane LIMIT 1)
       UNION ALL
       SELECT (SELECT work.lane FROM reel.work WHERE state = 0 AND work.lane > waiting.lane ORDER BY work.lane LIMIT 1)
       FROM waiting WHERE waiting.lane IS NOT NULL
     )
     """
+  }
 
   /// In SQL: how many to take of which lanes, as `share`. The most urgent come first; of equal priority each label has its
   /// turn, whichever waits for longer. Where one lane is all that there is, as a rule, it is looked at once.
@@ -263,7 +265,7 @@ package final class QueueWorker: Sendable {
     return """
       limited AS MATERIALIZED (
         SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so
-      ), \(waitingLanes), taken_by_label AS MATERIALIZED (
+      ), \(waitingLanes(where: isLimited ? "true" : "NOT (SELECT is_so FROM limited)")), taken_by_label AS MATERIALIZED (
         SELECT label, count(*) AS count FROM reel.work JOIN reel.lane ON lane.id = work.lane
         WHERE state = 1 AND \(isLimited) GROUP BY label
       ), filled AS MATERIALIZED (
@@ -271,8 +273,8 @@ package final class QueueWorker: Sendable {
         FROM me CROSS JOIN limited CROSS JOIN \(lanes)
         WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
       ), heads AS MATERIALIZED (
-        SELECT share.*, head.priority FROM filled AS share CROSS JOIN LATERAL (
-          SELECT priority FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT 1
+        SELECT share.*, head.priority, head.item FROM filled AS share CROSS JOIN LATERAL (
+          SELECT priority, item FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT 1
         ) AS head
         WHERE \(isLimited ? "room IS NULL OR room > 0" : several)
       ), urgent AS MATERIALIZED (
@@ -282,8 +284,9 @@ package final class QueueWorker: Sendable {
           SELECT share.lane, room, min(draw) OVER (PARTITION BY label) AS draw,
             row_number() OVER (PARTITION BY label ORDER BY seen.item) AS turn
           FROM urgent AS share CROSS JOIN LATERAL (
-            SELECT item FROM reel.work WHERE \(waits) AND priority = share.priority
-            ORDER BY item LIMIT 1 + $2 / (SELECT count(DISTINCT label) FROM urgent)
+            SELECT share.item UNION ALL (
+              SELECT item FROM reel.work WHERE \(waits) AND priority = share.priority AND item > share.item
+              ORDER BY item LIMIT $2 / (SELECT count(DISTINCT label) FROM urgent))
           ) AS seen
         ) AS turns
         WHERE room IS NULL OR turn <= room
@@ -670,7 +673,7 @@ package final class QueueWorker: Sendable {
       try queue.pool.read { db in
         try db.value(
           """
-          WITH RECURSIVE \(Self.waitingLanes), me AS MATERIALIZED (
+          WITH RECURSIVE \(Self.waitingLanes()), me AS MATERIALIZED (
             SELECT * FROM reel.worker WHERE id = $1
           ), mine AS MATERIALIZED (
             SELECT lane.id FROM me CROSS JOIN reel.lane WHERE \(Self.serves)
@@ -691,7 +694,7 @@ package final class QueueWorker: Sendable {
     let id = memory.withLock { $0.worker }
     return try db.value(
       """
-      WITH RECURSIVE \(Self.waitingLanes)
+      WITH RECURSIVE \(Self.waitingLanes())
       SELECT EXISTS (
         SELECT FROM reel.worker AS me CROSS JOIN waiting JOIN reel.lane ON lane.id = waiting.lane
         WHERE me.id = $1 AND \(Self.takes)

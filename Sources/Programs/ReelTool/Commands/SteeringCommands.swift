@@ -401,7 +401,8 @@ struct SteeringOptions: ParsableArguments {
     }
     let traits = TerminalTraits.standardError()
     for item in items {
-      try? OutputStream.standardError.write(traits.text(["item \(item.id): \(QueuedItemView(item).sentence)"]))
+      try? OutputStream.standardError.write(
+        traits.text(["item \(item.id): \(QueuedItemView(item).sentence)"]))
     }
   }
 
