@@ -19,6 +19,20 @@ final class BrokenUploader: Uploader {
     let objects = Mutex<[String: [UInt8]]>([:])
     let removed = Mutex<Set<String>>([])
     let uploaders = Atomic<Int>(0)
+    private let lookers = Mutex<[String: Int]>([:])
+
+    /// Looks, and then waits until somebody else has looked, too: who comes first, until a second one is there; whoever comes
+    /// later, until `isOver`. Somebody who is alone goes on after some looks around.
+    func meet(_ name: String, until isOver: (Store) -> Bool) async {
+      let place = lookers.withLock { lookers in
+        lookers[name, default: 0] += 1
+        return lookers[name] ?? 1
+      }
+      for _ in 0..<100 {
+        if place == 1 ? lookers.withLock({ ($0[name] ?? 0) > 1 }) : isOver(self) { return }
+        try? await Task.sleep(for: .milliseconds(2))
+      }
+    }
   }
 
   let mistake: Mistake?
@@ -50,7 +64,9 @@ final class BrokenUploader: Uploader {
     if Task.isCancelled, mistake != .ignoresCancellation { throw UploadError(.cancelled, "cancelled") }
     let isTaken = store.objects.withLock { $0[name(key)] != nil }
     if isTaken, mistake != .overwrites { throw taken }
-    if mistake == .looksThenCreates { try? await Task.sleep(for: .milliseconds(5)) }
+    if mistake == .looksThenCreates {
+      await store.meet("create " + name(key)) { _ in true }
+    }
     let bytes: [UInt8]
     do throws(UploadError) {
       bytes = try read(source, key, reporting)
@@ -78,7 +94,8 @@ final class BrokenUploader: Uploader {
     let isFirst = store.removed.withLock { $0.insert(name(key)).inserted }
     if !isFirst, mistake == .removesOnce { throw UploadError(.rejected, "410") }
     if isThere, mistake == .looksThenRemoves {
-      try? await Task.sleep(for: .milliseconds(5))
+      let named = name(key)
+      await store.meet("remove " + named) { store in store.objects.withLock { $0[named] == nil } }
       if store.objects.withLock({ $0[name(key)] == nil }) { throw UploadError(.rejected, "404") }
     }
     store.objects.withLock { objects in
