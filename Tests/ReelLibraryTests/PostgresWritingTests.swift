@@ -96,12 +96,14 @@ import Testing
     try db.execute(
       """
       DROP TABLE reel.removal, reel.change, reel.departure, reel.lane, reel.policy, reel.throttle, reel.item_history;
+      DROP TRIGGER stay_cancelled ON reel.work;
       ALTER TABLE reel.work DROP COLUMN lane, DROP COLUMN taken_by, DROP COLUMN taken_at, DROP COLUMN policy,
         DROP COLUMN is_cancelled;
       CREATE INDEX work_waiting ON reel.work (priority DESC, item) WHERE state = 0;
-      ALTER TABLE reel.worker DROP COLUMN labels, DROP COLUMN policy, DROP COLUMN author;
+      ALTER TABLE reel.item DROP COLUMN author;
+      ALTER TABLE reel.worker DROP COLUMN labels, DROP COLUMN policy;
       DROP TRIGGER refuse_older ON reel.worker; ALTER TABLE reel.worker DROP COLUMN knows;
-      DROP FUNCTION reel.enqueue, reel.lane_of, reel.strike_out_older, reel.refuse_older;
+      DROP FUNCTION reel.enqueue, reel.lane_of, reel.strike_out_older, reel.refuse_older, reel.stay_cancelled;
       UPDATE reel.schema_version SET version = 4
       """)
     let later = try await PostgresCatalog.open(try database.pool())
