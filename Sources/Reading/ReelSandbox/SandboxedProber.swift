@@ -10,7 +10,8 @@ import Synchronization
 public final class SandboxedProber: MediaProber {
   let pool: WorkerPool
   let settings: WorkerSettings
-  private let postponed = Postponements(most: max(2, min(16, Descriptor.limit / 64)))
+  /// None where there are only as many descriptors as the lanes need: each holds a file more.
+  private let postponed = Postponements(most: max(0, min(16, Descriptor.limit / 64 - 1)))
   private let version = Mutex<ReaderVersion?>(nil)
   /// One worker is enough to ask for the version.
   private let asking = Mutex(())
