@@ -375,30 +375,19 @@ import Testing
       "lease_until = \(PostgresSchema.now) - 1", where: "id = (SELECT min(id) FROM reel.worker)")
     #expect(try next.freeWhatIsDue() == 1)
     // Its sign of life, in the name of the row that is gone, comes to its end when it is written down anew.
-    let blocker = try bench.pool.connect()
-    try blocker.execute("BEGIN; LOCK TABLE reel.owner IN SHARE MODE")
-    func inAThread<Value: Sendable>(_ body: @Sendable @escaping () throws -> Value) -> Task<Value, any Error>
-    {
-      Task {
-        try await withCheckedThrowingContinuation { continuation in
-          Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
-      }
-    }
-    let watch = try bench.pool.connect()
-    func waitUntil(_ condition: String) async throws {
-      while try watch.value("SELECT \(condition)", as: Bool.self) != true {
-        try await Task.sleep(for: .milliseconds(5))
-      }
-    }
-    let sign = inAThread { try late.renew() }
-    try await waitUntil(
-      "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
-    let taking = inAThread { try late.take(upTo: 1) }
-    try await waitUntil("count(*) = 2 FROM reel.worker")
+    let (blocker, watch) = (try bench.pool.connect(), try bench.pool.connect())
+    try blocker.execute(
+      "SET idle_in_transaction_session_timeout = 0; BEGIN; LOCK TABLE reel.owner IN SHARE MODE")
+    let sign = Aside { try late.renew() }
+    try watch.wait(
+      until:
+        "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')"
+    )
+    let taking = Aside { try late.take(upTo: 1) }
+    try watch.wait(until: "count(*) = 2 FROM reel.worker")
     try blocker.execute("COMMIT")
-    #expect(try await sign.value == false)
-    #expect(try await taking.value.isEmpty)
+    #expect(try sign.value() == false)
+    #expect(try taking.value().isEmpty)
     let taken = try late.take(upTo: 2)
     #expect(names(taken) == ["a", "b"])
     #expect(try late.renew() && late.held == Set(taken.map(\.id)))

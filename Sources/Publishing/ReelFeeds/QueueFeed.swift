@@ -250,7 +250,7 @@ package final class QueueFeed: FileFeed {
   /// Writes down what `events` say of items. What they tell is true already: a post that an item became is durable.
   /// Blocks.
   package func note(_ events: [IngestEvent]) throws(CatalogError) {
-    var outcomes: [ItemOutcome] = []
+    var (outcomes, delivered): ([ItemOutcome], [Int]) = ([], [])
     var ended = 0
     state.withLock { state in
       for event in events {
@@ -259,6 +259,7 @@ package final class QueueFeed: FileFeed {
         else { continue }
         state.begun.remove(ticket)
         ended += 1
+        if case .published(let post) = result, let page = post.pageNumber { delivered.append(page) }
         outcomes += state.doubts.note(result, of: item)
       }
       if ended > 0 { state.ended.append((.now, ended)) }
@@ -273,7 +274,7 @@ package final class QueueFeed: FileFeed {
       }
     }
     do throws(CatalogError) {
-      try worker.finish(outcomes)
+      try worker.finish(outcomes, delivered: delivered)
     } catch {
       end(by: error)
       throw error

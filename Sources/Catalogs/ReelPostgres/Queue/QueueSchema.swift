@@ -193,12 +193,19 @@ extension PostgresSchema {
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
     DECLARE found_id bigint;
     BEGIN
+      IF lane_of.label = '' AND lane_of.destination IS NULL AND lane_of.policy IS NULL THEN RETURN 0; END IF;
       PERFORM pg_advisory_xact_lock_shared(\(laneLock));
       LOOP
         SELECT lane.id INTO found_id FROM reel.lane
           WHERE lane.label = lane_of.label AND coalesce(lane.destination, '') = coalesce(lane_of.destination, '')
             AND coalesce(lane.policy, '') = coalesce(lane_of.policy, '');
-        IF FOUND THEN RETURN found_id; END IF;
+        IF FOUND THEN
+          -- What an older snapshot shows may be gone: then the transaction has to be repeated (40001).
+          IF current_setting('transaction_isolation') <> 'read committed' THEN
+            PERFORM FROM reel.lane WHERE id = found_id FOR KEY SHARE;
+          END IF;
+          RETURN found_id;
+        END IF;
         INSERT INTO reel.lane (label, destination, policy)
           VALUES (lane_of.label, lane_of.destination, lane_of.policy) ON CONFLICT DO NOTHING;
       END LOOP;
@@ -220,10 +227,10 @@ extension PostgresSchema {
       destination := nullif(enqueue.destination, '');
       policy := nullif(enqueue.policy, '');
       author := nullif(enqueue.author, '');
-      IF enqueue.address IS NULL OR NOT enqueue.address ~ '^(/|(https?|s3|s3\\+https?)://.)' OR octet_length(enqueue.address) > 8000 THEN
+      IF enqueue.address IS NULL OR NOT enqueue.address ~ '^(/|(https?|s3|s3[+]https?)://.)' OR octet_length(enqueue.address) > 8000 THEN
         RAISE EXCEPTION 'reel.enqueue: the address must be an absolute path, or begin with s3://, https:// or the like'
           USING ERRCODE = '22023';
-      ELSIF left(enqueue.address, 1) = '/' AND enqueue.address ~ '(//|/\\.{1,2}/|/\\.{0,2}$)' THEN
+      ELSIF left(enqueue.address, 1) = '/' AND enqueue.address ~ '(//|/[.]{1,2}/|/[.]{0,2}$)' THEN
         RAISE EXCEPTION 'reel.enqueue: the path must be written without //, /./ and /../, and name a file'
           USING ERRCODE = '22023';
       ELSIF left(enqueue.address, 1) <> '/' AND enqueue.address ~ '[?]|^[a-z0-9+]+://[^/]*@' THEN
@@ -233,7 +240,7 @@ extension PostgresSchema {
         OR octet_length(enqueue.author) > 1000 OR octet_length(enqueue.policy) > 200 THEN
         RAISE EXCEPTION 'reel.enqueue: a version, a destination or an author is up to 1000 bytes long, a policy''s name up to 200'
           USING ERRCODE = '22023';
-      ELSIF NOT enqueue.destination ~ '^[a-z][a-z0-9+]*:.' OR enqueue.destination ~ '^(file|s3|s3\\+https?):.*/$' THEN
+      ELSIF NOT enqueue.destination ~ '^[a-z][a-z0-9+]*:.' OR enqueue.destination ~ '^(file|s3|s3[+]https?):.*/$' THEN
         RAISE EXCEPTION 'reel.enqueue: a destination is written as reel status names it: file:///srv/media, s3://media/2026'
           USING ERRCODE = '22023';
       ELSIF NOT isfinite(enqueue.at) THEN

@@ -118,12 +118,7 @@ extension WorkQueue {
         label: try row["label"], state: ItemState(rawValue: try row["state"]), count: try row["count"],
         oldest: Date(milliseconds: try row["oldest"]))
     }
-    let throttles = try db.rows("SELECT label, paused_at, most FROM reel.throttle ORDER BY label") { row in
-      let label: String = try row["label"]
-      return Throttle(
-        label: label == QueueLabel.all ? nil : label,
-        pausedSince: (try row["paused_at"] as Int64?).map { Date(milliseconds: $0) }, most: try row["most"])
-    }
+    let throttles = try throttles(db)
     let workers = try db.rows(
       """
       SELECT host, pid, destination, started_at, \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) AS overdue, finished, failed,
@@ -142,7 +137,8 @@ extension WorkQueue {
         SELECT lane, count(*) AS count FROM reel.work WHERE state = 0 GROUP BY lane
       ) AS waiting JOIN reel.lane ON lane.id = waiting.lane
       WHERE EXISTS (SELECT FROM reel.worker) AND NOT EXISTS (
-        SELECT FROM reel.worker AS me WHERE \(QueueWorker.serves))
+        SELECT FROM (SELECT * FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) >= \(PostgresSchema.now)) AS me
+        WHERE \(QueueWorker.serves))
       ORDER BY count DESC, lane LIMIT 100
       """
     ) { row in
@@ -173,7 +169,8 @@ extension WorkQueue {
         SELECT FROM reel.owner WHERE owner.id = outbox.owner AND lease_until >= \(PostgresSchema.now))
       """)
     let ended: Int? = try db.value(
-      "SELECT count(*) FROM reel.work WHERE state > 2 AND changed_at > \(PostgresSchema.now) - 60000")
+      "SELECT count(*) FROM reel.work WHERE state BETWEEN 3 AND 6 AND changed_at > \(PostgresSchema.now) - 60000"
+    )
     let lately = try db.rows(
       "SELECT state, count(*) FROM reel.work WHERE state > 2 AND changed_at > \(PostgresSchema.now) - 1800000 GROUP BY state"
     ) { (ItemState(rawValue: try $0[0]), try $0[1] as Int) }

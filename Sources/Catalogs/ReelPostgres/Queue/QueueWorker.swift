@@ -161,35 +161,33 @@ package final class QueueWorker: Sendable {
         let lost = try held(by: look.worker, but: look.known, tx)
         if !lost.isEmpty { return WorkerMemory.Taking(items: lost) }
       }
-      let first = try fill(count, look, isLimited: false, tx)
-      guard let first, first.isLimited else { return first }
-      // Who takes under limits takes one after the other: what others have taken is to be seen.
-      try tx.run("SELECT FROM reel.throttle WHERE most IS NOT NULL ORDER BY label FOR UPDATE")
-      var whole = look
-      whole.place = nil
-      return try fill(count, whole, isLimited: true, tx)
+      let first = try next(count, look, tx)
+      guard let first else { return nil }
+      if first.isLimited {
+        // Who takes under limits takes one after the other: what others have taken is to be seen.
+        try tx.run("SELECT FROM reel.throttle WHERE most IS NOT NULL ORDER BY label FOR UPDATE")
+        var whole = look
+        whole.place = nil
+        return try next(count, whole, order: .underLimits, tx)
+      }
+      // Those whose turn it was are being taken by somebody else just now.
+      guard first.items.isEmpty, !first.passedBy, first.lanes > 1, !look.isForOne else { return first }
+      return try next(count, look, order: .any, tx)
     }
   }
 
-  /// Where labels have their turns, each look takes of the most urgent alone, and not always as many as there is room for.
-  private func fill(
-    _ count: Int, _ look: WorkerMemory.Look, isLimited: Bool, _ tx: PostgresTransaction
-  ) throws -> WorkerMemory.Taking? {
-    guard var all = try next(count, look, isLimited: isLimited, tx) else { return nil }
-    var lately = all
-    while lately.lanes > 1, !lately.items.isEmpty, !look.isForOne, all.items.count < count {
-      guard let more = try next(count - all.items.count, look, isLimited: isLimited, tx) else { break }
-      all.items += more.items
-      all.passedBy = all.passedBy || more.passedBy
-      lately = more
-    }
-    return all
+  /// In which order items are taken where several lanes have some that wait.
+  private enum TakingOrder {
+    case turns
+    /// In turns, as this one alone takes now.
+    case underLimits
+    /// By priority and number alone.
+    case any
   }
 
-  /// - Parameter isLimited: whether this one alone takes under limits now.
   /// - Returns: nil when others have found the lease over.
   private func next(
-    _ count: Int, _ look: WorkerMemory.Look, isLimited: Bool, _ tx: PostgresTransaction
+    _ count: Int, _ look: WorkerMemory.Look, order: TakingOrder = .turns, _ tx: PostgresTransaction
   ) throws -> WorkerMemory.Taking? {
     var values: [PostgresValue] = [
       .int(look.worker), .int(look.isForOne ? 1 : Int64(count)), .bool(look.isForOne),
@@ -202,12 +200,13 @@ package final class QueueWorker: Sendable {
       """
       WITH RECURSIVE me AS MATERIALIZED (
         SELECT * FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
-      ), \(Self.shares(behind: look.place != nil, isLimited: isLimited)), next AS MATERIALIZED (
-        SELECT found.place, alone FROM share CROSS JOIN LATERAL (
-          SELECT ctid AS place, \(Self.isInQuestion) AS alone FROM reel.work
+      ), \(Self.shares(behind: look.place != nil, order)), next AS MATERIALIZED (
+        SELECT found.place, found.alone FROM share CROSS JOIN LATERAL (
+          SELECT ctid AS place, priority, item, \(Self.isInQuestion) AS alone FROM reel.work
           WHERE state = 0 AND lane = share.lane \(look.place == nil ? "" : Self.isBehind)
           ORDER BY priority DESC, item LIMIT share.quota FOR UPDATE SKIP LOCKED
         ) AS found
+        \(order == .any ? "ORDER BY found.priority DESC, found.item LIMIT $2" : "")
       ), taken AS (
         UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now),
           taken_at = \(PostgresSchema.now), taken_by = me.host || ', process ' || me.pid
@@ -223,7 +222,7 @@ package final class QueueWorker: Sendable {
     ) { row in
       WorkerMemory.Taking(
         items: try row["item"] as Int64? == nil ? [] : [try TakenItem(row)], passedBy: try row["passed_by"],
-        isLimited: try row["is_so"] as Bool && !isLimited, lanes: try row["lanes"])
+        isLimited: try row["is_so"] as Bool && order != .underLimits, lanes: try row["lanes"])
     }
     guard var taking = rows.first else { return nil }
     taking.items = rows.flatMap(\.items).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
@@ -243,57 +242,60 @@ package final class QueueWorker: Sendable {
   }
 
   /// In SQL: how many to take of which lanes, as `share`. The most urgent come first; of equal priority each label has its
-  /// turn, whichever waits for longer. Where one lane is all that there is, as a rule, it is looked at once.
-  private static func shares(behind: Bool, isLimited: Bool) -> String {
-    let waits = "state = 0 AND lane = share.lane"
-    let lanes =
-      behind
-      ? """
-      reel.lane CROSS JOIN LATERAL (
-          SELECT FROM reel.work WHERE state = 0 AND lane = lane.id \(isBehind) ORDER BY item LIMIT 1
-        ) AS one
-      """ : "waiting JOIN reel.lane ON lane.id = waiting.lane"
+  /// turn, whichever waits for longer. Where one lane is all that there is, as a rule, it is looked at once. Where so many labels
+  /// wait that each has one turn at most, one item of each lane is looked at, and of what is less urgent none.
+  private static func shares(behind: Bool, _ order: TakingOrder) -> String {
+    let isLimited = order == .underLimits
+    let first = """
+      SELECT priority, item, \(isInQuestion) AS alone FROM reel.work
+      WHERE state = 0 AND work.lane = share.lane \(behind ? isBehind : "") ORDER BY priority DESC, item
+      """
     let room = """
       (SELECT most FROM reel.throttle WHERE throttle.label = lane.label)
-        - coalesce((SELECT count FROM taken_by_label WHERE label = lane.label), 0)
+        - coalesce((SELECT count FROM busy WHERE busy.label = lane.label), 0)
       """
     let wholeRoom = """
       greatest(0, least($2, (SELECT most FROM reel.throttle WHERE label = '*')
-        - (SELECT coalesce(sum(count), 0) FROM taken_by_label)))
+        - (SELECT coalesce(sum(count), 0) FROM busy)))
       """
     let several = "(SELECT count(*) FROM filled) > 1"
     return """
       limited AS MATERIALIZED (
-        SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so
-      ), \(waitingLanes(where: isLimited ? "true" : "NOT (SELECT is_so FROM limited)")), taken_by_label AS MATERIALIZED (
+        SELECT EXISTS (SELECT FROM reel.throttle WHERE most IS NOT NULL) AS is_so, (random() * 1e15)::bigint AS seed
+      ), \(waitingLanes(where: isLimited ? "true" : "NOT (SELECT is_so FROM limited)")), busy AS MATERIALIZED (
         SELECT label, count(*) AS count FROM reel.work JOIN reel.lane ON lane.id = work.lane
         WHERE state = 1 AND \(isLimited) GROUP BY label
-      ), filled AS MATERIALIZED (
-        SELECT lane.id AS lane, lane.label, random() AS draw, \(isLimited ? room : "NULL::bigint") AS room
-        FROM me CROSS JOIN limited CROSS JOIN \(lanes)
+      ), mine AS MATERIALIZED (
+        SELECT lane.id AS lane, lane.label, hashtextextended(lane.label, seed) AS draw,
+          \(isLimited ? room : "NULL::bigint") AS room
+        FROM me CROSS JOIN limited CROSS JOIN \(behind ? "reel.lane" : "waiting JOIN reel.lane ON lane.id = waiting.lane")
         WHERE \(takes) \(behind ? "AND lane.id = $4" : "") \(isLimited ? "" : "AND NOT limited.is_so")
-      ), heads AS MATERIALIZED (
-        SELECT share.*, head.priority, head.item FROM filled AS share CROSS JOIN LATERAL (
-          SELECT priority, item FROM reel.work WHERE \(waits) ORDER BY priority DESC, item LIMIT 1
-        ) AS head
-        WHERE \(isLimited ? "room IS NULL OR room > 0" : several)
-      ), urgent AS MATERIALIZED (
-        SELECT * FROM heads WHERE priority = (SELECT max(priority) FROM heads)
+      ), filled AS MATERIALIZED (
+        SELECT share.*, head.priority, head.item, head.alone FROM mine AS share CROSS JOIN LATERAL (\(first) LIMIT 1) AS head
+        WHERE room IS NULL OR room > 0
+      ), front AS MATERIALIZED (
+        -- The priority of the last one of which there is a turn each; null where there are fewer labels.
+        SELECT max(priority) AS priority FROM filled GROUP BY label ORDER BY 1 DESC LIMIT 1 OFFSET greatest($2 - 1, 0)
       ), chosen AS (
         SELECT lane FROM (
-          SELECT share.lane, room, min(draw) OVER (PARTITION BY label) AS draw,
-            row_number() OVER (PARTITION BY label ORDER BY seen.item) AS turn
-          FROM urgent AS share CROSS JOIN LATERAL (
-            SELECT share.item UNION ALL (
-              SELECT item FROM reel.work WHERE \(waits) AND priority = share.priority AND item > share.item
-              ORDER BY item LIMIT $2 / (SELECT count(DISTINCT label) FROM urgent))
+          SELECT share.lane, seen.priority, seen.alone, room, draw,
+            row_number() OVER (PARTITION BY label, seen.priority ORDER BY seen.item) AS turn,
+            row_number() OVER (PARTITION BY label ORDER BY seen.priority DESC, seen.item) AS place
+          FROM filled AS share LEFT JOIN front ON true CROSS JOIN LATERAL (
+            SELECT share.priority, share.item, share.alone UNION ALL (
+              \(first) OFFSET 1 LIMIT CASE WHEN front.priority = (SELECT max(priority) FROM filled) THEN 0 ELSE greatest($2 - 1, 0) END)
           ) AS seen
+          WHERE (front.priority IS NULL OR share.priority >= front.priority OR share.alone)
+            \(isLimited ? "" : "AND \(several)")
         ) AS turns
-        WHERE room IS NULL OR turn <= room
-        ORDER BY turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
+        WHERE room IS NULL OR place <= room
+        -- Who takes one alone takes what was passed by before.
+        ORDER BY ($3 AND alone) DESC, priority DESC, turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
       ), share AS MATERIALIZED (
-        SELECT filled.*, quota FROM filled JOIN (SELECT lane, count(*) AS quota FROM chosen GROUP BY lane) AS counted USING (lane)
-        \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE NOT \(several)")
+        \(order == .any ? "SELECT filled.*, $2 AS quota FROM filled" : """
+          SELECT filled.*, quota FROM filled JOIN (SELECT lane, count(*) AS quota FROM chosen GROUP BY lane) AS counted USING (lane)
+          \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE NOT \(several)")
+          """)
       )
       """
   }
@@ -350,7 +352,9 @@ package final class QueueWorker: Sendable {
 
   /// Writes down what became of items, and, in the same breath, why: what `reel status` shows of their files. One that is not
   /// this worker's any more, because its lease was over, is left as it is: somebody else has it.
-  package func finish(_ outcomes: [ItemOutcome]) throws(CatalogError) {
+  /// - Parameter delivered: the page numbers of posts whose events have been delivered. Nobody lists the video of an item that
+  ///   is done again, to find that out.
+  package func finish(_ outcomes: [ItemOutcome], delivered: [Int] = []) throws(CatalogError) {
     let (id, held) = memory.withLock { ($0.worker, $0.held) }
     let rows = outcomes.compactMap { one in held[one.item].map { Row(one, of: $0, on: owner.host) } }
     if rows.isEmpty { return }
@@ -358,10 +362,10 @@ package final class QueueWorker: Sendable {
     let isOne = back == 0 && rows.allSatisfy { $0.attempts <= Self.mostHistory }
     try queue.catalogErrors {
       if isOne {
-        try queue.pool.transaction(ofOneStatement: true) { tx in try finish(rows, by: id, tx) }
+        try queue.pool.transaction(ofOneStatement: true) { tx in try finish(rows, delivered, by: id, tx) }
       } else {
         try queue.pool.transaction { tx in
-          try finish(rows, by: id, tx)
+          try finish(rows, delivered, by: id, tx)
           try WorkQueue.notify(tx, of: back)
         }
       }
@@ -369,7 +373,9 @@ package final class QueueWorker: Sendable {
     memory.withLock { $0.isSaid(of: rows.map { ($0.item, $0.attempts) }, as: id) }
   }
 
-  private func finish(_ rows: [Row], by id: Int64, _ tx: PostgresTransaction) throws {
+  private func finish(
+    _ rows: [Row], _ delivered: [Int], by id: Int64, _ tx: PostgresTransaction
+  ) throws {
     let failures = Self.bounded("work.failures")
     try tx.run(
       """
@@ -395,8 +401,11 @@ package final class QueueWorker: Sendable {
         SELECT item, attempts, taken_by, taken_at, changed_at, state, said_code, said_message, policy, due_at FROM ended
         WHERE state <> \(ItemState.done.rawValue)
       ), why AS (
-        -- An item that succeeds takes back what was said of it; of two states of one file, the last counts.
-        SELECT DISTINCT ON (host, path) * FROM ended WHERE state > 0 AND code IS NOT NULL ORDER BY host, path, place DESC
+        -- An item that succeeds takes back what was said of it, also before it was put back; of two states of one file, the last
+        -- counts.
+        SELECT DISTINCT ON (host, path) * FROM ended
+        WHERE state > 0 AND code IS NOT NULL OR state = \(ItemState.done.rawValue) AND attempts > 1
+        ORDER BY host, path, place DESC
       ), noted AS (
         INSERT INTO reel.failure (host, path, code, message, refused, at)
         SELECT host, path, code, coalesce(message, ''), state = 4, \(PostgresSchema.now) FROM why WHERE state <> 3
@@ -405,6 +414,8 @@ package final class QueueWorker: Sendable {
       ), taken_back AS (
         DELETE FROM reel.failure USING why
         WHERE why.state = 3 AND failure.host = why.host AND failure.path_digest = sha256(why.path)
+      ), delivered AS (
+        DELETE FROM reel.outbox WHERE page_number = ANY($13::bigint[])
       ), woken AS (
         -- Under limits there may be room for others now.
         SELECT pg_notify('\(WorkQueue.channel)', '1 0') FROM reel.throttle WHERE most IS NOT NULL LIMIT 1
@@ -421,7 +432,7 @@ package final class QueueWorker: Sendable {
         .texts(rows.map(\.message)), .int(Int64(settings.mostFailures)),
         .int(Int64(settings.pause / .milliseconds(1))), .ints(rows.map(\.counted)),
         .ints(rows.map(\.attempts)), .texts(rows.map(\.host)), .byteStrings(rows.map(\.path)),
-        .text(serving.policy ?? QueuePolicy.standard),
+        .text(serving.policy ?? QueuePolicy.standard), .ints(delivered.map { Int64($0) }),
       ])
     // What is put off and given back may be so without end.
     let old = rows.filter { $0.attempts > Self.mostHistory }.map(\.item)

@@ -10,6 +10,8 @@ package struct ItemFilter: Sendable {
   package var labels: [String]?
   /// The policies by which they were decided.
   package var policies: [String]?
+  /// Whether they were cancelled, at last or before they ended in another way.
+  package var areCancelled: Bool?
   /// Changed then or later.
   package var since: Date?
   /// These files, and those below these folders and addresses.
@@ -35,6 +37,7 @@ package struct ItemFilter: Sendable {
     if let codes { add(.texts(codes)) { "work.code = ANY(\($0))" } }
     if let labels { add(.texts(labels)) { "lane.label = ANY(\($0))" } }
     if let policies { add(.texts(policies)) { "work.policy = ANY(\($0))" } }
+    if let areCancelled { add(.bool(areCancelled)) { "work.is_cancelled = \($0)" } }
     if let since { add(.int(since.milliseconds)) { "work.changed_at >= \($0)" } }
     if let places {
       add(.byteStrings(places.map(\.bytes))) { places in
@@ -218,8 +221,7 @@ package enum Steering: Sendable {
   fileprivate func statement(_ condition: String, upTo count: Int) -> String {
     """
     WITH meant AS MATERIALIZED (
-      SELECT work.item FROM reel.work JOIN reel.item ON item.id = work.item JOIN reel.lane ON lane.id = work.lane
-      WHERE \(condition) ORDER BY work.item LIMIT \(count) FOR UPDATE OF work
+      \(WorkQueue.locked(condition, upTo: count))
     ), changed AS (
       UPDATE reel.work SET \(changes) FROM meant WHERE work.item = meant.item RETURNING work.item, attempts, state
     ), told AS (
@@ -239,11 +241,10 @@ extension WorkQueue {
     var filter = filter
     filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
     let (condition, values) = filter.condition
-    let statement = what.statement(
-      "\(condition) AND work.item > $\(values.count + 1)", upTo: Self.steeredAtOnce)
+    let further = "\(condition) AND work.item > $\(values.count + 1)"
     var (count, last) = (0, Int64(0))
     while true {
-      let done = try steer(what, statement, values + [.int(last)])
+      let done = try steer(what, further, values + [.int(last)])
       count += done.count
       guard let next = done.last, done.count == Self.steeredAtOnce else { return count }
       last = next
@@ -252,14 +253,21 @@ extension WorkQueue {
 
   private static let steeredAtOnce = 5000
 
+  /// In SQL: the first items of `condition`, which nobody else changes from now on.
+  fileprivate static func locked(_ condition: String, upTo count: Int) -> String {
+    "SELECT work.item FROM \(joined) WHERE \(condition) ORDER BY work.item LIMIT \(count) FOR UPDATE OF work"
+  }
+
   private func steer(
-    _ what: Steering, _ statement: String, _ values: [PostgresValue]
+    _ what: Steering, _ condition: String, _ values: [PostgresValue]
   ) throws(CatalogError) -> (count: Int, last: Int64?) {
     var calls: [Int64] = []
     return try catalogErrors {
       try pool.transaction { tx in
-        // Nobody was told whether an earlier attempt was committed. What it has done is known by its number.
+        // Nobody was told whether an earlier attempt was committed. Its end is waited for at the items' locks; what it has done is
+        // known by its number.
         if tx.mayBeDone {
+          try tx.run(Self.locked(condition, upTo: Self.steeredAtOnce), values)
           let done = try tx.row(
             "SELECT count(*), max(item) FROM reel.item_history WHERE xmin::text::bigint = ANY($1)",
             [.ints(calls)]
@@ -267,7 +275,7 @@ extension WorkQueue {
           if let done, done.count > 0 { return done }
         }
         if let call: Int64 = try tx.value(Self.callNumber) { calls.append(call) }
-        let done = try tx.row(statement, values) {
+        let done = try tx.row(what.statement(condition, upTo: Self.steeredAtOnce), values) {
           (count: try $0["count"] as Int, last: try $0["last"] as Int64?)
         }
         if case .retry = what { try Self.notify(tx, of: done?.count ?? 0) }
@@ -286,6 +294,20 @@ extension WorkQueue {
 
     package init(label: String?, pausedSince: Date?, most: Int64?) {
       (self.label, self.pausedSince, self.most) = (label, pausedSince, most)
+    }
+  }
+
+  /// What holds items back now.
+  package func throttles() throws(CatalogError) -> [Throttle] {
+    try catalogErrors { try pool.read { db in try Self.throttles(db) } }
+  }
+
+  static func throttles(_ db: PostgresConnection) throws -> [Throttle] {
+    try db.rows("SELECT label, paused_at, most FROM reel.throttle ORDER BY label") { row in
+      let label: String = try row["label"]
+      return Throttle(
+        label: label == QueueLabel.all ? nil : label,
+        pausedSince: (try row["paused_at"] as Int64?).map { Date(milliseconds: $0) }, most: try row["most"])
     }
   }
 

@@ -65,7 +65,7 @@ package struct WorkQueue: Sendable {
   /// refused by another policy than the one that is named now.
   /// - Parameter policy: the named one, in SQL.
   private static func isBack(_ policy: String) -> String {
-    "(work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND coalesce(work.policy, '') <> \(policy))"
+    "(NOT work.is_cancelled AND (work.state = 5 AND work.code = 'sourceChanged' OR work.state = 4 AND coalesce(work.policy, '') <> \(policy)))"
   }
 
   /// The lane of an item for which another policy, or another label, is asked; all else that it asks for stays. In SQL, with
@@ -76,8 +76,8 @@ package struct WorkQueue: Sendable {
     """
 
   /// Puts items into the queue: those that it never had, those whose state is there again, and those that another policy
-  /// has refused than the one that is asked for. Of the others, those that nobody has taken yet are judged by that policy;
-  /// all else about them stays as it is.
+  /// has refused than the one that is asked for. Of the others, those that nobody has taken yet are judged by that policy,
+  /// and have the label that is named with it; all else about them stays as it is.
   /// - Parameters:
   ///   - priority: the higher, the earlier.
   ///   - time: not to be taken earlier; nil for now.

@@ -1,0 +1,31 @@
+import Foundation
+import ReelPostgres
+import Synchronization
+
+/// What goes on beside a test on a thread of its own: Swift's threads are as few as there are cores, and others may be busy on
+/// them for longer than a server waits for anything.
+final class Aside<Value: Sendable>: Sendable {
+  private let outcome = Mutex<Result<Value, any Error>?>(nil)
+
+  init(_ body: @escaping @Sendable () throws -> Value) {
+    Thread.detachNewThread {
+      let result = Result { try body() }
+      self.outcome.withLock { $0 = result }
+    }
+  }
+
+  /// Waits for its end, as a thread does.
+  func value() throws -> Value {
+    while true {
+      if let result = outcome.withLock({ $0 }) { return try result.get() }
+      usleep(1000)
+    }
+  }
+}
+
+extension PostgresConnection {
+  /// Waits, as a thread does, until that is true for this connection.
+  func wait(until condition: String) throws {
+    while try value("SELECT \(condition)", as: Bool.self) != true { usleep(5000) }
+  }
+}
