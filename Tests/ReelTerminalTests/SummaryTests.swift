@@ -115,7 +115,7 @@ import Testing
         "unfinished     1; the next run goes on with them",
         "not published  3 files, the newest first:",
         #"failed: notes\n.mp4 is empty [empty]"#,
-        "and 2 more: reel status --json lists up to 1000",
+        "and 2 more: --json lists up to 1000",
       ])
   }
 

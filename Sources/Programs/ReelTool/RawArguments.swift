@@ -98,6 +98,7 @@ enum RawArguments {
     let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
     return arguments.indices.map { index in
       index < end && arguments[index].hasPrefix("-") && Int(arguments[index]) != nil
+        && (!arguments[index - 1].hasPrefix("--") || ["--dry-run", "--json"].contains(arguments[index - 1]))
         ? minus + arguments[index].dropFirst() : arguments[index]
     }
   }

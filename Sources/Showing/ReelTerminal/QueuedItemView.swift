@@ -23,11 +23,12 @@ package struct QueuedItemView: Sendable {
   }
 
   /// How it stands, for a message about its file.
-  package var sentence: String {
+  /// - Parameter hint: for the command that tells more.
+  package func sentence(_ hint: CommandHint) -> String {
     let reason = Self.tells(item.state) ? item.message.map { " because \($0)" } : nil
     let policy = item.state == .refused ? item.decidedBy.map { " by policy \($0)" } : nil
     return
-      "its item \(item.id) of the queue is \(QueueView.words(item.state))\(policy ?? "")\(reason ?? ""); reel queue show \(item.id) tells its history"
+      "its item \(item.id) of the queue is \(QueueView.words(item.state))\(policy ?? "")\(reason ?? ""); \(hint.text("queue show", "\(item.id)")) tells its history"
   }
 
   /// All about it.

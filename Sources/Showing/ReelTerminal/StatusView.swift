@@ -38,7 +38,7 @@ package struct StatusView: Sendable {
   private func failures(_ traits: TerminalTraits) -> [StyledLine] {
     traits.listed(
       status.failures, beside: status.failureCount - status.failures.count,
-      rest: ": reel status --json lists up to 1000"
+      rest: ": --json lists up to 1000"
     ) { path, failure in
       ProblemSummary.lines(
         ProblemList.Entry(

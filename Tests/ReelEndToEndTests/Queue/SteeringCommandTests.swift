@@ -130,6 +130,49 @@ import Testing
     #expect(try await fleet.reel("status").output.contains("1 for later, 2 done"))
   }
 
+  @Test func whatComesOfACommandIsTold() async throws {
+    let fleet = try await Fleet(2)
+    #expect(try await fleet.reel("enqueue", "clips", "--label", "acme").status == 0)
+    #expect(try await fleet.reel("queue", "priority", "-1", "--label", "acme").output.contains("2 items now"))
+    #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE priority = -1") == 2)
+    #expect(
+      try await fleet.reel("queue", "priority", "-2", "clips/clip-00000.mp4").output.contains("1 item now"))
+    let paused = try await fleet.reel("queue", "pause", "acme")
+    #expect(paused.output == "acme is paused: 2 items wait\n", "\(paused)")
+    #expect(
+      try await fleet.reel("queue", "limit", "3", "acmee").output.contains("limited to 3 at once: 0 items"))
+    #expect(try await fleet.reel("queue", "resume", "acme").output.contains("paused no more: 2 items wait"))
+    #expect(try await fleet.reel("queue", "limit", "none", "acmee").output.contains("not limited"))
+
+    // A command that a message names can be pasted.
+    let gone = try await fleet.reel("queue", "retry", "1", "999")
+    #expect(gone.status == 1 && gone.errors.contains("there is no item 999"), "\(gone)")
+    #expect(gone.errors.contains("reel queue list --catalog '\(fleet.database.url())'"), "\(gone)")
+    #expect(gone.errors.contains("item 1: its item 1") || gone.errors.contains("is waiting"), "\(gone)")
+    #expect(try await fleet.reel("queue", "cancel", "1", "clips").status == 64)
+    #expect(try await fleet.reel("queue", "cancel", "--path", "nowhere").output.contains("0 items cancelled"))
+
+    // What is here no more may be an item all the same.
+    try FileManager.default.removeItem(at: fleet.bench.clips.appendingPathComponent("clip-00001.mp4"))
+    let shown = try await fleet.reel("show", "clips/clip-00001.mp4")
+    #expect(shown.status == 1 && shown.errors.contains("of the queue is waiting"), "\(shown)")
+    #expect(shown.errors.contains("reel queue show --catalog"), "\(shown)")
+
+    // Times as everywhere.
+    let item = try await fleet.reel("queue", "show", "1", "--json").object()
+    let time = /20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/
+    for key in ["enqueuedAt", "changedAt"] {
+      #expect(try time.wholeMatch(in: item[key] as? String ?? "") != nil, "\(item)")
+    }
+
+    // What nobody may take.
+    #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4", "--to", "elsewhere").status == 0)
+    let idle = try await fleet.work(to: "store", "--only-label", "other")
+    #expect(
+      idle.status == 0 && (idle.output + idle.errors).contains("nothing waits that this worker may take"),
+      "\(idle)")
+  }
+
   @Test func pausesLimitsAndPrunes() async throws {
     let fleet = try await Fleet(3)
     #expect(try await fleet.reel("queue", "list").status == 1)

@@ -193,10 +193,17 @@ struct ShowCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = RawArguments.path(subject)
     let catalog = try await AppContext.reading(settings)
-    let (posts, removed) = try await posts(path, catalog)
+    let (posts, removed): ([Post], [RemovedPost])
+    do {
+      (posts, removed) = try await self.posts(path, catalog)
+    } catch let failure as CommandFailure {
+      // A file that is not here may have been another machine's.
+      guard let item = try await QueuePlace.said(of: path, settings, library.hint) else { throw failure }
+      throw CommandFailure(failure.code, "\(failure.message); \(item)")
+    }
     let traits = TerminalTraits.standardOutput()
     guard !posts.isEmpty || !removed.isEmpty else {
-      let item = PostID(subject) == nil ? try await QueuePlace.said(of: path, settings) : nil
+      let item = PostID(subject) == nil ? try await QueuePlace.said(of: path, settings, library.hint) : nil
       throw CommandFailure(
         .couldNotRun,
         PostID(subject) == nil

@@ -70,7 +70,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      let filter = ItemOptions.named([item])
+      let filter = try ItemOptions.named([item])
       let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
         var found: [(QueuedItem, [ItemHappening])] = []
         for item in try queue.items(filter, upTo: 100) {
@@ -81,7 +81,8 @@ struct QueueCommand: AsyncParsableCommand {
       if found.isEmpty {
         throw CommandFailure(
           .couldNotRun,
-          "there is no item \(RawArguments.path(item)) in the queue; `reel queue list` lists them")
+          "there is no item \(RawArguments.path(item).text) in the queue; `\(library.hint.text("queue list"))` lists them"
+        )
       }
       let traits = TerminalTraits.standardOutput()
       let views = found.map { QueuedItemView($0.0, history: $0.1) }
@@ -110,8 +111,14 @@ struct QueueCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       var filter = try choice.filter(items)
-      if filter.states == nil, filter.codes == nil, items.isEmpty { filter.states = [.failed, .setAside] }
-      try await outcome.steer(.retry, filter, settings, (did: "to be retried", would: "would be retried"))
+      if filter.states == nil, filter.codes == nil, filter.policies == nil, items.isEmpty {
+        filter.states = [.failed, .setAside]
+      }
+      // What was cancelled is put back only where that is meant.
+      if !choice.state.contains(.cancelled), items.isEmpty { filter.areCancelled = false }
+      try await outcome.steer(
+        .retry, filter, named: items, settings, library.hint,
+        (did: "to be retried", would: "would be retried"))
     }
   }
 
@@ -130,7 +137,9 @@ struct QueueCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try choice.filter(items, needed: "cancel")
-      try await outcome.steer(.cancel, filter, settings, (did: "cancelled", would: "would be cancelled"))
+      try await outcome.steer(
+        .cancel, filter, named: items, settings, library.hint,
+        (did: "cancelled", would: "would be cancelled"))
     }
   }
 
@@ -151,7 +160,7 @@ struct QueueCommand: AsyncParsableCommand {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try choice.filter(items, needed: "change")
       try await outcome.steer(
-        .priority(priority.value), filter, settings,
+        .priority(priority.value), filter, named: items, settings, library.hint,
         (did: "now of priority \(priority.value)", would: "would be of priority \(priority.value)"))
     }
   }
@@ -183,7 +192,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     func run() async throws {
       let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.throttle(settings, label, "not paused") { queue throws(CatalogError) in
+      try await QueuePlace.throttle(settings, label, "paused no more") { queue throws(CatalogError) in
         try queue.resume(label)
       }
     }
@@ -332,7 +341,7 @@ struct ItemOptions: ParsableArguments {
   ///   - named: by number, path or address.
   ///   - verb: what is done to them, where somebody has to choose.
   func filter(_ named: [String], needed verb: String? = nil) throws -> ItemFilter {
-    var filter = Self.named(named)
+    var filter = try Self.named(named)
     if !state.isEmpty { filter.states = state }
     if !code.isEmpty { filter.codes = code }
     if !label.isEmpty { filter.labels = label }
@@ -351,11 +360,15 @@ struct ItemOptions: ParsableArguments {
   }
 
   /// Those of these numbers, or of these paths and addresses.
-  static func named(_ named: [String]) -> ItemFilter {
+  static func named(_ named: [String]) throws -> ItemFilter {
     var filter = ItemFilter()
     if named.isEmpty { return filter }
     let numbers = named.compactMap { Int64($0) }
-    if numbers.count == named.count { filter.items = numbers } else { filter.places = places(named) }
+    guard numbers.isEmpty || numbers.count == named.count else {
+      throw ValidationError(
+        "Name items either by their numbers or by paths and addresses; ./2026 is a file of that name.")
+    }
+    if numbers.isEmpty { filter.places = places(named) } else { filter.items = numbers }
     return filter
   }
 
@@ -372,8 +385,10 @@ struct SteeringOptions: ParsableArguments {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
+  /// - Parameter names: the items that were named; of each that is not there somebody is told.
   func steer(
-    _ what: Steering, _ filter: ItemFilter, _ settings: Settings, _ words: (did: String, would: String)
+    _ what: Steering, _ filter: ItemFilter, named names: [String], _ settings: Settings, _ hint: CommandHint,
+    _ words: (did: String, would: String)
   ) async throws {
     let dryRun = dryRun
     let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
@@ -382,28 +397,29 @@ struct SteeringOptions: ParsableArguments {
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
-    if count ?? 0 == 0, filter.items != nil || filter.places != nil {
-      try await tellWhyNot(filter, settings)
-    }
     try tell(count ?? 0, words)
+    if !names.isEmpty { try await tellOfOthers(names, isAll: count ?? 0 == 0, settings, hint) }
   }
 
-  /// Items that were named are not there, or in a state to which it can't be done.
-  private func tellWhyNot(_ filter: ItemFilter, _ settings: Settings) async throws {
-    var named = ItemFilter()
-    (named.items, named.places) = (filter.items, filter.places)
-    let asked = named
-    let items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
-      try queue.items(asked, upTo: 3)
-    }
-    if items.isEmpty {
-      throw CommandFailure(.couldNotRun, "there is no such item in the queue; `reel queue list` lists them")
+  /// - Parameter isAll: whether nothing was done to any of them: the first few that are there are told, too.
+  /// - Throws: ``CommandFailure`` where one is not there.
+  private func tellOfOthers(
+    _ names: [String], isAll: Bool, _ settings: Settings, _ hint: CommandHint
+  ) async throws {
+    let filters = try names.map { try ItemOptions.named([$0]) }
+    let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+      try filters.map { filter throws(CatalogError) in try queue.items(filter, upTo: 3) }
     }
     let traits = TerminalTraits.standardError()
-    for item in items {
+    for item in isAll ? Array(found.joined().prefix(3)) : [] {
       try? OutputStream.standardError.write(
-        traits.text(["item \(item.id): \(QueuedItemView(item).sentence)"]))
+        traits.text(["item \(item.id): \(QueuedItemView(item).sentence(hint))"]))
     }
+    guard let missing = zip(names, found).first(where: { $0.1.isEmpty })?.0 else { return }
+    throw CommandFailure(
+      .couldNotRun,
+      "there is no item \(RawArguments.path(missing).text) in the queue; `\(hint.text("queue list"))` lists them"
+    )
   }
 
   func tell(_ count: Int, _ words: (did: String, would: String)) throws {
@@ -431,18 +447,25 @@ extension QueuePlace {
     filter.states = [.waiting, .later]
     filter.labels = label.map { [$0] }
     let meant = filter
-    let count = try await changing(settings) { queue throws(CatalogError) in
+    let told = try await changing(settings) { queue throws(CatalogError) in
       try change(queue)
-      return try queue.count(meant)
+      return (count: try queue.count(meant), throttles: try queue.throttles())
     }
-    let name = label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
-    let items = HumanNumber.count(count ?? 0, "item waits", "items wait")
+    guard let told else { return }
+    let items = HumanNumber.count(told.count, "item waits", "items wait")
+    let others = told.throttles.filter { $0.pausedSince != nil && $0.label != label }.map(\.label)
     try OutputStream.standardOutput.write(
-      TerminalTraits.standardOutput().text(["\(name) is \(state): \(items)"]))
+      TerminalTraits.standardOutput().text(
+        ["\(name(label)) is \(state): \(items)"]
+          + (others.isEmpty ? [] : ["paused besides: " + others.map(name).joined(separator: ", ")])))
+  }
+
+  private static func name(_ label: String?) -> String {
+    label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
   }
 
   /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
-  static func said(of path: SourcePath, _ settings: Settings) async throws -> String? {
+  static func said(of path: SourcePath, _ settings: Settings, _ hint: CommandHint) async throws -> String? {
     guard case .server = try CatalogPlace(settings) else { return nil }
     var filter = ItemFilter()
     filter.places = [WorkingFolder.canonical(path)]
@@ -450,7 +473,7 @@ extension QueuePlace {
     let items = try? await changing(settings, dryRun: true) { queue throws(CatalogError) in
       try queue.items(asked, upTo: 100)
     }
-    return items?.last.map { QueuedItemView($0).sentence }
+    return items?.last.map { QueuedItemView($0).sentence(hint) }
   }
 
   /// Gives `body` the queue that is there.
