@@ -55,7 +55,12 @@ struct MultipartUpload: Sendable {
       if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
       // It may be that the store can't go on with what broke off (rclone takes no part anew of which some bytes came): the
       // parts are gone, and the next attempt begins.
-      if start.isGoingOn, !areSent, error.code == .rejected { throw lost }
+      if start.isGoingOn, !areSent, error.code == .rejected {
+        throw UploadError(
+          .interrupted,
+          "\(client.store.destination) can't go on with the upload of \(key) that had broken off (\(error.message)): try again"
+        )
+      }
       throw error
     }
     await abortOthers(than: id, of: open)
