@@ -161,7 +161,7 @@ bench_ingest_part_large() {
   print_intake_table "$1/large.times" "one file, $((large_bytes / 1000000)) MB"
 }
 
-# run_many LAB NAME OPTIONS…: once, over the large tree; that most files are not videos is the point (exit code 3).
+# run_many LAB NAME OPTIONS…: once, over the large tree; that most files are not videos is the point (exit code 4).
 run_many() {
   local lab=$1 name=$2
   shift 2

@@ -115,9 +115,19 @@ def description(command):
     for paragraph in paragraphs(command):
         if "Exit codes:" in paragraph:
             paragraph = paragraph[: paragraph.index("Exit codes:")]
-        if paragraph.strip():
+        if paragraph.strip() and not paragraph.startswith(EXAMPLES):
             yield ".Pp"
             yield from prose(paragraph)
+
+
+EXAMPLES = "Examples:\n"
+
+
+def examples(command):
+    """What a discussion has behind `Examples:`, each as it is typed."""
+    for paragraph in paragraphs(command):
+        if paragraph.startswith(EXAMPLES):
+            yield from (f".Dl {word(line.strip())}" for line in paragraph.splitlines()[1:])
 
 
 def exit_status(command):
@@ -181,6 +191,10 @@ def page(command, words, others, version, date):
     if status:
         yield ".Sh EXIT STATUS"
         yield from status
+    typed = [line for each in [command, *nested] for line in examples(each)]
+    if typed:
+        yield ".Sh EXAMPLES"
+        yield from typed
     yield ".Sh SEE ALSO"
     links = [each for each in others if each != name]
     for index, other in enumerate(links):

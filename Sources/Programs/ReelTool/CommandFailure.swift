@@ -66,13 +66,26 @@ func orCommandFailure<Value>(
 /// The exit codes of `reel`, as `--help` prints them.
 enum ReelExit: Int32, Sendable {
   case done = 0
-  /// Bad setup, destination or catalog out of reach.
+  /// Bad setup; a file, library, destination or catalog that is not there or out of reach.
   case couldNotRun = 1
-  /// Some files failed, the rest are done; also when others were refused.
+  /// Something here went wrong with some files, and trying again may help; the rest are done.
   case someFailed = 3
-  /// None failed, some were refused by policy.
+  /// Some files are not wanted, or can't be used anywhere; nothing else went wrong.
   case someRefused = 4
   case usage = 64
   /// By a signal, or because the reader of the output went away.
   case interrupted = 130
+}
+
+extension ReelExit {
+  /// How a command ends of whose files these failed or were refused: the worst of them counts.
+  /// - Parameter areNamed: whether the user named the files, so that one that is not there, or a folder, is a mistake.
+  init(failures: some Sequence<FileFailure.Code>, areNamed: Bool = true) {
+    self = failures.reduce(.done) { worst, code in
+      let own: ReelExit =
+        areNamed && [.source(.notFound), .source(.isDirectory)].contains(code)
+        ? .couldNotRun : code.isOfTheFile ? .someRefused : .someFailed
+      return worst == .done || own.rawValue < worst.rawValue ? own : worst
+    }
+  }
 }

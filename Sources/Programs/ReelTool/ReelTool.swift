@@ -11,23 +11,41 @@ struct ReelTool: AsyncParsableCommand {
     abstract:
       "Ingest videos: find out what each file really is, then name, store and record it, exactly once.",
     discussion: """
-      Exit codes: 0 all done · 1 could not run (bad setup, or the destination or catalog can't be reached) · \
-      3 some files failed, the others were done · 4 none failed, some were refused by policy · 64 usage error · 130 interrupted. \
+      Exit codes: 0 all done · 1 could not run (bad setup; a file, library, destination or catalog is not there or out of \
+      reach) · 3 something went wrong here with some files, and trying again may help; the others were done · \
+      4 some files are not wanted or can't be used, nothing else went wrong · 64 usage error · 130 interrupted. \
       `reel validate`: 4 a file breaks a rule or differs from the lock · 3 no file does, but some could not be judged.
       """,
     version: ReelVersion.current,
-    subcommands: [
-      PublishCommand.self, IngestCommand.self, WatchCommand.self, EnqueueCommand.self, WorkCommand.self,
-      QueueCommand.self,
-      ProbeCommand.self,
-      MendCommand.self, PosterCommand.self, SheetCommand.self,
-      FeedCommand.self, ShowCommand.self, ExportCommand.self,
-      RemoveCommand.self, RestoreCommand.self, EditCommand.self, MoveCommand.self, PruneCommand.self,
-      StatusCommand.self, ValidateCommand.self, LockCommand.self, PolicyCommand.self, CacheCommand.self,
-      DoctorCommand.self, VerifyCommand.self, RelocateCommand.self, UploaderCommand.self, BackupCommand.self,
-      CatalogCommand.self,
-      PageCommand.self,
-      VersionCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Take in",
+        subcommands: [
+          PublishCommand.self, IngestCommand.self, WatchCommand.self, EditCommand.self, RemoveCommand.self,
+          RestoreCommand.self, MoveCommand.self, PruneCommand.self,
+        ]),
+      CommandGroup(
+        name: "Look",
+        subcommands: [
+          FeedCommand.self, ShowCommand.self, StatusCommand.self, PageCommand.self, ExportCommand.self,
+          ProbeCommand.self, PosterCommand.self, SheetCommand.self,
+        ]),
+      CommandGroup(
+        name: "Check and mend",
+        subcommands: [
+          ValidateCommand.self, LockCommand.self, PolicyCommand.self, MendCommand.self,
+        ]),
+      CommandGroup(
+        name: "Keep",
+        subcommands: [
+          BackupCommand.self, VerifyCommand.self, DoctorCommand.self, RelocateCommand.self,
+          CacheCommand.self, UploaderCommand.self, VersionCommand.self,
+        ]),
+      CommandGroup(
+        name: "Several machines",
+        subcommands: [
+          EnqueueCommand.self, WorkCommand.self, QueueCommand.self, CatalogCommand.self,
+        ]),
     ])
 }
 
@@ -50,7 +68,7 @@ enum Main {
       }
       try DescriptorLimit.ensure()
       try AddressSpaceLimit.ensure()
-      try HelpWords.check(arguments)
+      try CommandWords.check(arguments)
       // What can be shown is asked for anew with each frame; nothing else has begun that could read the environment.
       if let color = RawArguments.color(in: arguments) { setenv("REEL_COLOR", color.rawValue, 1) }
       var command = try ReelTool.parseAsRoot(
@@ -79,21 +97,6 @@ enum Main {
   }
 }
 
-/// `reel help WORDS`. The parser prints the help of what it knows of the words, and takes the rest for done.
-enum HelpWords {
-  /// - Throws: a usage error for a word that is not a command.
-  static func check(_ arguments: some Collection<String>) throws {
-    guard arguments.first == "help" else { return }
-    var command: any ParsableCommand.Type = ReelTool.self
-    for word in arguments.dropFirst() where !word.hasPrefix("-") && word != "help" {
-      guard let next = command.configuration.subcommands.first(where: { $0._commandName == word }) else {
-        throw ValidationError("There is no command '\(word)'.")
-      }
-      command = next
-    }
-  }
-}
-
 /// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
 /// that begins with `-` is an option.
 struct UsageProblem {
@@ -103,6 +106,8 @@ struct UsageProblem {
   /// Each argument on one line, whatever is in it.
   var text: String {
     var text = Self.readable(message)
+    // Who speaks, as in every other error.
+    if text.hasPrefix("Error: ") { text = "reel: " + text.dropFirst("Error: ".count) }
     for argument in arguments.map(Self.readable) {
       let harmless = SanitizedText.line(argument)
       if harmless != argument { text.replace(argument, with: harmless) }

@@ -203,7 +203,7 @@ struct RunHeadline {
   private var sentence: (text: String, style: StyledLine.TextStyle?) {
     switch summary.outcome {
     case _ where report.origin == .watch: watched
-    case .aborted: ("could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
+    case .aborted: ("reel: could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
     case .cancelled: ("interrupted: \(soFar); \(goesOn)", .warning)
     case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
     case .completed: completed

@@ -46,7 +46,7 @@ import Testing
     try bench.write("no video", to: "broken.mp4")
     try bench.addDistinct(6)
     #expect(
-      try await reel(["ingest", bench.clips.path, "--to", bench.media.path] + new, in: bench).status == 3)
+      try await reel(["ingest", bench.clips.path, "--to", bench.media.path] + new, in: bench).status == 4)
     let after = try await feed(new, in: bench)
     #expect(after.count == 6)
 

@@ -147,7 +147,7 @@ struct DoctorTests {
     }
     // One of the originals is gone, too, and a file of its length has other bytes.
     try Data(repeating: 0, count: bytes.count).write(to: original)
-    #expect(try await bench.reel("ingest", "clips").status == 3, "zeros are not video")
+    #expect(try await bench.reel("ingest", "clips").status == 4, "zeros are not video")
     let found = try await doctor(bench)
     #expect(found.left == ["object.missing", "object.missing"])
     #expect(try await bench.reel("doctor").output.contains("2 of which --fix --from FOLDER can repair"))

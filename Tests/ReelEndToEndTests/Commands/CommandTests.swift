@@ -178,7 +178,7 @@ struct CommandTests {
     let arguments =
       ["probe"] + names[..<50] + ["--jsonl", "--isolation", "auto"] + names[50..<120] + ["--"] + names[120...]
     let run = try await ReelBinary.run(arguments, in: bench.folder)
-    #expect(run.status == 3, "\(run.errors)")
+    #expect(run.status == 1, "\(run.errors)")
     let paths = run.output.split(separator: "\n").compactMap { line in
       (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["path"] as? String
     }
@@ -225,7 +225,7 @@ struct CommandTests {
   func status() async throws {
     let bench = try Workbench()
     try bench.write("text", to: "a.mp4")
-    #expect(try await bench.reel("ingest", "clips").status == 3)
+    #expect(try await bench.reel("ingest", "clips").status == 4)
     let failed = try await bench.reel("status")
     #expect(failed.status == 0)
     #expect(failed.output.contains("a.mp4") && failed.output.contains("notMedia"), "\(failed.output)")
@@ -290,7 +290,7 @@ struct CommandTests {
     let media = try one.object()["media"] as? [String: Any]
     #expect(media?["container"] as? String == "mov")
     let two = try await bench.reel("probe", "clips/playlist.mp4", "clips/phone-portrait.mov", "--jsonl")
-    #expect(two.status == 3)
+    #expect(two.status == 4)
     let lines = try EventLog(text: two.output).events
     #expect(lines.map { $0["ok"] as? Bool } == [false, true])
     #expect((lines[0]["error"] as? [String: Any])?["code"] as? String == "playlist")
@@ -330,7 +330,7 @@ struct CommandTests {
     for flags in [[], ["--quiet"], ["--progress", "plain"]] {
       let run = try await ReelBinary.run(
         ["publish", "clips/text.mp4", "--library", bench.library.path] + flags, in: bench.folder)
-      #expect(run.status == 3)
+      #expect(run.status == 4)
       #expect(run.output.isEmpty, "\(run.output)")
       #expect(run.errors.components(separatedBy: "notMedia").count == 2, "\(flags): \(run.errors)")
     }
@@ -346,8 +346,8 @@ struct CommandTests {
     #expect(try await bench.reel("ingest", "clips").status == 0)
     let object = try #require(try bench.objects().first)
     let run = try await bench.reel("publish", "library/media/\(object)", "--author", "somebody-else")
-    #expect(run.status == 3)
-    #expect(try await bench.reel("ingest", "library/media", "--author", "x").status == 3)
+    #expect(run.status == 4)
+    #expect(try await bench.reel("ingest", "library/media", "--author", "x").status == 4)
     #expect(try await bench.reel("ingest", ".", "--author", "y").status == 0)
     #expect(try LibraryInspection(library: bench.library).published.count == 4)
   }

@@ -58,7 +58,7 @@ struct MendCommandTests {
     try bench.write("#EXTM3U\n", to: "e.mp4")
     let run = try await bench.reel(
       "mend", "clips", "--to", "mended", "--faststart", "--unfragment", "--jsonl")
-    #expect(run.status == 3)
+    #expect(run.status == 4)
     let lines = try run.output.split(separator: "\n").map { try Self.json($0) }
     #expect(lines.count == 5)
     #expect(
@@ -164,7 +164,7 @@ struct MendCommandTests {
     let whole = try Data(contentsOf: file)
     try whole.prefix(whole.count / 2).write(to: file)
     let run = try await bench.reel("mend", "clips/a.webm", "-o", "b.webm", "--duration")
-    #expect(run.status == 3 && run.errors.contains("(--salvage)"), "\(run.errors)")
+    #expect(run.status == 4 && run.errors.contains("(--salvage)"), "\(run.errors)")
   }
 
   @Test("a limit of this process on the size of files is told as one")
@@ -206,7 +206,7 @@ struct MendCommandTests {
     try bench.add("broken/cut-off.mp4", as: "a.mp4")
     try bench.add("broken/no-moov.mp4", as: "b.mp4")
     let run = try await bench.reel("mend", "clips", "--to", "mended", "--salvage")
-    #expect(run.status == 3)
+    #expect(run.status == 4)
     #expect(run.errors.contains("[indexMissing]"))
     #expect(try await media(bench, "mended/a.mp4")["truncated"] as? Bool == false)
   }

@@ -193,6 +193,7 @@ struct PlainSentenceTests {
   func homeIsAFile() async throws {
     let bench = try Workbench()
     try Data().write(to: bench.folder.appendingPathComponent("file"))
+    try bench.makeEmptyLibrary()
     let outcome = try await bench.reel("feed", environment: ["HOME": bench.folder.path + "/file"])
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
@@ -258,7 +259,7 @@ struct PlainSentenceTests {
     let name = String(repeating: "x", count: 50_000) + ".mp4"
     try Data("\(name)\0".utf8).write(to: bench.folder.appendingPathComponent("list"))
     let outcome = try await bench.reel("ingest", "--files0-from", "list", "--events", "events.jsonl")
-    #expect(outcome.status == 3)
+    #expect(outcome.status == 4)
     #expect(outcome.output.contains("xx") && (outcome.output + outcome.errors).utf8.count < 8000)
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
     #expect(ends[name]?.code == "invalidName")

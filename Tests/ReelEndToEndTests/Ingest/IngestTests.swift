@@ -30,7 +30,7 @@ struct IngestTests {
     let manifest = try Manifest.load()
     let bench = try Workbench()
     let run = try await bench.reel("ingest", Self.broken, "--events", "events.jsonl")
-    #expect(run.status == 3, "\(run.output)\(run.errors)")
+    #expect(run.status == 4, "\(run.output)\(run.errors)")
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
     for sample in manifest.samples where sample.path.hasPrefix("broken/") {
       guard let end = ends[String(sample.path.dropFirst("broken/".count))] else {
@@ -52,7 +52,7 @@ struct IngestTests {
     try bench.add("broken/empty.mp4")
     try bench.add("broken/audio-only.mp4")
     let run = try await bench.reel("ingest", "clips", "--events", "events.jsonl")
-    #expect(run.status == 3)
+    #expect(run.status == 4)
     let log = try EventLog(bench.folder.appendingPathComponent("events.jsonl"))
     #expect(log.endsByFile().values.allSatisfy { $0 == 1 })
     #expect(log.endsByFile().count == 8)
@@ -147,7 +147,7 @@ struct IngestTests {
     try bench.addDistinct(2)
     try bench.write("{ not json", to: "clip-00000.json")
     let run = try await bench.reel("ingest", "clips")
-    #expect(run.status == 3)
+    #expect(run.status == 4)
     #expect((run.output + run.errors).contains("clip-00000.mp4: its sidecar"))
     #expect(try LibraryInspection(library: bench.library).published.count == 1)
   }

@@ -72,7 +72,7 @@ struct MendedPostTests {
 
     let refused = try await bench.reel(
       "mend", path.path, "-o", bench.folder.appendingPathComponent("b.mp4").path, "--faststart")
-    #expect(refused.status == 3 && refused.errors.contains("--drop-credentials"), "\(refused.errors)")
+    #expect(refused.status == 4 && refused.errors.contains("--drop-credentials"), "\(refused.errors)")
     let mended = try await bench.reel(
       "mend", path.path, "-o", bench.folder.appendingPathComponent("b.mp4").path, "--faststart",
       "--drop-credentials")
@@ -115,7 +115,7 @@ struct MendedPostTests {
     let other = try Workbench()
     try other.add("clips/matroska.mkv", as: "b.mkv")
     let run = try await other.reel("ingest", "clips", "--mend", "private")
-    #expect(run.status == 3 && run.output.contains("notMendable"), "\(run.output) \(run.errors)")
+    #expect(run.status == 4 && run.output.contains("notMendable"), "\(run.output) \(run.errors)")
     #expect(try other.objects().isEmpty)
     for wrong in ["salvage", "faststart,", "everything", ""] {
       let run = try await bench.reel("ingest", "clips", "--mend", wrong)

@@ -160,7 +160,7 @@ struct PostersOfPostsTests {
     try (head + order).write(to: bench.clips.appendingPathComponent("clip.mp4"))
     let required = try await bench.reel(
       "ingest", "clips", "--posters", "required", environment: ["REEL_WORKER": worker])
-    #expect(required.status == 3 && required.output.contains("[poster.noPicture]"), "\(required)")
+    #expect(required.status == 4 && required.output.contains("[poster.noPicture]"), "\(required)")
     #expect(try bench.objects().isEmpty)
     let wanted = try await bench.reel("ingest", "clips", "--posters", environment: ["REEL_WORKER": worker])
     #expect(wanted.status == 0 && wanted.output.contains("warning: "), "\(wanted)")

@@ -75,9 +75,9 @@ struct ReaderStartTests {
     let folder = try await ReelBinary.run(["probe", "clips", "--jsonl"], in: bench.folder)
     #expect(folder.status == 0 && !folder.output.contains("app.ts"), "\(folder.output)")
     let named = try await ReelBinary.run(["probe", "clips/app.ts", "--json"], in: bench.folder)
-    #expect(named.status == 3 && named.output.contains("notMedia"), "\(named.output)")
+    #expect(named.status == 4 && named.output.contains("notMedia"), "\(named.output)")
     #expect(
       try await ReelBinary.run(["publish", "clips/app.ts", "--library", "library"], in: bench.folder).status
-        == 3)
+        == 4)
   }
 }

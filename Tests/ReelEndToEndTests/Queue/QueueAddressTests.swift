@@ -180,7 +180,7 @@ struct QueueAddressTests {
     let row = address.replacing("PORT", with: "\(server.port)").replacing("HERE", with: here.path)
     try db.run("UPDATE reel.item SET address = $1 WHERE id = 1", [.bytes(Array(row.utf8))])
     let work = try await fleet.start(["work", "--to", "store", "--jobs", "2"]).outcome(whileAllIsDueIn: db)
-    #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"], "\(work)")
+    #expect(try work.status == 4 && fleet.codes() == ["outsideRoot"], "\(work)")
     #expect(
       try fleet.database.connect().value("SELECT message FROM reel.work", as: String.self)?.contains(
         "--allow") == true)
@@ -198,7 +198,7 @@ struct QueueAddressTests {
     let web = "http://127.0.0.1:\(server.port)"
     #expect(try await fleet.enqueue(web + "/in/clip.mp4", web + "/inside/clip.mp4") == [2, 0])
     let work = try await fleet.reel(["work", "--to", "store", "--allow", web + "/in", "--allow", "/srv"])
-    #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"] && fleet.posts() == 1, "\(work)")
+    #expect(try work.status == 4 && fleet.codes() == ["outsideRoot"] && fleet.posts() == 1, "\(work)")
     let nonsense = try await fleet.reel(["work", "--to", "store", "--allow", "clips/here"])
     #expect(nonsense.status == 64 && nonsense.errors.contains("--allow"), "\(nonsense)")
     await server.stop()
@@ -238,7 +238,7 @@ struct QueueAddressTests {
     let bucket = "s3+http://127.0.0.1:\(server.port)/bucket"
     #expect(try await fleet.enqueue(bucket + "/media/") == [1, 0])
     let work = try await fleet.reel(["work", "--to", bucket + "/media"])
-    #expect(try work.status == 3 && fleet.codes() == ["outsideRoot"], "\(work)")
+    #expect(try work.status == 4 && fleet.codes() == ["outsideRoot"], "\(work)")
     await server.stop()
   }
 }

@@ -69,7 +69,7 @@ import Testing
     let again = try await fleet.reel("enqueue", "clips", "--json")
     #expect(try again.object()["new"] as? Int == 0 && again.object()["known"] as? Int == 41)
     let work = try await fleet.work().outcome()
-    #expect(work.status == 3 && work.output.contains("published 40 videos"), "\(work.errors)")
+    #expect(work.status == 4 && work.output.contains("published 40 videos"), "\(work.errors)")
 
     let status = try await fleet.reel("status", "--json")
     let queue = try #require(try status.object()["queue"] as? [String: Any])

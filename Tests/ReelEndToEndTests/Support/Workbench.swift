@@ -66,6 +66,12 @@ final class Workbench: Sendable {
     try FileManager.default.copyItem(at: source, to: target)
   }
 
+  /// The library's folder, with nothing in it.
+  func makeEmptyLibrary() throws {
+    try FileManager.default.createDirectory(
+      at: library, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
   func write(_ text: String, to name: String) throws {
     try Data(text.utf8).write(to: clips.appendingPathComponent(name))
   }
@@ -86,8 +92,9 @@ final class Workbench: Sendable {
     + Data([0, 0, 0, 8]) + Data("moovvideo ".utf8) + Data(count: 10_000)
 
   func reel(_ arguments: String..., environment: [String: String] = [:]) async throws -> ReelBinary.Outcome {
-    try await ReelBinary.run(
-      arguments + ["--library", library.path], in: folder,
+    let readsFilesAlone = ["probe", "mend", "sheet", "version"].contains(arguments.first)
+    return try await ReelBinary.run(
+      arguments + (readsFilesAlone ? [] : ["--library", library.path]), in: folder,
       environment: self.environment.merging(environment) { $1 })
   }
 

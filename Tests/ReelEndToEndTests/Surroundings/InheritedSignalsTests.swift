@@ -41,7 +41,7 @@ struct InheritedSignalsTests {
     let bad = try await run(
       bench, "--ignore-signal=CHLD", "ingest", "clips/bad.mp4", "--worker", worker, "--events", "events.jsonl"
     )
-    #expect(bad.status == 3, "\(bad.output) \(bad.errors)")
+    #expect(bad.status == 4, "\(bad.output) \(bad.errors)")
     let ends = try EventLog(bench.folder.appendingPathComponent("events.jsonl")).ends()
     #expect(ends["bad.mp4"]?.code == "sandboxViolation")
     let good = try await run(bench, "--ignore-signal=CHLD", "ingest", "clips", "--exclude", "bad.mp4")

@@ -20,7 +20,11 @@ struct CatalogCommand: AsyncParsableCommand {
         another process. TO must be empty; it becomes a catalog only when the copy is complete and has been compared. After \
         an interruption, run the same command again. No object is copied or moved. See docs/fleet.md. \
         Exit codes: 0 copied and compared · 1 not copied.
-        """)
+        """,
+      examples: [
+        "reel catalog copy /srv/reel postgres://reel@db.example/reel",
+        "reel catalog copy postgres://reel@db.example/reel /srv/reel",
+      ])
 
     @OptionGroup var terminal: TerminalOptions
 

@@ -41,7 +41,11 @@ struct RemoveCommand: AsyncParsableCommand {
       a while, for reel restore; reel prune removes them after that. \
       Exit codes: 0 done · 3 some could not be removed · 1 could not run, or could not go on. What was begun is finished \
       by the same command, or by reel prune.
-      """)
+      """,
+    examples: [
+      "reel remove clip.mp4 --reason \"no rights\"",
+      "reel remove --author ada --keep 30d --dry-run",
+    ])
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var credentials: CredentialsOptions
@@ -111,10 +115,15 @@ struct RestoreCommand: AsyncParsableCommand {
     discussion: """
       While its video is in the store (reel remove --keep) nothing else is needed; after that, --from names the original \
       file, or a folder that holds it. A poster that is gone is made again by reel poster --missing.
-      """)
+      """,
+    examples: [
+      "reel restore 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f",
+      "reel restore clip.mp4 --from ~/Videos",
+    ])
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var credentials: CredentialsOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var output: ChangeOutput
 
@@ -155,7 +164,11 @@ struct EditCommand: AsyncParsableCommand {
     discussion: """
       An empty text ("") takes away what was said. --likes and --shares are for apps that count elsewhere and write the \
       counts back. The author's id and the video are what make a post: they can't be changed.
-      """)
+      """,
+    examples: [
+      "reel edit clip.mp4 --caption \"First light\"",
+      "reel edit 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f --likes 12",
+    ])
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var output: ChangeOutput
@@ -214,9 +227,14 @@ struct MoveCommand: AsyncParsableCommand {
     discussion: """
       Videos and posters are stored there and verified, then the posts show them there, under the ids and names that they \
       have, and only then they are removed here. (When a whole store has been moved already, reel relocate records it.)
-      """)
+      """,
+    examples: [
+      "reel move clip.mp4 --to s3://videos/",
+      "reel move --author ada --to /srv/archive",
+    ])
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var output: ChangeOutput
 
@@ -270,7 +288,11 @@ struct PruneCommand: AsyncParsableCommand {
     discussion: """
       reel remove --keep says how long they are kept. The catalog forgets, too, what nobody will ask for any more: what \
       other versions of Reel have read in files. What was removed stays known. Run it from a timer, or now and then.
-      """)
+      """,
+    examples: [
+      "reel prune --dry-run",
+      "reel prune",
+    ])
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var credentials: CredentialsOptions
@@ -325,10 +347,8 @@ struct TimeSpan: ExpressibleByArgument {
   let seconds: Double
 
   init?(argument: String) {
-    let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
-    guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()), count > 0
-    else { return nil }
-    seconds = min(Double(count) * unit, 3e9)
+    guard let seconds = TimeText.seconds(argument), seconds > 0 else { return nil }
+    self.seconds = min(seconds, 3e9)
   }
 
   func end(after moment: Date) -> Date { moment + seconds }

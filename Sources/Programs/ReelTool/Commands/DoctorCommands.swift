@@ -15,10 +15,16 @@ struct DoctorCommand: AsyncParsableCommand {
       It changes nothing unless --fix is given. --fix repairs only what is certain, and never removes an object that is \
       not in the catalog. If the catalog itself is gone, --rebuild makes a new one from the stored objects (docs/backup.md). \
       Exit codes: 0 nothing is wrong, or everything was repaired · 3 problems remain · 1 could not check.
-      """)
+      """,
+    examples: [
+      "reel doctor",
+      "reel doctor --fix",
+      "reel doctor --rebuild --library /srv/reel",
+    ])
 
   @OptionGroup var library: LibraryOptions
 
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
 
   @Flag(help: "Repair what is certain.")
@@ -29,9 +35,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --fix: give up what was started and has been left alone for this many hours.", valueName: "hours"
-    ))
-  var grace: Double = 24
+      "With --fix: give up what was started and has been left alone for so long (default: 1d).",
+      valueName: "time"),
+    transform: Self.graceSeconds)
+  var grace: Double?
 
   @Option(
     help: ArgumentHelp(
@@ -54,10 +61,16 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @OptionGroup var output: ChangeOutput
 
-  func validate() throws {
-    guard grace >= 0, grace <= 100_000 else {
-      throw ValidationError("--grace must be a number of hours, from 0 to 100000.")
+  /// A number alone was hours up to 0.2; who still means them must not give up what another process is at.
+  @Sendable private static func graceSeconds(_ text: String) throws -> Double {
+    let seconds = try TimeText.argument(0...360_000_000, "from 0 to 100000h")(text)
+    guard seconds == 0 || text.last?.isLetter == true else {
+      throw ValidationError("a number alone was hours before: write \(text)h, or \(text)s")
     }
+    return seconds
+  }
+
+  func validate() throws {
     if !from.isEmpty, !fix {
       throw ValidationError("--from says where --fix puts objects back from: give both.")
     }
@@ -73,7 +86,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     if rebuild { return try await rebuild(settings) }
     if let named = to.first { settings.to = named }
-    var session = RepairSession(settings: settings, grace: .seconds(grace * 3600), readsObjects: read)
+    var session = RepairSession(settings: settings, grace: .seconds(grace ?? 86_400), readsObjects: read)
     if !from.isEmpty {
       session.supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
     }
@@ -134,7 +147,12 @@ struct VerifyCommand: AsyncParsableCommand {
       that are set are for that store. \
       Exit codes: 0 nothing is damaged · 3 a post is damaged, or its object can't be read · \
       1 a store or the catalog is out of reach, or was not looked at, and nothing damaged was found.
-      """)
+      """,
+    examples: [
+      "reel verify",
+      "reel verify --read --json",
+      "reel verify --to s3://videos/",
+    ])
 
   @OptionGroup var library: LibraryOptions
   @OptionGroup var store: StoreOptions

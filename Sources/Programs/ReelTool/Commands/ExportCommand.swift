@@ -12,7 +12,11 @@ struct ExportCommand: AsyncParsableCommand {
       Posts come in the order of their page numbers. The file gets its name when it is complete, in place of an older \
       one. docs/post.md describes the columns. In a CSV, a text that a spreadsheet would take for a formula gets an \
       apostrophe before it; --raw leaves it out.
-      """)
+      """,
+    examples: [
+      "reel export posts.csv",
+      "reel export posts.jsonl",
+    ])
 
   @OptionGroup var library: LibraryOptions
 

@@ -18,7 +18,12 @@ struct FeedCommand: AsyncParsableCommand {
 
       --presign prints new signed URLs for the posts in one S3 bucket, the one that --to or the setting names, instead of \
       the URLs that they were published with. The catalog is not changed.
-      """)
+      """,
+    examples: [
+      "reel feed",
+      "reel feed --author ada --since 7d",
+      "reel feed --size 100 --json",
+    ])
 
   @OptionGroup var library: LibraryOptions
 
@@ -158,12 +163,9 @@ struct SinceTime: ExpressibleByArgument {
       else { return nil }
       self.date = date
     } else {
-      let units: [Character: Double] = ["m": 60, "h": 3600, "d": 86400, "w": 604_800]
-      guard let unit = argument.last.flatMap({ units[$0] }), let count = UInt32(argument.dropLast()) else {
-        return nil
-      }
+      guard let seconds = TimeText.seconds(argument) else { return nil }
       // Nothing was published before.
-      date = max(Date(timeIntervalSince1970: 0), Date(timeIntervalSinceNow: -Double(count) * unit))
+      date = max(Date(timeIntervalSince1970: 0), Date(timeIntervalSinceNow: -seconds))
     }
   }
 }
@@ -177,7 +179,11 @@ struct ShowCommand: AsyncParsableCommand {
       A file is looked up by its contents, whatever its name: the post may have been made from a copy. If a video was \
       published several times, all its posts are shown, oldest first. Where there is none, posts that were removed are \
       shown, and why, when and by whom. If there is no such post, the exit code is 1.
-      """)
+      """,
+    examples: [
+      "reel show clip.mp4",
+      "reel show 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f --json",
+    ])
 
   @OptionGroup var library: LibraryOptions
 

@@ -12,15 +12,25 @@ struct IngestCommand: AsyncParsableCommand {
     discussion: """
       Folders are walked in a fixed order. A file that you name is always examined; in a folder, only files whose \
       contents or name suggest a video. Captions can come from clip.json next to clip.mp4, or from a list (--captions).
-      """)
+      """,
+    examples: [
+      "reel ingest ~/Videos",
+      "reel ingest uploads --to s3://videos/ --policy web-playback",
+      "reel ingest uploads --captions captions.csv --posters --dry-run",
+    ])
 
+  @OptionGroup(title: "Common") var place: TargetOptions
+  @OptionGroup(title: "Common") var once: OnceOptions
+  @OptionGroup(title: "Common") var lanes: JobsOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
   @OptionGroup var intake: IntakeOptions
-  @OptionGroup var once: OnceOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var walking: WalkingOptions
-  @OptionGroup var output: RunOutputOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "How files are read") var walking: WalkingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Option(
     name: .customLong("files0-from"),
@@ -29,17 +39,8 @@ struct IngestCommand: AsyncParsableCommand {
     completion: .file())
   var filesFrom: String?
 
-  @OptionGroup var lanes: JobsOptions
-
-  @Option(help: "What to do after a file has failed.")
+  @Option(help: ArgumentHelp("What to do after a file has failed.", valueName: "continue|stop"))
   var onError: IngestOptions.OnError = .continue
-
-  @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))
-  var include: [String] = []
-
-  @Option(
-    help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
-  var exclude: [String] = []
 
   @Option(
     help: ArgumentHelp(
@@ -65,7 +66,7 @@ struct IngestCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
-      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     let inputs = try await Sources.inputs(named, settings)
@@ -85,7 +86,7 @@ struct IngestCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters, policy: place.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
@@ -117,7 +118,12 @@ extension IngestOptions.OnError: ExpressibleByArgument {}
 struct PublishCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "publish",
-    abstract: "Publish one video and print its post, or the existing post if there is one.")
+    abstract: "Publish one video and print its post, or the existing post if there is one.",
+    examples: [
+      "reel publish clip.mp4 --caption \"First light\"",
+      "reel publish https://example.org/clip.mp4 --to s3://videos/",
+      "reel publish clip.mp4 --dry-run",
+    ])
 
   @Option(help: "The caption.", transform: RawArguments.text)
   var caption: String?
@@ -125,12 +131,15 @@ struct PublishCommand: AsyncParsableCommand {
   @Option(help: "The music's name.", transform: RawArguments.text)
   var music: String?
 
+  @OptionGroup(title: "Common") var place: TargetOptions
+  @OptionGroup(title: "Common") var once: OnceOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
   @OptionGroup var intake: IntakeOptions
-  @OptionGroup var once: OnceOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var output: RunOutputOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Argument(help: "The video, by path or address (s3://bucket/name, https://…).", completion: .file())
   var file: String
@@ -144,7 +153,7 @@ struct PublishCommand: AsyncParsableCommand {
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters, policy: intake.policy,
+      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters, policy: place.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,

@@ -7,7 +7,12 @@ import ReelTerminal
 /// `reel status`
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Show what the catalog holds, and which files failed and why.")
+    commandName: "status", abstract: "Show what the catalog holds, and which files failed and why.",
+    examples: [
+      "reel status",
+      "reel status --json",
+      "reel status --metrics --catalog postgres://reel@db.example/reel",
+    ])
 
   @OptionGroup var library: LibraryOptions
 
@@ -66,7 +71,11 @@ struct BackupCommand: AsyncParsableCommand {
     discussion: """
       The copy is whole and checked when it has its name. The videos are not in it: copy the store after the \
       catalog, then every post in the backup has its object. docs/backup.md says how to put both back.
-      """)
+      """,
+    examples: [
+      "reel backup catalog-copy.sqlite",
+      "reel backup /mnt/backup/catalog.sqlite --library /srv/reel",
+    ])
 
   @OptionGroup var library: LibraryOptions
 
@@ -99,9 +108,14 @@ struct RelocateCommand: AsyncParsableCommand {
       The library's own store needs this only if it was moved out of the library. \
       Exit codes: 0 done · 3 an object is missing or damaged in NEW · 1 could not check, or can't be done. Unless the \
       exit code is 0, nothing was changed.
-      """)
+      """,
+    examples: [
+      "reel relocate /srv/media /mnt/media",
+      "reel relocate /srv/media s3://videos/ --read",
+    ])
 
   @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
 
   @Flag(help: "Read every object in NEW and compare its digest, not only its length.")
@@ -140,7 +154,11 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show how large the cache is.")
+      commandName: "show", abstract: "Show how large the cache is.",
+      examples: [
+        "reel cache show",
+        "reel cache show --json",
+      ])
 
     @OptionGroup var library: LibraryOptions
 
@@ -156,7 +174,11 @@ struct CacheCommand: AsyncParsableCommand {
 
   struct Clear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "clear", abstract: "Empty the cache, and print how much space was freed.")
+      commandName: "clear", abstract: "Empty the cache, and print how much space was freed.",
+      examples: [
+        "reel cache clear",
+        "reel cache clear --json",
+      ])
 
     @OptionGroup var library: LibraryOptions
 

@@ -84,9 +84,14 @@ struct MendCommand: AsyncParsableCommand {
       Nothing is encoded, and it is proved each time: the packets of every stream that is kept are the same bytes with the \
       same times, or nothing is written. The source is never changed. A file that needs no mending is not written.
 
-      Exit codes: 0 mended, or nothing to mend · 3 some files could not be mended · 1 could not run · 64 usage · \
-      130 interrupted.
-      """)
+      Exit codes: 0 mended, or nothing to mend · 3 some files could not be read or written here · 4 some files can't be \
+      mended, the others were · 1 could not run, or a file is not there · 64 usage · 130 interrupted.
+      """,
+    examples: [
+      "reel mend clip.mp4 --faststart -o mended.mp4",
+      "reel mend ~/Videos --strip-location --to clean",
+      "reel mend clip.mp4 --policy web-playback -o mended.mp4",
+    ])
 
   @OptionGroup(title: "What is mended") var flags: MendFlags
 
@@ -116,8 +121,8 @@ struct MendCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object per line, in the order of the files.")
   var jsonl = false
 
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup var general: GeneralOptions
 
   @Argument(help: "The files; a folder means the videos in it.", completion: .file())
   var files: [String]
@@ -133,7 +138,7 @@ struct MendCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: general.config)
     let policy = try policy.map { try PolicyFiles.policy($0) }
     let session = try MendSession(
       settings, files, output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },

@@ -12,10 +12,15 @@ struct PageCommand: AsyncParsableCommand {
     discussion: """
       The page plays one video at a time. Run the same command again to add what is new; --title, --size and --media keep \
       their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
-      """)
+      """,
+    examples: [
+      "reel page site",
+      "reel page site --media copy --title \"Our clips\"",
+      "reel page site --to s3://www/clips",
+    ])
 
   @OptionGroup var library: LibraryOptions
-  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "The bucket of --to") var bucket: BucketOptions
 
   @Option(
     help: ArgumentHelp(

@@ -52,10 +52,15 @@ struct PosterCommand: AsyncParsableCommand {
     discussion: """
       The poster is upright, with square pixels and standard colours, at most 512 pixels on its longer side, never larger \
       than the video is shown, and without metadata. The pictures are decoded by a confined process that reads nothing else.
-      """)
+      """,
+    examples: [
+      "reel poster clip.mp4 -o clip.jpg",
+      "reel poster ~/Videos -o posters/ --size 720",
+      "reel poster --missing",
+    ])
 
   @OptionGroup var picture: PictureOptions
-  @OptionGroup var reading: ReadingOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
 
   @Flag(help: "Take the cover of a file that has one.")
@@ -181,11 +186,15 @@ struct PosterCommand: AsyncParsableCommand {
 struct SheetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sheet",
-    abstract: "Make a contact sheet: pictures of one video with their times, or one picture of each video.")
+    abstract: "Make a contact sheet: pictures of one video with their times, or one picture of each video.",
+    examples: [
+      "reel sheet clip.mp4 -o sheet.jpg",
+      "reel sheet ~/Videos -o all.jpg --columns 6",
+    ])
 
   @OptionGroup var picture: PictureOptions
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup var general: GeneralOptions
 
   @Option(help: ArgumentHelp("Pictures beside each other.", valueName: "n"))
   var columns = 4
@@ -212,7 +221,7 @@ struct SheetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: general.config)
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)

@@ -16,7 +16,11 @@ struct PolicyCommand: AsyncParsableCommand {
   /// `reel policy list`
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List the policies that come with Reel.")
+      commandName: "list", abstract: "List the policies that come with Reel.",
+      examples: [
+        "reel policy list",
+        "reel policy show web-playback",
+      ])
 
     @OptionGroup var terminal: TerminalOptions
 
@@ -33,7 +37,11 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Print a policy, as a starting point for your own.")
+      abstract: "Print a policy, as a starting point for your own.",
+      examples: [
+        "reel policy show web-playback",
+        "reel policy show sanity",
+      ])
 
     @OptionGroup var terminal: TerminalOptions
 
@@ -55,7 +63,11 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Check policy files, and report each problem with its line and column.")
+      abstract: "Check policy files, and report each problem with its line and column.",
+      examples: [
+        "reel policy check reel-policy.yaml",
+        "reel policy check web-playback",
+      ])
 
     @OptionGroup var terminal: TerminalOptions
 
@@ -78,15 +90,23 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Init: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "init",
-      abstract: "Make a policy from a good example, for you to review and commit.")
+      abstract: "Make a policy from a good example, for you to review and commit.",
+      examples: [
+        "reel policy init good.mp4",
+        "reel policy init good.mp4 > reel-policy.yaml",
+      ])
 
-    @OptionGroup var options: ValidationOptions
+    @OptionGroup var general: GeneralOptions
+    @OptionGroup(title: "How files are read") var reading: ReadingOptions
+    @OptionGroup(title: "Files at addresses") var addresses: AddressOptions
 
     @Argument(help: "A video that is as all of them should be.", completion: .file())
     var file: String
 
     func run() async throws {
-      let session = try await options.session([file])
+      let session = try await ValidationSession(
+        SettingsReader.read(flagsOf: self, file: general.config), [file],
+        followLinks: reading.followLinks, policy: PolicyFiles.policy(PolicyLibrary.sanity))
       let judgement = try await session.judge(locks: false)
       guard let facts = judgement.files.first?.facts, let media = facts.media else {
         let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
@@ -101,7 +121,11 @@ struct PolicyCommand: AsyncParsableCommand {
   struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "schema",
-      abstract: "Print the JSON Schema of policy files, for editors.")
+      abstract: "Print the JSON Schema of policy files, for editors.",
+      examples: [
+        "reel policy schema",
+        "reel policy schema > reel-policy.schema.json",
+      ])
 
     @OptionGroup var terminal: TerminalOptions
 

@@ -9,12 +9,17 @@ import ReelTerminal
 struct ProbeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe",
-    abstract: "Show what each file really is: container, display size, duration, complete or cut off.")
+    abstract: "Show what each file really is: container, display size, duration, complete or cut off.",
+    examples: [
+      "reel probe clip.mp4",
+      "reel probe ~/Videos --jsonl",
+      "reel probe https://example.org/clip.mp4 --json",
+    ])
 
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var walking: WalkingOptions
-  @OptionGroup var addresses: AddressOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "How files are read") var walking: WalkingOptions
+  @OptionGroup(title: "Files at addresses") var addresses: AddressOptions
+  @OptionGroup var general: GeneralOptions
 
   @Flag(help: "Print JSON: one object for one file, a list for several.")
   var json = false
@@ -46,7 +51,7 @@ struct ProbeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var settings = try SettingsReader.read(flagsOf: self, file: general.config)
     if thorough { settings.deadline = settings.deadline ?? AppContext.thoroughDeadline }
     let paths = RawArguments.paths(files)
     let workers = settings.jobs ?? (isOneFile(paths) ? 1 : AppContext.processors)

@@ -20,10 +20,15 @@ struct EnqueueCommand: AsyncParsableCommand {
       the beginning of what has no video's name. A file that has changed since counts as another one. Machines that work on \
       the queue must find the files under the same paths and addresses. What is asked for with --to, --policy and --author \
       goes with each item: a worker takes only what asks for nothing else than it has.
-      """)
+      """,
+    examples: [
+      "reel enqueue s3://inbox/ --catalog postgres://reel@db.example/reel",
+      "reel enqueue /mnt/clips --label import --priority 5",
+      "reel enqueue --files0-from list --dry-run",
+    ])
 
   @OptionGroup var library: LibraryOptions
-  @OptionGroup var bucket: BucketOptions
+  @OptionGroup(title: "Buckets") var bucket: BucketOptions
 
   @Option(
     name: .customLong("files0-from"),
@@ -35,7 +40,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Files of a higher priority are taken first.", valueName: "n"))
   var priority: Int = 0
 
-  @OptionGroup var wishes: WishOptions
+  @OptionGroup(title: "What is asked for each file") var wishes: WishOptions
 
   @Flag(help: .hidden)
   var retry = false
@@ -43,13 +48,8 @@ struct EnqueueCommand: AsyncParsableCommand {
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
   var followLinks = false
 
-  @OptionGroup var walking: WalkingOptions
-
-  @Option(help: ArgumentHelp("Enqueue only files that match; can be repeated.", valueName: "glob"))
-  var include: [String] = []
-
-  @Option(help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
-  var exclude: [String] = []
+  @OptionGroup(title: "How files are read") var walking: WalkingOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
 
   @Flag(help: "Show how many would be enqueued, and change nothing.")
   var dryRun = false
@@ -71,7 +71,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
-      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     try Self.check(named)
@@ -104,7 +104,7 @@ struct EnqueueCommand: AsyncParsableCommand {
       dryRun: dryRun)
     try OutputStream.standardOutput.write(
       json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
-    if !result.failures.isEmpty { throw CommandExit(code: .someFailed) }
+    try ReelExit(failures: result.failures.map { .source($0.error.code) }).end()
   }
 }
 
@@ -257,24 +257,30 @@ struct WorkCommand: AsyncParsableCommand {
       the others go back to the queue at once. Files of a worker that died go back after two minutes; a file on which three \
       workers died is set aside (see reel status). A worker that fails on many files in a row returns them to the queue and \
       ends. Exit codes are those of reel ingest; 130 after a signal, even if --grace ran out.
-      """)
+      """,
+    examples: [
+      "reel work --to s3://videos/ --catalog postgres://reel@db.example/reel",
+      "reel work --to /mnt/media --forever --only-label import",
+    ])
 
+  @OptionGroup(title: "Common") var place: TargetOptions
+  @OptionGroup(title: "Common") var lanes: JobsOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var output: RunOutputOptions
-  @OptionGroup var library: LibraryOptions
-
-  @OptionGroup var lanes: JobsOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Flag(help: "Wait for more when the queue is empty.")
   var forever = false
 
   @Option(
     help: ArgumentHelp(
-      "After a signal: how long to wait for files in progress before they are given back.",
-      valueName: "seconds"))
-  var grace: Double = 25
+      "After a signal: how long to wait for files in progress before they are given back (default: 25s).",
+      valueName: "time"), transform: TimeText.argument(0...3600, "from 0 to 1h"))
+  var grace: Double?
 
   @Option(
     help: ArgumentHelp(
@@ -288,13 +294,7 @@ struct WorkCommand: AsyncParsableCommand {
     transform: LabelArgument.parsed)
   var onlyLabel: [String] = []
 
-  @OptionGroup var retrying: RetryOptions
-
-  func validate() throws {
-    if !(grace >= 0 && grace <= 3600) {
-      throw ValidationError("--grace must be a number of seconds from 0 to 3600.")
-    }
-  }
+  @OptionGroup(title: "Trying again") var retrying: RetryOptions
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
@@ -303,7 +303,7 @@ struct WorkCommand: AsyncParsableCommand {
     _ = try QueuePlace.pool(settings)
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: place.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
@@ -318,9 +318,9 @@ struct WorkCommand: AsyncParsableCommand {
       work = try await WorkSession.begin(
         catalog, destination: destination,
         serving: QueueWorker.Serving(
-          labels: onlyLabel, policy: try intake.policy.map { try PolicyFiles.shared($0).name }),
+          labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name }),
         retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
-        grace: .seconds(grace), sources: Sources(settings), allowed: allowed,
+        grace: .seconds(grace ?? 25), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))
     } catch {
       try? await appContext.close()

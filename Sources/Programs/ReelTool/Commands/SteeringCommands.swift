@@ -17,7 +17,11 @@ struct QueueCommand: AsyncParsableCommand {
   /// `reel queue list`
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "list", abstract: "List items in the order in which they were enqueued, each on a line.")
+      commandName: "list", abstract: "List items in the order in which they were enqueued, each on a line.",
+      examples: [
+        "reel queue list --state failed",
+        "reel queue list --label import --since 2h --json",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @OptionGroup var choice: ItemOptions
@@ -56,7 +60,11 @@ struct QueueCommand: AsyncParsableCommand {
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Show an item and its history: who took it when, how that ended, and when it is tried again.")
+      abstract: "Show an item and its history: who took it when, how that ended, and when it is tried again.",
+      examples: [
+        "reel queue show 42",
+        "reel queue show /mnt/clips/clip.mp4",
+      ])
 
     @OptionGroup var library: LibraryOptions
 
@@ -101,7 +109,11 @@ struct QueueCommand: AsyncParsableCommand {
       discussion: """
         Without a choice: all that failed or were set aside. What was refused is put back when it is named, by --state \
         refused, --code, or itself; it is decided anew, by the policy that it asks for, or else by its worker's.
-        """)
+        """,
+      examples: [
+        "reel queue retry 42",
+        "reel queue retry --code timeout --dry-run",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @OptionGroup var choice: ItemOptions
@@ -127,7 +139,11 @@ struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "cancel",
       abstract:
-        "Keep items that wait from being taken; one that is taken comes to its end, and is not tried again.")
+        "Keep items that wait from being taken; one that is taken comes to its end, and is not tried again.",
+      examples: [
+        "reel queue cancel 42",
+        "reel queue cancel --label import",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @OptionGroup var choice: ItemOptions
@@ -147,7 +163,11 @@ struct QueueCommand: AsyncParsableCommand {
   struct Priority: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "priority",
-      abstract: "Give items that have not ended another priority; higher ones are taken first.")
+      abstract: "Give items that have not ended another priority; higher ones are taken first.",
+      examples: [
+        "reel queue priority 10 42",
+        "reel queue priority 10 --label import",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @OptionGroup var choice: ItemOptions
@@ -169,7 +189,11 @@ struct QueueCommand: AsyncParsableCommand {
   struct Pause: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "pause",
-      abstract: "Let nobody take items of a label, or any at all; what is taken comes to its end.")
+      abstract: "Let nobody take items of a label, or any at all; what is taken comes to its end.",
+      examples: [
+        "reel queue pause",
+        "reel queue pause import",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
@@ -185,7 +209,11 @@ struct QueueCommand: AsyncParsableCommand {
   /// `reel queue resume [LABEL]`
   struct Resume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "resume", abstract: "End the pause of a label, or the one of everything.")
+      commandName: "resume", abstract: "End the pause of a label, or the one of everything.",
+      examples: [
+        "reel queue resume",
+        "reel queue resume import",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
@@ -202,7 +230,11 @@ struct QueueCommand: AsyncParsableCommand {
   struct Limit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "limit",
-      abstract: "Let at most N items of a label, or of all, be taken at once; none for any number.")
+      abstract: "Let at most N items of a label, or of all, be taken at once; none for any number.",
+      examples: [
+        "reel queue limit 4 import",
+        "reel queue limit none import",
+      ])
 
     @OptionGroup var library: LibraryOptions
     @Argument(help: ArgumentHelp("How many, or none.", valueName: "n"))
@@ -227,7 +259,11 @@ struct QueueCommand: AsyncParsableCommand {
       discussion: """
         Posts stay. Listed again, a file that was done is enqueued again, and found to be a post; one that was refused or \
         failed is tried again.
-        """)
+        """,
+      examples: [
+        "reel queue prune --older-than 90d",
+        "reel queue prune --older-than 30d --state done --dry-run",
+      ])
 
     @OptionGroup var library: LibraryOptions
 

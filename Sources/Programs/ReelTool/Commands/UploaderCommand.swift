@@ -20,9 +20,14 @@ struct UploaderCommand: AsyncParsableCommand {
         seconds in a folder, and about two minutes if each request takes 0.2 s; --only runs some of the checks, \
         --large-size makes the large objects smaller. docs/adding-an-uploader.md explains every check. \
         Exit codes: 0 all checks pass · 3 some fail · 1 the destination could not be prepared.
-        """)
+        """,
+      examples: [
+        "reel uploader check /mnt/media",
+        "reel uploader check s3://videos/test --only store",
+      ])
 
     @OptionGroup var library: LibraryOptions
+    @OptionGroup(title: "Stores") var viewing: ViewingOptions
     @OptionGroup var store: StoreOptions
 
     @Option(
@@ -31,13 +36,14 @@ struct UploaderCommand: AsyncParsableCommand {
 
     @Option(
       help: ArgumentHelp(
-        "Size of the large objects in bytes; should be several of the store's parts.",
-        valueName: "bytes"))
-    var largeSize: Int = 17 << 20 + 3
+        "Size of the large objects, such as 20MB or 17825795 (default: 17MiB); should be several of the store's parts.",
+        valueName: "size"))
+    var largeSize: SizeLimit?
 
     @Option(
-      help: ArgumentHelp("Seconds allowed for one check.", valueName: "seconds"))
-    var deadline: Double = 300
+      help: ArgumentHelp("How long one check may take (default: 5m).", valueName: "time"),
+      transform: TimeText.argument(Double.leastNonzeroMagnitude...86_400, "above 0, up to 1d"))
+    var deadline: Double?
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -48,11 +54,8 @@ struct UploaderCommand: AsyncParsableCommand {
     var destination: String
 
     func validate() throws {
-      guard (1...(1 << 30)).contains(largeSize) else {
-        throw ValidationError("--large-size must be a number of bytes, up to 1073741824.")
-      }
-      guard deadline > 0, deadline <= 86_400 else {
-        throw ValidationError("--deadline must be a number of seconds above 0, up to 86400.")
+      if let largeSize, largeSize.bytes.map({ $0 > 1 << 30 }) ?? true {
+        throw ValidationError("--large-size must be a size like 20MB, up to 1GiB.")
       }
     }
 
@@ -66,8 +69,9 @@ struct UploaderCommand: AsyncParsableCommand {
         throw CommandFailure(.usage, "--only matches no check; the checks are \(names)")
       }
       let session = ContractTestSession(
-        settings: settings, destination: destination, promises: promises, largeSize: largeSize,
-        deadline: .seconds(deadline), json: json)
+        settings: settings, destination: destination, promises: promises,
+        largeSize: largeSize?.bytes.flatMap { Int(exactly: $0) } ?? (17 << 20 + 3),
+        deadline: .seconds(deadline ?? 300), json: json)
       try await session.run().end()
     }
   }
@@ -77,20 +81,33 @@ struct UploaderCommand: AsyncParsableCommand {
 struct VersionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "version",
-    abstract: "Show the versions of Reel, its worker, FFmpeg and SQLite, and how the worker is confined.")
+    abstract: "Show the versions of Reel, its worker, FFmpeg and SQLite, and how the worker is confined.",
+    examples: [
+      "reel version",
+      "reel version --json",
+    ])
 
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var library: LibraryOptions
+  @OptionGroup var reader: ReaderOptions
+  @OptionGroup var general: GeneralOptions
 
   @Flag(help: "Print JSON.")
   var json = false
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let view = await versions(settings)
+    let view = await versions(settings())
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
     if view.worker == nil { try ReelExit.couldNotRun.end() }
+  }
+
+  /// What is asked when something is wrong is told whatever the settings say.
+  private func settings() -> Settings {
+    do {
+      return try SettingsReader.read(flagsOf: self, file: general.config)
+    } catch {
+      (CommandFailure(error) ?? CommandFailure(.couldNotRun, "\(error)")).tell()
+      return Settings(flagsOf: self)
+    }
   }
 
   private func versions(_ settings: Settings) async -> VersionView {

@@ -14,10 +14,17 @@ struct ValidateCommand: AsyncParsableCommand {
     abstract: "Check that videos are what they should be, by rules, a policy or a lock.",
     discussion: """
       Exit codes: 0 all files pass · 4 a file breaks a rule, differs from the lock or can't be read, or there are no files · \
-      3 none of these, but some files could not be judged · 1 could not run · 64 usage · 130 interrupted.
-      """)
+      3 none of these, but some files could not be judged · 1 could not run, or a file is not there · 64 usage · \
+      130 interrupted.
+      """,
+    examples: [
+      "reel validate fixtures",
+      "reel validate fixtures --lock fixtures/reel.lock --report junit=out.xml",
+      "reel validate clip.mp4 --policy web-playback",
+    ])
 
   @OptionGroup var options: ValidationOptions
+  @OptionGroup(title: "Files at addresses") var addresses: AddressOptions
 
   @Option(
     help: ArgumentHelp("Compare each file with what it was when it was locked.", valueName: "file"),
@@ -61,7 +68,7 @@ struct ValidateCommand: AsyncParsableCommand {
       }
       return (place: place, file: file)
     }
-    let session = try await options.session(paths)
+    let session = try await options.session(paths, of: self)
     let writer = try ReportWriter(
       report, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
@@ -71,6 +78,7 @@ struct ValidateCommand: AsyncParsableCommand {
     let pictures = await session.illustration.pictures(
       of: pictured.map { ListedFile(path: $0, at: begun) })
     try writer.write(result, pictures)
+    if judgement.files.contains(where: \.facts.isMissing) { try ReelExit.couldNotRun.end() }
     try ReelExit(result.outcome).end()
   }
 
@@ -84,6 +92,13 @@ struct ValidateCommand: AsyncParsableCommand {
       throw CommandFailure(.usage, "there is no rule \"\(id)\"\(hint)")
     }
     try OutputStream.standardOutput.write(RuleSummary.text(info, traits))
+  }
+}
+
+extension FixtureFacts {
+  /// Whether there is no such file.
+  fileprivate var isMissing: Bool {
+    if case .unreachable(let error) = reading { error.code == .notFound } else { false }
   }
 }
 
@@ -108,8 +123,12 @@ struct LockCommand: AsyncParsableCommand {
       nothing is written, unless --update is given.
 
       Exit codes: 0 written, or nothing differs · 4 there are differences and no --update, or there is no file · \
-      1 could not run · 64 usage · 130 interrupted.
-      """)
+      1 could not run, or a file is not there · 64 usage · 130 interrupted.
+      """,
+    examples: [
+      "reel lock fixtures",
+      "reel lock fixtures --update",
+    ])
 
   @OptionGroup var options: ValidationOptions
 
@@ -134,10 +153,13 @@ struct LockCommand: AsyncParsableCommand {
     }
     let place = LockPlace(path: try path())
     let old = try place.read()
-    let session = try await options.session(paths)
+    let session = try await options.session(paths, of: self)
     let judgement = try await session.judge(locks: true)
     guard !judgement.files.isEmpty || allowEmpty else {
       throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
+    }
+    if let missing = judgement.files.first(where: \.facts.isMissing) {
+      throw CommandFailure(.couldNotRun, "\(missing.facts.path.text): no such file; nothing was locked")
     }
     let change = session.review.update(judgement, old: old, place: place)
     if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }

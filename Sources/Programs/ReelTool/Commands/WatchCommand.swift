@@ -17,7 +17,12 @@ struct WatchCommand: AsyncParsableCommand {
       for a while; one that looks cut off \
       is checked again later before it is reported as such. SIGTERM ends the watch; SIGHUP makes it reload its settings \
       and reopen its event file. Buckets (s3://bucket/folder/) are listed at intervals (--every).
-      """)
+      """,
+    examples: [
+      "reel watch /srv/drop",
+      "reel watch /srv/drop --after move:/srv/done --reject move:/srv/bad",
+      "reel watch s3://inbox/ --every 1m --to /srv/media",
+    ])
 
   @Option(
     help: ArgumentHelp(
@@ -34,8 +39,8 @@ struct WatchCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Seconds that a file must stay unchanged, if its writer was not seen closing it (default: 2; 10 for polled folders).",
-      valueName: "seconds"))
+      "How long a file must stay unchanged, if its writer was not seen closing it (default: 2s; 10s for polled folders).",
+      valueName: "time"), transform: TimeText.argument(0...86_400, "from 0 to 1d"))
   var settle: Double?
 
   @Option(
@@ -53,27 +58,21 @@ struct WatchCommand: AsyncParsableCommand {
       valueName: "time"))
   var every: Interval?
 
+  @OptionGroup(title: "Common") var place: TargetOptions
+  @OptionGroup(title: "Common") var lanes: JobsOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
   @OptionGroup var intake: IntakeOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
   @OptionGroup var store: StoreOptions
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var walking: WalkingOptions
-  @OptionGroup var output: RunOutputOptions
-  @OptionGroup var library: LibraryOptions
-  @OptionGroup var lanes: JobsOptions
-
-  @Option(help: ArgumentHelp("Ingest only files that match; can be repeated.", valueName: "glob"))
-  var include: [String] = []
-
-  @Option(help: ArgumentHelp("Skip files and folders that match; can be repeated.", valueName: "glob"))
-  var exclude: [String] = []
-
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "How files are read") var walking: WalkingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
   @Argument(help: "The folders, by path or address (s3://bucket/folder/).", completion: .directory)
   var folders: [String]
 
   func validate() throws {
-    if let settle, !(settle >= 0 && settle <= 86_400) {
-      throw ValidationError("--settle must be a number of seconds from 0 to 86400.")
-    }
     if reject == "delete" {
       throw ValidationError(
         "--reject must be keep or move:FOLDER: a file that could not be published is never deleted.")
@@ -99,11 +98,11 @@ struct WatchCommand: AsyncParsableCommand {
   ) async throws -> WatchSession.Plan {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = NameFilter(
-      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
       after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),
-      trustsSidecars: intake.trustSidecars, folders: places)
+      trustsSidecars: intake.words.trustSidecars, folders: places)
     try check(inputs, disposals)
     var walk = WalkOptions(
       followLinks: reading.followLinks, filter: filter,
@@ -121,7 +120,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.provesDuplicates = disposals.after != .keep
     let target = try EventTarget.open(output.events, appends: true)
     let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: intake.policy,
+      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: place.policy,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
@@ -239,11 +238,7 @@ struct Interval: ExpressibleByArgument, Hashable, Sendable {
   let duration: Duration
 
   init?(argument: String) {
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
-    guard let unit = argument.last.flatMap({ units[$0] }), let number = Int64(argument.dropLast()),
-      case let (seconds, overflow) = number.multipliedReportingOverflow(by: unit), !overflow,
-      (1...86_400).contains(seconds)
-    else { return nil }
+    guard let seconds = TimeText.seconds(argument), (1...86_400).contains(seconds) else { return nil }
     duration = .seconds(seconds)
   }
 }

@@ -112,19 +112,17 @@ struct AppContext: Sendable {
     return path
   }
 
-  /// The catalog for a command that only reads; nil when there is none yet, which is said of a database: it may be the
-  /// wrong one.
+  /// The catalog for a command that only reads; nil for a library that has none yet.
+  /// - Throws: where there is no library, or no catalog in a database: it may be the wrong one.
   static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
-    let place = try CatalogPlace(settings)
-    let catalog = try await place.reading()
-    if catalog == nil, place.library == nil { LongWait.tell(place.absence) }
-    return catalog
+    try await CatalogPlace(settings).examined()
   }
 
-  /// The catalog for a command that changes what is there; nil when there is none yet.
+  /// The catalog for a command that changes what is there; nil for a library that has none yet.
+  /// - Throws: as ``reading(_:)``.
   static func existing(_ settings: Settings) async throws -> (any PostCatalog)? {
     let place = try CatalogPlace(settings)
-    guard try await place.reading() != nil else { return nil }
+    guard try await place.examined() != nil else { return nil }
     return try await place.writing()
   }
 

@@ -100,7 +100,8 @@ enum CatalogPlace: Sendable {
   /// Said of a command that has nothing to look at.
   var absence: String {
     switch self {
-    case .library(let path): "there is no library at \(path): name another with --library"
+    case .library(let path):
+      "there is no library at \(path): name another with --library, or publish something, which makes one"
     case .server(let address, _):
       "there is no catalog in \(address.name): name another with --catalog, or publish something, which makes one"
     }
@@ -112,7 +113,7 @@ enum CatalogPlace: Sendable {
     if try await LibraryFolder.existing(at: path) == nil { throw CatalogError(.unusable, absence) }
   }
 
-  /// The catalog for looking whether anything is wrong; nil for a library that has none yet.
+  /// The catalog for a command that looks at what is there; nil for a library that has none yet.
   /// - Throws: ``CatalogError``, also for a database without one: it may be the wrong one, and all be well only there.
   func examined() async throws(CatalogError) -> (any WholeCatalog)? {
     try await checkIsThere()

@@ -6,6 +6,7 @@ import ReelSource
 import ReelTerminal
 import ReelValidation
 import ReelUpkeep
+import Synchronization
 
 /// What `reel mend` works with, put together from the settings.
 struct MendSession: Sendable {
@@ -43,11 +44,16 @@ struct MendSession: Sendable {
   /// Calls `report` with what became of each file, in order, and gives how it went.
   /// - Throws: when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
+    let failures = Mutex<Set<FileFailure.Code>>([])
     let (result, wasInterrupted) = await Interruption.cancelling { [run] in
-      try await run.run { try report(MendDocument($0)) }
+      try await run.run { file in
+        if case .failure(let failure) = file.result { failures.withLock { _ = $0.insert(failure.code) } }
+        try report(MendDocument(file))
+      }
     }
     if wasInterrupted { return .interrupted }
-    return try result.get() ? .done : .someFailed
+    if try result.get() { return .done }
+    return ReelExit(failures: failures.withLock { $0 })
   }
 
   /// Ends the workers.

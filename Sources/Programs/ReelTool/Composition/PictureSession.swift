@@ -1,8 +1,10 @@
 import Glibc
 import ReelCore
+import ReelIngest
 import ReelSandbox
 import ReelSource
 import ReelUpkeep
+import Synchronization
 
 /// What makes pictures of files, put together from the settings.
 struct PictureSession: Sendable {
@@ -37,11 +39,22 @@ struct PictureSession: Sendable {
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
   ) async throws -> ReelExit {
+    let failures = Mutex<Set<FileFailure.Code>>([])
     let (result, wasInterrupted) = await Interruption.cancelling { [pictures] in
-      try await pictures.run(largest: largest, make) { try report($0.worded(FlagNames.put)) }
+      try await pictures.run(largest: largest, make) { made in
+        let isDone = try report(made.worded(FlagNames.put))
+        switch made.result {
+        case .failure(let failure): failures.withLock { _ = $0.insert(failure.code) }
+        // It was made, and could not be written.
+        case .success where !isDone: failures.withLock { _ = $0.insert(.source(.unreadable)) }
+        case .success: break
+        }
+        return isDone
+      }
     }
     if wasInterrupted { return .interrupted }
-    return try result.get() ? .done : .someFailed
+    if try result.get() { return .done }
+    return ReelExit(failures: failures.withLock { $0 })
   }
 
   /// The sheet as a JPEG.

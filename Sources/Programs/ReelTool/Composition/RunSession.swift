@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelFeeds
 import ReelIngest
@@ -143,6 +144,15 @@ struct RunSession: Sendable {
       if case .watch(let feed, let signals) = self { (feed, signals) } else { nil }
     }
 
+    /// Whether the user named something else than files that are there. One of a folder may go while the run is on.
+    var areNamed: Bool {
+      if case .files(let inputs, _) = self {
+        inputs.contains { $0.isRemote || $0.path.fileKind != S_IFREG }
+      } else {
+        false
+      }
+    }
+
     var work: WorkSession? {
       if case .queue(let work) = self { work } else { nil }
     }
@@ -182,7 +192,9 @@ struct RunSession: Sendable {
       if end.summary.outcome != .aborted, !end.wasInterrupted { throw error }
     }
     if end.outputClosed { throw OutputClosed() }
-    return (end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted))
+    return (
+      end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted, areNamed: inputs.areNamed)
+    )
   }
 
   private func observe(
@@ -364,15 +376,15 @@ struct RunSession: Sendable {
 }
 
 extension ReelExit {
-  init(_ summary: RunSummary, wasInterrupted: Bool) {
+  /// - Parameter areNamed: as of ``init(failures:areNamed:)``.
+  init(_ summary: RunSummary, wasInterrupted: Bool, areNamed: Bool) {
     if wasInterrupted || summary.outcome == .cancelled {
       self = .interrupted
     } else if summary.outcome == .aborted {
       self = .couldNotRun
-    } else if summary.failed > 0 {
-      self = .someFailed
     } else {
-      self = summary.refused > 0 ? .someRefused : .done
+      self.init(
+        failures: summary.reasons.keys.map { FileFailure.Code(rawValue: $0) }, areNamed: areNamed)
     }
   }
 

@@ -10,14 +10,9 @@ import ReelValidation
 struct LibraryOptions: SettingFlags {
   @Option(\.library) var library
   @Option(\.catalog) var catalog
+  @OptionGroup var general: GeneralOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
-      valueName: "file"), completion: .file(), transform: RawArguments.place)
-  var config: String?
-
-  @OptionGroup var terminal: TerminalOptions
+  var config: String? { general.config }
 
   func validate() throws {
     if library != nil, catalog != nil {
@@ -33,6 +28,17 @@ struct LibraryOptions: SettingFlags {
   }
 }
 
+/// Of every command that has settings.
+struct GeneralOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
+      valueName: "file"), completion: .file(), transform: RawArguments.place)
+  var config: String?
+
+  @OptionGroup var terminal: TerminalOptions
+}
+
 /// How text is shown.
 struct TerminalOptions: ParsableArguments {
   @Option(
@@ -44,12 +50,17 @@ struct TerminalOptions: ParsableArguments {
 
 /// How files are read.
 struct ReadingOptions: SettingFlags {
-  @Option(\.isolation) var isolation
-  @Option(\.worker) var worker
+  @OptionGroup var reader: ReaderOptions
   @Option(\.deadline) var deadline
 
   @Flag(help: "Follow symbolic links, but never out of a folder that is being walked.")
   var followLinks = false
+}
+
+/// What reads files.
+struct ReaderOptions: SettingFlags {
+  @Option(\.isolation) var isolation
+  @Option(\.worker) var worker
 }
 
 extension IsolationRequest: ExpressibleByArgument {}
@@ -110,24 +121,39 @@ enum DestinationHelp {
     + "firebase://bucket/prefix or command:PROGRAM"
 }
 
-/// What happens to the videos, the same for one and for many.
-struct IntakeOptions: SettingFlags {
+/// Where videos go, and which.
+struct TargetOptions: SettingFlags {
   @Option(\.to) var to
-  @Option(\.limitRate) var limitRate
-  @Option(\.uploads) var uploads
-  @Option(\.maxSize) var maxSize
-  @Option(\.posters) var posters
-  @Option(\.posterSize) var posterSize
-  @Option(\.mend) var mend
-  @Option(\.author) var author
-  @Option(\.authorName) var authorName
-  @Option(\.mode) var mode
 
   @Option(
     help: ArgumentHelp(
       "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
       valueName: "name|file"), completion: .file(), transform: RawArguments.place)
   var policy: String?
+}
+
+/// Which files are meant of those that are named.
+struct FilterByNameOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("In folders, only files that match; can be repeated.", valueName: "glob"))
+  var include: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
+  var exclude: [String] = []
+}
+
+/// What happens to the videos, the same for one and for many.
+struct IntakeOptions: SettingFlags {
+  @OptionGroup(title: "What posts say") var words: PostOptions
+  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+}
+
+/// What a post says that the file does not.
+struct PostOptions: SettingFlags {
+  @Option(\.author) var author
+  @Option(\.authorName) var authorName
 
   @Flag(help: "Accept the author named in a sidecar, which anyone who made the clip can write.")
   var trustSidecars = false
@@ -139,11 +165,27 @@ struct IntakeOptions: SettingFlags {
   var demoCounts = false
 }
 
+/// What is made of a file besides its post.
+struct PosterAndMendOptions: SettingFlags {
+  @Option(\.posters) var posters
+  @Option(\.posterSize) var posterSize
+  @Option(\.mend) var mend
+}
+
+/// How much is taken.
+struct LimitOptions: SettingFlags {
+  @Option(\.maxSize) var maxSize
+  @Option(\.limitRate) var limitRate
+  @Option(\.uploads) var uploads
+}
+
 /// Of the commands that name what they publish; what is taken from a queue is published, once.
 struct OnceOptions: ParsableArguments {
   @Option(
     help:
-      "What to do with a video that is already published: skip it, or publish it again (allow).")
+      ArgumentHelp(
+        "What to do with a video that is already published: skip it, or publish it again (allow).",
+        valueName: "skip|allow"))
   var duplicates: DuplicateHandling = .skip
 
   @Flag(help: "Publish a video again even if its post was removed.")
@@ -240,9 +282,9 @@ extension IntakeOptions {
   /// How a run treats its files, by these flags and `settings`.
   func ingestOptions(_ settings: Settings, _ once: OnceOptions? = nil) -> IngestOptions {
     var options = IngestOptions()
-    options.metadata = PostMetadata(authorID: author, authorName: authorName)
+    options.metadata = PostMetadata(authorID: words.author, authorName: words.authorName)
     options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
-    options.trustSidecars = trustSidecars
+    options.trustSidecars = words.trustSidecars
     options.duplicates = once?.duplicates ?? .skip
     options.again = once?.again ?? false
     options.dryRun = once?.dryRun ?? false
@@ -252,8 +294,8 @@ extension IntakeOptions {
     if let size = settings.posterSize { options.poster.size = size }
     options.mends = MendOptions(settings.mend?.mends ?? [])
     options.nameLength = settings.nameLength ?? 22
-    options.keepsSourceName = !noSourceName
-    options.demoCounts = demoCounts
+    options.keepsSourceName = !words.noSourceName
+    options.demoCounts = words.demoCounts
     options.workingDirectory = WorkingFolder.path()
     return options
   }

@@ -6,8 +6,7 @@ struct SigningOptions: ParsableArguments {
   @Option(
     defaultAsFlag: PresignTime.setting,
     help: ArgumentHelp(
-      "Sign the URLs of videos and posters now, for this many seconds, up to 604800.",
-      valueName: "seconds"))
+      "Sign the URLs of videos and posters now, for so long, up to 7d.", valueName: "time"))
   var presign: PresignTime?
 
   @Option(
@@ -19,13 +18,16 @@ struct SigningOptions: ParsableArguments {
   @OptionGroup var bucket: BucketOptions
 
   func validate() throws {
+    if case .invalid(let text) = presign {
+      throw ValidationError("--presign is \"\(text)\"; it must be \(TimeText.form), from 1s to 7d.")
+    }
     if to != nil, presign == nil { throw ValidationError("--to goes with --presign.") }
   }
 
   /// Nil when nothing is to be signed.
   func signing(_ settings: Settings) async throws -> PostSigning? {
     switch presign {
-    case nil: nil
+    case nil, .some(.invalid): nil
     case .seconds(let seconds): try await PostSigning(settings, seconds: seconds)
     case .setting: try await PostSigning(settings, seconds: settings.presign ?? 3600)
     }
@@ -37,16 +39,24 @@ enum PresignTime: ExpressibleByArgument, CustomStringConvertible {
   case seconds(Int)
   /// As the settings say.
   case setting
+  /// What is no time. The parser takes an option whose value can't be for one without a value.
+  case invalid(String)
 
   init?(argument: String) {
-    guard let seconds = Int(argument), (1...S3Viewing.longestPresigned).contains(seconds) else { return nil }
-    self = .seconds(seconds)
+    guard let seconds = TimeText.seconds(argument),
+      (1...Double(S3Viewing.longestPresigned)).contains(seconds)
+    else {
+      self = .invalid(argument)
+      return
+    }
+    self = .seconds(Int(seconds))
   }
 
   var description: String {
     switch self {
     case .seconds(let seconds): "\(seconds)"
-    case .setting: "the setting presign, else 3600"
+    case .setting: "the setting presign, else 1h"
+    case .invalid(let text): text
     }
   }
 }

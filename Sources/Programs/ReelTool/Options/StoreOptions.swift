@@ -2,18 +2,40 @@ import ArgumentParser
 import ReelRemoteStorage
 import ReelStorage
 
-/// How a store that is not a folder is reached, and what viewers are given of it.
+/// How a store that is not a folder is reached.
 struct StoreOptions: SettingFlags {
+  @OptionGroup(title: "Stores over S3 and HTTP") var bucket: BucketOptions
+  @OptionGroup(title: "Stores at Firebase") var firebase: FirebaseOptions
+  @OptionGroup(title: "Stores on tus servers") var tus: TusOptions
+  @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
+}
+
+/// What viewers are given of a store, for commands that write addresses of videos down.
+struct ViewingOptions: SettingFlags {
   @Option(\.publicBaseURL) var publicBaseURL
-  @Option(\.adapterEnv) var adapterEnv
-  @Option(\.adapterDeadline) var adapterDeadline
-  @Option(\.uploadHosts) var uploadHosts
+  @Option(\.presign) var presign
+}
 
-  @OptionGroup var bucket: BucketOptions
+/// How a folder stores.
+struct FolderStoreOptions: SettingFlags {
+  @Option(\.mode) var mode
+}
 
+/// Cloud Storage for Firebase.
+struct FirebaseOptions: SettingFlags {
   @Option(\.serviceAccount) var serviceAccount
   @Option(\.project) var project
-  @Option(\.presign) var presign
+}
+
+/// A tus server.
+struct TusOptions: SettingFlags {
+  @Option(\.uploadHosts) var uploadHosts
+}
+
+/// A program that stores.
+struct AdapterOptions: SettingFlags {
+  @Option(\.adapterEnv) var adapterEnv
+  @Option(\.adapterDeadline) var adapterDeadline
 }
 
 /// How a bucket of S3 is reached, and any store over HTTP.

@@ -12,37 +12,37 @@ struct ValidationOptions: ParsableArguments {
       valueName: "name|file"), completion: .file(), transform: RawArguments.place)
   var policy: String?
 
-  @Option(help: ArgumentHelp("In folders, only files that match; can be repeated.", valueName: "glob"))
-  var include: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
-  var exclude: [String] = []
-
-  @OptionGroup var reading: ReadingOptions
-  @OptionGroup var addresses: AddressOptions
-
-  @Option(
-    help: ArgumentHelp(
-      "A configuration file (YAML). Else $XDG_CONFIG_HOME/reel/config.yaml, if it exists.",
-      valueName: "file"), completion: .file(), transform: RawArguments.place)
-  var config: String?
-
-  @OptionGroup var walking: WalkingOptions
-  @OptionGroup var terminal: TerminalOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup var general: GeneralOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "How files are read") var walking: WalkingOptions
 
   /// Everything for reading and judging `paths`.
-  func session(_ paths: [String]) async throws -> ValidationSession {
-    let settings = try SettingsReader.read(flagsOf: self, file: config)
+  /// - Parameter command: whose options these are.
+  func session(
+    _ paths: [String], of command: some ParsableArguments
+  ) async throws -> ValidationSession {
+    let settings = try SettingsReader.read(flagsOf: command, file: general.config)
     let policy = try PolicyFiles.policy(self.policy ?? PolicyLibrary.sanity)
     let filter = FixtureFilter(
-      including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
+    return try await ValidationSession(
+      settings, paths, followLinks: reading.followLinks, includesTrash: walking.includeTrash,
+      filter: filter, policy: policy)
+  }
+}
+
+extension ValidationSession {
+  /// Put together from the settings.
+  init(
+    _ settings: Settings, _ paths: [String], followLinks: Bool, includesTrash: Bool = false,
+    filter: FixtureFilter = FixtureFilter(including: [], excluding: []), policy: Policy
+  ) async throws {
     let workers = settings.jobs ?? AppContext.processors
-    return ValidationSession(
-      try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: reading.followLinks,
-      includesTrash: walking.includeTrash, filter: filter, policy: policy,
+    self.init(
+      try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: followLinks,
+      includesTrash: includesTrash, filter: filter, policy: policy,
       prober: AppContext.prober(settings, workers: workers), width: workers * 2,
-      illustration: ReportIllustration(settings: settings, followLinks: reading.followLinks))
+      illustration: ReportIllustration(settings: settings, followLinks: followLinks))
   }
 }

@@ -11,7 +11,7 @@ final class ProbePrinter: Sendable {
   private struct State {
     var kept: [ProbedFile] = []
     var count = 0
-    var failed = 0
+    var failures: Set<FileFailure.Code> = []
     var problem: (any Error)?
     #if DEBUG
       var ways: [String: Int] = [:]
@@ -55,7 +55,7 @@ final class ProbePrinter: Sendable {
       #if DEBUG
         if let way = Self.way(of: answer.file) { state.ways[way, default: 0] += 1 }
       #endif
-      if case .failure = answer.file.result { state.failed += 1 }
+      if case .failure(let failure) = answer.file.result { state.failures.insert(failure.code) }
       if format == .json { state.kept.append(answer.file) }
       return true
     }
@@ -100,7 +100,7 @@ final class ProbePrinter: Sendable {
         "reel: no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
           + "name yourself always is\n")
     }
-    return state.failed > 0 ? .someFailed : .done
+    return ReelExit(failures: state.failures)
   }
 }
 

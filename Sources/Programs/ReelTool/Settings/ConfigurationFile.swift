@@ -7,6 +7,7 @@ struct ConfigurationFile {
   /// Bytes; all settings together take less than one thousand.
   private static let largest = 1 << 20
 
+  let path: String
   private let values: [String: YAMLNode]
 
   /// A scalar: `author: 12` is a text as well.
@@ -27,6 +28,7 @@ struct ConfigurationFile {
     func refuse(_ reason: String) -> CommandFailure {
       CommandFailure(.couldNotRun, "the configuration file \(path) \(reason)")
     }
+    self.path = path
     var facts = stat()
     guard stat(path, &facts) == 0 else {
       let error = SystemError.last("stat")

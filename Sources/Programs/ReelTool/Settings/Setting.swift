@@ -85,12 +85,27 @@ extension SettingForm<Int> {
   }
 }
 
+extension SettingForm<Int> {
+  /// Whole seconds.
+  /// - Parameter limits: the range in words.
+  static func time(_ range: ClosedRange<Int>, _ limits: String) -> SettingForm {
+    let bounds = Double(range.lowerBound)...Double(range.upperBound)
+    var form = value("\(TimeText.form), \(limits)") { text in
+      TimeText.seconds(text).flatMap { bounds.contains($0) ? Int($0) : nil }
+    }
+    form.argument = { Int(try TimeText.argument(bounds, limits)($0)) }
+    return form
+  }
+}
+
 extension SettingForm<Double> {
   static var seconds: SettingForm {
-    let form = "a number of seconds above 0, up to 3600"
-    let isGood = { @Sendable (seconds: Double) in seconds > 0 && seconds <= 3600 }
-    return value(form) { Double($0).flatMap { isGood($0) ? $0 : nil } }
-      .checking { isGood($0) ? nil : "must be \(form)" }
+    let limits = "above 0, up to 1h"
+    var form = value("\(TimeText.form), \(limits)") { text in
+      TimeText.seconds(text).flatMap { $0 > 0 && $0 <= 3600 ? $0 : nil }
+    }
+    form.argument = TimeText.argument(Double.leastNonzeroMagnitude...3600, limits)
+    return form
   }
 }
 

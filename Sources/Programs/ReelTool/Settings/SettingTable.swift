@@ -43,12 +43,14 @@ struct SettingTable: Sendable {
     "worker", .place, "The path of reel-probe-worker, if it is not next to reel.", valueName: "file",
     completion: .file())
   let deadline = Setting(
-    "deadline", .seconds, "Seconds allowed for reading one file (default: 10).", valueName: "seconds")
+    "deadline", .seconds, "How long reading one file may take (default: 10s).", valueName: "time")
   let isolation = Setting<IsolationRequest>(
     "isolation", .choice,
-    "How the worker is sandboxed: auto uses what the system offers, strict requires all of it.")
+    "How the worker is sandboxed: auto uses what the system offers, strict requires all of it.",
+    valueName: "auto|strict|none")
   let progress = Setting<ProgressStyle>(
-    "progress", .choice, "How progress is shown on stderr (default: auto).")
+    "progress", .choice, "How progress is shown on stderr (default: auto).",
+    valueName: "auto|bar|plain|none")
   let logLevel = Setting<LogLevel>(
     "logLevel", .choice,
     "Log events of this level and above to stderr, as key=value lines; replaces the progress display, unless "
@@ -65,8 +67,9 @@ struct SettingTable: Sendable {
     valueName: "n")
   let posters = Setting<PostersChoice>(
     "posters", .choice,
-    "Give each post a poster, a JPEG beside its video; with required, a video without one is not published.",
-    valueName: "required")
+    "Give each post a poster, a JPEG beside its video; with required, a video without one is not published. "
+      + "Without a value: wanted.",
+    valueName: "wanted|required|none")
   let posterSize = Setting(
     "posterSize", .number(PosterOptions.sizes, of: "pixels"),
     "Pixels of a poster's longer side, 16 to 4096 (default: 512).", valueName: "pixels")
@@ -85,8 +88,8 @@ struct SettingTable: Sendable {
     valueName: "n")
   let retryDelay = Setting(
     "retryDelay", .seconds,
-    "Seconds until it is tried again the first time; each further time takes four times as long, up to a day (default: 30).",
-    valueName: "seconds")
+    "How long until it is tried again the first time; each further time takes four times as long, up to a day (default: 30s).",
+    valueName: "time")
 
   // How a store that is not a folder is reached, and what viewers are given of it.
   let endpoint = Setting(
@@ -102,8 +105,8 @@ struct SettingTable: Sendable {
     "profile", .text, "The profile in the AWS shared files. Else $AWS_PROFILE.", valueName: "name")
   let credentials = Setting<CredentialPlace>(
     "credentials", .choice,
-    "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local)."
-  )
+    "Where credentials come from: the environment and shared files, or the metadata endpoint of a container or a virtual machine (default: local).",
+    valueName: "local|container|instance")
   let serviceAccount = Setting(
     "serviceAccount", .place,
     "For firebase://: the key of a service account (JSON, readable only by you). "
@@ -123,14 +126,14 @@ struct SettingTable: Sendable {
     "insecureHTTP", .yesOrNo,
     "Allow plain HTTP to another machine, where data can be read and changed in transit.")
   let presign = Setting(
-    "presign", .number(1...604_800, of: "seconds"),
-    "Give viewers a signed URL that is valid for this many seconds, up to 604800.", valueName: "seconds")
+    "presign", .time(1...604_800, "from 1s to 7d"),
+    "Give viewers a signed URL that is valid for so long, up to 7d.", valueName: "time")
   let adapterEnv = Setting(
     "adapterEnv", .text,
     "Environment variables passed to a command: adapter, besides REEL_ADAPTER_*.", valueName: "name,name")
   let adapterDeadline = Setting(
     "adapterDeadline", .seconds,
-    "Seconds that a command: adapter may go without reporting progress (default: 60).", valueName: "seconds")
+    "How long a command: adapter may go without reporting progress (default: 1m).", valueName: "time")
   let uploadHosts = Setting(
     "uploadHosts", .text, "Hosts that a tus server may have the bytes sent to, besides its own.",
     valueName: "host,host")

@@ -17,15 +17,16 @@ enum SettingsReader {
     flags: Settings, file: String?, environment: ProcessEnvironment = .current()
   ) throws -> Settings {
     let variables = try environment.texts { $0.hasPrefix("REEL_") }
+    for name in variables.keys.sorted() { tellIfMisspelt(name) }
     let path = try file ?? ConfigurationFile.usersOwn(environment)
     let file = try path.flatMap { try ConfigurationFile($0, mayBeMissing: file == nil) }
     var others = Settings()
     for row in SettingTable.all {
-      guard let text = text(row, variables, file) else { continue }
+      guard let (text, source) = text(row, variables, file) else { continue }
       do throws(SettingRefusal) {
         others[row.key] = try row.read(text)
       } catch {
-        throw CommandFailure(.couldNotRun, "the setting \(row.key) is \"\(text.text)\"; it \(error.reason)")
+        throw CommandFailure(.couldNotRun, "\(source) is \"\(text.text)\"; it \(error.reason)")
       }
     }
     // A library that is named here and now is not to be passed over for a catalog that stands somewhere else.
@@ -33,13 +34,30 @@ enum SettingsReader {
     return flags.completed(by: others)
   }
 
-  /// Nil when nobody says anything, or the first who does says nothing but "".
+  /// A variable may be meant for another program, or another Reel: it stops nothing.
+  private static func tellIfMisspelt(_ variable: String) {
+    let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", "REEL_TUS_TOKEN"]
+    guard !known.contains(variable) else { return }
+    let prefix = "REEL_".count
+    let names = known.map { String($0.dropFirst(prefix)) }
+    guard let nearest = NearestWord.nearest(to: String(variable.dropFirst(prefix)), among: names) else {
+      return
+    }
+    LongWait.tell("there is no variable \(variable); did you mean REEL_\(nearest)?")
+  }
+
+  /// What is said, and where: `REEL_JOBS`, `config.yaml:7: jobs`. Nil when nobody says anything, or the first who does says
+  /// nothing but "".
   private static func text(
     _ row: any SettingRow, _ variables: [String: String], _ file: ConfigurationFile?
-  ) -> SettingText? {
+  ) -> (SettingText, source: String)? {
     let variable = variables[row.variable]
     let node = file?[row.key]
     guard let text = variable ?? node?.scalar, !text.isEmpty else { return nil }
-    return SettingText(text: text, isVariable: variable != nil, isQuoted: node?.isText == true)
+    let place = file.flatMap { file in node.map { "\(file.path):\($0.mark.line): \(row.key)" } }
+    return (
+      SettingText(text: text, isVariable: variable != nil, isQuoted: node?.isText == true),
+      variable == nil ? place ?? row.key : row.variable
+    )
   }
 }

@@ -1,0 +1,78 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+@Suite("Exit codes", .shortTime)
+struct ExitCodeTests {
+  @Test(
+    "4 for a file that nobody can use, wherever that is found out",
+    arguments: ["no-moov.mp4", "cut-off.mp4", "letter.mp4", "audio-only.mp4"],
+    [["ingest"], ["publish"], ["validate"]])
+  func unusable(sample: String, command: [String]) async throws {
+    let bench = try Workbench()
+    try bench.add("broken/" + sample)
+    let library = command == ["validate"] ? [] : ["--library", "library"]
+    let run = try await ReelBinary.run(command + ["clips/" + sample] + library, in: bench.folder)
+    #expect(run.status == 4, "\(run)")
+  }
+
+  @Test(
+    "4 from the commands that only read, too",
+    arguments: [
+      ["probe"], ["mend", "--faststart", "-o", "x.mp4"], ["poster", "-o", "x.jpg"], ["sheet", "-o", "x.jpg"],
+    ])
+  func unreadable(command: [String]) async throws {
+    let bench = try Workbench()
+    try bench.add("broken/letter.mp4")
+    let run = try await ReelBinary.run(command + ["clips/letter.mp4"], in: bench.folder)
+    #expect(run.status == 4, "\(run)")
+  }
+
+  @Test(
+    "1 for a file that is not there; the others are done",
+    arguments: [
+      ["ingest"], ["probe"], ["validate"], ["mend", "--faststart", "--to", "out"],
+      ["poster", "-o", "out/"], ["sheet", "-o", "x.jpg"],
+    ])
+  func missingFile(command: [String]) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    try bench.add("broken/letter.mp4")
+    let library = command == ["ingest"] ? ["--library", "library"] : []
+    let run = try await ReelBinary.run(
+      command + ["clips/faststart.mp4", "nothing.mp4", "clips/letter.mp4"] + library, in: bench.folder)
+    #expect(run.status == 1, "\(run)")
+    #expect((run.output + run.errors).contains("nothing.mp4"), "\(run)")
+  }
+
+  @Test(
+    "1 for the one file that is not there",
+    arguments: ["publish", "show", "remove", "restore", "watch", "lock --to x.lock"])
+  func onlyMissingFile(command: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    var words = command.split(separator: " ").map(String.init) + ["nothing.mp4"]
+    if !words.contains("--to") { words += ["--library", "library"] }
+    let run = try await ReelBinary.run(words, in: bench.folder)
+    #expect(run.status == 1, "\(run)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/x.lock"))
+  }
+
+  @Test(
+    "1 for a library that is not there, and nothing is made",
+    arguments: [
+      "feed", "feed --json", "status", "status --json", "page site", "show clips/a.mp4", "export -",
+      "cache", "cache clear", "remove 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f", "prune", "doctor", "verify",
+      "backup copy", "poster --missing",
+    ])
+  func missingLibrary(command: String) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    let run = try await ReelBinary.run(
+      command.split(separator: " ").map(String.init) + ["--library", "nowhere"], in: bench.folder)
+    #expect(run.status == 1 && run.output.isEmpty, "\(run)")
+    #expect(run.errors.hasPrefix("reel: there is no library at nowhere"), "\(run)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["clips"])
+  }
+}

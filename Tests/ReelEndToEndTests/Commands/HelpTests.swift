@@ -1,0 +1,190 @@
+import ArgumentParser
+import Foundation
+import ReelTestSupport
+import Testing
+
+@testable import ReelTool
+
+@Suite("Help", .shortTime)
+struct HelpTests {
+  /// Every command, by its words.
+  private static let commands: [(words: [String], type: any ParsableCommand.Type)] = {
+    func below(
+      _ words: [String], _ type: any ParsableCommand.Type
+    ) -> [(words: [String], type: any ParsableCommand.Type)] {
+      [(words, type)]
+        + type.configuration.subcommands.flatMap { below(words + [$0._commandName], $0) }
+    }
+    return below([], ReelTool.self)
+  }()
+
+  /// As a shell takes a line apart that only quotes with `"`, without what follows `>`.
+  private func words(_ line: some StringProtocol) -> [String] {
+    let command = line.components(separatedBy: " > ")[0]
+    var words: [String] = []
+    for (index, part) in command.components(separatedBy: "\"").enumerated() {
+      if index % 2 == 1 {
+        words.append(part)
+      } else {
+        words += part.split(separator: " ").map(String.init)
+      }
+    }
+    return words
+  }
+
+  private func reel(
+    _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> ReelBinary.Outcome {
+    try await ReelBinary.run(arguments, in: ReelBinary.project, environment: environment)
+  }
+
+  @Test("each command that does something has two or three examples, which the parser takes, none wrapped")
+  func examples() throws {
+    for (name, type) in Self.commands where type.configuration.subcommands.isEmpty {
+      let discussion = type.configuration.discussion
+      let lines = discussion.components(separatedBy: "Examples:\n").last?.split(separator: "\n") ?? []
+      #expect((2...3).contains(lines.count), "\(name)")
+      for line in lines {
+        #expect(line.count <= 78 && line.hasPrefix("  reel "), "\(line)")
+        let arguments = Array(words(line).dropFirst())
+        #expect(throws: Never.self, "\(line)") {
+          try CommandWords.check(arguments)
+          _ = try ReelTool.parseAsRoot(RawArguments.completingPosters(arguments))
+        }
+      }
+      #expect(lines.contains { words($0).dropFirst().starts(with: name) }, "\(name)")
+    }
+  }
+
+  @Test("the commands are in groups")
+  func groups() {
+    let configuration = ReelTool.configuration
+    #expect(configuration.ungroupedSubcommands.isEmpty)
+    #expect(
+      configuration.groupedSubcommands.map(\.name) == [
+        "Take in", "Look", "Check and mend", "Keep", "Several machines",
+      ])
+  }
+
+  @Test("what is common comes first in the help of ingest, what is a store's own under its store")
+  func ingest() async throws {
+    let help = try await reel(["ingest", "--help"]).output
+    let places = try [
+      "COMMON:", "--to ", "WHICH FILES:", "--include", "LIBRARY AND SETTINGS:", "--library",
+      "WHAT POSTS SAY:",
+      "--author ", "STORES OVER S3 AND HTTP:", "--region", "STORES AT FIREBASE:", "--project",
+      "STORES ON TUS SERVERS:", "--upload-hosts", "STORES OF YOUR OWN PROGRAMS:", "--adapter-env",
+    ].map { word in
+      try #require(help.range(of: "\n" + word) ?? help.range(of: "\n  " + word), "\(word)").lowerBound
+    }
+    #expect(places == places.sorted())
+  }
+
+  @Test(
+    "a word that is no command is answered with the nearest",
+    arguments: [
+      ("ingst clips", "did you mean 'reel ingest'?"), ("help fed", "did you mean 'reel feed'?"),
+      ("queue lst", "did you mean 'reel queue list'?"), ("nosuch --help", "'reel --help' lists"),
+      ("policy chek x", "did you mean 'reel policy check'?"), ("nosuch", "'reel --help' lists"),
+    ])
+  func misspeltCommand(line: String, told: String) async throws {
+    let run = try await reel(words(line))
+    #expect(run.status == 64 && run.output.isEmpty, "\(run)")
+    #expect(run.errors.hasPrefix("reel: There is no command") && run.errors.contains(told), "\(run)")
+  }
+
+  @Test("so is a flag, and every error of usage begins as other errors do")
+  func misspeltFlag() async throws {
+    let run = try await reel(["feed", "--autor", "ada"])
+    #expect(run.status == 64 && run.errors.hasPrefix("reel: "), "\(run)")
+    #expect(run.errors.contains("Did you mean '--author'?"), "\(run)")
+  }
+
+  @Test(
+    "and a variable, which stops nothing",
+    arguments: [
+      ("REEL_LIBARY", "REEL_LIBRARY"), ("REEL_INSECUREHTTP", "REEL_INSECURE_HTTP"),
+      ("REEL_jobs", "REEL_JOBS"),
+    ])
+  func misspeltVariable(name: String, meant: String) async throws {
+    let run = try await reel(["version"], environment: [name: "1"])
+    #expect(run.status == 0)
+    #expect(run.errors == "reel: there is no variable \(name); did you mean \(meant)?\n", "\(run)")
+  }
+
+  @Test("a bad value names its source, and does not stop reel version")
+  func badValue() async throws {
+    let bench = try Workbench()
+    try Data("author: ada\n\njobs: many\n".utf8).write(to: bench.folder.appendingPathComponent("c.yaml"))
+    let file = try await reel(["version", "--config", bench.folder.path + "/c.yaml"])
+    #expect(file.status == 0 && file.output.contains("reel-probe-worker"), "\(file)")
+    #expect(file.errors.contains("/c.yaml:3: jobs is \"many\"; it must be"), "\(file)")
+    let variable = try await reel(["version"], environment: ["REEL_JOBS": "many"])
+    #expect(variable.status == 0, "\(variable)")
+    #expect(variable.errors.hasPrefix("reel: REEL_JOBS is \"many\"; it must be"), "\(variable)")
+    let probe = try await reel(["probe", "x.mp4"], environment: ["REEL_JOBS": "many"])
+    #expect(probe.status == 1 && probe.errors.hasPrefix("reel: REEL_JOBS is"), "\(probe)")
+  }
+
+  @Test(
+    "a time is written alike wherever one is asked for",
+    arguments: [
+      "ingest x --deadline TIME", "publish x --presign TIME", "work --retry-delay TIME --catalog x",
+      "work --grace TIME", "watch x --settle TIME", "watch x --every TIME", "watch x --presume-closed TIME",
+      "feed --since TIME", "feed --json --presign=TIME", "remove --author x --keep TIME",
+      "queue prune --older-than TIME", "enqueue x --at TIME", "uploader check x --deadline TIME",
+      "uploader check x --adapter-deadline TIME", "doctor --grace TIME",
+    ])
+  func times(line: String) throws {
+    for time in ["30s", "1.5m", "1h", "90"] where !(time == "90" && line.hasPrefix("doctor")) {
+      #expect(throws: Never.self, "\(line) \(time)") {
+        _ = try ReelTool.parseAsRoot(words(line.replacing("TIME", with: time)))
+      }
+    }
+    for wrong in ["soon", "1x", "s", "-1", "1e3", "0x1s", "nan", "1..2s", "１s", ""] {
+      #expect(throws: (any Error).self, "\(line) \(wrong)") {
+        _ = try ReelTool.parseAsRoot(words(line).map { $0.replacing("TIME", with: wrong) })
+      }
+    }
+  }
+
+  @Test("a time is what it says")
+  func seconds() {
+    let times: [(String, Double?)] = [
+      ("30s", 30), ("5m", 300), ("1h", 3600), ("7d", 604_800), ("2w", 1_209_600), ("90", 90), ("0.5", 0.5),
+      ("1.5h", 5400), ("0", 0), ("99999999999", nil), ("1h30m", nil), ("5 m", nil), ("M", nil), (".5", nil),
+    ]
+    for (text, seconds) in times { #expect(TimeText.seconds(text) == seconds, "\(text)") }
+  }
+
+  @Test(
+    "hours without a unit are refused, as they would be seconds now",
+    arguments: [("48", false), ("48h", true), ("0", true), ("30s", true)])
+  func grace(time: String, isTaken: Bool) {
+    #expect(((try? ReelTool.parseAsRoot(["doctor", "--grace", time])) != nil) == isTaken)
+  }
+
+  @Test("so is a size", arguments: ["20MB", "1MiB", "3000001"])
+  func sizes(size: String) throws {
+    for line in [
+      "ingest x --max-size", "probe x --max-read", "ingest x --limit-rate", "uploader check x --large-size",
+    ] {
+      #expect(throws: Never.self, "\(line)") { _ = try ReelTool.parseAsRoot(words(line) + [size]) }
+    }
+  }
+
+  @Test(
+    "flags that would have no effect are none",
+    arguments: [
+      "version --follow-links", "version --library x", "version --deadline 3", "probe x.mp4 --library x",
+      "probe x.mp4 --catalog x", "mend x.mp4 --faststart -o y.mp4 --library x",
+      "sheet x.mp4 -o y.jpg --library x",
+      "policy init x.mp4 --include x", "policy init x.mp4 --policy x", "page site --presign 3",
+      "page site --adapter-env x", "lock x --endpoint https://x", "lock x --max-read 1GB",
+      "verify --presign 3", "prune --presign 3", "remove x --public-base-url https://x",
+    ])
+  func withoutEffect(line: String) async throws {
+    let run = try await reel(words(line))
+    #expect(run.status == 64 && run.errors.contains("Unknown option"), "\(run)")
+  }
+}
