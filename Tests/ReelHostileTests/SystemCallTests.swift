@@ -13,7 +13,7 @@ struct SystemCallTests {
     let files = set.groups("playlists", "special") + set.groups("cut", "tables").prefix(40)
     let bench = try Bench(files)
     let trace = try SystemCallTrace.of(["probe", "--jsonl", bench.files.path], in: bench.folder)
-    #expect(trace.run.status == 3, "\(trace.run.errorText)")
+    #expect([3, 4].contains(trace.run.status), "\(trace.run.errorText)")
     let answers = try trace.run.lines.map { try Answer(probed: $0, beneath: bench.files) }
     #expect(Verdicts(files: files, answers: answers).broken() == [])
 
