@@ -75,7 +75,8 @@ import Testing
       let printed = try String(contentsOfFile: "\(marks)/\(index)", encoding: .utf8)
         .replacing(folder, with: place)
       let status = try String(contentsOfFile: "\(marks)/\(index).status", encoding: .utf8)
-      let expected = printed.contains("\nfailed: ") ? "3\n" : printed.hasPrefix("refused: ") ? "4\n" : "0\n"
+      // The pages have files that nobody can use, and nothing goes wrong here.
+      let expected = ["refused: ", "failed: "].contains(where: printed.hasPrefix) ? "4\n" : "0\n"
       #expect(status == expected, "\(step.command): \(status)\(printed)")
       guard let shown = step.output else { continue }
       compared += 1
