@@ -1,3 +1,4 @@
+import Glibc
 import ReelTestSupport
 import Testing
 
@@ -17,6 +18,26 @@ enum FFmpegTool {
   static func make(_ name: String, _ arguments: [String]) throws -> OpenFile? {
     guard hasEncoders(of: arguments) else { return nil }
     return try FFmpegProgram.make(name, arguments) { OpenFile($0) }
+  }
+
+  /// Seconds from the first packet of `file` to the end of the last one, as the program itself reads them.
+  static func length(of file: OpenFile) throws -> Double {
+    let arguments = ["-i", "/proc/\(getpid())/fd/\(file.descriptor)", "-map", "0", "-c", "copy", "-copyts"]
+    let printed = try FFmpegProgram.output(arguments + ["-f", "framecrc", "-"])
+    var (units, first, last): ([Int: Double], Double, Double) = ([:], .infinity, -.infinity)
+    for line in String(decoding: printed, as: UTF8.self).split(separator: "\n") {
+      let words = line.split { " ,:/".contains($0) }
+      if words.count == 4, words[0] == "#tb", let stream = Int(words[1]), let over = Double(words[2]),
+        let under = Double(words[3])
+      {
+        units[stream] = over / under
+      } else if words.count > 4, let stream = Int(words[0]), let unit = units[stream],
+        let shown = Double(words[2]), let lasts = Double(words[3])
+      {
+        (first, last) = (min(first, shown * unit), max(last, (shown + lasts) * unit))
+      }
+    }
+    return last - first
   }
 
   private static func hasEncoders(of arguments: [String]) -> Bool {

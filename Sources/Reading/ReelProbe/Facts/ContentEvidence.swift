@@ -517,8 +517,7 @@ struct ContentEvidence {
           ])
     }
     guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
-      sound > 0,
-      abs(pictures - sound) > max(0.2, 0.03 * sound)
+      sound > 0, !ogg.areAlikeLong
     else { return [] }
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"

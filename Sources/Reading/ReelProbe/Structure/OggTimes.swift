@@ -23,6 +23,12 @@ struct OggTimes: Hashable {
     var headers = 3
     var packets: Int64 = 0
     var before: Int64?
+    /// Pictures that the one before them stays for: pages count them, and newer writers leave their empty packets out
+    /// (FFmpeg since 6.1).
+    var repeated: Int64 = 0
+    /// How many of them the last page counts.
+    var repeatedLast: Int64 = 0
+    var page: Int?
     /// Whether it begins in the middle, as a part of a broadcast does.
     var beginsLate = false
     var last: Int64 = 0
@@ -60,6 +66,9 @@ struct OggTimes: Hashable {
       let granule = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(head[6 + $1]) }
       if var stream = streams[serial] {
         take(&stream, Int64(bitPattern: granule), packets: Int64(lengths.count { $0 < 255 }))
+        let page = head[18..<22].reversed().reduce(0) { $0 << 8 | Int($1) }
+        if let before = stream.page, page != (before + 1) & 0xFFFF_FFFF { jumps = true }
+        stream.page = page
         streams[serial] = stream
       }
       at = contents + lengths.reduce(0) { $0 + Int64($1) }
@@ -72,8 +81,16 @@ struct OggTimes: Hashable {
     // Of several beside one another none tells for all.
     let theora = streams.values.filter(\.isTheora)
     let sounds = streams.values.filter { !$0.isTheora }
-    pictures = theora.count == 1 ? theora[0].packets : nil
+    pictures = theora.count == 1 ? theora[0].packets + theora[0].repeated : nil
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
+    // The pages that follow confirm a page's time; the last one has only the sound.
+    if theora.contains(where: { $0.repeatedLast > 0 }), !areAlikeLong { jumps = true }
+  }
+
+  /// Whether pictures and sound last equally long, as far as their times are that exact; false where either is not known.
+  var areAlikeLong: Bool {
+    guard let pictureSeconds, let soundSeconds, soundSeconds > 0 else { return false }
+    return abs(pictureSeconds - soundSeconds) <= max(0.2, 0.03 * soundSeconds)
   }
 
   /// How long all pictures last.
@@ -129,7 +146,10 @@ struct OggTimes: Hashable {
     }
     let (step, overflow) = time.subtractingReportingOverflow(before)
     switch stream.codec {
-    case .theora: if overflow || step != own { jumps = true }
+    case .theora:
+      guard !overflow, step >= own, step <= 1 << 32 else { return jumps = true }
+      stream.repeatedLast = step - own
+      stream.repeated += step - own
     case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest { jumps = true }
     case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }
     }
