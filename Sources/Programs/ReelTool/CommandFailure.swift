@@ -50,6 +50,20 @@ struct CommandFailure: Error {
     // Nobody may be listening on stderr; the exit code says it then.
     try? OutputStream.standardError.write("reel: \(SanitizedText.line(message))\n")
   }
+
+  /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
+  /// - Parameter arguments: of this process. The events have standard output to themselves.
+  func answer(_ arguments: [String]) {
+    let flags = arguments.prefix { $0 != "--" }
+    let events =
+      zip(flags, flags.dropFirst()).filter { $0.0 == "--events" }.map(\.1)
+      + flags.filter { $0.hasPrefix("--events=") }.map { String($0.dropFirst("--events=".count)) }
+    let isTaken = events.contains { OutputStream.isStandardOutput(SourcePath($0)) || $0 == "fd:1" }
+    guard flags.contains("--json"), !isTaken, !OutputStream.hasOutput else { return }
+    let answer = AnswerDocument(NoKeys(), problems: [AnswerProblem("\(code)", message)])
+    // Nobody may be reading; the exit code says it then.
+    try? OutputStream.standardOutput.write(answer.json(pretty: TerminalTraits.standardOutput().isTerminal))
+  }
 }
 
 /// - Parameter subject: what `body` reads: an error does not name it.

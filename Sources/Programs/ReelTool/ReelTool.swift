@@ -88,6 +88,7 @@ enum Main {
     } catch {
       if let failure = CommandFailure(error) {
         failure.tell()
+        failure.answer(arguments)
         exit(failure.code.rawValue)
       }
       let usage = UsageProblem(message: ReelTool.fullMessage(for: error), arguments: arguments)

@@ -76,6 +76,17 @@ package struct ContractTestView: Sendable {
 }
 
 extension ContractTestView: Encodable {
+  package var answer: AnswerDocument<Self> {
+    var problems = entries.compactMap { entry in
+      entry.problem.map { AnswerProblem("promiseBroken", $0, subject: entry.name) }
+    }
+    if left > 0 {
+      problems.append(
+        AnswerProblem("notRun", "\(HumanNumber.count(left, "check was", "checks were")) not run"))
+    }
+    return AnswerDocument(self, problems: problems)
+  }
+
   private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
 
   package func encode(to encoder: any Encoder) throws {

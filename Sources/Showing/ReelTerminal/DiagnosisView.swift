@@ -80,6 +80,14 @@ package struct DiagnosisView: Sendable {
 }
 
 extension DiagnosisView: Encodable {
+  package var answer: AnswerDocument<Self> {
+    AnswerDocument(
+      self,
+      problems: diagnosis.left.map {
+        AnswerProblem($0.kind.rawValue, "\($0.meaning); \($0.remedy)", subject: $0.subject)
+      } + diagnosis.failures.map { AnswerProblem($0) }, ok: diagnosis.left.isEmpty)
+  }
+
   private enum CodingKeys: String, CodingKey {
     case library, mended, left, failures, objects, read, sqlite, walResetBug
   }
@@ -132,6 +140,10 @@ package struct RebuildView: Encodable, Sendable {
     self.library = library
     self.posts = posts
     self.failures = failures
+  }
+
+  package var answer: AnswerDocument<Self> {
+    AnswerDocument(self, problems: failures.map { AnswerProblem($0) })
   }
 
   package func text(_ traits: TerminalTraits) -> String {

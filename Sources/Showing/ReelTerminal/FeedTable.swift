@@ -146,10 +146,9 @@ struct FeedRow {
   }
 }
 
-/// A page of the feed as JSON: `{"v": 1, "posts": […], "next": "12"}`; `next` is what the option that this page was asked
+/// A page of the feed as JSON: `{"posts": […], "next": "12"}`; `next` is what the option that this page was asked
 /// for by takes for the next one, null on the last page.
 package struct FeedDocument: Encodable, Sendable {
-  private let v = 1
   private let posts: [Post]
   @ExplicitNull private var next: String?
 

@@ -95,16 +95,16 @@ private struct LastTime {
 
 /// A run's end as JSON (`reel ingest --json`).
 ///
-/// `{"v": 1, "destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …,
-/// "troubles": [{"path", "code", "message", "refused"}], "troublesLeftOut": 0, "posts": […]}`
+/// `{"destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …, "problemsLeftOut": 0, "posts": […]}`;
+/// `troubles` and `troublesLeftOut` are what `problems` and `problemsLeftOut` were called up to 0.2, for one version.
 package struct RunDocument: Encodable, Sendable {
-  private let v = 1
   @ExplicitNull private var destination: Destination?
   private let dryRun: Bool
   private let summary: RunSummary
   @ExplicitNull private var unfinished: Int?
   private let troubles: [ProblemList.Entry]
   private let troublesLeftOut: Int
+  private let problemsLeftOut: Int
   private let warnings: [ProblemList.Entry]
   private let posts: [Post]?
   private let elsewhere: Int?
@@ -116,8 +116,17 @@ package struct RunDocument: Encodable, Sendable {
     summary = report.summary
     _unfinished = ExplicitNull(wrappedValue: report.unfinished)
     (troubles, troublesLeftOut) = (report.troubles.entries, report.troubles.leftOut)
+    problemsLeftOut = troublesLeftOut
     warnings = report.troubles.warnings
     self.posts = posts
     elsewhere = report.elsewhere?.count
+  }
+
+  /// - Parameter ok: whether the command ends with the exit code 0.
+  package func answer(ok: Bool) -> AnswerDocument<Self> {
+    var problems = troubles.map { AnswerProblem($0) }
+    if let error = summary.error { problems.append(AnswerProblem(error.code.rawValue, error.message)) }
+    if !ok, problems.isEmpty { problems.append(.interrupted) }
+    return AnswerDocument(self, problems: problems, ok: ok)
   }
 }

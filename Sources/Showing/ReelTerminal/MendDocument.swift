@@ -36,6 +36,14 @@ package struct MendDocument: Encodable, Sendable {
     if case .failure = result { true } else { false }
   }
 
+  package var problem: AnswerProblem? {
+    if case .failure(let failure) = result {
+      AnswerProblem(failure.code.rawValue, failure.message, path: path)
+    } else {
+      nil
+    }
+  }
+
   private enum CodingKeys: String, CodingKey { case ok, mended, file, error }
   private enum ErrorKeys: String, CodingKey { case code, message }
 

@@ -6,11 +6,18 @@ extension ProbedFile {
   package func jsonLine() throws -> String {
     try PlainProbeLine.text(of: self) ?? json()
   }
+
+  package var problem: AnswerProblem? {
+    if case .failure(let failure) = result {
+      AnswerProblem(failure.code.rawValue, failure.message, path: path)
+    } else {
+      nil
+    }
+  }
 }
 
-/// Several files: `{"v": 1, "files": […]}`.
+/// Several files: `{"files": […]}`.
 package struct ProbeListDocument: Encodable, Sendable {
-  private let v = 1
   private let files: [ProbedFile]
 
   /// - Parameter files: in the order of the question.

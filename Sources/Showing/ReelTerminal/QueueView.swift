@@ -225,6 +225,9 @@ package struct StatusDocument: Encodable, Sendable {
 
   package init(catalog: StatusView, queue: QueueView?) { (self.catalog, self.queue) = (catalog, queue) }
 
+  /// What was not published is no fault of the question.
+  package var answer: AnswerDocument<Self> { AnswerDocument(self, problems: catalog.problems, ok: true) }
+
   package func encode(to encoder: any Encoder) throws {
     try catalog.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)

@@ -35,6 +35,11 @@ package struct StatusView: Sendable {
     HumanNumber.count(status.failureCount, "file", "files") + ", the newest first:"
   }
 
+  /// Files that were not published, as far as they are listed.
+  var problems: [AnswerProblem] {
+    status.failures.map { AnswerProblem($0.failure.code, $0.failure.message, path: $0.path) }
+  }
+
   private func failures(_ traits: TerminalTraits) -> [StyledLine] {
     traits.listed(
       status.failures, beside: status.failureCount - status.failures.count,

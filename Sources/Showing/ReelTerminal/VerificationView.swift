@@ -39,7 +39,9 @@ package struct VerificationView: Sendable {
     guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
     // The document was opened by ``beginning``.
     let rest = try JSONOutput.text(Summary(count: count, library: library, read: wasRead, isWhole: isWhole))
-    return (isFirst ? "" : "\n") + "]," + rest.dropFirst()
+    let interrupted =
+      isWhole ? "" : (isFirst ? "\n" : ",\n") + (try JSONOutput.text(AnswerProblem.interrupted)).dropLast()
+    return interrupted + (isFirst && isWhole ? "" : "\n") + "]," + rest.dropFirst()
   }
 
   private func summary(_ isWhole: Bool) -> String {
@@ -69,6 +71,8 @@ package struct VerificationView: Sendable {
 
 /// Something that is not sound, as it is told.
 private struct Problem: Encodable {
+  let code: String
+  /// The same, as `code` was called up to 0.2.
   let kind: String
   let destination: String
   let message: String
@@ -81,6 +85,7 @@ private struct Problem: Encodable {
     switch event {
     case .unreachable(let store, let error):
       kind = "unreachable"
+      code = kind
       destination = store.name
       let remedy = error.code == .storeUnusable ? store.moved.map { "; " + $0 } ?? "" : ""
       message =
@@ -88,13 +93,14 @@ private struct Problem: Encodable {
         + remedy
     case .notLookedAt(let store):
       kind = "notLookedAt"
+      code = kind
       destination = store.name
       message =
         "\(store.name) was not checked: it needs credentials, and those that are set may be for another store; if they are "
         + "for this one, name it with --to \(ShellWord.quoted(Array(store.name.utf8)))"
     case .verified(let verified):
       guard let code = verified.verdict.code(expecting: verified.object.size) else { return nil }
-      kind = code
+      (kind, self.code) = (code, code)
       destination = verified.destination.name
       id = verified.object.id.description
       key = verified.object.key.rawValue
@@ -130,7 +136,7 @@ private struct Problem: Encodable {
 }
 
 private struct Summary: Encodable {
-  private enum CodingKeys: String, CodingKey { case library, read, complete, objects }
+  private enum CodingKeys: String, CodingKey { case v, ok, library, read, complete, objects }
   let count: VerificationCount
   let library: String
   let read: Bool
@@ -139,6 +145,9 @@ private struct Summary: Encodable {
   func encode(to encoder: any Encoder) throws {
     try count.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(1, forKey: .v)
+    let isSound = count.damaged + count.unknown + count.unreachable + count.notLookedAt == 0
+    try container.encode(isWhole && isSound, forKey: .ok)
     try container.encode(library, forKey: .library)
     try container.encode(read, forKey: .read)
     try container.encode(isWhole, forKey: .complete)

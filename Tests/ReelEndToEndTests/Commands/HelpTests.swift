@@ -8,7 +8,7 @@ import Testing
 @Suite("Help", .shortTime)
 struct HelpTests {
   /// Every command, by its words.
-  private static let commands: [(words: [String], type: any ParsableCommand.Type)] = {
+  static let commands: [(words: [String], type: any ParsableCommand.Type)] = {
     func below(
       _ words: [String], _ type: any ParsableCommand.Type
     ) -> [(words: [String], type: any ParsableCommand.Type)] {
@@ -17,6 +17,12 @@ struct HelpTests {
     }
     return below([], ReelTool.self)
   }()
+
+  /// The command that is meant by a line's first words.
+  static func name(of words: [String]) -> String {
+    commands.map(\.words).filter { words.starts(with: $0) }.max { $0.count < $1.count }?.joined(
+      separator: " ") ?? ""
+  }
 
   /// As a shell takes a line apart that only quotes with `"`, without what follows `>`.
   private func words(_ line: some StringProtocol) -> [String] {

@@ -93,7 +93,8 @@ import Testing
     let shown = try await fleet.reel("show", "clips/clip-00003.mp4")
     #expect(shown.status == 1 && shown.errors.contains("is refused by policy wrong@"), "\(shown)")
     let item = try await fleet.reel("queue", "show", "clips/clip-00003.mp4", "--json")
-    let history = try #require(try item.object()["history"] as? [[String: Any]])
+    let shownItem = try #require((try item.object()["items"] as? [[String: Any]])?.first)
+    let history = try #require(shownItem["history"] as? [[String: Any]])
     #expect(history.count == 1 && history[0]["state"] as? String == "refused")
     #expect(try await fleet.reel("queue", "show", "clips/clip-00003.mp4").output.contains("decided by"))
     let listed = try await fleet.reel("queue", "list", "--state", "refused")
@@ -159,7 +160,15 @@ import Testing
     #expect(shown.errors.contains("reel queue show --catalog"), "\(shown)")
 
     // Times as everywhere.
-    let item = try await fleet.reel("queue", "show", "1", "--json").object()
+    let answer = try await fleet.reel("queue", "show", "1", "--json").object()
+    let item = try #require((answer["items"] as? [[String: Any]])?.first)
+    for answer in [
+      try await fleet.reel("queue", "list", "--json"), try await fleet.reel("enqueue", "clips", "--json"),
+      try await fleet.reel("queue", "retry", "--code", "none", "--json"),
+    ] {
+      let answer = try answer.object()
+      #expect(answer["v"] as? Int == 1 && answer["ok"] as? Bool == true && answer["problems"] != nil, "\(answer)")
+    }
     let time = /20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/
     for key in ["enqueuedAt", "changedAt"] {
       #expect(try time.wholeMatch(in: item[key] as? String ?? "") != nil, "\(item)")

@@ -53,7 +53,7 @@ struct CatalogCommand: AsyncParsableCommand {
         result, from: source.name, to: target.name, isShared: target.library == nil)
       let traits = TerminalTraits.standardOutput()
       try OutputStream.standardOutput.write(
-        json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+        json ? JSONOutput.text(AnswerDocument(view), pretty: traits.isTerminal) : view.text(traits))
     }
   }
 }

@@ -98,7 +98,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let isOnErrors = session.events?.isStandardOutput ?? false
     let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
     try (isOnErrors ? OutputStream.standardError : .standardOutput).write(
-      output.json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
+      output.json ? try view.answer.json(pretty: traits.isTerminal) : view.text(traits))
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
@@ -106,7 +106,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let view = try await rebuilt(settings)
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      output.json ? try view.json(pretty: traits.isTerminal) : view.text(traits))
+      output.json ? try view.answer.json(pretty: traits.isTerminal) : view.text(traits))
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 

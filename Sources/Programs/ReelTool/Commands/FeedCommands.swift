@@ -71,7 +71,7 @@ struct FeedCommand: AsyncParsableCommand {
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
-        ? FeedDocument(page).json(pretty: traits.isTerminal)
+        ? AnswerDocument(FeedDocument(page)).json(pretty: traits.isTerminal)
         : FeedTable.text(
           page, order: order, size: size, filter: filter.text, in: try CatalogPlace(settings).name,
           hint: library.hint, traits))
@@ -218,10 +218,10 @@ struct ShowCommand: AsyncParsableCommand {
     }
     let cards =
       try posts.map {
-        json ? try JSONOutput.text($0, pretty: traits.isTerminal) : PostSummary.text($0, traits)
+        json ? try AnswerDocument($0).json(pretty: traits.isTerminal) : PostSummary.text($0, traits)
       }
       + removed.map {
-        json ? try JSONOutput.text($0, pretty: traits.isTerminal) : PostSummary.text($0, traits)
+        json ? try AnswerDocument($0).json(pretty: traits.isTerminal) : PostSummary.text($0, traits)
       }
     try OutputStream.standardOutput.write(cards.joined(separator: json ? "" : "\n"))
   }

@@ -39,7 +39,7 @@ struct StatusCommand: AsyncParsableCommand {
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
-        ? JSONOutput.text(StatusDocument(catalog: view, queue: queue), pretty: traits.isTerminal)
+        ? StatusDocument(catalog: view, queue: queue).answer.json(pretty: traits.isTerminal)
         : view.text(traits) + (queue?.text(traits) ?? ""))
   }
 
@@ -206,6 +206,7 @@ struct CacheCommand: AsyncParsableCommand {
     }
     let view = CacheView(status, cleared: cleared)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.write(
+      json ? AnswerDocument(view).json(pretty: traits.isTerminal) : view.text(traits))
   }
 }

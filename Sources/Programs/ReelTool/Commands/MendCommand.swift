@@ -115,7 +115,7 @@ struct MendCommand: AsyncParsableCommand {
   @Flag(help: "Replace files that are where mended ones go.")
   var force = false
 
-  @Flag(help: "Print JSON: one object for one file, a list for several.")
+  @Flag(help: "Print JSON: what became of the file, or of each in `files`.")
   var json = false
 
   @Flag(help: "Print one JSON object per line, in the order of the files.")
@@ -160,9 +160,12 @@ struct MendCommand: AsyncParsableCommand {
     if printsAll {
       let pretty = TerminalTraits.standardOutput().isTerminal
       let all = kept.withLock { $0 }
+      let problems = all.compactMap(\.problem) + (ending == .interrupted ? [.interrupted] : [])
       let text =
-        if session.isOneFile, let only = all.first { try only.json(pretty: pretty) } else {
-          try all.json(pretty: pretty)
+        if session.isOneFile, let only = all.first {
+          try AnswerDocument(only, problems: problems).json(pretty: pretty)
+        } else {
+          try AnswerDocument(["files": all], problems: problems).json(pretty: pretty)
         }
       try OutputStream.standardOutput.write(text)
     }

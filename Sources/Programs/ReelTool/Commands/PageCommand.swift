@@ -88,7 +88,7 @@ struct PageCommand: AsyncParsableCommand {
     let uploaded = try await upload?.run(writer, summary)
     if json {
       let result = PageResult(site: summary, upload: uploaded)
-      try OutputStream.standardOutput.write(JSONOutput.text(result, pretty: traits.isTerminal))
+      try OutputStream.standardOutput.write(AnswerDocument(result).json(pretty: traits.isTerminal))
     } else if let uploaded {
       try tell(uploaded.lines, traits)
     }

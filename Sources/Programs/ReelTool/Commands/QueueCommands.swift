@@ -103,7 +103,13 @@ struct EnqueueCommand: AsyncParsableCommand {
       failed: result.failures.count,
       dryRun: dryRun)
     try OutputStream.standardOutput.write(
-      json ? JSONOutput.text(view, pretty: traits.isTerminal) : view.text(traits))
+      json
+        ? AnswerDocument(
+          view,
+          problems: result.failures.map {
+            AnswerProblem($0.error.code.rawValue, $0.error.told, path: $0.path)
+          }
+        ).json(pretty: traits.isTerminal) : view.text(traits))
     try ReelExit(failures: result.failures.map { .source($0.error.code) }).end()
   }
 }

@@ -29,10 +29,14 @@ struct QueueCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("List at most as many.", valueName: "n"))
     var size: Int?
 
-    @Flag(help: "Print JSON, a line for each item.")
+    @Flag(help: "Print JSON.")
     var json = false
 
+    @Flag(help: "Print one JSON object per line, for each item.")
+    var jsonl = false
+
     func validate() throws {
+      if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
       if let size, size < 1 { throw ValidationError("--size must be a number from 1.") }
     }
 
@@ -41,18 +45,23 @@ struct QueueCommand: AsyncParsableCommand {
       let filter = try choice.filter([])
       let traits = TerminalTraits.standardOutput()
       var (last, left) = (Int64(0), size ?? Int.max)
+      var answer = AnswerStream("items")
+      if json { try OutputStream.standardOutput.write(answer.beginning) }
       while left > 0 {
         let place = last
         let count = min(left, 1000)
         let items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
           try queue.items(filter, after: place, upTo: count)
         }
-        guard let end = items.last else { return }
+        guard let end = items.last else { break }
         let views = items.map { QueuedItemView($0) }
         try OutputStream.standardOutput.write(
-          try views.map { json ? try JSONOutput.text($0) : $0.line(traits) }.joined())
+          try views.map {
+            json ? try answer.text($0) : jsonl ? try JSONOutput.text($0) : $0.line(traits)
+          }.joined())
         (last, left) = (end.id, left - items.count)
       }
+      if json { try OutputStream.standardOutput.write(answer.end(NoKeys())) }
     }
   }
 
@@ -68,7 +77,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     @OptionGroup var library: LibraryOptions
 
-    @Flag(help: "Print JSON, a line for each item.")
+    @Flag(help: "Print JSON.")
     var json = false
 
     @Argument(
@@ -95,7 +104,9 @@ struct QueueCommand: AsyncParsableCommand {
       let traits = TerminalTraits.standardOutput()
       let views = found.map { QueuedItemView($0.0, history: $0.1) }
       try OutputStream.standardOutput.write(
-        try views.map { json ? try JSONOutput.text($0) : $0.text(traits) }.joined(separator: json ? "" : "\n")
+        json
+          ? AnswerDocument(["items": views]).json(pretty: traits.isTerminal)
+          : views.map { $0.text(traits) }.joined(separator: "\n")
       )
     }
   }
@@ -463,7 +474,7 @@ struct SteeringOptions: ParsableArguments {
     let view = SteeringView(items: count, dryRun: dryRun)
     try OutputStream.standardOutput.write(
       json
-        ? JSONOutput.text(view, pretty: traits.isTerminal)
+        ? AnswerDocument(view).json(pretty: traits.isTerminal)
         : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
   }
 

@@ -96,7 +96,11 @@ struct VersionCommand: AsyncParsableCommand {
   func run() async throws {
     let view = await versions(settings())
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.text(traits))
+    let problems = view.workerProblem.map { [AnswerProblem("worker", $0)] } ?? []
+    try OutputStream.standardOutput.write(
+      json
+        ? AnswerDocument(view, problems: problems, ok: view.worker != nil).json(pretty: traits.isTerminal)
+        : view.text(traits))
     if view.worker == nil { try ReelExit.couldNotRun.end() }
   }
 

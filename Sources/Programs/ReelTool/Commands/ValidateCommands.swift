@@ -37,6 +37,14 @@ struct ValidateCommand: AsyncParsableCommand {
         + "one goes to stdout.", valueName: "kind[=file]"))
   var report: [ReportTarget] = []
 
+  @Flag(help: "Print JSON, as --report json does.")
+  var json = false
+
+  /// All that are asked for.
+  private var reports: [ReportTarget] {
+    report + (json ? [ReportTarget(argument: "json")].compactMap(\.self) : [])
+  }
+
   @Flag(help: "Fail a file if a rule could not be evaluated for it.")
   var strict = false
 
@@ -53,7 +61,7 @@ struct ValidateCommand: AsyncParsableCommand {
 
   func validate() throws {
     if explain == nil, paths.isEmpty { throw ValidationError("Name the files or folders to validate.") }
-    if report.filter({ $0.path == nil }).count > 1 {
+    if reports.filter({ $0.path == nil }).count > 1 {
       throw ValidationError(
         "stdout carries one report; send the others to files, as in --report junit=out.xml.")
     }
@@ -70,7 +78,7 @@ struct ValidateCommand: AsyncParsableCommand {
     }
     let session = try await options.session(paths, of: self)
     let writer = try ReportWriter(
-      report, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
+      reports, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
     let judgement = try await session.judge(locks: locked != nil)
     let result = session.review.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)

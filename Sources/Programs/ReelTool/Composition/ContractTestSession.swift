@@ -43,9 +43,13 @@ struct ContractTestSession: Sendable {
     let view = ContractTestView(
       entries, destination: uploader.destination.name, left: promises.count - entries.count)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(json ? view.json(pretty: traits.isTerminal) : view.summary(traits))
-    if wasInterrupted { return .interrupted }
-    return entries.contains { $0.problem != nil } || entries.count < promises.count ? .someFailed : .done
+    let exit: ReelExit =
+      wasInterrupted
+      ? .interrupted
+      : entries.contains { $0.problem != nil } || entries.count < promises.count ? .someFailed : .done
+    try OutputStream.standardOutput.write(
+      json ? view.answer.json(pretty: traits.isTerminal) : view.summary(traits))
+    return exit
   }
 
   /// What the sources are made of: an uploader may treat a file differently.

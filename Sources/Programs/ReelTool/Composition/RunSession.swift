@@ -58,7 +58,7 @@ struct RunSession: Sendable {
       let links = SourceLinks(from: page.path, workingFolder: WorkingFolder.path())
       try page.write(RunPage.html(report, end.files, pictures: pictures, links: links))
     }
-    try tell(report)
+    try tell(report, exit)
     return exit
   }
 
@@ -67,7 +67,7 @@ struct RunSession: Sendable {
     var options = options
     options.tellsKnownPosts = target != nil
     let (end, exit) = try await run(.queue(work), options, wantsResult: false)
-    try tell(report(of: end, .queue))
+    try tell(report(of: end, .queue), exit)
     return exit
   }
 
@@ -98,9 +98,9 @@ struct RunSession: Sendable {
     }
   }
 
-  func tell(_ report: RunReport) throws {
+  func tell(_ report: RunReport, _ exit: ReelExit) throws {
     try write(
-      json: { try RunDocument(report).json(pretty: $0) },
+      json: { try RunDocument(report).answer(ok: exit == .done).json(pretty: $0) },
       text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
   }
 

@@ -62,7 +62,7 @@ struct WatchSession: Sendable {
   /// Tells what became of everything since the beginning.
   private func end(_ session: RunSession, _ report: RunReport) throws {
     manager.tell("STOPPING=1")
-    try session.tell(report)
+    try session.tell(report, .done)
   }
 
   /// Until it can go on; nil when a signal ends it before that.

@@ -37,11 +37,13 @@ final class ChangeReport: Sendable {
     var error: FileFailure?
     /// What its stores keep of objects that were removed.
     var left: [ObjectRemoval]?
+    /// Why it failed; not part of what is printed for the post.
+    var problem: AnswerProblem?
+
+    private enum CodingKeys: String, CodingKey { case id, outcome, post, removal, error, left }
   }
 
   private struct Document: Encodable {
-    let v = 1
-    let ok: Bool
     let changed: Int
     let unchanged: Int
     let failed: Int
@@ -136,6 +138,11 @@ final class ChangeReport: Sendable {
       state[keyPath: count] += 1
       if json {
         var result = result
+        if count == \State.failed {
+          result.problem = AnswerProblem(
+            result.error?.code.rawValue ?? result.outcome, result.error?.message ?? line,
+            subject: result.id.description)
+        }
         result.left = state.remains[result.id]
         state.results.append(result)
       }
@@ -157,10 +164,16 @@ final class ChangeReport: Sendable {
     let (unchanged, failed, notBegun, rows) = (state.unchanged, state.failed, state.notBegun, state.forgotten)
     if json {
       let document = Document(
-        ok: failed + notBegun == 0, changed: state.changed + state.carriedOn, unchanged: unchanged,
+        changed: state.changed + state.carriedOn, unchanged: unchanged,
         failed: failed, forgotten: rows,
         posts: state.results)
-      try output.write(try JSONOutput.text(document, pretty: traits.isTerminal))
+      var problems = state.results.compactMap(\.problem)
+      if notBegun > 0 {
+        problems.append(
+          AnswerProblem("cancelled", "interrupted: \(HumanNumber.count(notBegun, "post", "posts")) not begun")
+        )
+      }
+      try output.write(try AnswerDocument(document, problems: problems).json(pretty: traits.isTerminal))
     } else {
       let isPruning = if case .purge = kind { true } else { false }
       let planned = isPruning ? "would be removed or finished" : "would be removed"

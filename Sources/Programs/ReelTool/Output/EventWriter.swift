@@ -2,6 +2,7 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelTerminal
+import Synchronization
 
 /// Where `--events` goes.
 struct EventTarget: Sendable {
@@ -91,6 +92,10 @@ struct OutputStream: Sendable {
   static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   static let standardError = OutputStream(descriptor: STDERR_FILENO)
 
+  private static let begun = Atomic(false)
+  /// Whether something went to standard output.
+  static var hasOutput: Bool { begun.load(ordering: .relaxed) }
+
   /// Whether `path` is `-`, or another name for standard output, such as `/dev/stdout`: that would be opened once more,
   /// and what is written to both would lie over each other in a file.
   static func isStandardOutput(_ path: SourcePath) -> Bool {
@@ -123,6 +128,7 @@ struct OutputStream: Sendable {
   }
 
   private func write(_ bytes: UnsafeRawBufferPointer) throws {
+    if descriptor == STDOUT_FILENO, !bytes.isEmpty { Self.begun.store(true, ordering: .relaxed) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)

@@ -85,11 +85,13 @@ final class ProbePrinter: Sendable {
     if let problem = state.problem { throw problem }
     if format == .json {
       let pretty = TerminalTraits.standardOutput().isTerminal
+      var problems = state.kept.compactMap(\.problem)
+      if wasInterrupted { problems.append(.interrupted) }
       let text =
         if !wantsList, let only = state.kept.first, state.kept.count == 1 {
-          try only.json(pretty: pretty)
+          try AnswerDocument(only, problems: problems).json(pretty: pretty)
         } else {
-          try ProbeListDocument(state.kept).json(pretty: pretty)
+          try AnswerDocument(ProbeListDocument(state.kept), problems: problems).json(pretty: pretty)
         }
       try OutputStream.standardOutput.write(text)
     }

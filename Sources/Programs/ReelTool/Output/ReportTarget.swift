@@ -181,15 +181,25 @@ struct PublishOutcome {
   /// The post; for a file without one `{"ok": false, …}` with the reason.
   func json(pretty: Bool) throws -> String {
     switch result {
-    case .published(let post): try JSONOutput.text(Told(post: post, isNew: true), pretty: pretty)
-    case .duplicate(let post?): try JSONOutput.text(Told(post: post, isNew: false), pretty: pretty)
-    case .duplicate(nil): try JSONOutput.text(FileDuplicate(post: nil), pretty: pretty)
-    case .removed(let removed): try JSONOutput.text(removed, pretty: pretty)
-    case .planned(let plan): try JSONOutput.text(plan, pretty: pretty)
-    case .refused(let refusal): try JSONOutput.text(Failed(error: nil, refused: refusal), pretty: pretty)
-    case .failed(let failure): try JSONOutput.text(Failed(error: failure, refused: nil), pretty: pretty)
-    case .cancelled: try JSONOutput.text(Failed(error: .cancelled, refused: nil), pretty: pretty)
+    case .published(let post): try AnswerDocument(Told(post: post, isNew: true)).json(pretty: pretty)
+    case .duplicate(let post?): try AnswerDocument(Told(post: post, isNew: false)).json(pretty: pretty)
+    case .duplicate(nil): try AnswerDocument(FileDuplicate(post: nil)).json(pretty: pretty)
+    case .removed(let removed): try AnswerDocument(removed).json(pretty: pretty)
+    case .planned(let plan): try AnswerDocument(plan).json(pretty: pretty)
+    case .refused(let refusal):
+      try failed(Failed(error: nil, refused: refusal), refusal.code.rawValue, refusal.message, pretty)
+    case .failed(let failure):
+      try failed(Failed(error: failure, refused: nil), failure.code.rawValue, failure.message, pretty)
+    case .cancelled:
+      try failed(
+        Failed(error: .cancelled, refused: nil), FileFailure.cancelled.code.rawValue,
+        FileFailure.cancelled.message,
+        pretty)
     }
+  }
+
+  private func failed(_ failed: Failed, _ code: String, _ message: String, _ pretty: Bool) throws -> String {
+    try AnswerDocument(failed, problems: [AnswerProblem(code, message, path: path)]).json(pretty: pretty)
   }
 
   /// The post, and whether it was one before.
@@ -207,7 +217,6 @@ struct PublishOutcome {
   }
 
   private struct Failed: Encodable {
-    let ok = false
     let error: FileFailure?
     let refused: FileRefused?
   }

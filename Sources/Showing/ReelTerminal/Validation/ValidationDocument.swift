@@ -1,7 +1,7 @@
 import ReelCore
 import ReelValidation
 
-/// `{"v": 1, "outcome": …, "totals": {…}, "policy": {…}, "files": […]}`
+/// `{"outcome": …, "totals": {…}, "policy": {…}, "files": […]}`
 package struct ValidationDocument: Encodable {
   private let report: ValidationReport
 
@@ -9,12 +9,25 @@ package struct ValidationDocument: Encodable {
     self.report = report
   }
 
-  private enum CodingKeys: String, CodingKey { case v, files }
+  /// What makes it fail is a problem.
+  package var answer: AnswerDocument<Self> {
+    var problems = report.files.flatMap { file in
+      file.findings.filter { ValidatedFile.fails($0, strict: report.strict) }.map {
+        AnswerProblem($0.rule, $0.sentence(about: file.path), path: file.path)
+      } + (file.unjudged.map { [AnswerProblem($0.code.rawValue, $0.message, path: file.path)] } ?? [])
+    }
+    let isPassed = report.outcome == .passed
+    if problems.isEmpty, !isPassed {
+      problems.append(AnswerProblem(report.outcome.rawValue, report.headline))
+    }
+    return AnswerDocument(self, problems: problems, ok: isPassed)
+  }
+
+  private enum CodingKeys: String, CodingKey { case files }
 
   package func encode(to encoder: any Encoder) throws {
     try Head(report).encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(1, forKey: .v)
     try container.encode(report.files.map { FileBody($0, report) }, forKey: .files)
   }
 

@@ -154,7 +154,7 @@ package enum ValidationReportKind: String, Sendable, CaseIterable {
   package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
     switch self {
     case .people: ValidationSummary.text(report, traits)
-    case .json: try ValidationDocument(report).json(pretty: true)
+    case .json: try ValidationDocument(report).answer.json(pretty: true)
     case .jsonl: try ValidationLines.text(report)
     case .junit: JUnitReport.text(report)
     case .github: GitHubAnnotations.text(report)

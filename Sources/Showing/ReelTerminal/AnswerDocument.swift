@@ -1,0 +1,94 @@
+import ReelCore
+import ReelLibrary
+
+/// What a command answers with `--json`: its own keys, and what every answer has.
+///
+/// `{"v": 1, "ok": true, "problems": [{"code", "message", "path" or "subject"}], …}`: `ok` says whether it ends with the exit
+/// code 0; where not, `problems` says why. Also with `ok` there may be some that somebody should know of.
+package struct AnswerDocument<Body: Encodable>: Encodable {
+  private let ok: Bool
+  private let problems: [AnswerProblem]
+  private let body: Body
+
+  /// - Parameter ok: nil where a problem means that it went wrong.
+  package init(_ body: Body, problems: [AnswerProblem] = [], ok: Bool? = nil) {
+    (self.body, self.problems, self.ok) = (body, problems, ok ?? problems.isEmpty)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try body.encode(to: encoder)
+    var container = encoder.container(keyedBy: AnswerKeys.self)
+    try container.encode(1, forKey: .v)
+    try container.encode(ok, forKey: .ok)
+    try container.encode(problems, forKey: .problems)
+  }
+}
+
+enum AnswerKeys: String, CodingKey { case v, ok, problems }
+
+/// A thing that went wrong, or that somebody should know.
+package struct AnswerProblem: Encodable, Hashable, Sendable {
+  private enum CodingKeys: String, CodingKey { case code, message, subject }
+  private let path: SourcePath?
+  private let subject: String?
+  private let code: String
+  private let message: String
+
+  /// - Parameters:
+  ///   - code: as in events and on stderr.
+  ///   - message: a sentence; without the file's path where `path` has it.
+  package init(_ code: String, _ message: String, path: SourcePath? = nil, subject: String? = nil) {
+    (self.code, self.message, self.path, self.subject) = (code, message, path, subject)
+  }
+
+  package static let interrupted = AnswerProblem("cancelled", "interrupted before the end")
+
+  package init(_ entry: ProblemList.Entry) {
+    self.init(entry.code, entry.message, path: entry.path)
+  }
+
+  package init(_ failure: RepairFailure) {
+    self.init(failure.code, failure.message.description, subject: failure.subject)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    if let path {
+      var paths = encoder.container(keyedBy: SourcePathCoding.self)
+      try path.encode(into: &paths)
+    }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encodeIfPresent(subject, forKey: .subject)
+    try container.encode(code, forKey: .code)
+    try container.encode(message, forKey: .message)
+  }
+}
+
+/// An answer whose list is too long to hold: written piece by piece.
+package struct AnswerStream {
+  private let name: String
+  private var isFirst = true
+
+  /// - Parameter name: the list's key.
+  package init(_ name: String) { self.name = name }
+
+  package var beginning: String { "{\"\(name)\":[" }
+
+  package mutating func text(_ element: some Encodable) throws -> String {
+    defer { isFirst = false }
+    return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(element)).dropLast()
+  }
+
+  /// What follows the list.
+  package func end(_ rest: some Encodable, problems: [AnswerProblem] = [], ok: Bool? = nil) throws -> String {
+    let rest = try JSONOutput.text(AnswerDocument(rest, problems: problems, ok: ok))
+    return (isFirst ? "" : "\n") + "]," + rest.dropFirst()
+  }
+}
+
+/// An answer that has no keys of its own.
+package struct NoKeys: Encodable {
+  package init() {}
+  package func encode(to encoder: any Encoder) throws {
+    _ = encoder.container(keyedBy: AnswerKeys.self)
+  }
+}

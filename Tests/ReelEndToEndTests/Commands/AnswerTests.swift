@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import ReelTestSupport
+import Testing
+
+@testable import ReelTool
+
+/// What `--json` prints: one document with `v`, `ok` and `problems`, whatever the command and however it ends.
+@Suite("Answers in JSON", .shortTime)
+struct AnswerTests {
+  /// Commands of a queue, which answer in `SteeringCommandTests`.
+  private static let ofQueues: Set<String> = [
+    "enqueue", "work", "queue list", "queue show", "queue retry", "queue cancel", "queue priority",
+    "queue prune",
+  ]
+  /// In this order, in one library; a line that begins with `!` changes what is there.
+  private static let script = """
+    publish clips/clip-00000.mp4
+    publish clips/clip-00000.mp4
+    publish clips/letter.mp4
+    publish nothing.mp4
+    publish clips/clip-00001.mp4 --dry-run
+    ingest clips
+    ingest clips/clip-00000.mp4
+    probe clips/clip-00000.mp4
+    probe clips/letter.mp4
+    probe clips
+    validate clips/clip-00000.mp4
+    validate clips
+    validate nothing.mp4
+    mend clips/faststart-last.mp4 --faststart -o mended.mp4
+    mend clips/letter.mp4 --faststart -o other.mp4
+    mend clips --faststart -o mended/
+    feed
+    show clips/clip-00000.mp4
+    edit clips/clip-00000.mp4 --caption x
+    edit clips/clip-00000.mp4 --caption x
+    move clips/clip-00000.mp4 --to elsewhere
+    remove clips/clip-00001.mp4 --keep 1d
+    restore clips/clip-00001.mp4
+    prune
+    status
+    cache show
+    cache clear
+    page site
+    version
+    version --worker /nothing
+    verify
+    doctor
+    uploader check folder
+    catalog copy library copy
+    ! rm library/media/*
+    verify
+    doctor
+    doctor --fix
+    """
+
+  @Test func everyAnswerHasTheSameFrame() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    try bench.add("broken/letter.mp4")
+    try bench.add("clips/fragmented.mp4", as: "faststart-last.mp4")
+    var asked: Set<String> = []
+    var ends: Set<Int32> = []
+    for line in Self.script.split(separator: "\n") {
+      if line.hasPrefix("! ") {
+        _ = try await ReelBinary.runProgram("/bin/sh", ["-c", String(line.dropFirst(2))], in: bench.folder)
+        continue
+      }
+      var words = line.split(separator: " ").map(String.init) + ["--json"]
+      let name = HelpTests.name(of: words)
+      if !["probe", "validate", "mend", "version", "uploader check", "catalog copy"].contains(name) {
+        words += ["--library", "library"]
+      }
+      let run = try await ReelBinary.run(words, in: bench.folder)
+      let answer = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+      hold(answer ?? [:], run, "\(line)")
+      asked.insert(name)
+      ends.insert(run.status)
+    }
+    #expect(ends.isSuperset(of: [0, 1, 3, 4]), "\(ends)")
+    let askable = HelpTests.commands.filter { $0.type.helpMessage().contains("--json ") }
+      .map { $0.words.joined(separator: " ") }
+    #expect(Set(askable).subtracting(asked) == Self.ofQueues.union(["watch"]))
+  }
+
+  private func hold(_ answer: [String: Any], _ run: ReelBinary.Outcome, _ what: String) {
+    #expect(answer["v"] as? Int == 1, "\(what): \(run)")
+    #expect(answer["ok"] as? Bool == (run.status == 0), "\(what): \(run)")
+    let problems = answer["problems"] as? [[String: Any]]
+    #expect(problems?.isEmpty == false || run.status == 0 && problems != nil, "\(what): \(run)")
+    for problem in problems ?? [] {
+      #expect((problem["code"] as? String)?.isEmpty == false, "\(what): \(problem)")
+      #expect((problem["message"] as? String)?.isEmpty == false, "\(what): \(problem)")
+    }
+  }
+}
