@@ -4,19 +4,19 @@ import ReelLibrary
 import ReelPage
 import ReelTerminal
 
-/// `reel page SITE`
+/// `reel page -o SITE`
 struct PageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "page",
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
-      The page plays one video at a time. Run the same command again to add what is new; --title, --size and --media keep \
-      their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
+      The page plays one video at a time. Run the same command again to \
+      add what is new; --title, --size and --media keep their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
       """,
     examples: [
-      "reel page site",
-      "reel page site --media copy --title \"Our clips\"",
-      "reel page site --to s3://www/clips",
+      "reel page -o site",
+      "reel page -o site --media copy --title \"Our clips\"",
+      "reel page -o site --to s3://www/clips",
     ])
 
   @OptionGroup var library: LibraryOptions
@@ -51,16 +51,23 @@ struct PageCommand: AsyncParsableCommand {
   )
   var json = false
 
-  @Argument(help: "The site's folder.", completion: .directory, transform: RawArguments.place)
-  var site: String
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp("The site's folder.", valueName: "folder"), completion: .directory,
+    transform: RawArguments.place)
+  var output: String?
+
+  @OptionGroup var former: FormerPlace
 
   func validate() throws {
+    try former.check(output, missing: "Say where the site goes: -o FOLDER.")
     if let size, !(1...1000).contains(size) {
       throw ValidationError("--size must be a number from 1 to 1000.")
     }
   }
 
   func run() async throws {
+    let site = former.or(output, of: "page")
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
