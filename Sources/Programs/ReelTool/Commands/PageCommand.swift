@@ -10,8 +10,8 @@ struct PageCommand: AsyncParsableCommand {
     commandName: "page",
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
-      The page plays one video at a time. Run the same command again to \
-      add what is new; --title, --size and --media keep their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
+      The page plays one video at a time, and begins with the newest that browsers play. Run the same command again to \
+      add what is new; --title, --size, --media and --names keep their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
       """,
     examples: [
       "reel page -o site",
@@ -40,6 +40,12 @@ struct PageCommand: AsyncParsableCommand {
       "Videos and posters in a local folder: in-place refers to them where they are (default), link and copy put them into "
         + "SITE/media.", valueName: "in-place|link|copy"))
   var media: MediaPlacement?
+
+  @Flag(
+    inversion: .prefixedNo,
+    help:
+      "Call a video without a caption by its file's name, not by its date and length (default: --no-names).")
+  var names: Bool?
 
   @Flag(
     help: "Look at every file of the feed again, and make the site one of this library if it is another's.")
@@ -80,7 +86,9 @@ struct PageCommand: AsyncParsableCommand {
     let upload: SiteUploadSession? =
       if let to { try await SiteUploadSession(to, settings, library: own) } else { nil }
     var options = SiteOptions()
-    (options.title, options.size, options.media, options.all) = (title, size, media, all)
+    (options.title, options.size, options.media, options.names, options.all) = (
+      title, size, media, names, all
+    )
     let catalog: any PostCatalog =
       if let there = try await AppContext.reading(settings) { there } else { MemoryCatalog() }
     let (writer, summary): (SiteWriter, SiteSummary)
