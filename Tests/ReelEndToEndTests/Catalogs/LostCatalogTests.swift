@@ -102,7 +102,7 @@ struct LostCatalogTests {
   func anew() async throws {
     let bench = try await published()
     try FileManager.default.removeItem(at: bench.library)
-    #expect(try await bench.reel("feed").status == 0)
+    #expect(try await bench.reel("feed").status == 1)
     #expect(try await bench.reel("ingest", "clips").status == 0)
     try await expectHealthy(bench, 3)
   }
