@@ -46,7 +46,7 @@ FACTS = ["opens", "isTimed", "seeks"]
 
 def mended(reel, source, flags, folder):
     """The sources that were mended, and where to."""
-    run = subprocess.run([reel, "mend", "--jsonl", source, "--to", folder, *flags], stdout=subprocess.PIPE, check=False)
+    run = subprocess.run([reel, "mend", "--jsonl", source, "-o", folder + "/", *flags], stdout=subprocess.PIPE, check=False)
     if run.returncode not in (0, 3):
         sys.exit(f"reel mend ended with {run.returncode}")
     answers = [json.loads(line) for line in run.stdout.splitlines()]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a site of `reel page` shows, as JSON: the captions in the player and in the grid, in their order, and what the
-address of a post shows.
+"""What a site of `reel page` shows, as JSON: the place that it opens at, the titles in the player and in the grid, in
+their order, and what the address of a post shows.
 
     shown.py SITE [ADDRESS…]
 """
@@ -27,7 +27,15 @@ def caption(browser, place):
     return browser.run(f"{CURRENT}.querySelector('.caption')?.textContent ?? null")
 
 
+def opening(browser):
+    if not total(browser):
+        return None
+    browser.until(f"{CURRENT} && ({ENDED})", "a post is shown")
+    return int(browser.run(f"{CURRENT}.getAttribute('aria-posinset')"))
+
+
 def player(browser):
+    browser.key("Home", 36)
     captions = []
     for place in range(1, total(browser) + 1):
         if place > 1:
@@ -41,7 +49,7 @@ def main(site, *addresses):
     with Chromium() as browser:
         browser.size(1024, 700)
         browser.open(page)
-        shown = {"player": player(browser)}
+        shown = {"opening": opening(browser), "player": player(browser)}
         browser.key("g")
         browser.until(f"document.querySelectorAll('.tile canvas').length === {len(shown['player'])}", "the grid is there")
         shown["grid"] = browser.run(

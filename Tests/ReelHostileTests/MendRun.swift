@@ -16,7 +16,7 @@ struct MendRun {
   /// Mends all files of `bench` into the folder `target`, each of which is to end with a code or a file, and leaves nothing
   /// else.
   init(_ flags: [String], of folder: String, in bench: Bench, to target: String = "mended") throws {
-    let run = try ReelRun.run(["mend", "--jsonl", folder, "--to", target] + flags, in: bench.folder)
+    let run = try ReelRun.run(["mend", "--jsonl", folder, "-o", target + "/"] + flags, in: bench.folder)
     #expect([0, 3].contains(run.status), "\(run.errorText)")
     ProbeTests.expectFit(run)
     for line in run.lines {

@@ -119,7 +119,7 @@ struct OutputTests {
   @Test("lock, its file, and a draft of a policy")
   func lock() throws {
     let files = bench.files.path
-    for arguments in [["lock", files, "--to", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
+    for arguments in [["lock", files, "-o", "reel.lock"], ["validate", files, "--lock", "reel.lock"]] {
       expectSanitized(try ReelRun.run(arguments, in: bench.folder), "\(arguments)", seesWords: false)
     }
     let lock = try Data(contentsOf: bench.folder.appendingPathComponent("reel.lock"))
@@ -168,7 +168,7 @@ struct OutputTests {
       ["ingest", "x", "--events", "/nowhere/\u{1B}[2J\n::error::x"],
       ["validate", "x", "--policy", "/nowhere/\u{1B}[2J\n::error::x"],
       ["ingest", "x", "--captions", "/nowhere/\u{1B}[2J\n::error::x"],
-      ["probe", "/nowhere/\u{1B}[2J\n::error::x"], ["backup", "/nowhere/\u{1B}[2J\n::error::x"],
+      ["probe", "/nowhere/\u{1B}[2J\n::error::x"], ["backup", "-o", "/nowhere/\u{1B}[2J\n::error::x"],
     ])
   func arguments(_ arguments: [String]) throws {
     let run = try ReelRun.run(arguments, in: bench.folder)

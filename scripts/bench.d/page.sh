@@ -14,7 +14,7 @@ page_posts() {
 page_step() {
   local cpu wall memory
   sync
-  MEASURE_STRICT=1 python3 "$parts/peak.py" "$1/peak" "$reel" page "$1/site" --library "$1/library" >/dev/null
+  MEASURE_STRICT=1 python3 "$parts/peak.py" "$1/peak" "$reel" page -o "$1/site" --library "$1/library" >/dev/null
   read -r cpu wall memory <"$1/peak"
   # Memory is sampled every 100 ms: who is done by then has no figure.
   memory=$(printf '%.0f' "$memory")

@@ -81,9 +81,10 @@ package struct MendRun: Sendable {
       throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
     }
     let before = try facts(of: file, flag)
+    if let before { try target.check(before.container) }
     let options = wanted(file, before).needed(by: before, at: file.path)
     guard !options.mends.isEmpty else { return ([], nil) }
-    let name = try target.path(
+    let name = target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
     try claim(name)
@@ -96,6 +97,7 @@ package struct MendRun: Sendable {
         ? MendError(error)
         : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
     }
+    try target.check(after.media.container)
     try MendValidation.check(before, after.media, options, outcome)
     guard (try? file.handle.currentIdentity()) == file.identity else {
       throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")

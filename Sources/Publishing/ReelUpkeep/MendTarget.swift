@@ -16,21 +16,25 @@ package struct MendTarget: Sendable {
     (self.file, self.folder, self.replaces) = (file, folder, replaces)
   }
 
+  /// Mending keeps the container.
+  /// - Throws: `notWritten` where the file was named, and its name says that it is another one.
+  func check(_ container: MediaContainer) throws(MendError) {
+    guard let file, let claimed = file.claimedExtension, MediaContainer.claimableExtensions.contains(claimed),
+      container.contradicts(claimedExtension: claimed)
+    else { return }
+    let stem = SourcePath(bytes: file.bytes.dropLast(claimed.utf8.count)).text
+    throw MendError(
+      .notWritten,
+      "it is \(container.rawValue) and stays so, and the name \(file.text) says something else; name \(stem + container.fileExtension)"
+    )
+  }
+
   /// Where the mended `source` goes.
-  /// - Parameter container: what its extension is to say; nil to leave it as it is.
-  /// - Throws: `notWritten` where the file was named, and its name says something else.
+  /// - Parameter container: what its extension is to say in a folder; nil to leave it as it is.
   func path(
     for source: SourcePath, below inputs: [SourceInput], extension container: MediaContainer?
-  ) throws(MendError) -> SourcePath {
-    if let file {
-      if let container, file.claimedExtension.map({ container.contradicts(claimedExtension: $0) }) ?? false {
-        throw MendError(
-          .notWritten,
-          "it is \(container.rawValue), and the name \(file.text) says something else; name a .\(container.fileExtension)"
-        )
-      }
-      return file
-    }
+  ) -> SourcePath {
+    if let file { return file }
     let place = inputs.place(of: source)
     // What leads out of the folder is only a name in it.
     let parts = place.bytes.split(separator: UInt8(ascii: "/"))

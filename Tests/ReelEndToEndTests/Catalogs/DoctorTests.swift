@@ -319,7 +319,7 @@ struct DoctorTests {
     let found = try await doctor(bench, "--fix")
     #expect(found.status == 3 && found.left.allSatisfy { $0 == "catalog.damaged" }, "\(found)")
     #expect(try Data(contentsOf: catalog) == bytes)
-    let backup = try await bench.reel("backup", "copy.sqlite")
+    let backup = try await bench.reel("backup", "-o", "copy.sqlite")
     #expect(backup.status == 1 && backup.errors.contains("damaged"), "\(backup)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("copy.sqlite").path))
   }
@@ -339,13 +339,13 @@ struct DoctorTests {
   @Test("a backup is one private file, never replaces one, and can be put back as the documentation says")
   func backup() async throws {
     let bench = try await published(3)
-    #expect(try await bench.reel("backup", "copy.sqlite").status == 0)
+    #expect(try await bench.reel("backup", "-o", "copy.sqlite").status == 0)
     let copy = bench.folder.appendingPathComponent("copy.sqlite")
     let mode = try FileManager.default.attributesOfItem(atPath: copy.path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(names.filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite"])
-    let again = try await bench.reel("backup", "copy.sqlite")
+    let again = try await bench.reel("backup", "-o", "copy.sqlite")
     #expect(again.status == 1 && again.errors.contains("already"))
 
     try bench.addDistinct(5)
@@ -381,7 +381,7 @@ struct DoctorTests {
     var made = 0
     while running.process.isRunning || made == 0 {
       let name = "copy-\(made).sqlite"
-      let outcome = try await bench.reel("backup", name)
+      let outcome = try await bench.reel("backup", "-o", name)
       #expect(outcome.status == 0, "\(outcome.errors)")
       let backup = try Connection(bench.folder.appendingPathComponent(name).path)
       let keys: [String] = try backup.values("SELECT objectKey FROM intent WHERE state = 1")

@@ -45,10 +45,10 @@ import ReelTestSupport
     #expect((try search.object()["posts"] as? [Any])?.count == 1)
     let shown = try await reel(["show", bench.clips.path + "/phone-portrait.mov"] + catalog, in: bench)
     #expect(shown.status == 0)
-    let export = try await reel(["export", "-"] + catalog, in: bench)
+    let export = try await reel(["export", "-o", "-"] + catalog, in: bench)
     #expect(export.output.split(separator: "\n").count == 6)
     let page = try await reel(
-      ["page", bench.folder.appendingPathComponent("site").path] + catalog, in: bench)
+      ["page", "-o", bench.folder.appendingPathComponent("site").path] + catalog, in: bench)
     #expect(page.status == 0 && page.output.contains("6 posts"))
     #expect(try await reel(["verify", "--read"] + catalog, in: bench).status == 0)
     #expect(try await reel(["doctor"] + catalog, in: bench).status == 0)
@@ -89,7 +89,8 @@ import ReelTestSupport
     let nothing = try await reel(["feed", "--catalog", empty], in: bench)
     #expect(nothing.status == 0 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
     for command in [
-      ["status"], ["feed", "--json"], ["feed", "--search", "clip"], ["export", "-"], ["status", "--json"],
+      ["status"], ["feed", "--json"], ["feed", "--search", "clip"], ["export", "-o", "-"],
+      ["status", "--json"],
       ["show", bench.clips.appendingPathComponent("clip-00000.mp4").path],
     ] {
       let run = try await reel(command + reader, in: bench)
@@ -151,7 +152,7 @@ import ReelTestSupport
     for run in [shown, hidden] { #expect(!(run.output + run.errors).contains("hunter2")) }
   }
 
-  @Test(arguments: [["backup", "copy"], ["doctor", "--rebuild"]])
+  @Test(arguments: [["backup", "-o", "copy"], ["doctor", "--rebuild"]])
   func aCommandThatIsAboutAFolderSaysSo(_ arguments: [String]) async throws {
     let bench = try Workbench()
     let run = try await reel(arguments + ["--catalog", "postgres://reel@127.0.0.1:1/reel"], in: bench)

@@ -254,7 +254,7 @@ struct RemovedVideoTests {
     let bench = try await library(5)
     func run(_ arguments: String...) async throws -> [String: Any] {
       let page = try await ReelBinary.run(
-        ["page", "site", "--json", "--library", bench.library.path] + arguments, in: bench.folder)
+        ["page", "-o", "site", "--json", "--library", bench.library.path] + arguments, in: bench.folder)
       #expect(page.status == 0, "\(page)")
       return try page.object()
     }
@@ -283,7 +283,7 @@ struct RemovedVideoTests {
         #expect(!text.contains(id), "\(name)")
       }
     }
-    #expect(try await bench.reel("page", "site").output.hasPrefix("nothing new: "))
+    #expect(try await bench.reel("page", "-o", "site").output.hasPrefix("nothing new: "))
     #expect(try await bench.reel("restore", "clips/clip-00001.mp4").status == 0)
     _ = try await run()
     #expect(try numbers() == [1, 2, 3, 4])

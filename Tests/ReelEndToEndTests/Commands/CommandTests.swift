@@ -7,41 +7,43 @@ struct CommandTests {
   @Test("an export has every post once, in their order, and is there as a whole or not at all")
   func export() async throws {
     let bench = try Workbench()
-    let none = try await bench.reel("export", "-")
+    let none = try await bench.reel("export", "-o", "-")
     #expect(none.status == 1 && none.output.isEmpty && none.errors.contains("no library at"), "\(none)")
     try bench.addDistinct(3)
     try bench.write("path,caption\nclip-00001.mp4,=1+1\nclip-00002.mp4,\"a, \"\"b\"\"\"\n", to: "list.csv")
     #expect(
       try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--jobs", "1").status == 0)
-    let lines = try await bench.reel("export", "-")
+    let lines = try await bench.reel("export", "-o", "-")
     let posts = try lines.output.split(separator: "\n").map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
     }
     #expect(posts.compactMap { $0["pageNumber"] as? Int } == [1, 2, 3] && lines.errors.isEmpty)
     let file = bench.folder.appendingPathComponent("posts.csv")
     try "old".write(to: file, atomically: true, encoding: .utf8)
-    let told = try await bench.reel("export", "posts.csv")
+    let told = try await bench.reel("export", "-o", "posts.csv")
     #expect(told.status == 0 && told.errors.contains("3 posts in posts.csv") && told.output.isEmpty)
     let text = try String(contentsOf: file, encoding: .utf8)
     #expect(text.hasPrefix("id,pageNumber,") && text.components(separatedBy: "\r\n").count == 5)
     #expect(text.contains(",'=1+1,") && text.contains(",\"a, \"\"b\"\"\","), "\(text)")
-    let raw = try await bench.reel("export", "-", "--format", "csv", "--raw")
+    let raw = try await bench.reel("export", "-o", "-", "--format", "csv", "--raw")
     #expect(raw.output.contains(",=1+1,"))
     let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
     #expect(Set(names) == ["clips", "library", "posts.csv"], "\(names)")
-    for wrong in [["posts.txt"], ["posts.jsonl", "--raw"], ["x.csv", "--format", "xml"]] {
+    for wrong in [
+      ["-o", "posts.txt"], ["-o", "posts.jsonl", "--raw"], ["-o", "x.csv", "--format", "xml"], [],
+    ] {
       let run = try await ReelBinary.run(
         ["export"] + wrong + ["--library", bench.library.path], in: bench.folder)
       #expect(run.status == 64, "\(wrong)")
     }
-    let nowhere = try await bench.reel("export", "no/such/folder/posts.csv")
+    let nowhere = try await bench.reel("export", "-o", "no/such/folder/posts.csv")
     #expect(nowhere.status == 1 && nowhere.errors.contains("no/such/folder/posts.csv"))
     let lost = try await ReelBinary.run(
-      ["export", "posts.csv", "--library", "not-mounted"], in: bench.folder)
+      ["export", "-o", "posts.csv", "--library", "not-mounted"], in: bench.folder)
     #expect(lost.status == 1 && lost.errors.contains("no library at"), "\(lost)")
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
     // What is no file is not replaced by one.
-    #expect(try await bench.reel("export", "/dev/null", "--format", "csv").status == 0)
+    #expect(try await bench.reel("export", "-o", "/dev/null", "--format", "csv").status == 0)
     #expect(
       try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
         == .typeCharacterSpecial)
@@ -57,7 +59,7 @@ struct CommandTests {
     let file = bench.folder.appendingPathComponent("posts.csv")
     try "old".write(to: file, atomically: true, encoding: .utf8)
     let running = try ReelBinary.start(
-      ["export", "posts.csv", "--library", bench.library.path], in: bench.folder,
+      ["export", "-o", "posts.csv", "--library", bench.library.path], in: bench.folder,
       environment: ["REEL_FAILPOINT": "exportWritten=stop"])
     try await running.untilStopped()
     #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).count == 4)

@@ -31,7 +31,7 @@ struct ExitCodeTests {
   @Test(
     "1 for a file that is not there; the others are done",
     arguments: [
-      ["ingest"], ["probe"], ["validate"], ["mend", "--faststart", "--to", "out"],
+      ["ingest"], ["probe"], ["validate"], ["mend", "--faststart", "-o", "out/"],
       ["poster", "-o", "out/"], ["sheet", "-o", "x.jpg"],
     ])
   func missingFile(command: [String]) async throws {
@@ -47,13 +47,13 @@ struct ExitCodeTests {
 
   @Test(
     "1 for the one file that is not there",
-    arguments: ["publish", "show", "remove", "restore", "watch", "lock --to x.lock"])
+    arguments: ["publish", "show", "remove", "restore", "watch", "lock -o x.lock"])
   func onlyMissingFile(command: String) async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
     #expect(try await bench.reel("ingest", "clips").status == 0)
     var words = command.split(separator: " ").map(String.init) + ["nothing.mp4"]
-    if !words.contains("--to") { words += ["--library", "library"] }
+    if words[0] != "lock" { words += ["--library", "library"] }
     let run = try await ReelBinary.run(words, in: bench.folder)
     #expect(run.status == 1, "\(run)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/x.lock"))
@@ -62,9 +62,9 @@ struct ExitCodeTests {
   @Test(
     "1 for a library that is not there, and nothing is made",
     arguments: [
-      "feed", "feed --json", "status", "status --json", "page site", "show clips/a.mp4", "export -",
+      "feed", "feed --json", "status", "status --json", "page -o site", "show clips/a.mp4", "export -o -",
       "cache", "cache clear", "remove 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f", "prune", "doctor", "verify",
-      "backup copy", "poster --missing",
+      "backup -o copy", "poster --missing",
     ])
   func missingLibrary(command: String) async throws {
     let bench = try Workbench()

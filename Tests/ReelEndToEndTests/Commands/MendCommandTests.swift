@@ -57,7 +57,7 @@ struct MendCommandTests {
     try bench.add("clips/vp9.webm", as: "d.webm")
     try bench.write("#EXTM3U\n", to: "e.mp4")
     let run = try await bench.reel(
-      "mend", "clips", "--to", "mended", "--faststart", "--unfragment", "--jsonl")
+      "mend", "clips", "-o", "mended/", "--faststart", "--unfragment", "--jsonl")
     #expect(run.status == 4)
     let lines = try run.output.split(separator: "\n").map { try Self.json($0) }
     #expect(lines.count == 5)
@@ -68,9 +68,9 @@ struct MendCommandTests {
     #expect(try Self.names(in: mended) == ["a.mp4", "below"])
     #expect(try await media(bench, "mended/below/c.mp4")["fragmented"] as? Bool == false)
     // Again: nothing is written over.
-    let again = try await bench.reel("mend", "clips/a.mp4", "--to", "mended", "--faststart")
+    let again = try await bench.reel("mend", "clips/a.mp4", "-o", "mended/", "--faststart")
     #expect(again.status == 3 && again.errors.contains("already exists"), "\(again.errors)")
-    let forced = try await bench.reel("mend", "clips/a.mp4", "--to", "mended", "--faststart", "--force")
+    let forced = try await bench.reel("mend", "clips/a.mp4", "-o", "mended/", "--faststart", "--force")
     #expect(forced.status == 0, "\(forced.errors)")
   }
 
@@ -83,7 +83,7 @@ struct MendCommandTests {
     try bench.write(
       "policy: 1\nname: ours\nextends: none\nrules: {mp4.notFastStart: error, ext.mismatch: warn, privacy.location: error}\n",
       to: "../ours.yaml")
-    let run = try await bench.reel("mend", "clips", "--to", "mended", "--policy", "ours.yaml")
+    let run = try await bench.reel("mend", "clips", "-o", "mended/", "--policy", "ours.yaml")
     #expect(run.status == 0, "\(run.errors)")
     #expect(
       try Self.names(in: bench.folder.appendingPathComponent("mended")) == ["a.mp4", "b.mov", "c.mov"])
@@ -100,7 +100,7 @@ struct MendCommandTests {
     try bench.write(rule, to: "../ours.yaml")
     let judged = try await ReelBinary.run(["validate", "clips", "--policy", "ours.yaml"], in: bench.folder)
     #expect(judged.status == 4 && judged.output.contains("reel mend clips/a.webm --duration -o"))
-    let run = try await bench.reel("mend", "clips", "--to", "mended", "--policy", "ours.yaml")
+    let run = try await bench.reel("mend", "clips", "-o", "mended/", "--policy", "ours.yaml")
     #expect(
       run.status == 0 && run.output == "clips/a.webm: mended/a.webm: duration and seek index written\n",
       "\(run.output) \(run.errors)")
@@ -142,18 +142,37 @@ struct MendCommandTests {
     try bench.add("clips/mov-named.mp4", as: "a.mp4")
     let run = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--fix-extension")
     #expect(
-      run.status == 3 && run.errors.contains("b.mp4") && run.errors.contains("name a .mov"), "\(run.errors)")
+      run.status == 3 && run.errors.contains("b.mp4") && run.errors.contains("name b.mov"), "\(run.errors)")
     let honest = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mov", "--fix-extension")
     #expect(honest.status == 0 && honest.output.contains("extension set right"), "\(honest.errors)")
     try bench.add("clips/flash.flv", as: "c.mp4")
     try bench.add("clips/program.mpg", as: "d.mp4")
     try bench.add("clips/transport.ts", as: "e.mp4")
     let others = try await ReelBinary.run(
-      ["mend", "clips/c.mp4", "clips/d.mp4", "clips/e.mp4", "--to", "right", "--fix-extension"],
+      ["mend", "clips/c.mp4", "clips/d.mp4", "clips/e.mp4", "-o", "right/", "--fix-extension"],
       in: bench.folder)
     #expect(others.status == 0, "\(others.errors)")
     #expect(
       try Self.names(in: bench.folder.appendingPathComponent("right")) == ["c.flv", "d.mpg", "e.ts"])
+  }
+
+  @Test("a container is kept, and no name says that it is another one")
+  func container() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/phone-portrait.mov", as: "a.mov")
+    try bench.add("clips/moov-at-end.mp4", as: "b.mp4")
+    try bench.add("broken/cut-off.mp4", as: "c.mp4")
+    for (source, target, flag, honest) in [
+      ("a.mov", "x.mp4", "--faststart", "x.mov"), ("b.mp4", "x.mkv", "--faststart", "x.mp4"),
+      ("b.mp4", "new/x.MOV", "--faststart", "new/x.mp4"), ("c.mp4", "x.mov", "--salvage", "x.mp4"),
+    ] {
+      let run = try await bench.reel("mend", "clips/" + source, "-o", target, flag)
+      #expect(run.status == 3 && run.errors.contains("name \(honest)"), "\(target): \(run.errors)")
+      #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent(target).path))
+    }
+    for target in ["x.m4v", "x.part", "x"] {
+      #expect(try await bench.reel("mend", "clips/b.mp4", "-o", target, "--faststart").status == 0)
+    }
   }
 
   @Test("a message says which flag helps")
@@ -196,7 +215,7 @@ struct MendCommandTests {
         #expect(try Data(contentsOf: source) == before)
       }
     }
-    let same = try await bench.reel("mend", "clips", "--to", "clips", "--faststart", "--force")
+    let same = try await bench.reel("mend", "clips", "-o", "clips/", "--faststart", "--force")
     #expect(try Data(contentsOf: source) == before, "\(same.output)")
   }
 
@@ -205,7 +224,7 @@ struct MendCommandTests {
     let bench = try Workbench()
     try bench.add("broken/cut-off.mp4", as: "a.mp4")
     try bench.add("broken/no-moov.mp4", as: "b.mp4")
-    let run = try await bench.reel("mend", "clips", "--to", "mended", "--salvage")
+    let run = try await bench.reel("mend", "clips", "-o", "mended/", "--salvage")
     #expect(run.status == 4)
     #expect(run.errors.contains("[indexMissing]"))
     #expect(try await media(bench, "mended/a.mp4")["truncated"] as? Bool == false)
@@ -218,6 +237,7 @@ struct MendCommandTests {
       ["clips/a.mp4", "-o", "b.mp4", "--to", "c", "--faststart"],
       ["clips/a.mp4", "-o", "b.mp4", "--rotate", "45"], ["clips/a.mp4", "-o", "b.mp4", "--sar", "0:1"],
       ["clips/a.mp4", "-o", "b.mp4", "--sar", "4"], ["clips", "-o", "b.mp4", "--faststart"],
+      ["clips/a.mp4", "-o", "-", "--faststart"], ["clips/a.mp4", "-o", "clips/a.mp4/", "--faststart"],
       ["clips/a.mp4", "clips/a.mp4", "-o", "b.mp4", "--faststart"],
     ])
   func usage(_ arguments: [String]) async throws {

@@ -36,7 +36,8 @@ struct PageTests {
     let gone = try #require(try bench.objects().filter { $0.hasSuffix(".jpg") }.min())
     try FileManager.default.removeItem(at: bench.media.appendingPathComponent(gone))
     let page = try await bench.reel(
-      "page", "site", "--size", "7", "--media", "copy", "--title", "</title><script>alert(4)</script>\"")
+      "page", "-o", "site", "--size", "7", "--media", "copy", "--title", "</title><script>alert(4)</script>\""
+    )
     #expect(page.status == 0, "\(page.errors)")
     // One has none any more; the others are beside the page, and are what the browser is to show.
     let media = try FileManager.default.contentsOfDirectory(
@@ -63,13 +64,8 @@ struct PageTests {
     for number in 0..<7 {
       #expect(try await bench.reel("publish", "clips/clip-0000\(number).mp4", "--trust-sidecars").status == 0)
     }
-    #expect(try await bench.reel("page", "site", "--size", "2", "--media", "copy").status == 0)
-    func shown(_ addresses: String...) async throws -> Shown {
-      let look = try await ReelBinary.runProgram(
-        "/usr/bin/python3", [ReelBinary.project.path + "/Tests/Browser/shown.py", "site"] + addresses,
-        in: bench.folder, environment: ProcessInfo.processInfo.environment.filter { $0.key == "TMPDIR" })
-      return try JSONDecoder().decode(Shown.self, from: Data(look.output.utf8))
-    }
+    #expect(try await bench.reel("page", "-o", "site", "--size", "2", "--media", "copy").status == 0)
+    func shown(_ addresses: String...) async throws -> Shown { try await Self.shown(in: bench, addresses) }
     let before = try await shown("#p3")
     #expect(before.player == (0..<7).reversed().map { "video \($0)" })
     #expect(before.addresses["#p3"] == Shown.Address(caption: "video 2", says: ""))
@@ -82,7 +78,7 @@ struct PageTests {
     #expect(objects.count == 4)
     for number in gone { #expect(try await bench.reel("remove", "clips/clip-0000\(number).mp4").status == 0) }
     #expect(try await bench.reel("edit", "clips/clip-00001.mp4", "--caption", "edited").status == 0)
-    #expect(try await bench.reel("page", "site").status == 0)
+    #expect(try await bench.reel("page", "-o", "site").status == 0)
     let after = try await shown("#p3", "#p2", "#p6")
     let left = ["video 5", "edited", "video 0"]
     #expect(after.player == left && after.grid == left)
@@ -94,8 +90,42 @@ struct PageTests {
     #expect(after.messages.isEmpty)
 
     #expect(try await bench.reel("restore", "clips/clip-00003.mp4", "--from", "clips").status == 0)
-    #expect(try await bench.reel("page", "site").status == 0)
+    #expect(try await bench.reel("page", "-o", "site").status == 0)
     #expect(try await shown().player == ["video 5", "video 3", "edited", "video 0"])
+  }
+
+  @Test(
+    "opens at a video that plays, and calls what has no caption by its day and length, or by its file",
+    .enabled(if: chromium != nil && !TestForm.isSanitized, "chromium is not installed"))
+  func opening() async throws {
+    let bench = try Workbench()
+    for name in ["faststart.mp4", "windows.wmv", "old.avi"] {
+      try bench.add("clips/" + name)
+      #expect(try await bench.reel("publish", "clips/" + name).status == 0)
+    }
+    #expect(try await bench.reel("edit", "clips/old.avi", "--caption", "said").status == 0)
+    #expect(try await bench.reel("page", "-o", "site").status == 0)
+    let plain = try await Self.shown(in: bench)
+    #expect(plain.opening == 3 && plain.player.first == "said" && plain.grid == plain.player)
+    let pattern = #/\w{3} \d+, \d{4} · \d:\d\d/#
+    #expect(plain.player.dropFirst().allSatisfy { $0.wholeMatch(of: pattern) != nil }, "\(plain.player)")
+    let feed = bench.folder.appendingPathComponent("site/feed/1.json")
+    #expect(try !String(contentsOf: feed, encoding: .utf8).contains("windows"))
+
+    let names = ["said", "windows.wmv", "faststart.mp4"]
+    #expect(try await bench.reel("page", "-o", "site", "--names").status == 0)
+    #expect(try await bench.reel("page", "-o", "site").output.hasPrefix("nothing new: "))
+    let named = try await Self.shown(in: bench)
+    #expect(named.player == names && named.grid == names)
+    #expect(try await bench.reel("page", "-o", "site", "--no-names").status == 0)
+    #expect(try !String(contentsOf: feed, encoding: .utf8).contains("windows"))
+  }
+
+  private static func shown(in bench: Workbench, _ addresses: [String] = []) async throws -> Shown {
+    let look = try await ReelBinary.runProgram(
+      "/usr/bin/python3", [ReelBinary.project.path + "/Tests/Browser/shown.py", "site"] + addresses,
+      in: bench.folder, environment: ProcessInfo.processInfo.environment.filter { $0.key == "TMPDIR" })
+    return try JSONDecoder().decode(Shown.self, from: Data(look.output.utf8))
   }
 
   private struct Shown: Decodable {
@@ -103,6 +133,7 @@ struct PageTests {
       let caption: String?
       let says: String
     }
+    let opening: Int?
     let player: [String]
     let grid: [String]
     let addresses: [String: Address]
@@ -117,15 +148,15 @@ struct PageTests {
     try bench.addDistinct(3)
     let shim = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_OPENAT2": "none"])
     #expect(try await bench.reel("ingest", "clips", environment: shim).status == 0)
-    let page = try await bench.reel("page", "site", "--media", "copy", environment: shim)
+    let page = try await bench.reel("page", "-o", "site", "--media", "copy", environment: shim)
     #expect(page.status == 0, "\(page)")
-    let again = try await bench.reel("page", "site", "--media", "copy", "--json", environment: shim)
+    let again = try await bench.reel("page", "-o", "site", "--media", "copy", "--json", environment: shim)
     #expect(try again.object()["posts"] as? Int == 3)
     let index = bench.folder.appendingPathComponent("site/feed/index.json")
     let elsewhere = bench.folder.appendingPathComponent("index.json")
     try FileManager.default.moveItem(at: index, to: elsewhere)
     try FileManager.default.createSymbolicLink(at: index, withDestinationURL: elsewhere)
-    #expect(try await bench.reel("page", "site", "--media", "copy", environment: shim).status == 0)
+    #expect(try await bench.reel("page", "-o", "site", "--media", "copy", environment: shim).status == 0)
     var status = stat()
     #expect(lstat(index.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
   }
@@ -135,14 +166,14 @@ struct PageTests {
     let bench = try Workbench(reader: .fake)
     try bench.addDistinct(5)
     #expect(try await bench.reel("ingest", "clips").status == 0)
-    let first = try await bench.reel("page", "site", "--json")
+    let first = try await bench.reel("page", "-o", "site", "--json")
     #expect(try first.object()["posts"] as? Int == 5)
     #expect(try first.object()["isLocal"] as? Bool == true)
-    let again = try await bench.reel("page", "site")
+    let again = try await bench.reel("page", "-o", "site")
     #expect(again.output.hasPrefix("nothing new: "), "\(again.output)")
-    let inside = try await bench.reel("page", "library/site")
+    let inside = try await bench.reel("page", "-o", "library/site")
     #expect(inside.status == 64 && inside.errors.contains("inside the library"), "\(inside.errors)")
-    let other = try await ReelBinary.run(["page", "site", "--library", "nothing"], in: bench.folder)
+    let other = try await ReelBinary.run(["page", "-o", "site", "--library", "nothing"], in: bench.folder)
     #expect(other.status == 1 && other.errors.contains("--library"), "\(other.errors)")
   }
 
@@ -153,7 +184,7 @@ struct PageTests {
     #expect(try await bench.reel("ingest", "clips", "--posters").status == 0)
     try bench.addDistinct(6)
     #expect(try await bench.reel("ingest", "clips", "--jobs", "1").status == 0)
-    #expect(try await bench.reel("page", "site", "--size", "2", "--media", "copy").status == 0)
+    #expect(try await bench.reel("page", "-o", "site", "--size", "2", "--media", "copy").status == 0)
     func shown() throws -> [Int] {
       try (1...3).map { page in
         let file = bench.folder.appendingPathComponent("site/feed/\(page).json")
@@ -162,9 +193,9 @@ struct PageTests {
     }
     #expect(try shown() == [2, 0, 0])
     #expect(try await bench.reel("poster", "--missing").status == 0)
-    #expect(try await bench.reel("page", "site").status == 0)
+    #expect(try await bench.reel("page", "-o", "site").status == 0)
     #expect(try shown() == [2, 2, 2])
-    #expect(try await bench.reel("page", "site").output.hasPrefix("nothing new: "))
+    #expect(try await bench.reel("page", "-o", "site").output.hasPrefix("nothing new: "))
   }
 
   @Test("of a run, and of what was validated, is one file that says why")

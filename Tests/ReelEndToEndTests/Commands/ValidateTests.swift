@@ -135,7 +135,7 @@ struct ValidateTests {
     let path = bench.clips.path + "/sparse.mp4"
     guard [Int64.max, 1 << 43, 1 << 40].contains(where: { truncate(path, off_t($0)) == 0 }) else { return }
     try bench.write("rules: {duplicate.exact: error}", to: "../policy.yaml")
-    let lock = try await reel(bench, "lock", "clips", "--to", "reel.lock")
+    let lock = try await reel(bench, "lock", "clips", "-o", "reel.lock")
     #expect(lock.status == 0, "\(lock)")
     try bench.makeEmptyLibrary()
     for arguments in [
@@ -180,7 +180,7 @@ struct ValidateTests {
     let refused = try await reel(bench, "lock", "clips")
     #expect(refused.status == 4 && refused.output.contains("gone     clip-00000.mp4"), "\(refused.output)")
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 4)
-    #expect(try await reel(bench, "lock", "clips", "--update").status == 0)
+    #expect(try await reel(bench, "lock", "clips", "--force").status == 0)
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
@@ -188,11 +188,11 @@ struct ValidateTests {
   func lockBehindALink() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    #expect(try await reel(bench, "lock", "clips", "--to", "real.lock").status == 0)
+    #expect(try await reel(bench, "lock", "clips", "-o", "real.lock").status == 0)
     let (real, link) = (bench.folder.path + "/real.lock", bench.folder.path + "/link.lock")
     #expect(chmod(real, 0o664) == 0 && symlink("real.lock", link) == 0)
     try bench.addDistinct(1, from: 1)
-    #expect(try await reel(bench, "lock", "clips", "--to", "link.lock", "--update").status == 0)
+    #expect(try await reel(bench, "lock", "clips", "-o", "link.lock", "--force").status == 0)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real.lock")
     let mode = try FileManager.default.attributesOfItem(atPath: real)[.posixPermissions] as? Int
     #expect(mode == 0o664)
@@ -344,7 +344,7 @@ struct ValidateTests {
       #expect(try await ReelBinary.run(arguments, in: bench.folder).status == 1, "\(arguments)")
     }
     #expect(try await reel(bench, "validate", "--explain", "duration.max").output.contains("60s"))
-    let unwritable = try await ReelBinary.run(["lock", "clips", "--to", "no/such.lock"], in: bench.folder)
+    let unwritable = try await ReelBinary.run(["lock", "clips", "-o", "no/such.lock"], in: bench.folder)
     #expect(unwritable.status == 1 && unwritable.output.isEmpty)
     #expect(
       unwritable.errors == "reel: no/such.lock can't be written: No such file or directory\n")

@@ -12,9 +12,9 @@ struct FullDiskTests {
 
   /// Every command that only reads, with nothing to write but elsewhere.
   private static let readers = [
-    ["feed"], ["feed", "--search", "silent"], ["status"], ["export", "-"], ["verify"], ["doctor"],
-    ["page", "site"],
-    ["backup", "backup.sqlite"],
+    ["feed"], ["feed", "--search", "silent"], ["status"], ["export", "-o", "-"], ["verify"], ["doctor"],
+    ["page", "-o", "site"],
+    ["backup", "-o", "backup.sqlite"],
   ]
 
   @Test(
@@ -86,7 +86,7 @@ struct FullDiskTests {
     #expect(try await reel(["ingest", "clips"] + stored, ["REEL_DIE_AT": "completeCommitted:3"]).wasKilled)
     #expect(FileManager.default.fileExists(atPath: library + "/catalog.sqlite-wal"))
     func expectReadable() async throws {
-      for words in [["feed"], ["status"], ["export", "-"], ["verify"]] {
+      for words in [["feed"], ["status"], ["export", "-o", "-"], ["verify"]] {
         let outcome = try await reel(words + ["--library", library])
         #expect(outcome.status == 0 && !outcome.wasKilled, "\(kind), \(words): \(outcome)")
       }
@@ -97,7 +97,7 @@ struct FullDiskTests {
     let watch = try ReelBinary.start(
       ["watch", "clips"] + stored, in: bench.folder, environment: bench.environment)
     try bench.addDistinct(1, from: 3)
-    while try await !reel(["export", "-", "--library", library]).output.contains("clip-00003") {
+    while try await !reel(["export", "-o", "-", "--library", library]).output.contains("clip-00003") {
       try await Task.sleep(for: .milliseconds(100))
     }
     try disk.fill(leaving: kilobytes << 10)

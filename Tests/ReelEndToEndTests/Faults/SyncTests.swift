@@ -32,7 +32,7 @@ struct SyncTests {
     _ = try await bench.reel("ingest", "clips")
     let log = bench.folder.appendingPathComponent("calls")
     let page = try await ReelBinary.start(
-      ["page", "site", "--media", media, "--library", bench.library.path], in: bench.folder,
+      ["page", "-o", "site", "--media", media, "--library", bench.library.path], in: bench.folder,
       launcher: [
         Strace.path, "-f", "-y", "-o", log.path, "-e", "trace=fsync,syncfs,rename,renameat,renameat2",
       ]

@@ -274,7 +274,9 @@ struct S3Tests {
     let (bench, bucket) = (try Workbench(), try await TestBucket())
     try bench.addDistinct(3)
     #expect(try await bench.reel("ingest", "clips").status == 0)
-    let arguments = ["page", "site", "--library", bench.library.path, "--to", bucket.address + "/a b+ü"]
+    let arguments = [
+      "page", "-o", "site", "--library", bench.library.path, "--to", bucket.address + "/a b+ü",
+    ]
     let first = try await ReelBinary.run(
       arguments + ["--media", "link"], in: bench.folder, environment: Self.environment)
     #expect(

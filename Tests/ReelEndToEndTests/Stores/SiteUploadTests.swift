@@ -95,7 +95,7 @@ private struct SiteBench: Sendable {
 
   var arguments: [String] {
     [
-      "page", "site", "--size", "2", "--library", bench.library.path, "--to",
+      "page", "-o", "site", "--size", "2", "--library", bench.library.path, "--to",
       "s3+http://127.0.0.1:\(server.port)/bucket/my/site",
     ]
   }
@@ -196,7 +196,7 @@ struct SiteUploadTests {
     #expect(names.allSatisfy { site.bucket.objects[$0] != nil })
     #expect(try await site.bench.reel("remove", videos[0], "--keep", "1d").status == 0)
     // The bucket is not told of this one.
-    #expect(try await site.bench.reel("page", "site").status == 0)
+    #expect(try await site.bench.reel("page", "-o", "site").status == 0)
     #expect(site.bucket.objects[names[0]] != nil)
     #expect(try await site.bench.reel("remove", videos[1]).status == 0)
     let page = try await site.page()
@@ -260,11 +260,11 @@ struct SiteUploadTests {
     #expect(site.bucket.takeLog().isEmpty)
     for to in ["folder", "tus+https://host/files/", "firebase://bucket", "command:./x"] {
       let other = try await ReelBinary.run(
-        ["page", "other", "--to", to, "--library", site.bench.library.path], in: site.bench.folder)
+        ["page", "-o", "other", "--to", to, "--library", site.bench.library.path], in: site.bench.folder)
       #expect(
         other.status == 64 && other.errors.contains("--to s3://bucket/prefix"), "\(to): \(other.errors)")
     }
-    let keyless = try await site.bench.reel("page", "other", "--to", "s3://bucket/site")
+    let keyless = try await site.bench.reel("page", "-o", "other", "--to", "s3://bucket/site")
     #expect(keyless.status == 1 && keyless.errors.contains("AWS_ACCESS_KEY_ID"), "\(keyless.errors)")
     #expect(!FileManager.default.fileExists(atPath: site.bench.folder.appendingPathComponent("other").path))
     await site.server.stop()
@@ -281,7 +281,7 @@ struct SiteUploadTests {
     try site.expectWhole()
     // Without --to, no bucket is asked.
     let count = site.server.requests.count
-    let plain = try await site.bench.reel("page", "site", environment: ownTo)
+    let plain = try await site.bench.reel("page", "-o", "site", environment: ownTo)
     #expect(plain.status == 0 && !plain.output.contains("upload") && site.server.requests.count == count)
     await site.server.stop()
   }

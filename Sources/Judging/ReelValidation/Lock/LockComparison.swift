@@ -144,18 +144,18 @@ package enum LockRules {
       id: changed, title: "the file is the one that was locked",
       explanation:
         "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
-        + "difference with `reel lock --update` and commit it."),
+        + "difference with `reel lock --force` and commit it."),
     RuleInfo(
       id: reading, title: "the file is read as it was when it was locked",
       explanation:
         "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
-        + "another way. Decide whether the new reading is right, then `reel lock --update`."),
+        + "another way. Decide whether the new reading is right, then `reel lock --force`."),
     RuleInfo(
       id: new, title: "the file is in the lock",
-      explanation: "The lock does not know this file. Look at it, then `reel lock --update`."),
+      explanation: "The lock does not know this file. Look at it, then `reel lock --force`."),
     RuleInfo(
       id: gone, title: "the locked file is there",
-      explanation: "The lock has a file that is not there any more. Bring it back, or `reel lock --update`."),
+      explanation: "The lock has a file that is not there any more. Bring it back, or `reel lock --force`."),
   ]
 }
 
@@ -174,7 +174,7 @@ extension RuleRegistry {
   package static func info(_ id: String) -> RuleInfo? { infos.first { $0.id == id } }
 }
 
-/// What `reel lock --update` would change.
+/// What `reel lock --force` would change.
 package struct LockUpdate: Hashable, Sendable {
   package let lock: LockFile
   /// A line for each file and fact that changes, for people; none when nothing does.

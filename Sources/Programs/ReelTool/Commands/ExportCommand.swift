@@ -3,19 +3,18 @@ import ReelCore
 import ReelLibrary
 import ReelTerminal
 
-/// `reel export FILE`
+/// `reel export -o FILE`
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Write all posts to a CSV or JSON Lines file, or to stdout.",
     discussion: """
-      Posts come in the order of their page numbers. The file gets its name when it is complete, in place of an older \
-      one. docs/post.md describes the columns. In a CSV, a text that a spreadsheet would take for a formula gets an \
+      Posts come in the order of their page numbers. The file gets its name when it is complete. docs/post.md describes the columns. In a CSV, a text that a spreadsheet would take for a formula gets an \
       apostrophe before it; --raw leaves it out.
       """,
     examples: [
-      "reel export posts.csv",
-      "reel export posts.jsonl",
+      "reel export -o posts.csv",
+      "reel export -o posts.jsonl",
     ])
 
   @OptionGroup var library: LibraryOptions
@@ -26,46 +25,57 @@ struct ExportCommand: AsyncParsableCommand {
   @Flag(help: "In a CSV, write texts as they are. Not for spreadsheets.")
   var raw = false
 
-  @Argument(
-    help: "posts.csv, posts.jsonl, or - for stdout.", completion: .file(), transform: RawArguments.place)
-  var file: String
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp("Where they go: posts.csv, posts.jsonl, or - for stdout.", valueName: "file"),
+    completion: .file(), transform: RawArguments.place)
+  var output: String?
 
-  private var form: ExportForm? {
+  @Flag(help: "Replace a file that is there.")
+  var force = false
+
+  @OptionGroup var former: FormerPlace
+
+  private func form(of file: String) -> ExportForm? {
     if let format { return format }
     if file == "-" { return .jsonl }
     return ExportForm.allCases.first { file.hasSuffix("." + $0.rawValue) }
   }
 
   func validate() throws {
-    guard let form else {
+    try former.check(output, missing: "Say where the posts go: -o posts.csv, or -o - for stdout.")
+    let file = output ?? former.place ?? ""
+    guard let form = form(of: file) else {
       throw ValidationError("\(file) ends neither in .csv nor in .jsonl: say with --format what it is to be.")
     }
     if raw, form != .csv { throw ValidationError("--raw is about CSV; JSON Lines have every text as it is.") }
   }
 
   func run() async throws {
+    let file = former.or(output, of: "export")
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let place = try CatalogPlace(settings)
     let found = try await place.reading()
     guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }
-    let export = PostExport(catalog: catalog, table: PostTable(form ?? .jsonl, raw: raw))
+    let export = PostExport(catalog: catalog, table: PostTable(form(of: file) ?? .jsonl, raw: raw))
     // Where nothing is to be cleaned up, a signal ends the process as it does others.
     guard file != "-" else {
       _ = try await export.write { try OutputStream.standardOutput.write($0) }
       return
     }
-    guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file)) }
-    let (result, wasInterrupted) = await Interruption.cancelling { [file] in
+    guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file), in: file) }
+    if !force, SourcePath(file).fileKind != nil { FormerWords.tellReplaced(file) }
+    let (result, wasInterrupted) = await Interruption.cancelling {
       try await export.write(to: file)
     }
     // An export that was complete before the signal came is complete.
     if case .failure = result, wasInterrupted {
       throw CommandFailure(.interrupted, "interrupted; \(file) is as it was before")
     }
-    try tell(try result.get())
+    try tell(try result.get(), in: file)
   }
 
-  private func tell(_ count: Int) throws {
+  private func tell(_ count: Int, in file: String) throws {
     let traits = TerminalTraits.standardError()
     // Nobody has to listen.
     try? OutputStream.standardError.write(

@@ -63,7 +63,7 @@ extension CatalogStatus {
     posts: 0, bytes: 0, destinations: [], unfinished: 0, failures: [], failureCount: 0, schemaVersion: 0)
 }
 
-/// `reel backup FILE`
+/// `reel backup -o FILE`
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
@@ -73,18 +73,26 @@ struct BackupCommand: AsyncParsableCommand {
       catalog, then every post in the backup has its object. docs/backup.md says how to put both back.
       """,
     examples: [
-      "reel backup catalog-copy.sqlite",
-      "reel backup /mnt/backup/catalog.sqlite --library /srv/reel",
+      "reel backup -o catalog-copy.sqlite",
+      "reel backup -o /mnt/backup/catalog.sqlite --library /srv/reel",
     ])
 
   @OptionGroup var library: LibraryOptions
 
-  @Argument(
-    help: "The new file. An existing file is never replaced.", completion: .file(),
-    transform: RawArguments.place)
-  var file: String
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp("The new file. An existing file is never replaced.", valueName: "file"),
+    completion: .file(), transform: RawArguments.place)
+  var output: String?
+
+  @OptionGroup var former: FormerPlace
+
+  func validate() throws {
+    try former.check(output, missing: "Say where the copy goes: -o FILE.")
+  }
 
   func run() async throws {
+    let file = former.or(output, of: "backup")
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = try CatalogPlace(settings).needingLibrary(
       "copy its database with pg_dump, or a running copy of it")

@@ -74,7 +74,7 @@ struct MendFlags: ParsableArguments {
   }
 }
 
-/// `reel mend FILE… -o FILE|--to FOLDER`
+/// `reel mend FILE… -o FILE|FOLDER/`
 struct MendCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mend",
@@ -89,7 +89,7 @@ struct MendCommand: AsyncParsableCommand {
       """,
     examples: [
       "reel mend clip.mp4 --faststart -o mended.mp4",
-      "reel mend ~/Videos --strip-location --to clean",
+      "reel mend ~/Videos --strip-location -o clean/",
       "reel mend clip.mp4 --policy web-playback -o mended.mp4",
     ])
 
@@ -103,13 +103,12 @@ struct MendCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .customLong("output")],
-    help: ArgumentHelp("Where the mended file goes.", valueName: "file"), completion: .file())
+    help: ArgumentHelp(
+      "Where the mended file goes, or a folder (FOLDER/) for several, which keep their names and their places below the "
+        + "folders that are named.", valueName: "file"), completion: .file())
   var output: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "A folder for mended files, which keep their names and their places below the folders that are named.",
-      valueName: "folder"), completion: .directory)
+  @Option(help: .hidden, completion: .directory)
   var to: String?
 
   @Flag(help: "Replace files that are where mended ones go.")
@@ -130,19 +129,27 @@ struct MendCommand: AsyncParsableCommand {
   func validate() throws {
     if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
     guard (output == nil) != (to == nil), output?.isEmpty != true, to?.isEmpty != true else {
-      throw ValidationError("Say where mended files go: -o FILE for one, or --to FOLDER.")
+      throw ValidationError("Say where mended files go: -o FILE for one, or -o FOLDER/.")
     }
     if flags.options.mends.isEmpty, policy == nil {
       throw ValidationError("Say what is to be mended, such as --faststart, or name a --policy.")
     }
   }
 
+  private func place() -> SourcePath {
+    guard let to else { return RawArguments.path(output ?? "") }
+    let folder = RawArguments.path(to.hasSuffix("/") ? to : to + "/")
+    FormerWords.tell(
+      "--to \(ShellWord.quoted(RawArguments.bytes(of: to)))", isNow: "-o \(ShellWord.quoted(folder.bytes))")
+    return folder
+  }
+
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: general.config)
     let policy = try policy.map { try PolicyFiles.policy($0) }
     let session = try MendSession(
-      settings, files, output: output.map { RawArguments.path($0) }, folder: to.map { RawArguments.path($0) },
-      replaces: force, options: flags.options, policy: policy, followLinks: reading.followLinks)
+      settings, files, output: place(), replaces: force, options: flags.options, policy: policy,
+      followLinks: reading.followLinks)
     let (printsAll, printsLines) = (json, jsonl)
     let kept = Mutex<[MendDocument]>([])
     let ending = try await session.run { document in

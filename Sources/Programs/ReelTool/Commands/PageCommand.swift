@@ -4,19 +4,19 @@ import ReelLibrary
 import ReelPage
 import ReelTerminal
 
-/// `reel page SITE`
+/// `reel page -o SITE`
 struct PageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "page",
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
-      The page plays one video at a time. Run the same command again to add what is new; --title, --size and --media keep \
-      their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
+      The page plays one video at a time, and begins with the newest that browsers play. Run the same command again to \
+      add what is new; --title, --size, --media and --names keep their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
       """,
     examples: [
-      "reel page site",
-      "reel page site --media copy --title \"Our clips\"",
-      "reel page site --to s3://www/clips",
+      "reel page -o site",
+      "reel page -o site --media copy --title \"Our clips\"",
+      "reel page -o site --to s3://www/clips",
     ])
 
   @OptionGroup var library: LibraryOptions
@@ -42,6 +42,12 @@ struct PageCommand: AsyncParsableCommand {
   var media: MediaPlacement?
 
   @Flag(
+    inversion: .prefixedNo,
+    help:
+      "Call a video without a caption by its file's name, not by its date and length (default: --no-names).")
+  var names: Bool?
+
+  @Flag(
     help: "Look at every file of the feed again, and make the site one of this library if it is another's.")
   var all = false
 
@@ -51,16 +57,23 @@ struct PageCommand: AsyncParsableCommand {
   )
   var json = false
 
-  @Argument(help: "The site's folder.", completion: .directory, transform: RawArguments.place)
-  var site: String
+  @Option(
+    name: [.short, .customLong("output")],
+    help: ArgumentHelp("The site's folder.", valueName: "folder"), completion: .directory,
+    transform: RawArguments.place)
+  var output: String?
+
+  @OptionGroup var former: FormerPlace
 
   func validate() throws {
+    try former.check(output, missing: "Say where the site goes: -o FOLDER.")
     if let size, !(1...1000).contains(size) {
       throw ValidationError("--size must be a number from 1 to 1000.")
     }
   }
 
   func run() async throws {
+    let site = former.or(output, of: "page")
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }
@@ -73,7 +86,9 @@ struct PageCommand: AsyncParsableCommand {
     let upload: SiteUploadSession? =
       if let to { try await SiteUploadSession(to, settings, library: own) } else { nil }
     var options = SiteOptions()
-    (options.title, options.size, options.media, options.all) = (title, size, media, all)
+    (options.title, options.size, options.media, options.names, options.all) = (
+      title, size, media, names, all
+    )
     let catalog: any PostCatalog =
       if let there = try await AppContext.reading(settings) { there } else { MemoryCatalog() }
     let (writer, summary): (SiteWriter, SiteSummary)

@@ -23,9 +23,18 @@ struct PictureOptions: ParsableArguments {
 
   @Flag(
     help: ArgumentHelp(
-      "Replace other pictures that are in the folder already.",
-      discussion: "Without it, a file whose picture has the name of another file fails."))
+      "Replace pictures that are there already.",
+      discussion: "Without it, a file whose picture has the name of another file in the folder fails."))
+  var force = false
+
+  @Flag(help: .hidden)
   var overwrite = false
+
+  /// Whether pictures that are there already are replaced.
+  func replaces() -> Bool {
+    if overwrite { FormerWords.tell("--overwrite", isNow: "--force") }
+    return force || overwrite
+  }
 
   func validate() throws {
     if output?.isEmpty == true { throw ValidationError("-o is empty; name a file or a folder.") }
@@ -104,7 +113,7 @@ struct PosterCommand: AsyncParsableCommand {
     if missing { return try await makeMissing(settings, options) }
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try picture.target(isOnePicture: session.isOneFile)
-    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
+    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
     let (printsJSON, goesToOutput) = (jsonl, target.isStandardOutput)
     let ending = try await session.run(largest: 3 * options.size * options.size) {
       file, flag throws(PosterError) in
@@ -226,7 +235,7 @@ struct SheetCommand: AsyncParsableCommand {
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
-    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.overwrite))
+    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
     let ending = try await session.run(largest: 3 * side * side) { file, flag throws(PosterError) in
       try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
     } _: { made in

@@ -75,7 +75,7 @@ struct EnqueueCommand: AsyncParsableCommand {
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     try Self.check(named)
-    if retry { LongWait.tell("--retry is an old name: reel queue retry can also choose what to retry") }
+    if retry { FormerWords.tell("reel enqueue --retry", isNow: "reel queue retry") }
     let pool = try QueuePlace.pool(settings)
     let policy = try wishes.policy.map { try PolicyFiles.shared($0) }
     let asked = try await wishes.wishes(settings, policy)

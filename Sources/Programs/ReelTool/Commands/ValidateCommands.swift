@@ -128,24 +128,31 @@ struct LockCommand: AsyncParsableCommand {
     abstract: "Record what each file is, for `reel validate --lock`.",
     discussion: """
       The lock of a folder is written to FOLDER/reel.lock. If there is a lock already, the differences are shown and \
-      nothing is written, unless --update is given.
+      nothing is written, unless --force is given.
 
-      Exit codes: 0 written, or nothing differs · 4 there are differences and no --update, or there is no file · \
+      Exit codes: 0 written, or nothing differs · 4 there are differences and no --force, or there is no file · \
       1 could not run, or a file is not there · 64 usage · 130 interrupted.
       """,
     examples: [
       "reel lock fixtures",
-      "reel lock fixtures --update",
+      "reel lock fixtures --force",
     ])
 
   @OptionGroup var options: ValidationOptions
 
   @Option(
+    name: [.short, .customLong("output")],
     help: ArgumentHelp("Where the lock is written.", valueName: "file"), completion: .file(),
     transform: RawArguments.place)
+  var output: String?
+
+  @Flag(help: "Show the differences, and replace the lock that is there.")
+  var force = false
+
+  @Option(help: .hidden, completion: .file(), transform: RawArguments.place)
   var to: String?
 
-  @Flag(help: "Show the differences and write them.")
+  @Flag(help: .hidden)
   var update = false
 
   @Flag(help: "Succeed even if there are no files.")
@@ -154,7 +161,13 @@ struct LockCommand: AsyncParsableCommand {
   @Argument(help: "Files and folders.", completion: .file())
   var paths: [String]
 
+  func validate() throws {
+    if to != nil, output != nil { throw ValidationError("--to is an old name of -o: give one of them.") }
+  }
+
   func run() async throws {
+    if update { FormerWords.tell("--update", isNow: "--force") }
+    let replaces = force || update
     guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
       throw CommandFailure(
         .usage, "only files on this machine can be locked; download the others first")
@@ -170,35 +183,40 @@ struct LockCommand: AsyncParsableCommand {
       throw CommandFailure(.couldNotRun, "\(missing.facts.path.text): no such file; nothing was locked")
     }
     let change = session.review.update(judgement, old: old, place: place)
-    if old == nil || update && !change.lines.isEmpty { try place.write(change.lock) }
-    try tell(change, isNew: old == nil, place, unread: judgement.files)
-    if old != nil, !update, !change.lines.isEmpty { try ReelExit.someRefused.end() }
+    if old == nil || replaces && !change.lines.isEmpty { try place.write(change.lock) }
+    try tell(change, isNew: old == nil, replaces: replaces, place, unread: judgement.files)
+    if old != nil, !replaces, !change.lines.isEmpty { try ReelExit.someRefused.end() }
   }
 
   private func path() throws -> String {
-    if let to { return to }
+    if let to {
+      let place = ShellWord.quoted(Array(to.utf8))
+      FormerWords.tell("--to \(place)", isNow: "-o \(place)")
+    }
+    if let place = output ?? to { return place }
     var facts = stat()
     guard paths.count == 1, let folder = try? RawArguments.place(paths[0]), stat(folder, &facts) == 0,
       facts.st_mode & S_IFMT == S_IFDIR
     else {
       throw CommandFailure(
-        .usage, "say with --to FILE where to write the lock; it can be left out for a single folder only")
+        .usage, "say with -o FILE where to write the lock; it can be left out for a single folder only")
     }
     return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
   }
 
   private func tell(
-    _ change: LockUpdate, isNew: Bool, _ place: LockPlace, unread files: [FixtureReview.EvaluatedFile]
+    _ change: LockUpdate, isNew: Bool, replaces: Bool, _ place: LockPlace,
+    unread files: [FixtureReview.EvaluatedFile]
   ) throws {
     let traits = TerminalTraits.standardOutput()
     let count = HumanNumber.count(change.lock.entries.count, "file", "files")
     var lines = isNew ? [] : change.lines
-    if isNew || update && !change.lines.isEmpty {
+    if isNew || replaces && !change.lines.isEmpty {
       lines.append("\(place.path) written: \(count)")
     } else if change.lines.isEmpty {
       lines.append("\(place.path) is up to date: \(count)")
     } else {
-      lines.append("\(place.path) was not changed; use --update to write these differences")
+      lines.append("\(place.path) was not changed; use --force to write these differences")
     }
     // Locked as what it is, and most likely not what was meant.
     for file in files {

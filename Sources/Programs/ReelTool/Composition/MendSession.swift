@@ -17,27 +17,29 @@ struct MendSession: Sendable {
 
   /// - Parameters:
   ///   - output: `-o`.
-  ///   - folder: `--to`.
   /// - Throws: ``CommandFailure``.
   init(
-    _ settings: Settings, _ files: [String], output: SourcePath?, folder: SourcePath?, replaces: Bool,
-    options: MendOptions, policy: Policy?, followLinks: Bool
+    _ settings: Settings, _ files: [String], output: SourcePath, replaces: Bool, options: MendOptions,
+    policy: Policy?, followLinks: Bool
   ) throws {
-    if let output, output.fileKind == S_IFDIR || output.bytes.last == UInt8(ascii: "/") {
-      throw CommandFailure(.usage, "-o \(output.text) is a folder; name a file, or use --to")
-    }
-    if let folder, let kind = folder.fileKind, kind != S_IFDIR {
-      throw CommandFailure(.usage, "--to \(folder.text) is not a folder")
-    }
     let paths = RawArguments.paths(files)
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
-    guard isOneFile || output == nil else {
-      throw CommandFailure(.usage, "-o takes one file, and there may be several; name a folder with --to")
+    let target: MendTarget
+    switch try OutputPlace(output, isOne: isOneFile, "file") {
+    case .standardOutput:
+      throw CommandFailure(.usage, "a mended file is not written to standard output; name a file (-o FILE)")
+    case .folder(let folder):
+      let path = SourcePath(bytes: folder.bytes.prefix(max(1, folder.bytes.count - 1)))
+      if let kind = path.fileKind, kind != S_IFDIR {
+        throw CommandFailure(.usage, "-o \(folder.text) is not a folder")
+      }
+      target = MendTarget(file: nil, folder: folder, replaces: replaces)
+    case .file(let file): target = MendTarget(file: file, folder: nil, replaces: replaces)
     }
     let width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     prober = AppContext.prober(settings, workers: width, mends: true)
     run = MendRun(
-      paths, to: MendTarget(file: output, folder: folder, replaces: replaces), options: options,
+      paths, to: target, options: options,
       policy: policy, prober: prober, width: width, followLinks: followLinks)
   }
 

@@ -10,29 +10,43 @@ enum PictureTarget: Sendable {
   case standardOutput
 
   /// - Parameters:
-  ///   - path: as given; `-` for standard output. A folder that is there, or a name that ends in a slash, is a folder.
+  ///   - path: as ``OutputPlace`` takes it.
   ///   - isOnePicture: whether there is no more than one.
-  /// - Throws: ``CommandFailure`` for several pictures in one file, and for a terminal.
+  /// - Throws: ``CommandFailure`` for several pictures in one file, for a name that says another format, and for a terminal.
   init(_ path: SourcePath, isOnePicture: Bool) throws {
-    if OutputStream.isStandardOutput(path) {
-      guard isOnePicture else {
-        throw CommandFailure(
-          .usage, "-o \(path.text) takes one picture, and there may be several; name a folder (-o FOLDER/)")
-      }
+    switch try OutputPlace(path, isOne: isOnePicture, "picture") {
+    case .standardOutput:
       guard isatty(STDOUT_FILENO) == 0 else {
         throw CommandFailure(
           .usage, "a picture is not written to a terminal; name a file (-o FILE), or redirect the output")
       }
       self = .standardOutput
-      return
+    case .folder(let folder): self = .folder(folder)
+    case .file(let file):
+      if let ending = file.claimedExtension, Self.isOtherFormat(ending) {
+        let stem = SourcePath(bytes: file.bytes.dropLast(ending.utf8.count)).text
+        throw CommandFailure(
+          .usage,
+          "pictures are written as JPEG, and the name \(file.text) says something else; name \(stem)jpg")
+      }
+      self = .file(file)
     }
-    let isFolder = path.bytes.last == UInt8(ascii: "/") || path.fileKind == S_IFDIR
-    guard isFolder || isOnePicture else {
-      throw CommandFailure(
-        .usage, "\(path.text) takes one picture, and there may be several; name a folder (-o \(path.text)/)")
-    }
-    self = isFolder ? .folder(path) : .file(path)
   }
+
+  /// Whether a file whose name ends so is known not to be a JPEG.
+  private static func isOtherFormat(_ ending: String) -> Bool {
+    otherFormats.contains(ending) || MediaContainer.claimableExtensions.contains(ending)
+  }
+
+  private static let otherFormats: Set<String> = [
+    "apng", "arw", "avif", "avifs", "bmp", "cr2", "cr3", "dds", "dib", "dng", "emf", "eps", "exr", "gif",
+    "hdr", "heic",
+    "heics", "heif", "heifs", "hif", "icns", "ico", "j2c", "j2k", "jp2", "jpf", "jpm", "jpx", "jxl", "jxr",
+    "nef", "orf",
+    "pam", "pbm", "pcx", "pdf", "pgm", "png", "pnm", "ppm", "ps", "psb", "psd", "qoi", "raf", "rw2", "svg",
+    "svgz", "tga",
+    "tif", "tiff", "wbmp", "wdp", "webp", "wmf", "xbm", "xcf", "xpm",
+  ]
 
   /// Whether pictures go to standard output.
   var isStandardOutput: Bool {
@@ -67,7 +81,14 @@ struct PictureWriter {
     self.target = target
     self.replacesPictures = replacesPictures
     try target.prepare()
-    if case .file(let path) = target { try checkReplaceable(path) }
+    if case .file(let path) = target {
+      try checkReplaceable(path)
+      if !replacesPictures, let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG,
+        status.st_size > 0
+      {
+        FormerWords.tellReplaced(path.text)
+      }
+    }
   }
 
   /// Remembers a file that a picture is made of, so that it is never replaced.
@@ -113,7 +134,7 @@ struct PictureWriter {
       throw FileFailure(
         code: "nameTaken",
         message:
-          "\(path.text) already exists and is a different picture; name another folder, or use --overwrite")
+          "\(path.text) already exists and is a different picture; name another folder, or use --force")
     }
     do throws(SystemError) { try Self.replace(path, bytes) } catch { throw Self.failure(path, error) }
   }

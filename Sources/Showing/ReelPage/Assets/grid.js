@@ -1,5 +1,8 @@
 // All posts as pictures, row by row.
 
+/** Pixels: the words below a picture, and the space below them. */
+const [WORDS, GAP] = [48, 12];
+
 class Grid {
   #scroller = document.getElementById("grid");
   #track;
@@ -10,7 +13,7 @@ class Grid {
   constructor() {
     this.#track = new Track(this.#scroller, {
       reach: 2,
-      rowHeight: () => this.#tileWidth() * 1.4 + 12,
+      rowHeight: () => this.#tileWidth() * 1.4 + WORDS + GAP,
       make: (row) => this.#row(row),
       leave: () => {},
       settle: (row) => this.onMove(Math.min(row * this.#columns, Math.max(0, feed.count - 1))),
@@ -63,7 +66,7 @@ class Grid {
   }
 
   #tile(place) {
-    const link = make("a", "tile");
+    const link = make("a", "tile", make("div", "picture"));
     link.href = `#p${feed.numberAt(place)}`;
     link.dataset.place = String(place);
     link.setAttribute("aria-label", `Video ${number.format(place + 1)}`);
@@ -88,8 +91,9 @@ class Grid {
     image.alt = "";
     image.loading = "lazy";
     showPoster(image, post);
-    link.append(canvas, image);
-    if (isNumber(post.duration)) link.append(make("span", "length", clock(post.duration)));
-    if (post.caption) link.append(make("span", "name", makeForeign("span", "", post.caption)));
+    const picture = link.firstElementChild;
+    picture.append(canvas, image);
+    if (isNumber(post.duration)) picture.append(make("span", "length", clock(post.duration)));
+    link.append(make("span", "name", makeForeign("span", "", titleOf(post))));
   }
 }

@@ -122,7 +122,7 @@ class Slide {
     this.#about.replaceChildren(
       ...[
         author && makeForeign("p", "author", author),
-        makeForeign("h2", "caption", captionOf(post)),
+        makeForeign("h2", "caption", titleOf(post)),
         post.music && makeForeign("p", "music", post.music),
         list,
         address && make("p", "file", open),
@@ -133,7 +133,7 @@ class Slide {
   #prepareVideo(post) {
     const video = this.#video;
     Object.assign(video, { loop: true, muted: true, playsInline: true, disableRemotePlayback: true });
-    video.setAttribute("aria-label", captionOf(post));
+    video.setAttribute("aria-label", titleOf(post));
     const poster = mediaAddress(post.posterURL);
     if (poster) video.poster = poster;
     video.onloadeddata = () => video.classList.add("here");

@@ -1,5 +1,18 @@
 // What leads where: the address, the keys, the two views.
 
+/** Posts that are looked at for one to begin with. */
+const MOST_LOOKED_AT = 100;
+
+/** The place of the newest post that browsers play; where none soon is, of the newest. */
+const opening = async () => {
+  for (let place = 0; place < Math.min(feed.count, MOST_LOOKED_AT); place++) {
+    const post = await feed.post(place).catch(() => null);
+    if (!post) break;
+    if (isPlayed(post)) return place;
+  }
+  return 0;
+};
+
 const start = () => {
   const player = new Player();
   const grid = new Grid();
@@ -49,11 +62,12 @@ const start = () => {
     grid.close();
     player.open(place);
   };
+  let first = 0;
   const follow = () => {
     const asked = /^#p(\d+)$/.exec(location.hash)?.[1];
     const place = feed.placeOf(Number(asked ?? NaN));
     const isKnown = place >= 0 && place < feed.count;
-    const known = isKnown ? place : 0;
+    const known = isKnown ? place : asked === undefined ? first : 0;
     gone.hidden = asked === undefined || isKnown;
     if (location.hash === "#grid") showGrid(isGrid() ? grid.place : player.place);
     else if (isGrid() || known !== player.place || !document.querySelector(".slide")) showPlayer(known);
@@ -93,7 +107,12 @@ const start = () => {
     action();
   });
   window.addEventListener("hashchange", follow);
-  follow();
+  if (location.hash) return follow();
+  opening().then((place) => {
+    first = place;
+    // Who has gone elsewhere meanwhile stays there.
+    if (!isGrid() && !document.querySelector(".slide")) follow();
+  });
 };
 
 // `feed/index.js` comes after this script, and calls `reel.index`.

@@ -50,18 +50,36 @@ const facts = (post) => {
   if (isNumber(post.size)) list.push(["Size", bytes(post.size)]);
   if (post.videoFileExtension) list.push(["Format", post.videoFileExtension.toUpperCase()]);
   if (post.videoCodec) list.push(["Codec", CODECS.get(post.videoCodec) ?? post.videoCodec]);
-  if (post.createdAt && !Number.isNaN(Date.parse(post.createdAt))) {
-    list.push(["Posted", day.format(new Date(post.createdAt))]);
-  }
+  const posted = dayOf(post);
+  if (posted) list.push(["Posted", posted]);
   return list;
 };
 
-const captionOf = (post) => post.caption || "Untitled";
+const dayOf = (post) => {
+  const time = Date.parse(post.createdAt ?? "");
+  return Number.isNaN(time) ? null : day.format(time);
+};
+
+/** Its caption, or its file's name where the feed tells that; null where it has neither. */
+const nameOf = (post) => post.caption || post.sourceName || null;
+
+const titleOf = (post) => {
+  const length = isNumber(post.duration) ? clock(post.duration) : null;
+  return nameOf(post) ?? ([dayOf(post), length].filter(Boolean).join(" · ") || "Untitled");
+};
+
+const PLAYED_FILES = new Set(["m4v", "mov", "mp4", "webm"]);
+const PLAYED_CODECS = new Set(["av1", "h264", "vp8", "vp9"]);
+
+/** Whether browsers in general play it, as far as its post tells. */
+const isPlayed = (post) =>
+  PLAYED_FILES.has(post.videoFileExtension) && (!post.videoCodec || PLAYED_CODECS.has(post.videoCodec));
+
 const authorOf = (post) => post.autherName || post.author || null;
 
 /** What a screen reader says of a post, beside its position. */
 const spoken = (post) => {
-  const length = isNumber(post.duration) ? `, ${clock(post.duration)}` : "";
+  const length = nameOf(post) && isNumber(post.duration) ? `, ${clock(post.duration)}` : "";
   const author = authorOf(post);
-  return `${captionOf(post)}${author ? `, by ${author}` : ""}${length}`;
+  return `${titleOf(post)}${author ? `, by ${author}` : ""}${length}`;
 };

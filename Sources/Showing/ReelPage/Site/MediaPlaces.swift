@@ -6,13 +6,16 @@ import ReelCrypto
 struct MediaPlaces: Sendable {
   let folder: SiteFolder
   let placement: MediaPlacement
+  /// Whether posts say what their files were called.
+  private let keepsNames: Bool
   /// `file:///…/`, percent-encoded as the stores write it.
   private let base: String
   static let name = "media"
 
-  init(_ folder: SiteFolder, _ placement: MediaPlacement) {
+  init(_ folder: SiteFolder, _ index: SiteIndex) {
     self.folder = folder
-    self.placement = placement
+    placement = index.media
+    keepsNames = index.names ?? false
     base = folder.path.fileURL + "/"
   }
 
@@ -26,8 +29,8 @@ struct MediaPlaces: Sendable {
   /// Brings the media of `post` into the site where that was asked for. Blocks.
   func place(_ post: Post) throws(SiteError) -> Placed {
     var placed = Placed(post: post)
-    // What a person called a file is not for the public.
-    placed.post.sourceName = nil
+    // What a person called a file is not for the public, unless they say so.
+    if !keepsNames { placed.post.sourceName = nil }
     let video = Object(key: post.video, size: post.size, proof: post.digest.map { .digest($0) })
     if let url = try place(post.videoURL, as: video) {
       placed.post.videoURL = url

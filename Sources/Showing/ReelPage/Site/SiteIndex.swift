@@ -20,6 +20,8 @@ package struct SiteIndex: Codable, Hashable, Sendable {
   var feedRevision: Int?
   /// Where local media are for the page.
   var media: MediaPlacement
+  /// Whether the posts say what their files were called; nil, which is false, in a site of an older Reel.
+  var names: Bool?
   /// Videos that should be in the site, and were not to be found: the next run looks for them again.
   var missing: Int
   /// Other places that media come from, as sources of a content security policy, sorted.
@@ -110,6 +112,8 @@ package struct SiteOptions: Hashable, Sendable {
   package var size: Int?
   /// Nil for what the site does already, else `inPlace`.
   package var media: MediaPlacement?
+  /// Whether posts say what their files were called; nil for what the site does already, else false.
+  package var names: Bool?
   /// Looks at every page again, and may make the site one of another library.
   package var all = false
 

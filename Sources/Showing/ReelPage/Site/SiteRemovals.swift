@@ -26,7 +26,7 @@ extension SiteWriter {
     try folder.append(Array(names.map { $0 + "\n" }.joined().utf8), to: Self.formerMedia)
     // In place, they are the store's: it has removed them, or keeps them for a while.
     if old.media != .inPlace {
-      let places = MediaPlaces(folder, old.media)
+      let places = MediaPlaces(folder, old)
       for post in gone {
         guard let removed = try removedPost(post.id), !places.isInSite(removed.post.videoURL) else {
           continue

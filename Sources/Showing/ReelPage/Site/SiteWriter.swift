@@ -44,6 +44,7 @@ package struct SiteWriter: Sendable {
     if let title = options.title { index.title = title }
     if let size = options.size { index.size = size }
     if let media = options.media { index.media = media }
+    index.names = options.names ?? index.names ?? false
     // From here on the folder is known for a site, whatever happens.
     if old == nil {
       _ = try folder.write(try data(index, for: "index").json, to: "feed/index.json", isDurable: false)
@@ -136,7 +137,8 @@ package struct SiteWriter: Sendable {
         "\(folder.path.text) shows posts that this library doesn't have: name its library with --library, or let --all "
           + "make it the site of this one")
     }
-    guard old.size == index.size, old.media == index.media, old.missing == 0, !folder.holds(Self.rewriting),
+    guard old.size == index.size, old.media == index.media, (old.names ?? false) == index.names,
+      old.missing == 0, !folder.holds(Self.rewriting),
       old.feedRevision == index.feedRevision
     else { return nil }
     // The library may have been moved: the addresses of its own videos show that.
@@ -159,7 +161,7 @@ package struct SiteWriter: Sendable {
   /// The first page as it was when there were `count` posts.
   private func firstPage(holding count: Int, _ index: SiteIndex) async throws(SiteError) -> [UInt8] {
     let posts = try await posts(from: 1, count: min(index.size, count))
-    return try encoded(1, posts, MediaPlaces(folder, index.media)).json
+    return try encoded(1, posts, MediaPlaces(folder, index)).json
   }
 
   // MARK: Pages
@@ -223,7 +225,7 @@ package struct SiteWriter: Sendable {
     let first = index.firstNumber(on: pages.lowerBound)
     let numbers = first..<min(first + pages.count * index.size, index.count + 1)
     let posts = try await posts(from: first, count: numbers.count)
-    let places = MediaPlaces(folder, index.media)
+    let places = MediaPlaces(folder, index)
     return try await queue.run { () throws(SiteError) in
       var outcome = Outcome()
       outcome.gaps = SiteIndex.gaps(in: numbers, beside: posts.compactMap(\.pageNumber))
