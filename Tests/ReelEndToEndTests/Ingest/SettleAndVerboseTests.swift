@@ -87,7 +87,7 @@ struct SettleAndVerboseTests {
   func publish() async throws {
     let bench = try Workbench()
     try bench.addDistinct(1)
-    let run = try await bench.reel("publish", "clips/clip-00000.mp4", "-v", "--json")
+    let run = try await bench.reel("publish", "clips/clip-00000.mp4", "-v", "--json", "--progress", "none")
     let id = try #require(try run.object()["id"] as? String)
     #expect(run.errors == "published: clips/clip-00000.mp4 as \(id)\n")
     try bench.write("text", to: "text.mp4")
