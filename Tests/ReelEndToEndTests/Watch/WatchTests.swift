@@ -70,7 +70,7 @@ struct WatchTests {
 
   @Test("says what it watches and where things go, names what it published, and counts that at its end")
   func words() async throws {
-    let scene = try WatchScene()
+    let scene = try WatchScene(reader: .real)
     try scene.bench.addDistinct(2)
     for (options, isTold) in [
       (["-q"], false), (["--settle", "1.5"], true), (["--log-level", "info"], false),
