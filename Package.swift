@@ -108,7 +108,10 @@ let package = Package(
     // How it is shown: as text, and in a browser.
     module(
       .showing, "ReelTerminal",
-      ["ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest"]),
+      [
+        "ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelSource", "ReelValidation",
+        "ReelIngest",
+      ]),
     .target(
       name: "ReelPage",
       dependencies: [

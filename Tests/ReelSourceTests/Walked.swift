@@ -6,6 +6,7 @@ import ReelTestSupport
 struct Walked {
   var candidates: [String] = []
   var ignored: [String] = []
+  var leftAlone: [String] = []
   var orphans: [String] = []
   var failed: [String: SourceError.Code] = [:]
   var files: [FoundFile] = []
@@ -33,6 +34,7 @@ struct Walked {
       candidates.append(name(file.path, folder))
       files.append(file)
     case .ignored(let path): ignored.append(name(path, folder))
+    case .leftAlone(let path): leftAlone.append(name(path, folder))
     case .orphanSidecar(let path): orphans.append(name(path, folder))
     case .failed(let path, let error): failed[name(path, folder)] = error.code
     }

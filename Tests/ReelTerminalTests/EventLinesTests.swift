@@ -16,7 +16,7 @@ import Testing
     #expect(
       try text(event)
         == #"{"at":"2024-05-01T10:11:12.250Z","bytes":9,"complete":true,"found":3,"ignored":1,"#
-        + #""seq":7,"type":"run.scanned","v":1}"# + "\n")
+        + #""leftAlone":0,"seq":7,"type":"run.scanned","v":1}"# + "\n")
   }
 
   @Test(arguments: [

@@ -11,12 +11,12 @@ extension Samples {
 
   private static var runBodies: [IngestEvent.Body] {
     var ended = RunSummary(outcome: .completed)
-    ended.published = 12
+    (ended.published, ended.leftAlone) = (12, 2)
     ended.reasons = ["corrupt": 2]
     ended.seconds = 4.1
     return [
       .runStarted(RunStarted(destination: Destination("file:///srv/media"), dryRun: false)),
-      .runScanned(RunScanned(found: 340, ignored: 5, bytes: 5_600_000_000, complete: true)),
+      .runScanned(RunScanned(found: 340, ignored: 5, bytes: 5_600_000_000, complete: true, leftAlone: 2)),
       .metadataWarning(
         MetadataWarning(
           path: SourcePath(bytes: [0x61, 0xFF]), code: .sidecarUnknownKey,

@@ -157,6 +157,31 @@ import Testing
     #expect(text(summary) == [line])
   }
 
+  @Test func whatWasLeftAloneIsCounted() {
+    var summary = summary()
+    (summary.published, summary.leftAlone) = (1, 2)
+    func lines(_ settle: Double) -> [String] {
+      var report = RunReport(
+        summary: summary, destination: nil, dryRun: false, unfinished: nil, troubles: ProblemList())
+      report.settle = settle
+      return report.text(TerminalTraits(), listing: 20).split(separator: "\n").map(String.init)
+    }
+    #expect(lines(60).contains("  left alone  2, changed less than 1m ago"))
+    #expect(lines(90).contains("  left alone  2, changed less than 90s ago"))
+    summary.published = 0
+    #expect(
+      lines(0.5) == ["nothing to ingest yet: 2 files left alone, changed less than 0.5s ago"])
+  }
+
+  /// What nobody did is no failure, and no problem to be listed.
+  @Test func whatWasOnlyNotDoneIsNoProblem() {
+    var list = ProblemList()
+    list.note(Samples.failed("a.mp4", "interrupted", code: "cancelled"))
+    #expect(list.entries.isEmpty)
+    list.note(Samples.failed("a.mp4", "it is empty", code: "empty"))
+    #expect(list.entries.count == 1)
+  }
+
   @Test func nothingThatThePatternsLetThrough() {
     var summary = summary()
     summary.ignored = 7
@@ -186,17 +211,19 @@ import Testing
 
   @Test(arguments: [
     (
-      3 as Int?, "interrupted: 12 published, 3 not started; run the same command again to continue"
+      3 as Int?, "interrupted: 12 published, 2 duplicates, 1 failed, 7 to go"
     ),
     (
       nil,
-      "interrupted: 12 published, the rest not started; run the same command again to continue"
+      "interrupted: 12 published, 2 duplicates, 1 failed, the rest not looked at"
     ),
   ])
   func interrupted(unfinished: Int?, line: String) {
     var summary = summary(.cancelled)
-    summary.published = 12
-    #expect(text(summary, unfinished: unfinished)[0] == line)
+    (summary.published, summary.duplicates, summary.failed, summary.ignored) = (12, 2, 1, 5)
+    // Begun, and only not done.
+    summary.cancelled = 4
+    #expect(text(summary, unfinished: unfinished) == [line])
   }
 
   @Test func stopped() {
@@ -204,7 +231,7 @@ import Testing
     (summary.published, summary.failed) = (2, 1)
     #expect(
       text(summary, unfinished: 4)[0]
-        == "stopped at a failure, as --on-error stop asks: 2 published, 1 failed, 4 not started; "
+        == "stopped at a failure, as --on-error stop asks: 2 published, 1 failed, 4 to go; "
         + "run the same command again to continue")
   }
 

@@ -323,6 +323,36 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     #expect(door.violations(in: media, of: SourcePath("long/a.mp4")).map(\.rule) == ["file.truncated"])
   }
 
+  @Test("a refusal names what was found, and what the policy asks for", arguments: RuleCase.mediaRules)
+  func refusal(example: RuleCase) throws {
+    let policy = try policy("extends: none\nrules: {\(example.rule): \(example.setting)}")
+    guard case .media(let report) = example.bad.reading, RuleRegistry.rule(example.rule)?.operand != nil
+    else { return }
+    let finding = try #require(findings(example.bad, policy).first)
+    let refusal = try #require(
+      PolicyIntake(policy).violations(in: report.media, of: example.bad.path).first?.message)
+    let (found, expected) = try (#require(finding.found), #require(finding.expected))
+    #expect(found != expected.drop { !$0.isNumber }, "both read alike: \(found)")
+    #expect(refusal.hasPrefix(finding.sentence) && refusal.hasSuffix(expected), "\(refusal)")
+    #expect(finding.sentence.contains(found) || example.rule == "size.aspect", "\(finding.sentence)")
+  }
+
+  @Test(
+    "how it reads",
+    arguments: [
+      ("duration.min: 3s", "it is too short: 1 s, at least 3 s"),
+      ("duration.min: 1.0001s", "it is too short: 1.0 s, at least 1.0001 s"),
+      ("codec.video: [vp9, av1]", "its video is in h264; allowed: vp9, av1"),
+      ("bytes.max: 999999", "it is too large: 1 MB, at most 999.999 kB"),
+      ("size.max: 640x360", "its picture is too large: 1080x1920, at most 640x360"),
+      ("video.none: error", nil),
+    ] as [(String, String?)])
+  func words(rule: String, sentence: String?) throws {
+    let media = Facts.media { ($0.duration, $0.size) = (1, 1_000_000) }
+    let door = PolicyIntake(try policy("extends: none\nrules: {\(rule)}"))
+    #expect(door.violations(in: media, of: SourcePath("a.mp4")).first?.message == sentence)
+  }
+
   @Test("a file that nobody has read is judged by its size, and by nothing else")
   func intakeBySize() throws {
     let door = PolicyIntake(

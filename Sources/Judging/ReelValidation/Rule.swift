@@ -114,6 +114,23 @@ extension RuleOutcome {
     .broken(Violation(expected: expected, found: found, sentence: sentence, fix: fix))
   }
 
+  /// Which side of a limit is the right one.
+  enum Bound: String {
+    case least = "at least"
+    case most = "at most"
+  }
+
+  /// Broken by a number on the wrong side of its limit.
+  /// - Parameter texts: the coarsest first: the first in which the two differ is told.
+  static func beyond<Number>(
+    _ what: String, _ number: Number, _ bound: Bound, _ limit: Number, _ texts: ((Number) -> String)...,
+    fix: Fix? = nil
+  ) -> RuleOutcome {
+    let (found, wanted) =
+      texts.lazy.map { ($0(number), $0(limit)) }.first { $0 != $1 } ?? ("\(number)", "\(limit)")
+    return .broken("\(what): \(found)", expected: "\(bound.rawValue) \(wanted)", found: found, fix: fix)
+  }
+
   /// Judges a fact that may be unknown.
   static func judging<Value>(
     _ value: Value?, unknown name: String, _ judge: (Value) -> RuleOutcome

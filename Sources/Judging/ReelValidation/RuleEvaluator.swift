@@ -34,6 +34,14 @@ package enum RuleEvaluator {
   }
 }
 
+extension Finding {
+  /// The sentence, with what the policy sets the rule to: whoever sent the file has no policy to look that up in.
+  fileprivate var refusal: String {
+    guard let expected, RuleRegistry.rule(rule)?.operand != nil else { return sentence }
+    return expected.hasPrefix("at ") ? "\(sentence), \(expected)" : "\(sentence); allowed: \(expected)"
+  }
+}
+
 /// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out.
 package struct PolicyIntake: IntakePolicy {
   private let policy: Policy
@@ -54,7 +62,7 @@ package struct PolicyIntake: IntakePolicy {
     let facts = FixtureFacts(path: path, size: media.size, reading: .media(report))
     return RuleEvaluator.findings(facts, by: policy.rules(for: path))
       .filter { $0.severity == .error && $0.state == .broken }
-      .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
+      .map { PolicyViolation(rule: $0.rule, message: $0.refusal) }
   }
 
   /// By `bytes.max`.
@@ -62,6 +70,6 @@ package struct PolicyIntake: IntakePolicy {
     let rules = policy.rules(for: path).filter { $0.rule.id == WeightRules.bytes.id && $0.severity == .error }
     let unread = FixtureReading.unreadable(ProbeError(.unreadable, "it was not read"))
     return RuleEvaluator.findings(FixtureFacts(path: path, size: size, reading: unread), by: rules)
-      .map { PolicyViolation(rule: $0.rule, message: $0.sentence) }
+      .map { PolicyViolation(rule: $0.rule, message: $0.refusal) }
   }
 }

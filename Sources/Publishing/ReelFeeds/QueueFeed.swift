@@ -222,7 +222,7 @@ package final class QueueFeed: FileFeed {
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
         switch found {
         case .candidate, .failed: return found
-        case .ignored, .orphanSidecar: continue
+        case .ignored, .orphanSidecar, .leftAlone: continue
         }
       }
       return .failed(item.address, SourceError(.notFound, "there is no such file"))

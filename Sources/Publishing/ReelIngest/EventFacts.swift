@@ -69,7 +69,9 @@ extension RunStarted: EventFacts {
 
 extension RunScanned: EventFacts {
   var logged: [EventLogEntry.Field] {
-    [("found", "\(found)"), ("ignored", "\(ignored)"), ("bytes", "\(bytes)")]
+    [
+      ("found", "\(found)"), ("ignored", "\(ignored)"), ("leftAlone", "\(leftAlone)"), ("bytes", "\(bytes)"),
+    ]
   }
 }
 
@@ -86,7 +88,7 @@ extension RunSummary: EventFacts {
     let counts = [
       ("published", published), ("duplicates", duplicates), ("removed", removed), ("planned", planned),
       ("refused", refused),
-      ("failed", failedOrCancelled), ("ignored", ignored),
+      ("failed", failedOrCancelled), ("ignored", ignored), ("leftAlone", leftAlone),
     ]
     return [("outcome", outcome.rawValue)] + counts.map { ($0.0, "\($0.1)") }
       + [("bytes", "\(publishedBytes)"), ("seconds", Decimals.text(seconds))] + (error?.logged ?? [])

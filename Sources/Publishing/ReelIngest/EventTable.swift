@@ -92,9 +92,11 @@ extension IngestEvent.Body {
         .fileRefused(file, $0)
       }
     case .fileFailed(let file, let failure):
-      return try row("file.failed", .error, file, failure, concern: .failed, ends: true) {
-        .fileFailed(file, $0)
-      }
+      // What was only not done is no failure to show.
+      return try row(
+        "file.failed", failure.isCancellation ? .info : .error, file, failure,
+        concern: failure.isCancellation ? nil : .failed, ends: true
+      ) { .fileFailed(file, $0) }
     case .filePostponed(let file, let failure):
       return try row("file.postponed", .info, file, failure, ends: true) { .filePostponed(file, $0) }
     case .postRemoved(let removed):

@@ -105,6 +105,7 @@ extension RunSummary {
     failed = state.failed
     cancelled = state.cancelled
     ignored = state.ignored
+    leftAlone = state.leftAlone
     publishedBytes = state.publishedBytes
     postersFailed = state.postersFailed
     reasons = state.reasons

@@ -126,13 +126,27 @@ public struct RunScanned: Hashable, Sendable, Codable {
   public let bytes: Int64
   /// Whether the walk has come to its end, so that `found` is the total.
   public let complete: Bool
+  /// Files that were changed so short a time ago that they are left for the next run; 0 from an older Reel.
+  public let leftAlone: Int
 
   /// Counts so far; `bytes` is of the files in `found` whose size is known.
-  public init(found: Int, ignored: Int, bytes: Int64, complete: Bool) {
+  public init(found: Int, ignored: Int, bytes: Int64, complete: Bool, leftAlone: Int = 0) {
     self.found = found
     self.ignored = ignored
     self.bytes = bytes
     self.complete = complete
+    self.leftAlone = leftAlone
+  }
+
+  /// Reads the facts of `run.scanned`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      found: try container.decode(Int.self, forKey: .found),
+      ignored: try container.decode(Int.self, forKey: .ignored),
+      bytes: try container.decode(Int64.self, forKey: .bytes),
+      complete: try container.decode(Bool.self, forKey: .complete),
+      leftAlone: try container.decodeIfPresent(Int.self, forKey: .leftAlone) ?? 0)
   }
 }
 
@@ -308,6 +322,8 @@ public struct RunSummary: Hashable, Sendable, Codable {
   public var cancelled = 0
   /// Files passed by: no candidates, such as sidecars and hidden files. Not files of the run.
   public var ignored = 0
+  /// Files that were changed so short a time ago that they are left for the next run. Not files of this one.
+  public var leftAlone = 0
   /// Bytes of the videos that were published.
   public var publishedBytes: Int64 = 0
   /// Videos that became posts without a poster, as none could be made or stored.
@@ -326,8 +342,8 @@ public struct RunSummary: Hashable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case outcome, published, duplicates, removed, planned, refused, failed, ignored, publishedBytes,
-      postersFailed
+    case outcome, published, duplicates, removed, planned, refused, failed, ignored, leftAlone,
+      publishedBytes, postersFailed
     case reasons, seconds, error
   }
 
@@ -341,6 +357,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
     planned = try container.decode(Int.self, forKey: .planned)
     refused = try container.decode(Int.self, forKey: .refused)
     ignored = try container.decode(Int.self, forKey: .ignored)
+    leftAlone = try container.decodeIfPresent(Int.self, forKey: .leftAlone) ?? 0
     publishedBytes = try container.decode(Int64.self, forKey: .publishedBytes)
     postersFailed = try container.decode(Int.self, forKey: .postersFailed)
     reasons = try container.decode([String: Int].self, forKey: .reasons)
@@ -361,6 +378,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
     try container.encode(refused, forKey: .refused)
     try container.encode(failedOrCancelled, forKey: .failed)
     try container.encode(ignored, forKey: .ignored)
+    try container.encode(leftAlone, forKey: .leftAlone)
     try container.encode(publishedBytes, forKey: .publishedBytes)
     try container.encode(postersFailed, forKey: .postersFailed)
     try container.encode(reasonsOfAll, forKey: .reasons)

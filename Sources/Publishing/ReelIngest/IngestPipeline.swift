@@ -15,8 +15,8 @@ struct IngestPipeline: Sendable {
   /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
   /// last.
   ///
-  /// - Parameter makeWalk: begins the walk; called again to count ahead.
-  func run(_ makeWalk: @Sendable () -> any FileFeed) async -> RunSummary {
+  /// - Parameter makeWalk: begins the walk; called again, with true, to count ahead.
+  func run(_ makeWalk: @Sendable (Bool) -> any FileFeed) async -> RunSummary {
     let start = ContinuousClock.now
     hub.emit(.runStarted(RunStarted(destination: services.uploader.destination, dryRun: options.dryRun)))
     let ending = await takeAllIn(makeWalk)
@@ -29,7 +29,7 @@ struct IngestPipeline: Sendable {
     return summary
   }
 
-  private func takeAllIn(_ makeWalk: () -> any FileFeed) async -> RunEnding {
+  private func takeAllIn(_ makeWalk: (Bool) -> any FileFeed) async -> RunEnding {
     do {
       try await prepare()
     } catch {
@@ -38,7 +38,7 @@ struct IngestPipeline: Sendable {
     }
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
-    let (walk, ahead) = (makeWalk(), options.countsAhead ? makeWalk() : nil)
+    let (walk, ahead) = (makeWalk(false), options.countsAhead ? makeWalk(true) : nil)
     // Of a run that a lane aborts as well: the walk may be waiting for a server.
     let walking = stop.cancellation.onSet {
       walk.cancel()

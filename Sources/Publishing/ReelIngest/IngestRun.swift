@@ -25,7 +25,8 @@ public final class IngestRun: AsyncSequence, Sendable {
     var isCancelled = false
   }
   private let progress = Mutex(Progress())
-  private let makeWalk: @Sendable () -> any FileFeed
+  /// - Parameter: whether it only counts.
+  private let makeWalk: @Sendable (Bool) -> any FileFeed
   private let pipeline: IngestPipeline
 
   /// A run that has not begun.
@@ -36,14 +37,19 @@ public final class IngestRun: AsyncSequence, Sendable {
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(),
     options: IngestOptions = IngestOptions(), services: IngestServices
   ) {
-    makeWalk = { SourceWalk(inputs: inputs, options: walkOptions) }
+    makeWalk = { counts in
+      var walkOptions = walkOptions
+      // Once is enough.
+      if counts { walkOptions.onPassed = nil }
+      return SourceWalk(inputs: inputs, options: walkOptions)
+    }
     pipeline = IngestPipeline(
       services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
   }
 
   /// A run over what `feed` hands out, for as long as it does. It is not counted ahead.
   package init(feed: any FileFeed, options: IngestOptions, services: IngestServices) {
-    makeWalk = { feed }
+    makeWalk = { _ in feed }
     var options = options
     options.countsAhead = false
     // The number it would be, said: slow files are not left for the end, which may never come.

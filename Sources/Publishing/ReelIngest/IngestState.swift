@@ -25,6 +25,8 @@ public struct IngestState: Hashable, Sendable {
   public var scanComplete = false
   /// Files that the walk passed by: no candidates.
   public var ignored = 0
+  /// Files that the walk left alone, because they were changed a moment ago.
+  public var leftAlone = 0
   /// Files that are being worked on, in the order of their start.
   public var inFlight: [FileInFlight] = []
   /// Videos that became posts.
@@ -112,6 +114,7 @@ extension IngestState {
       found = scanned.found
       foundBytes = scanned.bytes
       ignored = scanned.ignored
+      leftAlone = scanned.leftAlone
       scanComplete = scanned.complete
     case .fileStarted(let file, let size):
       inFlight.append(FileInFlight(file: file, size: size, step: .reading))

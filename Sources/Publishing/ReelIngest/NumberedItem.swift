@@ -21,6 +21,7 @@ struct NumberedItem: Sendable {
 struct ScanCount {
   private var found = 0
   private var ignored = 0
+  private var leftAlone = 0
   private var bytes: Int64 = 0
   var isComplete = false
 
@@ -29,6 +30,9 @@ struct ScanCount {
     switch item {
     case .ignored, .orphanSidecar:
       ignored += 1
+      return nil
+    case .leftAlone:
+      leftAlone += 1
       return nil
     case .candidate(let file):
       found += 1
@@ -44,6 +48,7 @@ struct ScanCount {
   }
 
   var facts: RunScanned {
-    RunScanned(found: found, ignored: ignored, bytes: bytes, complete: isComplete)
+    RunScanned(
+      found: found, ignored: ignored, bytes: bytes, complete: isComplete, leftAlone: leftAlone)
   }
 }

@@ -82,15 +82,14 @@ struct BucketWalk: Sendable {
   ) -> WalkItem? {
     let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
     let folders = relative.lastIndex(of: UInt8(ascii: "/")).map { relative[..<$0] } ?? []
-    guard options.entersFolders(on: Array(folders)), !options.skips(file.path) else {
-      return .ignored(file.path)
-    }
+    guard options.entersFolders(on: Array(folders)) else { return options.pass(file.path, .excluded) }
+    guard !options.skips(file.path) else { return options.pass(file.path, .own) }
     let claim = ExtensionHint(of: file.path.lastComponent.bytes)
-    guard claim != .ignored, claim != .unfinished, claim != .doubtful || !options.skipsDoubtfulNames,
-      options.filter.takesFile(Array(relative))
-    else {
-      return .ignored(file.path)
+    guard claim != .ignored else { return options.pass(file.path, .hidden) }
+    guard claim != .unfinished, claim != .doubtful || !options.skipsDoubtfulNames else {
+      return options.pass(file.path, .unfinished)
     }
+    guard options.filter.takesFile(Array(relative)) else { return options.pass(file.path, .excluded) }
     let claimed = file.path.lastComponent.claimedExtension
     let isMedia = claimed.map(MediaContainer.claimableExtensions.contains) ?? false
     if claim == .media || claim == .doubtful && isMedia
@@ -99,7 +98,9 @@ struct BucketWalk: Sendable {
       return .candidate(found(file, options.remoteUse, cancellation))
     }
     // To look at its bytes is a request: of what bears another trade's extension nobody expects a video.
-    guard claim == .shared || claimed == nil, file.identity.size > 0 else { return .ignored(file.path) }
+    guard claim == .shared || claimed == nil, file.identity.size > 0 else {
+      return options.pass(file.path, .noVideo)
+    }
     return byBytes(file, claim, options, cancellation)
   }
 
@@ -120,9 +121,9 @@ struct BucketWalk: Sendable {
         isWanted = false
       }
       return isWanted
-        ? .candidate(found(file, options.remoteUse, cancellation)) : .ignored(file.path)
+        ? .candidate(found(file, options.remoteUse, cancellation)) : options.pass(file.path, .noVideo)
     } catch {
-      return claim == .shared ? .failed(file.path, error) : .ignored(file.path)
+      return claim == .shared ? .failed(file.path, error) : options.pass(file.path, .unreachable)
     }
   }
 

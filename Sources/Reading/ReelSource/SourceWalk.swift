@@ -1,4 +1,5 @@
 import Dispatch
+import FoundationEssentials
 import ReelCore
 import Synchronization
 
@@ -68,6 +69,13 @@ public struct WalkOptions: Sendable {
   package var skippedAddresses: [String] = []
   /// What files that lie elsewhere are read for.
   package var remoteUse = RemoteUse.copying
+  /// Files of this machine are left alone while they have been changed less than this long ago: they may still be written
+  /// to. A time of change in the future counts only if it is no further away: else such a file would be left alone for ever.
+  public var settle = Duration.zero
+  /// What time it is.
+  package var now: @Sendable () -> Date = { Date() }
+  /// Told of each file and folder that is passed by, and why.
+  package var onPassed: (@Sendable (SourcePath, PassedBy) -> Void)?
   /// Told of each folder before its names are read.
   var onFolder: (@Sendable (SourcePath, Descriptor) -> Void)?
 
@@ -96,8 +104,28 @@ extension WalkOptions {
 
   /// - Parameter path: that of the folder `name`, seen from the one that the user named.
   func entersFolder(_ name: [UInt8], at path: [UInt8]) -> Bool {
-    ExtensionHint(of: name) != .ignored && !UnfinishedName.isFolder(name) && filter.entersFolder(path)
-      && (includesTrash || !TrashFolder.isOne(name))
+    obstacle(toFolder: name, at: path) == nil
+  }
+
+  /// Why the folder is not entered; nil where it is.
+  func obstacle(toFolder name: [UInt8], at path: [UInt8]) -> PassedBy? {
+    if ExtensionHint(of: name) == .ignored { return .hidden }
+    if UnfinishedName.isFolder(name) { return .unfinished }
+    if !filter.entersFolder(path) { return .excluded }
+    return !includesTrash && TrashFolder.isOne(name) ? .trash : nil
+  }
+
+  /// What a walk gives for a file or folder that is passed by.
+  func pass(_ path: SourcePath, _ reason: PassedBy) -> WalkItem {
+    onPassed?(path, reason)
+    return reason == .changing ? .leftAlone(path) : .ignored(path)
+  }
+
+  /// A candidate, unless it was changed a moment ago.
+  func candidate(_ file: FoundFile) -> WalkItem {
+    guard settle > .zero else { return .candidate(file) }
+    let age = now().timeIntervalSince1970 - Double(file.identity.modifiedAt) / 1e9
+    return abs(age) < settle / .seconds(1) ? pass(file.path, .changing) : .candidate(file)
   }
 
   /// Whether `path` is, or lies below, an address that is not taken in.
@@ -118,8 +146,33 @@ public enum WalkItem: Sendable {
   case ignored(SourcePath)
   /// As ``ignored(_:)``: a sidecar beside no file that could be its video.
   case orphanSidecar(SourcePath)
+  /// It would be a candidate, and was changed so short a time ago that it is left for the next walk
+  /// (``WalkOptions/settle``).
+  case leftAlone(SourcePath)
   /// It should have been a candidate, or a folder to enter, and can't be.
   case failed(SourcePath, SourceError)
+}
+
+/// Why a walk passes something by.
+package enum PassedBy: Hashable, Sendable {
+  /// By its name: hidden, or a system's own.
+  case hidden
+  /// By its name: somebody has not finished it.
+  case unfinished
+  /// A folder of what was thrown away, or is a system's own.
+  case trash
+  /// By `--include` or `--exclude`.
+  case excluded
+  /// It belongs to the library or the destination.
+  case own
+  /// The sidecar of a video.
+  case sidecar
+  /// Neither its name nor its bytes say that it is a video.
+  case noVideo
+  /// It can't be looked into, and its name claims nothing.
+  case unreachable
+  /// It was changed a moment ago.
+  case changing
 }
 
 /// Where a walk stands.
@@ -177,11 +230,11 @@ struct WalkState: Sendable {
       let located = try PathLookup.find(path.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
       if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
       let file = try parents.foundFile(path, located)
-      guard let directory = file.directory else { return .candidate(file) }
+      guard let directory = file.directory else { return options.candidate(file) }
       guard !skipped.covers(directory.descriptor, directory.identity) else {
         throw ExcludedDirectories.error
       }
-      return isNew(file, in: directory.identity) ? .candidate(file) : nil
+      return isNew(file, in: directory.identity) ? options.candidate(file) : nil
     } catch {
       return .failed(path, error)
     }
@@ -308,7 +361,7 @@ extension WalkState {
 
   private mutating func visit(_ entry: FolderWalk.Entry) -> WalkItem? {
     let claim = ExtensionHint(of: entry.name)
-    guard claim != .ignored else { return .ignored(entry.path) }
+    guard claim != .ignored else { return options.pass(entry.path, .hidden) }
     do throws(SourceError) {
       let status = try entry.directory.status(of: entry.name)
       guard status.kind == .link else { return try visit(entry, status, claim, at: .name(entry.name)) }
@@ -330,17 +383,29 @@ extension WalkState {
     case .regular: break
     }
     guard claim != .unfinished, claim != .doubtful || !options.skipsDoubtfulNames else {
-      return .ignored(entry.path)
+      return options.pass(entry.path, .unfinished)
     }
     guard !seen.hasNamed(entry.name, in: entry.directory.identity) else { return nil }
-    guard options.filter.takesFile(entry.relativePath) else { return .ignored(entry.path) }
+    guard options.filter.takesFile(entry.relativePath) else { return options.pass(entry.path, .excluded) }
     let file = FoundFile(
       path: entry.path, identity: status.identity, wasNamed: false,
       origin: .local(entry.directory, place))
-    if claim == .shared { return try isAmbiguousExtension(file) ? .ignored(entry.path) : .candidate(file) }
-    if claim == .media || claimsOtherwise(entry) || isDoubtfulMedia(claim, entry) { return .candidate(file) }
-    if try isCandidateByBytes(file) { return .candidate(file) }
-    return isOrphanSidecar(file, entry) ? .orphanSidecar(entry.path) : .ignored(entry.path)
+    if claim == .shared {
+      return try isAmbiguousExtension(file)
+        ? options.pass(entry.path, .noVideo) : options.candidate(file)
+    }
+    if claim == .media || claimsOtherwise(entry) || isDoubtfulMedia(claim, entry) {
+      return options.candidate(file)
+    }
+    if try isCandidateByBytes(file) { return options.candidate(file) }
+    if isOrphanSidecar(file, entry) { return .orphanSidecar(entry.path) }
+    return options.pass(entry.path, isSidecar(entry) ? .sidecar : .noVideo)
+  }
+
+  /// Of nobody's interest unless somebody is told.
+  private func isSidecar(_ entry: FolderWalk.Entry) -> Bool {
+    options.onPassed != nil && Sidecar.isName(entry.name)
+      && folder?.hasVideo(forSidecar: entry.name) == true
   }
 
   private func isOrphanSidecar(_ file: FoundFile, _ entry: FolderWalk.Entry) -> Bool {
@@ -382,11 +447,13 @@ extension WalkState {
   }
 
   private mutating func visitFolder(_ entry: FolderWalk.Entry, at place: FilePlace) -> WalkItem? {
-    guard options.entersFolder(entry.name, at: entry.relativePath) else { return .ignored(entry.path) }
+    if let obstacle = options.obstacle(toFolder: entry.name, at: entry.relativePath) {
+      return options.pass(entry.path, obstacle)
+    }
     do throws(SourceError) {
       let located = try place.find(in: entry.directory)
       guard located.status.kind == .directory else { throw .changed }
-      guard !skipped.contains(located.status.directoryIdentity) else { return .ignored(entry.path) }
+      guard !skipped.contains(located.status.directoryIdentity) else { return options.pass(entry.path, .own) }
       guard seen.enters(located.status.directoryIdentity) else { return nil }
       let directory = try located.openDirectory()
       options.onFolder?(entry.path, directory.descriptor)
@@ -404,6 +471,6 @@ extension WalkState {
   ) -> WalkItem {
     let isOurs = (claim == .media || claim == .shared) && options.filter.takesFile(entry.relativePath)
     let isLoss = isOurs || error.code == .tooManyOpenFiles || error.code == .outsideRoot
-    return isLoss ? .failed(entry.path, error) : .ignored(entry.path)
+    return isLoss ? .failed(entry.path, error) : options.pass(entry.path, .unreachable)
   }
 }

@@ -18,7 +18,7 @@ package struct WalkedFiles: IteratorProtocol, Sendable {
     while true {
       while let item = batch.popFirst() {
         switch item {
-        case .ignored, .orphanSidecar: continue
+        case .ignored, .orphanSidecar, .leftAlone: continue
         case .candidate(let found): return WalkedFile(path: found.path, found: .success(found))
         case .failed(let path, let error): return WalkedFile(path: path, found: .failure(error))
         }

@@ -40,6 +40,15 @@ package enum HumanNumber {
     return "\(whole / 3600):\(twoDigits(minutes)):\(twoDigits(whole % 60))"
   }
 
+  /// As people write a length of time: `60` is `1m`, `90` is `90s`.
+  package static func time(_ seconds: Double) -> String {
+    let units: [(seconds: Double, name: String)] = [(86_400, "d"), (3600, "h"), (60, "m")]
+    let unit = units.first {
+      seconds >= $0.seconds && seconds.truncatingRemainder(dividingBy: $0.seconds) == 0
+    }
+    return decimal(seconds / (unit?.seconds ?? 1), places: 3) + (unit?.name ?? "s")
+  }
+
   /// `1 file`, `2 files`.
   package static func count(_ number: Int, _ singular: String, _ plural: String) -> String {
     "\(number) \(number == 1 ? singular : plural)"

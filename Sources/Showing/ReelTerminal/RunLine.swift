@@ -40,7 +40,7 @@ struct RunLine {
     if let bytes { parts.append(Part(5, bytes)) }
     if let speed { parts.append(Part(6, speed)) }
     if let left = throughput.secondsLeft { parts.append(Part(7, HumanNumber.clock(left) + " left")) }
-    if state.failedOrCancelled > 0 { parts.append(Part(8, "\(state.failedOrCancelled) failed", .failure)) }
+    if state.failed > 0 { parts.append(Part(8, "\(state.failed) failed", .failure)) }
     if state.refused > 0 { parts.append(Part(4, "\(state.refused) refused", .warning)) }
     if state.removed > 0 { parts.append(Part(2, "\(state.removed) removed", .dim)) }
     if state.duplicates > 0 {

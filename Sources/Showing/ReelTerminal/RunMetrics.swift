@@ -115,6 +115,9 @@ package struct RunMetrics: Sendable {
       Family("reel_run_found_bytes", .gauge, "Bytes of the files that were found.", state.foundBytes),
       Family("reel_run_ignored_files", .gauge, "Files that were passed by.", state.ignored),
       Family(
+        "reel_run_left_alone_files", .gauge, "Files that were left alone, as they had just been changed.",
+        state.leftAlone),
+      Family(
         "reel_run_scan_complete", .gauge, "Whether all files have been found (1) or not (0).",
         state.scanComplete ? 1 : 0),
       Family(

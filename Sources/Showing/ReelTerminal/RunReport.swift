@@ -16,6 +16,8 @@ package struct RunReport: Hashable, Sendable {
   package var origin = Origin.files
   /// Whether `--include` or `--exclude` left files out, perhaps.
   package var isFiltered = false
+  /// How many seconds ago a file must have been changed, not to be left alone.
+  package var settle = 0.0
   /// Videos that were published, or would be, and are posts of the same author in another store, too; nil where nobody has
   /// looked.
   package var elsewhere: Elsewhere?
@@ -66,6 +68,7 @@ package struct RunReport: Hashable, Sendable {
     summary.failed += other.failed
     summary.cancelled += other.cancelled
     summary.ignored += other.ignored
+    summary.leftAlone += other.leftAlone
     summary.publishedBytes = summary.publishedBytes.addingClamped(other.publishedBytes)
     summary.postersFailed += other.postersFailed
     summary.reasons.merge(other.reasons, uniquingKeysWith: +)
@@ -97,13 +100,14 @@ extension RunReport {
   private var kinds: Int {
     [
       summary.published, summary.duplicates, summary.removed, summary.planned, summary.refused,
-      summary.failedOrCancelled,
-      summary.ignored, summary.postersFailed,
+      summary.failed,
+      summary.ignored, summary.leftAlone, summary.postersFailed,
     ].count { $0 > 0 }
   }
 
   private func counts(_ traits: TerminalTraits) -> [StyledLine] {
-    guard kinds > 1 else { return [] }
+    // Of an interrupted run it is one line.
+    guard kinds > 1, origin == .watch || summary.outcome != .cancelled else { return [] }
     var sheet = FactSheet(traits)
     func add(_ label: String, _ number: Int, _ detail: String = "", _ style: StyledLine.TextStyle? = nil) {
       guard number > 0 else { return }
@@ -117,15 +121,16 @@ extension RunReport {
       "removed", summary.removed,
       summary.removed == 1 ? "its post was removed, and stays so" : "their posts were removed, and stay so")
     add("refused", summary.refused, "", .warning)
-    add("failed", summary.failedOrCancelled, "", .failure)
+    add("failed", summary.failed, "", .failure)
     sheet.add("reasons", reasons)
     add("ignored", summary.ignored, "not videos")
+    add("left alone", summary.leftAlone, "changed less than \(HumanNumber.time(settle)) ago")
     return sheet.lines()
   }
 
   /// The most frequent first.
   private var reasons: String {
-    summary.reasonsOfAll
+    summary.reasons
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.key) \($0.value)" }
       .joined(separator: ", ")
@@ -167,6 +172,7 @@ extension RunReport {
     if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
       return ["Fix that, then run the same command again to continue."]
     }
+    if summary.outcome == .cancelled, origin != .watch { return [] }
     if dryRun {
       return elsewhere(hint) + (summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [])
     }
@@ -177,7 +183,7 @@ extension RunReport {
         "The server acknowledged every byte but gave no checksum. To read back and compare what it stored: "
           + hint.text("verify --read"))
     }
-    if summary.failedOrCancelled + summary.refused > 0 {
+    if summary.failed + summary.refused > 0 {
       advice.append("To see what failed and why: " + hint.text("status"))
     }
     return advice
@@ -193,7 +199,7 @@ struct RunHeadline {
   /// Files that have had their end.
   private var ended: Int {
     summary.published + summary.duplicates + summary.removed + summary.planned + summary.refused
-      + summary.failedOrCancelled
+      + summary.failed
   }
 
   var text: String { sentence.text }
@@ -204,7 +210,7 @@ struct RunHeadline {
     switch summary.outcome {
     case _ where report.origin == .watch: watched
     case .aborted: ("reel: could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
-    case .cancelled: ("interrupted: \(soFar); \(goesOn)", .warning)
+    case .cancelled: ("interrupted: \(soFar)", .warning)
     case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
     case .completed: completed
     }
@@ -235,7 +241,7 @@ struct RunHeadline {
   private var completed: (text: String, style: StyledLine.TextStyle?) {
     if ended == 0 { return (nothingFound, .warning) }
     if report.dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
-    let troubles = summary.refused + summary.failedOrCancelled
+    let troubles = summary.refused + summary.failed
     if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }
     if troubles > 0 { return ("nothing published: \(others.joined(separator: ", "))", .warning) }
     if summary.removed > 0 {
@@ -250,6 +256,11 @@ struct RunHeadline {
 
   private var nothingFound: String {
     if report.origin == .queue { return "nothing to do: nothing waits that this worker may take" }
+    if summary.leftAlone > 0 {
+      let files = HumanNumber.count(summary.leftAlone, "file", "files")
+      return
+        "nothing to ingest yet: \(files) left alone, changed less than \(HumanNumber.time(report.settle)) ago"
+    }
     if report.isFiltered, summary.ignored > 0 {
       let found = HumanNumber.count(summary.ignored, "file", "files")
       return "nothing to ingest: of \(found) found, none is a video that --include and --exclude let through"
@@ -284,17 +295,21 @@ struct RunHeadline {
     if summary.duplicates > 1 { parts.append("\(summary.duplicates) are already published") }
     if summary.removed > 0 { parts.append(removed) }
     if summary.refused > 0 { parts.append("\(summary.refused) would be refused") }
-    if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) would fail") }
+    if summary.failed > 0 { parts.append("\(summary.failed) would fail") }
     return parts.joined(separator: ", ")
   }
 
   private var soFar: String {
     var parts = report.dryRun ? ["\(summary.planned) would be published"] : ["\(summary.published) published"]
     parts += others
-    if summary.outcome != .completed {
-      parts.append(report.unfinished.map { "\($0) not started" } ?? "the rest not started")
-    }
+    parts.append(toGo)
     return parts.joined(separator: ", ")
+  }
+
+  /// What was found and not done, be it begun or not.
+  private var toGo: String {
+    if report.origin == .queue { return "the rest left in the queue" }
+    return report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
   }
 
   /// What else became of files.
@@ -305,7 +320,7 @@ struct RunHeadline {
     }
     if summary.removed > 0 { parts.append(removed) }
     if summary.refused > 0 { parts.append("\(summary.refused) refused") }
-    if summary.failedOrCancelled > 0 { parts.append("\(summary.failedOrCancelled) failed") }
+    if summary.failed > 0 { parts.append("\(summary.failed) failed") }
     return parts
   }
 

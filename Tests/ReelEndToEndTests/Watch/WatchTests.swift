@@ -68,6 +68,33 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).brokenAfterCompletion())
   }
 
+  @Test("says what it watches and where things go, names what it published, and counts that at its end")
+  func words() async throws {
+    let scene = try WatchScene(reader: .real)
+    try scene.bench.addDistinct(2)
+    for (options, isTold) in [
+      (["-q"], false), (["--settle", "1.5"], true), (["--log-level", "info"], false),
+    ] {
+      let count = try scene.posts() + 1
+      try WatchScene.video(count).write(to: scene.bench.clips.appendingPathComponent("more-\(count).mp4"))
+      let watch = try scene.start(options + ["--after", "move:done"])
+      try await watch.until { scene.files("clips").isEmpty }
+      watch.send(SIGTERM)
+      let outcome = try await watch.outcome()
+      #expect(outcome.output.hasPrefix("watched for "), "\(outcome.output)")
+      #expect(outcome.output.contains("published"), "\(outcome.output)")
+      let greeting = [
+        "watching clips: a file is ingested once nobody writes to it and it was closed, or has not changed for 1.5s\n",
+        "videos go to file://", "; their files are then moved to done\n",
+        "published: clips/more-\(count).mp4 as ",
+      ]
+      for line in greeting { #expect(outcome.errors.contains(line) == isTold, "\(outcome.errors)") }
+      if options == ["-q"] { #expect(outcome.errors == "") }
+      let isLogged = outcome.errors.contains(" event=watch.started path=clips destination=file://")
+      #expect(isLogged == (options.first == "--log-level"), "\(outcome.errors)")
+    }
+  }
+
   @Test("what stays is taken in once, whatever happens to the process")
   func keeps() async throws {
     let scene = try WatchScene(reader: .real)

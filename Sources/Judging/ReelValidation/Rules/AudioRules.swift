@@ -45,7 +45,7 @@ enum AudioRules {
   ) { rate, allowed in
     guard !allowed.contains(rate) else { return .passed }
     return .broken(
-      "its sound has \(rate) samples in a second", expected: text(allowed) + " Hz", found: "\(rate) Hz",
+      "its sound is sampled at \(rate) Hz", expected: text(allowed) + " Hz", found: "\(rate) Hz",
       fix: .convert(Conversion(.sampleRate)))
   }
 

@@ -36,8 +36,7 @@ enum DurationRules {
   ) { media, limit, _ in
     .judging(media.duration, unknown: "its duration") { seconds in
       guard seconds < limit else { return .passed }
-      return .broken(
-        "it is too short: \(text(seconds))", expected: "at least \(text(limit))", found: text(seconds))
+      return .beyond("it is too short", seconds, .least, limit, text, exactly)
     }
   }
 
@@ -49,8 +48,8 @@ enum DurationRules {
     .judging(media.duration, unknown: "its duration") { seconds in
       let fits = seconds <= limit || tolerance.admits(seconds, for: limit, usually: .usual)
       guard !fits else { return .passed }
-      return .broken(
-        "it is too long: \(text(seconds))", expected: "at most \(text(limit))", found: text(seconds),
+      return .beyond(
+        "it is too long", seconds, .most, limit, text, exactly,
         fix: .convert(Conversion { $0.seconds = limit }))
     }
   }
@@ -84,6 +83,8 @@ enum DurationRules {
   }
 
   private static func text(_ seconds: Double) -> String { Decimals.text(seconds) + " s" }
+
+  private static func exactly(_ seconds: Double) -> String { "\(seconds) s" }
 }
 
 /// How many frames in a second?

@@ -128,9 +128,7 @@ enum WeightRules {
   ) { media, least, _ in
     .judging(media.bitRate, unknown: "its bit rate") { rate in
       guard rate < least else { return .passed }
-      return .broken(
-        "its bit rate is too low: \(Decimals.bitRate(rate))",
-        expected: "at least \(Decimals.bitRate(least))", found: Decimals.bitRate(rate))
+      return .beyond("its bit rate is too low", rate, .least, least, Decimals.bitRate, { "\($0) b/s" })
     }
   }
 
@@ -140,9 +138,8 @@ enum WeightRules {
   ) { media, most, _ in
     .judging(media.bitRate, unknown: "its bit rate") { rate in
       guard rate > most else { return .passed }
-      return .broken(
-        "its bit rate is too high: \(Decimals.bitRate(rate))",
-        expected: "at most \(Decimals.bitRate(most))", found: Decimals.bitRate(rate),
+      return .beyond(
+        "its bit rate is too high", rate, .most, most, Decimals.bitRate, { "\($0) b/s" },
         fix: .convert(Conversion { $0.bitRate = most }))
     }
   }
@@ -153,8 +150,8 @@ enum WeightRules {
   ) { facts, most, _ in
     guard let size = facts.size ?? facts.media?.size else { return .notApplicable }
     guard size > most else { return .passed }
-    return .broken(
-      "it is too large: \(Decimals.bytes(size))", expected: "at most \(Decimals.bytes(most))",
-      found: Decimals.bytes(size), fix: .convert(Conversion { $0.bytes = most }))
+    return .beyond(
+      "it is too large", size, .most, most, Decimals.bytes, { "\($0) B" },
+      fix: .convert(Conversion { $0.bytes = most }))
   }
 }

@@ -15,7 +15,7 @@ struct IngestCommand: AsyncParsableCommand {
       """,
     examples: [
       "reel ingest ~/Videos",
-      "reel ingest uploads --to s3://videos/ --policy web-playback",
+      "reel ingest uploads --to s3://videos/ --settle 60s",
       "reel ingest uploads --captions captions.csv --posters --dry-run",
     ])
 
@@ -41,6 +41,13 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("What to do after a file has failed.", valueName: "continue|stop"))
   var onError: IngestOptions.OnError = .continue
+
+  @Option(
+    help: ArgumentHelp(
+      "Leave files alone that were changed less than so long ago, such as 60s, as they may still be written to: the next run "
+        + "takes them. A time in the future counts if it is no further away. Not for addresses and buckets (default: 0).",
+      valueName: "time"), transform: TimeText.argument(0...86_400, "from 0 to 1d"))
+  var settle: Double?
 
   @Option(
     help: ArgumentHelp(
@@ -95,6 +102,7 @@ struct IngestCommand: AsyncParsableCommand {
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
     walk.includesTrash = walking.includeTrash
+    walk.settle = .seconds(settle ?? 0)
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()

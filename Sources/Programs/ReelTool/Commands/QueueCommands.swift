@@ -161,7 +161,7 @@ private struct Enqueuing {
         switch item {
         case .candidate(let file): new.append(NewItem(file))
         case .failed(let path, let error): result.failures.append((path, error))
-        case .ignored, .orphanSidecar: continue
+        case .ignored, .orphanSidecar, .leftAlone: continue
         }
       }
       let count = try enqueue(new)

@@ -133,7 +133,10 @@ struct WatchCommand: AsyncParsableCommand {
         watches, disposals: disposals, secondLook: secondLook, jobs: options.jobs,
         services: appContext.services, onStep: { DebugSteps.reach($0.rawValue) }
       ) { manager.tell("READY=1") }
-      return WatchSession.Plan(session: session, feed: feed, options: options)
+      let greeting = WatchGreeting(
+        places: inputs.map(place), destination: appContext.services.uploader.destination,
+        after: disposals.after, reject: disposals.reject)
+      return WatchSession.Plan(session: session, feed: feed, options: options, greeting: greeting)
     } catch {
       try? await appContext.close()
       throw error
@@ -146,14 +149,23 @@ struct WatchCommand: AsyncParsableCommand {
     _ inputs: [SourceInput], _ walk: WalkOptions, _ begun: Date
   ) -> [FolderWatch] {
     inputs.map { input in
-      let isTold = !poll && !input.isRemote && LocalFileSystem.holds(input.path.text)
-      let waits = SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook)
+      let place = place(input)
       return FolderWatch(
         input, options: walk,
         settings: FolderWatch.Settings(
-          waits: waits, interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10), polls: poll,
+          waits: place.waits, interval: place.interval, polls: poll,
           presumesClosed: presumeClosed?.duration, begun: begun))
     }
+  }
+
+  /// How what lies there is noticed.
+  private func place(_ input: SourceInput) -> WatchGreeting.Place {
+    let isShared = !input.isRemote && !LocalFileSystem.holds(input.path.text)
+    let isTold = !poll && !input.isRemote && !isShared
+    return WatchGreeting.Place(
+      path: input.path, isBucket: input.isRemote, isListed: !isTold, isShared: isShared,
+      interval: every?.duration ?? .seconds(input.isRemote ? 30 : 10),
+      waits: SettlingFiles.Waits(settle: .seconds(settle ?? (isTold ? 2 : 10)), secondLook: secondLook))
   }
 
   /// What would be met only once it is under way, and leave it with nothing to do.

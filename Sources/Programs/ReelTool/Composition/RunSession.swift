@@ -15,6 +15,8 @@ struct RunSession: Sendable {
   let target: EventTarget?
   /// Writes the commands that may come next.
   let hint: CommandHint
+  /// To be shown while a run is on.
+  private let told = ToldLines()
 
   /// How a run ended, and what was seen of it.
   private struct End: Sendable {
@@ -46,10 +48,16 @@ struct RunSession: Sendable {
     var options = options
     options.countsAhead = style == .bar
     // Bars and lines only count them.
-    options.tellsKnownPosts = target != nil
+    options.tellsKnownPosts = target != nil || output.verbose
+    var walk = walk
+    let settle = walk.settle / .seconds(1)
+    if output.verbose {
+      walk.onPassed = { [told] in told.add(EndLine.text($0, $1, settle: settle)) }
+    }
     let (end, exit) = try await run(
       .files(inputs, walk), options, wantsResult: false, listsFiles: page != nil)
     var report = report(of: end)
+    report.settle = settle
     report.isFiltered = !walk.filter.takesAll
     report.elsewhere = end.elsewhere
     if let page {
@@ -65,7 +73,7 @@ struct RunSession: Sendable {
   /// `reel work`
   func work(_ work: WorkSession, options: IngestOptions) async throws -> ReelExit {
     var options = options
-    options.tellsKnownPosts = target != nil
+    options.tellsKnownPosts = target != nil || output.verbose
     let (end, exit) = try await run(.queue(work), options, wantsResult: false)
     try tell(report(of: end, .queue), exit)
     return exit
@@ -95,6 +103,15 @@ struct RunSession: Sendable {
       log.write(LogLine(.warning, "watch.notice", [("code", "restarted"), ("message", sentence)]))
     } else {
       CommandFailure(.couldNotRun, sentence).tell()
+    }
+  }
+
+  /// Says what a watch is about to do.
+  func greet(_ greeting: WatchGreeting) {
+    if let log {
+      for line in greeting.logged { log.write(line) }
+    } else if style != .none || output.verbose {
+      tell(greeting.sentences, command: nil)
     }
   }
 
@@ -204,7 +221,9 @@ struct RunSession: Sendable {
     watched?.feed.begin { model.tell($0) }
     // The one file's end is the outcome, which is told once.
     let display = ProgressDisplay(
-      style: style, showsProblems: !wantsResult || output.json, isOfWatch: watched != nil)
+      style: style, showsProblems: !wantsResult || output.json,
+      telling: output.verbose ? .all : watched == nil ? .none : .published, told: told,
+      isOfWatch: watched != nil)
     var measured = metrics
     if let feed = watched?.feed { measured?.watched = { feed.numbers } }
     let (log, metrics) = (log, measured)

@@ -12,6 +12,7 @@ struct WatchSession: Sendable {
     let session: RunSession
     let feed: WatchFeed
     let options: IngestOptions
+    let greeting: WatchGreeting
   }
 
   /// Reads the settings and opens what they name.
@@ -32,6 +33,7 @@ struct WatchSession: Sendable {
     var outage = Outage()
     var total: RunReport?
     var greeting: (WatchNotice.Code, String)?
+    next.session.greet(next.greeting)
     while true {
       let begun = ContinuousClock.now
       var report = try await next.session.watch(next.feed, signals: signals, options: next.options)
@@ -55,7 +57,10 @@ struct WatchSession: Sendable {
       }
       guard let planned = await replan(&outage, next.session) else { return try end(next.session, report) }
       next = planned
-      if let (code, message) = greeting { next.feed.announce(code, message) }
+      if let (code, message) = greeting {
+        next.feed.announce(code, message)
+        if code == .reloaded { next.session.greet(next.greeting) }
+      }
     }
   }
 

@@ -94,6 +94,11 @@ struct RunOutputOptions: SettingFlags {
   @Flag(name: [.short, .long], help: "Show no progress.")
   var quiet = false
 
+  @Flag(
+    name: [.short, .long],
+    help: "Say what became of each file: published as which post, a duplicate of which, refused, ignored.")
+  var verbose = false
+
   @Option(\.logLevel) var logLevel
 
   @Option(
@@ -104,6 +109,11 @@ struct RunOutputOptions: SettingFlags {
 
   @Flag(help: "Print the result as JSON.")
   var json = false
+
+  func validate() throws {
+    if verbose, quiet { throw ValidationError("Use either --verbose or --quiet, not both.") }
+    try validateSettings()
+  }
 }
 
 extension ProgressStyle: ExpressibleByArgument {}

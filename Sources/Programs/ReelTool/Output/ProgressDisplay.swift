@@ -8,6 +8,7 @@ import Synchronization
 actor ProgressDisplay {
   private let style: ProgressStyle
   private let showsProblems: Bool
+  private let telling: Telling
   private let stream = OutputStream.standardError
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
   private var bars = BarsRenderer()
@@ -16,15 +17,27 @@ actor ProgressDisplay {
   private var pending: [IngestEvent] = []
   private(set) var troubles = ProblemList()
   private var isBroken = false
-  /// What the run waits for, until a frame is drawn below it.
-  private let told = ToldLines()
+  /// What the run waits for, and what its walk passes by, until a frame is drawn below it.
+  private let told: ToldLines
 
-  /// - Parameter showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
-  init(style: ProgressStyle, showsProblems: Bool, isOfWatch: Bool = false) {
+  /// Which files get a line as they end, besides those with a problem.
+  enum Telling {
+    case none, published, all
+  }
+
+  /// - Parameters:
+  ///   - showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
+  ///   - told: sentences that are to be shown, too.
+  init(
+    style: ProgressStyle, showsProblems: Bool, telling: Telling = .none, told: ToldLines = ToldLines(),
+    isOfWatch: Bool = false
+  ) {
     self.style = style
     plain = PlainProgress(isOfWatch: isOfWatch)
-    self.showsProblems = showsProblems
+    (self.showsProblems, self.telling, self.told) = (showsProblems, telling, told)
   }
+
+  private var draws: Bool { style == .bar || style == .plain || telling == .all }
 
   /// How often it is drawn.
   private var interval: Duration { style == .bar ? .milliseconds(100) : .seconds(1) }
@@ -34,15 +47,30 @@ actor ProgressDisplay {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
-        guard style == .plain || style == .bar else { continue }
-        if showsProblems ? event.body.isOfInterest : event.body.isWarning { pending.append(event) }
+        if draws, isShown(event.body) { pending.append(event) }
       }
     }
   }
 
+  private func isShown(_ body: IngestEvent.Body) -> Bool {
+    switch (body.concern, body) {
+    case (.warning, _): true
+    case (.some, _): showsProblems
+    case (nil, .postPublished): telling != .none
+    case (nil, _): telling == .all && body.isTerminal
+    }
+  }
+
+  private func lines(_ events: [IngestEvent], _ traits: TerminalTraits) -> [String] {
+    traits.lines(told.take())
+      + events.flatMap { event in
+        ProblemSummary.lines(for: event, traits) + EndLine.lines(for: event, traits)
+      }
+  }
+
   /// Draws until cancelled, and leaves a clean line behind.
   func draw(_ model: IngestModel) async {
-    guard style == .bar || style == .plain else { return }
+    guard draws else { return }
     // Lines that others write would stand where the bars are drawn over.
     if style == .bar { LongWait.tell(by: { [told] in told.add($0) }) }
     // A run that is over at once needs no progress.
@@ -61,21 +89,19 @@ actor ProgressDisplay {
     let speed = throughput.throughput(of: state, at: now)
     let events = pending
     pending = []
+    let above = lines(events, traits)
     switch style {
-    case .bar:
-      let above = traits.lines(told.take()) + events.flatMap { ProblemSummary.lines(for: $0, traits) }
-      await write(bars.frame(state, throughput: speed, above: above, traits: traits))
+    case .bar: await write(bars.frame(state, throughput: speed, above: above, traits: traits))
     case .plain:
-      let lines = plain.lines(for: events, state, throughput: speed, at: now, traits: traits)
-      await write(lines.map { $0 + "\n" }.joined())
-    case .auto, .none: break
+      let status = plain.lines(for: [], state, throughput: speed, at: now, traits: traits)
+      await write((above + status).map { $0 + "\n" }.joined())
+    case .auto, .none: await write(above.map { $0 + "\n" }.joined())
     }
   }
 
   private func end(_ state: IngestState) async {
     let traits = TerminalTraits.standardError()
-    let lines =
-      traits.lines(told.take()) + pending.flatMap { ProblemSummary.lines(for: $0, traits) }
+    let lines = lines(pending, traits)
     pending = []
     let cleared = style == .bar ? bars.clear(traits: traits) : ""
     await write(cleared + lines.map { $0 + "\n" }.joined())
@@ -89,17 +115,8 @@ actor ProgressDisplay {
   }
 }
 
-extension IngestEvent.Body {
-  /// Whether a line may have to be shown for it.
-  fileprivate var isOfInterest: Bool {
-    isWarning || isTerminal
-  }
-
-  fileprivate var isWarning: Bool { concern == .warning }
-}
-
 /// Sentences that are to be shown.
-private final class ToldLines: Sendable {
+final class ToldLines: Sendable {
   private let sentences = Mutex<[String]>([])
 
   func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }

@@ -133,8 +133,7 @@ struct PublishOutcome {
     case .planned(let plan): PlanSummary.text(plan, of: path, traits)
     case .refused(let refusal): problem(refusal.code.rawValue, refusal.message, refused: true, traits)
     case .failed(let failure): problem(failure.code.rawValue, failure.message, refused: false, traits)
-    case .cancelled:
-      problem(FileFailure.cancelled.code.rawValue, FileFailure.cancelled.message, refused: false, traits)
+    case .cancelled: traits.text(["interrupted: \(path.text) is not published"])
     }
   }
 

@@ -19,9 +19,9 @@ struct RunLog: Sendable {
   /// Whether it tells that a file ended so.
   func tells(_ result: PublishResult) -> Bool {
     switch result {
-    case .failed, .cancelled: true
+    case .failed: true
     case .refused: level <= .warning
-    case .published, .duplicate, .removed, .planned: level <= .info
+    case .published, .duplicate, .removed, .planned, .cancelled: level <= .info
     }
   }
 

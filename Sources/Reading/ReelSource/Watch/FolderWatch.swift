@@ -233,7 +233,7 @@ package struct FolderWatch: Sendable {
       guard case .settled(let rest) = verdict else { return nil }
       return settled(
         file, rest, closed: closed.flatMap { file.identity.isAsClosed($0) ? $0 : nil }, wasTold, at: now)
-    case .ignored(let path), .orphanSidecar(let path):
+    case .ignored(let path), .orphanSidecar(let path), .leftAlone(let path):
       settling.forget(path)
       if let begun { FileDisposal.putBack(path, unlessSince: begun) }
       return nil

@@ -46,6 +46,7 @@ package struct RunFiles: Sendable {
       add(
         file, event, "refused", .warn,
         refusal.violations.map { ReportPage.Note(reason: $0.rule, text: ReportPage.sentence($0.message)) })
+    case .fileFailed(_, let failure) where failure.isCancellation: break
     case .fileFailed(let file, let failure):
       add(
         file, event, "failed", .bad,
@@ -122,8 +123,9 @@ package enum RunPage {
     let counts = [
       ("published", summary.published), ("would be published", summary.planned),
       ("duplicates", summary.duplicates), ("removed", summary.removed), ("refused", summary.refused),
-      ("failed", summary.failedOrCancelled),
-      ("ignored, not videos", summary.ignored), ("warnings", files.warnings + files.warningsLeftOut),
+      ("failed", summary.failed),
+      ("ignored, not videos", summary.ignored), ("left alone, just changed", summary.leftAlone),
+      ("warnings", files.warnings + files.warningsLeftOut),
     ]
     let place = report.destination.map { "To \($0.name), by" } ?? "By"
     let leftOut = [

@@ -1,0 +1,61 @@
+import ReelCore
+import ReelSource
+import ReelTerminal
+
+/// What `reel watch` says before it begins: what it watches, what it waits for, and where things go.
+struct WatchGreeting: Sendable {
+  /// A folder or a bucket that is watched.
+  struct Place: Sendable {
+    let path: SourcePath
+    let isBucket: Bool
+    /// Whether it is listed at intervals, for nobody tells of changes.
+    let isListed: Bool
+    /// Whether other machines may write to it, so that nobody can tell whether a file is still open.
+    let isShared: Bool
+    let interval: Duration
+    let waits: SettlingFiles.Waits
+  }
+  let places: [Place]
+  let destination: Destination
+  let after: FileDisposal.Kind
+  let reject: FileDisposal.Kind
+
+  var sentences: [String] { places.map { "watching \($0.sentence)" } + [goals] }
+
+  /// `videos go to file:///srv/media; their files are then moved to /srv/done, and rejected ones to /srv/bad`
+  private var goals: String {
+    let published: String? =
+      switch after {
+      case .keep: nil
+      case .delete: "their files are then deleted"
+      case .move(let folder): "their files are then moved to \(folder)"
+      }
+    let rejected: String? =
+      if case .move(let folder) = reject { "rejected ones are moved to \(folder)" } else { nil }
+    let files = [published, rejected].compactMap(\.self)
+    return "videos go to \(destination.name); "
+      + (files.isEmpty ? "their files stay" : files.joined(separator: ", "))
+  }
+
+  var logged: [LogLine] {
+    places.map { place in
+      var fields = [("path", place.path.text), ("destination", destination.name)]
+      if !place.isBucket { fields.append(("settle", HumanNumber.time(place.waits.settle / .seconds(1)))) }
+      if place.isListed { fields.append(("every", HumanNumber.time(place.interval / .seconds(1)))) }
+      return LogLine(.info, "watch.started", fields)
+    }
+  }
+}
+
+extension WatchGreeting.Place {
+  fileprivate var sentence: String {
+    let listed = isListed ? ", listed every \(HumanNumber.time(interval / .seconds(1)))" : ""
+    if isBucket { return "\(path)\(listed): an object is ingested once it is there" }
+    let (settle, unknown) = (
+      HumanNumber.time(waits.settle / .seconds(1)), HumanNumber.time(waits.unknown / .seconds(1))
+    )
+    return isShared
+      ? "\(path)\(listed): a file is ingested once it has not changed for \(unknown), as nobody can tell whether it is open"
+      : "\(path)\(listed): a file is ingested once nobody writes to it and it was closed, or has not changed for \(settle)"
+  }
+}
