@@ -143,7 +143,8 @@ import Testing
     text += try view.end(isWhole: random.chance(50))
     if json {
       let document = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-      #expect([9, 10].contains(document["problems"]?.elements.count) && document["unreachable"] == .integer(1))
+      #expect(
+        [9, 10].contains(document["problems"]?.elements.count) && document["unreachable"] == .integer(1))
       #expect(document["notLookedAt"] == .integer(1))
     }
     return text

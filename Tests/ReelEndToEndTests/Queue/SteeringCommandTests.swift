@@ -167,7 +167,8 @@ import Testing
       try await fleet.reel("queue", "retry", "--code", "none", "--json"),
     ] {
       let answer = try answer.object()
-      #expect(answer["v"] as? Int == 1 && answer["ok"] as? Bool == true && answer["problems"] != nil, "\(answer)")
+      #expect(
+        answer["v"] as? Int == 1 && answer["ok"] as? Bool == true && answer["problems"] != nil, "\(answer)")
     }
     let time = /20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/
     for key in ["enqueuedAt", "changedAt"] {
