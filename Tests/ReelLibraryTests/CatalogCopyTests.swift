@@ -109,7 +109,8 @@ import Testing
       let open = made.unfinished.filter { !made.published.contains($0.publication) }
       for intent in open.prefix(5) {
         let request = sketch.request(intent.publication)
-        let granted = try #require(try await catalog.claim(request).intent)
+        let claim = try await catalog.claim(request)
+        let granted = try #require(claim.intent, "\(claim) of \(intent)")
         #expect(open.contains { $0.id == granted.id && $0.key == granted.key })
         #expect(granted.attempt > 1)
         // It is numbered behind everything that was copied.

@@ -45,17 +45,23 @@ struct RandomCatalog {
       switch Int.random(in: 0..<10, using: &random) {
       case 0:
         try await catalog.release(intent, because: .retryLater)
-        unfinished.append(intent)
+        leave(intent)
       case 1: try await catalog.release(intent, because: .keyUnusable)
       case 2 where intent.poster != nil: try await catalog.release(intent, because: .posterUnusable)
       case 3 where unsettled:
         // Its process dies with it.
-        unfinished.append(intent)
+        leave(intent)
       default: try await publish(intent, in: catalog, store)
       }
       try await remember(step, digest, intent, in: catalog, store)
     }
     if let catalog = catalog as? any PostChanging { try await change(catalog, stores) }
+  }
+
+  /// It may have been taken up again since it was left the first time.
+  private mutating func leave(_ intent: Intent) {
+    unfinished.removeAll { $0.id == intent.id }
+    unfinished.append(intent)
   }
 
   /// Changes a post in every way, and leaves each of those in the middle, too.
