@@ -77,12 +77,12 @@ import Testing
 
   @Test func asJSON() throws {
     let json = try JSONOutput.decode(
-      JSONValue.self, from: try FeedDocument(try page()).json(pretty: true).utf8)
+      JSONValue.self, from: try AnswerDocument(FeedDocument(try page())).json(pretty: true).utf8)
     #expect(json["v"] == .integer(1))
     #expect(json["next"] == .string("9"))
     #expect(json["posts"]?.elements.first?["autherName"] == .string("Ann"))
     #expect(json["posts"]?.elements.first?["createdAt"] == .string("2024-05-01T10:11:12.250Z"))
-    let last = try FeedDocument(FeedPage(posts: [], next: nil)).json()
-    #expect(last == #"{"next":null,"posts":[],"v":1}"# + "\n")
+    let last = try AnswerDocument(FeedDocument(FeedPage(posts: [], next: nil))).json()
+    #expect(last == #"{"next":null,"ok":true,"posts":[],"problems":[],"v":1}"# + "\n")
   }
 }

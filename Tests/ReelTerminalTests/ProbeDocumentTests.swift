@@ -108,7 +108,7 @@ import Testing
   @Test func severalFilesAreAList() throws {
     let document = ProbedFile(path: SourcePath("a.mp4"), result: .success(Samples.report))
     let list = try JSONOutput.decode(
-      JSONValue.self, from: try ProbeListDocument([document, document]).json().utf8)
+      JSONValue.self, from: try AnswerDocument(ProbeListDocument([document, document])).json().utf8)
     #expect(list["v"] == .integer(1))
     #expect(list["files"]?.elements.count == 2)
   }

@@ -257,11 +257,13 @@ import Testing
     let report = RunReport(
       summary: mixed, destination: Destination("file:///srv/media"), dryRun: false, unfinished: nil,
       troubles: troubles)
-    let json = try JSONOutput.decode(JSONValue.self, from: try RunDocument(report).json().utf8)
+    let json = try JSONOutput.decode(
+      JSONValue.self, from: try RunDocument(report).answer(ok: false).json().utf8)
     #expect(
       Set(json.members.keys) == [
-        "v", "destination", "dryRun", "summary", "unfinished", "troubles", "troublesLeftOut",
-        "warnings",
+        "v", "ok", "destination", "dryRun", "summary", "unfinished", "problems", "problemsLeftOut",
+        "troubles",
+        "troublesLeftOut", "warnings",
       ])
     #expect(json["unfinished"] == .null)
     #expect(json["troublesLeftOut"] == .integer(1))

@@ -16,9 +16,7 @@ import ReelTestSupport
     try bench.add("clips/phone-portrait.mov")
     let catalog = ["--catalog", database.url()]
     let store = bench.folder.appendingPathComponent("store").path
-    let none = try await reel(["status"] + catalog, in: bench)
-    #expect(none.status == 0 && none.output.contains("posts          0"))
-    for command in ["doctor", "verify"] {
+    for command in ["status", "doctor", "verify"] {
       let nothing = try await reel([command] + catalog, in: bench)
       #expect(nothing.status == 1 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
     }
@@ -32,7 +30,7 @@ import ReelTestSupport
 
     // A library that is named counts, whatever the environment names.
     let other = try await bench.reel("status", environment: ["REEL_CATALOG": database.url()])
-    #expect(other.output.contains(bench.library.path) && !other.output.contains("postgres"), "\(other)")
+    #expect(other.errors.contains(bench.library.path) && !other.errors.contains("postgres"), "\(other)")
     let first = try await reel(["ingest", bench.clips.path, "--to", store, "--posters"] + catalog, in: bench)
     #expect(first.status == 0 && first.output.contains("published 6 videos"))
     let again = try await reel(["ingest", bench.clips.path, "--to", store] + catalog, in: bench)
@@ -87,7 +85,7 @@ import ReelTestSupport
     let none = try await reel(["enqueue", bench.clips.path, "--catalog", empty], in: bench)
     #expect(none.status == 1 && none.errors.contains("there is no catalog in"), "\(none)")
     let nothing = try await reel(["feed", "--catalog", empty], in: bench)
-    #expect(nothing.status == 0 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
+    #expect(nothing.status == 1 && nothing.errors.contains("there is no catalog in"), "\(nothing)")
     for command in [
       ["status"], ["feed", "--json"], ["feed", "--search", "clip"], ["export", "-o", "-"],
       ["status", "--json"],

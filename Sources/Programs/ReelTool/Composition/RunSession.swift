@@ -161,10 +161,13 @@ struct RunSession: Sendable {
       if case .watch(let feed, let signals) = self { (feed, signals) } else { nil }
     }
 
-    /// Whether the user named something else than files that are there. One of a folder may go while the run is on.
+    /// Whether the user named something that is not there, or is not taken. One of a folder may go while the run is on.
     var areNamed: Bool {
-      if case .files(let inputs, _) = self {
-        inputs.contains { $0.isRemote || $0.path.fileKind != S_IFREG }
+      if case .files(let inputs, let walk) = self {
+        inputs.contains {
+          let kind = $0.path.fileKind
+          return $0.isRemote || kind == nil || kind == S_IFDIR && !walk.entersFolders
+        }
       } else {
         false
       }
