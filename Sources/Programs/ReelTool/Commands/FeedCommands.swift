@@ -64,10 +64,18 @@ struct FeedCommand: AsyncParsableCommand {
     var flags = Settings(flagsOf: self)
     flags.to = signing.to
     let settings = try SettingsReader.read(flags: flags, file: library.config)
-    let signing = try await signing.signing(settings)
+    try await tell(settings, try await signing.signing(settings))
+  }
+
+  // Apart from `run()`, and in small pieces: the optimizer of Swift 6.3 crashes on them together.
+  @inline(never) private func tell(_ settings: Settings, _ signing: PostSigning?) async throws {
     let catalog = try await AppContext.reading(settings)
-    var (page, order) = try await page(catalog)
-    if let signing, let catalog { page = try await signed(page, signing, catalog) }
+    let (page, order) = try await page(catalog)
+    guard let signing, let catalog else { return try tell(page, order, settings) }
+    try tell(try await signed(page, signing, catalog), order, settings)
+  }
+
+  @inline(never) private func tell(_ page: FeedPage, _ order: FeedTable.Order, _ settings: Settings) throws {
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
@@ -77,7 +85,7 @@ struct FeedCommand: AsyncParsableCommand {
           hint: library.hint, traits))
   }
 
-  private func signed(
+  @inline(never) private func signed(
     _ page: FeedPage, _ signing: PostSigning, _ catalog: any PosterAdding
   ) async throws -> FeedPage {
     let (signed, elsewhere) = try await signing.signed(page, catalog)
@@ -90,7 +98,8 @@ struct FeedCommand: AsyncParsableCommand {
     return signed
   }
 
-  private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
+  @inline(never) private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order)
+  {
     guard let catalog else { return (FeedPage(posts: [], next: nil), .newest(before: nil)) }
     if let from {
       let posts = try await catalog.posts(from: from, count: size)
@@ -199,23 +208,36 @@ struct ShowCommand: AsyncParsableCommand {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = RawArguments.path(subject)
     let catalog = try await AppContext.reading(settings)
-    let (posts, removed): ([Post], [RemovedPost])
+    let (posts, removed) = try await found(path, catalog, settings)
+    if posts.isEmpty, removed.isEmpty { throw try await absence(path, settings) }
+    try tell(posts, removed)
+  }
+
+  @inline(never) private func found(
+    _ path: SourcePath, _ catalog: (any WholeCatalog)?, _ settings: Settings
+  ) async throws -> ([Post], [RemovedPost]) {
     do {
-      (posts, removed) = try await self.posts(path, catalog)
+      return try await self.posts(path, catalog)
     } catch let failure as CommandFailure {
       // A file that is not here may have been another machine's.
       guard let item = try await QueuePlace.said(of: path, settings, library.hint) else { throw failure }
       throw CommandFailure(failure.code, "\(failure.message); \(item)")
     }
-    let traits = TerminalTraits.standardOutput()
-    guard !posts.isEmpty || !removed.isEmpty else {
-      let item = PostID(subject) == nil ? try await QueuePlace.said(of: path, settings, library.hint) : nil
-      throw CommandFailure(
-        .couldNotRun,
-        PostID(subject) == nil
-          ? "no post in this library was made from \(path.text)\(item.map { ": " + $0 } ?? "")"
-          : "there is no post \(subject) in this library; reel feed lists its posts")
+  }
+
+  @inline(never) private func absence(
+    _ path: SourcePath, _ settings: Settings
+  ) async throws -> CommandFailure {
+    guard PostID(subject) == nil else {
+      return CommandFailure(
+        .couldNotRun, "there is no post \(subject) in this library; reel feed lists its posts")
     }
+    let item = try await QueuePlace.said(of: path, settings, library.hint).map { ": " + $0 } ?? ""
+    return CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)\(item)")
+  }
+
+  @inline(never) private func tell(_ posts: [Post], _ removed: [RemovedPost]) throws {
+    let traits = TerminalTraits.standardOutput()
     let cards =
       try posts.map {
         json ? try AnswerDocument($0).json(pretty: traits.isTerminal) : PostSummary.text($0, traits)
@@ -227,7 +249,7 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   /// The removed ones only where no other is meant.
-  private func posts(
+  @inline(never) private func posts(
     _ path: SourcePath, _ catalog: (any WholeCatalog)?
   ) async throws -> ([Post], [RemovedPost]) {
     let queue = BlockingQueue(label: "reel.show", width: 1)
