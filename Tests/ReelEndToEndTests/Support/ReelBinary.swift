@@ -103,11 +103,12 @@ struct ReelBinary {
       launcher.isEmpty
       ? arguments : launcher.dropFirst() + (appendingProgram ? [program.path] : []) + arguments
     process.currentDirectoryURL = folder
-    // Where a deadline is not what is looked at, a machine may be as slow as it is.
-    process.environment = [
+    // Where a deadline or a lease is not what is looked at, a machine may be as slow as it is: who is stopped renews none.
+    var defaults = [
       "HOME": folder.path, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "REEL_DEADLINE": "600",
     ]
-    .merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
+    if environment["REEL_FAILPOINT"]?.hasSuffix("=stop") == true { defaults["REEL_LEASE_SECONDS"] = "3600" }
+    process.environment = defaults.merging(sanitizerOptions) { $1 }.merging(environment) { $1 }
     process.standardInput = input ?? FileHandle.nullDevice
     let (output, errors) = (try emptyFile("out", in: captured), try emptyFile("err", in: captured))
     process.standardOutput = output
