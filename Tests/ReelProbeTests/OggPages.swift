@@ -1,58 +1,90 @@
-/// Ogg's pages, rewritten (RFC 3533, 6).
-enum OggPages {
-  /// The same without the packets that hold nothing.
-  static func withoutEmptyPackets(_ bytes: [UInt8]) -> [UInt8] {
-    pages(of: bytes).flatMap { page in
-      let lengths = page[27..<(27 + Int(page[26]))]
+/// The pages of an Ogg file (RFC 3533, 6), to be written otherwise.
+struct OggPages {
+  struct Page {
+    var bytes: [UInt8]
+    /// The number of the stream.
+    var stream: [UInt8] { Array(bytes[14..<18]) }
+
+    /// 2^64 - 1 where no packet ends.
+    var granule: UInt64 {
+      get { (0..<8).reversed().reduce(0) { $0 << 8 | UInt64(bytes[6 + $1]) } }
+      set {
+        for place in 0..<8 { bytes[6 + place] = UInt8(truncatingIfNeeded: newValue >> (8 * UInt64(place))) }
+      }
+    }
+
+    mutating func clearNumber() { bytes.replaceSubrange(18..<22, with: [0, 0, 0, 0]) }
+
+    /// Takes out the packets that hold nothing.
+    fileprivate mutating func leaveEmptyPacketsOut() {
+      let lengths = bytes[27..<(27 + Int(bytes[26]))]
       // After 255 a packet goes on, and 0 ends it; so does the first one where the page continues a packet.
       var kept: [UInt8] = []
-      var goesOn = page[5] & 1 != 0
+      var goesOn = bytes[5] & 1 != 0
       for length in lengths {
         if length > 0 || goesOn { kept.append(length) }
         goesOn = length == 255
       }
-      let contents = page[(27 + lengths.count)...]
-      return sealed(Array(page[..<26]) + [UInt8(kept.count)] + kept + contents)
+      let contents = bytes[(27 + lengths.count)...]
+      bytes = Array(bytes[..<26]) + [UInt8(kept.count)] + kept + contents
     }
   }
+  var pages: [Page]
 
-  /// The last page of the first stream ends so many pictures later, of whose granules the low bits count from a key frame.
-  static func delayingLastPicture(_ bytes: [UInt8], by count: UInt64) -> [UInt8] {
-    var pages = pages(of: bytes)
-    let stream = pages[0][14..<18]
-    guard let last = pages.lastIndex(where: { $0[14..<18].elementsEqual(stream) && $0[26] > 0 }) else {
-      return bytes
-    }
-    var granule = pages[last][6..<14].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    let shift = UInt64(bytes[28 + 40] & 3) << 3 | UInt64(bytes[28 + 41] >> 5)
-    granule += count << shift
-    for index in 0..<8 { pages[last][6 + index] = UInt8(truncatingIfNeeded: granule >> (8 * UInt64(index))) }
-    pages[last] = sealed(pages[last])
-    return pages.flatMap { $0 }
+  init(_ bytes: [UInt8]) {
+    pages = Self.places(bytes).map { Page(bytes: Array(bytes[$0.start..<$0.end])) }
   }
 
-  private static func pages(of bytes: [UInt8]) -> [[UInt8]] {
-    var pages: [[UInt8]] = []
-    var at = 0
-    while at + 27 <= bytes.count {
-      let count = Int(bytes[at + 26])
-      let end = at + 27 + count + bytes[(at + 27)..<(at + 27 + count)].reduce(0) { $0 + Int($1) }
-      pages.append(Array(bytes[at..<end]))
+  /// With their check sums.
+  var bytes: [UInt8] {
+    var bytes = pages.flatMap(\.bytes)
+    Self.seal(&bytes)
+    return bytes
+  }
+
+  /// Pages of the first stream, the picture where there is one, that end packets of its content.
+  var pictures: [Int] {
+    pages.indices.filter { pages[$0].stream == pages[0].stream && pages[$0].granule != 0 }
+  }
+
+  /// As FFmpeg writes it since 6.1.
+  mutating func leaveEmptyPacketsOut() {
+    for index in pages.indices { pages[index].leaveEmptyPacketsOut() }
+  }
+
+  /// Lets the page end so many pictures later; the low bits of Theora's granules count from a key frame.
+  mutating func delay(_ page: Int, by count: UInt64) {
+    let header = pages[0].bytes
+    let shift = UInt64(header[28 + 40] & 3) << 3 | UInt64(header[28 + 41] >> 5)
+    if pages[page].granule != .max { pages[page].granule += count << shift }
+  }
+
+  static func places(_ bytes: [UInt8]) -> [(start: Int, contents: Int, end: Int)] {
+    var (at, found): (Int, [(Int, Int, Int)]) = (0, [])
+    while at + 27 <= bytes.count, bytes[at...].starts(with: Array("OggS".utf8)) {
+      let segments = Int(bytes[at + 26])
+      guard at + 27 + segments <= bytes.count else { break }
+      let contents = at + 27 + segments
+      let end = contents + bytes[(at + 27)..<contents].reduce(0) { $0 + Int($1) }
+      guard end <= bytes.count else { break }
+      found.append((at, contents, end))
       at = end
     }
-    return pages
+    return found
   }
 
-  /// With its checksum: the polynomial 04C11DB7, from 0, highest bit first.
-  private static func sealed(_ page: [UInt8]) -> [UInt8] {
-    var page = page
-    page.replaceSubrange(22..<26, with: [0, 0, 0, 0])
-    var sum: UInt32 = 0
-    for byte in page {
-      sum ^= UInt32(byte) << 24
-      for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
+  /// Puts the check sums of all pages right again.
+  static func seal(_ bytes: inout [UInt8]) {
+    for page in places(bytes) {
+      for place in 22..<26 { bytes[page.start + place] = 0 }
+      var sum: UInt32 = 0
+      for byte in bytes[page.start..<page.end] {
+        sum ^= UInt32(byte) << 24
+        for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
+      }
+      for place in 0..<4 {
+        bytes[page.start + 22 + place] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * place))
+      }
     }
-    for index in 0..<4 { page[22 + index] = UInt8(truncatingIfNeeded: sum >> (8 * UInt32(index))) }
-    return page
   }
 }

@@ -55,8 +55,9 @@ struct ThoroughReading {
     let speed = content?.speed ?? 1
     // The tables of an ISO base media file say when each sample is shown; its packets have their times from them.
     guard structure.iso == nil else { return note(Self.times, .index) }
-    // FFmpeg leaves out some of several files that were joined.
+    // FFmpeg leaves out some of several files that were joined, and goes by times of Ogg that are wrong.
     if let joined = content?.joined { return note(Self.times, joined) }
+    if content?.pagesTell == true { return note(Self.times, .packets) }
     guard isWhole, isTelling || media.duration == nil, media.external != true, media.truncated != true,
       let sum,
       let found = FoundDuration(sum.seconds / speed, .packets, size: size)

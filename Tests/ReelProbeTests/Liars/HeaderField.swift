@@ -69,7 +69,7 @@ struct HeaderField: Sendable, CustomStringConvertible {
 
   /// Puts right what a writer of the changed file would have put there, too.
   static func seal(_ bytes: inout [UInt8], _ container: MediaContainer) {
-    if container == .ogg { OggFields.seal(&bytes) }
+    if container == .ogg { OggPages.seal(&bytes) }
   }
 }
 

@@ -4,7 +4,7 @@ struct OggFields {
 
   init(_ bytes: [UInt8]) {
     fields = Fields(bytes)
-    let pages = Self.pages(bytes)
+    let pages = OggPages.places(bytes)
     for page in pages {
       let start = page.contents
       switch (fields.bytes[safe: start], fields.text(start + 1, 6)) {
@@ -19,35 +19,6 @@ struct OggFields {
   }
 
   var found: [HeaderField] { fields.found }
-
-  private static func pages(_ bytes: [UInt8]) -> [(start: Int, contents: Int, end: Int)] {
-    var (at, found): (Int, [(Int, Int, Int)]) = (0, [])
-    while at + 27 <= bytes.count, bytes[at...].starts(with: Array("OggS".utf8)) {
-      let segments = Int(bytes[at + 26])
-      guard at + 27 + segments <= bytes.count else { break }
-      let contents = at + 27 + segments
-      let end = contents + bytes[(at + 27)..<contents].reduce(0) { $0 + Int($1) }
-      guard end <= bytes.count else { break }
-      found.append((at, contents, end))
-      at = end
-    }
-    return found
-  }
-
-  /// Puts the check sums of all pages right again.
-  static func seal(_ bytes: inout [UInt8]) {
-    for page in pages(bytes) {
-      for place in 22..<26 { bytes[page.start + place] = 0 }
-      var sum: UInt32 = 0
-      for byte in bytes[page.start..<page.end] {
-        sum ^= UInt32(byte) << 24
-        for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
-      }
-      for place in 0..<4 {
-        bytes[page.start + 22 + place] = UInt8(truncatingIfNeeded: sum >> UInt32(8 * place))
-      }
-    }
-  }
 }
 
 /// The numbers of an MXF file's descriptors and tracks (SMPTE ST 377-1).

@@ -83,12 +83,16 @@ struct ContentEvidence {
   /// Seconds that the header claims.
   var claimed: Double? { structure.metadataDuration ?? header.duration }
 
+  /// Whether how long an Ogg file lasts is counted from its pages, as FFmpeg takes the word of each.
+  var pagesTell: Bool {
+    guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
+    return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1
+  }
+
   /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
-    if structure.truncated != true, let ogg = structure.ogg, ogg.jumps || ogg.links > 1,
-      let found = ogg.seconds
-    {
+    if pagesTell, let found = structure.ogg?.seconds {
       return FoundDuration(found, .packets, size: size)
     }
     guard let clock, let sum, structure.truncated != true else { return nil }
@@ -515,6 +519,10 @@ struct ContentEvidence {
               .claimUnchecked, "the times of its pages do not tell whether its frame rate is right",
               fact: "video.frameRate", stated: ogg.rate.map { .text(FrameRate($0).description) })
           ])
+    }
+    if ogg.isUnconfirmed {
+      let what = "its pages count more pictures than there are, and no sound says how long they last"
+      return [MediaWarning(.claimUnchecked, what, fact: "duration")]
     }
     guard structure.truncated != true, let pictures = ogg.pictureSeconds, let sound = ogg.soundSeconds,
       sound > 0, !ogg.areAlikeLong

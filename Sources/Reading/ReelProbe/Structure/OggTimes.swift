@@ -11,6 +11,10 @@ struct OggTimes: Hashable {
   private(set) var soundSeconds: Double?
   /// Whether a page gives a time that its packets do not add up to.
   private(set) var jumps = false
+  /// Whether a page gives no time where packets end: FFmpeg loses count then.
+  private(set) var leavesTimesOut = false
+  /// Whether pages count pictures without packets, and no sound says how long all last.
+  private(set) var isUnconfirmed = false
   /// How many files were joined in it: the links of a chain (RFC 3533, 4).
   private(set) var links = 1
   /// How long those before the last one last together; nil where that is not known.
@@ -23,12 +27,15 @@ struct OggTimes: Hashable {
     var headers = 3
     var packets: Int64 = 0
     var before: Int64?
+    /// Packets since the last page that gives a time.
+    var since: Int64 = 0
     /// Pictures that the one before them stays for: pages count them, and newer writers leave their empty packets out
     /// (FFmpeg since 6.1).
     var repeated: Int64 = 0
-    /// How many of them the last page counts.
-    var repeatedLast: Int64 = 0
-    var page: Int?
+    /// The number of the last page.
+    var page = 0
+    /// Whether a page is missing since the last one that gives a time.
+    var isTorn = false
     /// Whether it begins in the middle, as a part of a broadcast does.
     var beginsLate = false
     var last: Int64 = 0
@@ -65,10 +72,12 @@ struct OggTimes: Hashable {
       }
       let granule = (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(head[6 + $1]) }
       if var stream = streams[serial] {
+        let number = head[18..<22].reversed().reduce(0) { $0 << 8 | Int($1) }
+        let isNext = number == (stream.page + 1) & 0xFFFF_FFFF
+        // Writers that number no pages leave all at 0.
+        if stream.before != nil, !isNext, number != stream.page { stream.isTorn = true }
+        stream.page = number
         take(&stream, Int64(bitPattern: granule), packets: Int64(lengths.count { $0 < 255 }))
-        let page = head[18..<22].reversed().reduce(0) { $0 << 8 | Int($1) }
-        if let before = stream.page, page != (before + 1) & 0xFFFF_FFFF { jumps = true }
-        stream.page = page
         streams[serial] = stream
       }
       at = contents + lengths.reduce(0) { $0 + Int64($1) }
@@ -81,10 +90,13 @@ struct OggTimes: Hashable {
     // Of several beside one another none tells for all.
     let theora = streams.values.filter(\.isTheora)
     let sounds = streams.values.filter { !$0.isTheora }
-    pictures = theora.count == 1 ? theora[0].packets + theora[0].repeated : nil
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
-    // The pages that follow confirm a page's time; the last one has only the sound.
-    if theora.contains(where: { $0.repeatedLast > 0 }), !areAlikeLong { jumps = true }
+    guard theora.count == 1 else { return pictures = nil }
+    pictures = theora[0].packets + theora[0].repeated
+    guard theora[0].repeated > 0 else { return }
+    // What a page says alone is a claim: later ones may carry it on.
+    if soundSeconds == nil { isUnconfirmed = true } else if !areAlikeLong { jumps = true }
+    if jumps { pictures = theora[0].packets }
   }
 
   /// Whether pictures and sound last equally long, as far as their times are that exact; false where either is not known.
@@ -125,16 +137,20 @@ struct OggTimes: Hashable {
   private mutating func take(_ stream: inout Stream, _ granule: Int64, packets: Int64) {
     let headers = min(packets, Int64(stream.headers))
     stream.headers -= Int(headers)
-    let own = packets - headers
-    stream.packets += own
-    // -1: no packet ends here.
-    guard own > 0, granule != -1 else { return }
+    stream.packets += packets - headers
+    stream.since += packets - headers
+    guard packets > headers else { return }
+    // -1 says that no packet ends there.
+    if granule == -1 { return leavesTimesOut = true }
     let time: Int64
     switch stream.codec {
     case .theora(let shift): time = granule >> shift &+ granule & (1 << shift - 1)
     case .vorbis, .opus: time = granule
     }
-    defer { (stream.before, stream.last) = (time, max(stream.last, time)) }
+    let own = stream.since
+    defer {
+      (stream.before, stream.last, stream.since, stream.isTorn) = (time, max(stream.last, time), 0, false)
+    }
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {
       switch stream.codec {
@@ -147,8 +163,9 @@ struct OggTimes: Hashable {
     let (step, overflow) = time.subtractingReportingOverflow(before)
     switch stream.codec {
     case .theora:
-      guard !overflow, step >= own, step <= 1 << 32 else { return jumps = true }
-      stream.repeatedLast = step - own
+      guard !overflow, step == own || step > own && step <= 1 << 32 && !stream.isTorn else {
+        return jumps = true
+      }
       stream.repeated += step - own
     case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest { jumps = true }
     case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }

@@ -1,0 +1,105 @@
+import Foundation
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+/// What pages of Ogg count, against how many pictures there are.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), .serialized)
+struct OggTimesTests {
+  private static let seconds = 30.0
+
+  /// A still part in the middle, whose pictures are repeated, or none.
+  private static func made(still: Bool, sound: Bool) throws -> OggPages? {
+    let filter = still ? ",select='lt(t,10)+gte(t,20)+not(mod(n,5))'" : ""
+    var arguments = [
+      "-f", "lavfi", "-i",
+      "testsrc2=size=68x52:rate=25:duration=30,noise=alls=100:allf=t+u,format=yuv420p\(filter)",
+    ]
+    if sound {
+      arguments += ["-f", "lavfi", "-i", "sine=sample_rate=44100:duration=30", "-c:a", "libvorbis"]
+    }
+    arguments += ["-c:v", "libtheora", "-q:v", "9", "-g", "50", "-r", "25"]
+    guard let file = try FFmpegTool.make("a.ogv", arguments) else { return nil }
+    var pages = OggPages(file.allBytes)
+    pages.leaveEmptyPacketsOut()
+    return pages
+  }
+
+  /// Read quickly, and every packet.
+  private static func media(_ pages: OggPages) throws -> [MediaInfo] {
+    let file = try #require(OpenFile(holding: pages.bytes))
+    return [try file.read(as: .ogg).media, try file.read(as: .ogg, by: [.thorough]).media]
+  }
+
+  /// What is done to a file that is well.
+  enum Change: CaseIterable {
+    case none, allNumbersZero, timesOfEveryOtherPageOnly
+    case onePageLost, onePageTwice, onePageLater, allPagesLaterFromTheMiddle, lastPageLater
+    case beginsInTheMiddle
+
+    func made(to original: OggPages) -> OggPages {
+      var pages = original
+      let pictures = original.pictures
+      let middle = pictures[pictures.count / 2]
+      switch self {
+      case .none: break
+      case .allNumbersZero: for index in pages.pages.indices { pages.pages[index].clearNumber() }
+      case .timesOfEveryOtherPageOnly:
+        for (place, index) in pictures.enumerated() where place % 2 == 0 && place + 1 < pictures.count {
+          pages.pages[index].granule = .max
+        }
+      case .onePageLost: pages.pages.remove(at: middle)
+      case .onePageTwice: pages.pages.insert(pages.pages[middle], at: middle)
+      case .onePageLater: pages.delay(middle, by: 25 * 60)
+      case .allPagesLaterFromTheMiddle:
+        for index in pictures where index >= middle { pages.delay(index, by: 25 * 3600) }
+      case .lastPageLater: pages.delay(pictures[pictures.count - 1], by: 25 * 60)
+      case .beginsInTheMiddle:
+        let headers = pages.pages.prefix { $0.granule == 0 }.count
+        pages.pages.removeSubrange(headers..<middle)
+      }
+      return pages
+    }
+
+    /// Whether a page says what its packets do not.
+    var isContradiction: Bool {
+      [.onePageLost, .onePageTwice, .onePageLater, .allPagesLaterFromTheMiddle, .lastPageLater].contains(self)
+    }
+  }
+
+  @Test(arguments: Change.allCases) func withSound(change: Change) throws {
+    for still in [false, true] {
+      guard let original = try Self.made(still: still, sound: true) else { return }
+      for media in try Self.media(change.made(to: original)) {
+        let what = Comment(rawValue: "\(change), still: \(still): \(media.duration ?? 0), \(media.warnings)")
+        #expect(media.warnings.contains { $0.code == .clockJumps } == change.isContradiction, what)
+        let duration = try #require(media.duration)
+        switch change {
+        case .none, .allNumbersZero, .timesOfEveryOtherPageOnly:
+          #expect(abs(duration - Self.seconds) < 0.25 && media.warnings.isEmpty, what)
+        // Nobody's claim of a minute or an hour is told; a page that is there twice is.
+        default: #expect(duration < Self.seconds + 1, what)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: Change.allCases) func withoutSound(change: Change) throws {
+    for still in [false, true] {
+      guard let original = try Self.made(still: still, sound: false) else { return }
+      for media in try Self.media(change.made(to: original)) {
+        let what = Comment(rawValue: "\(change), still: \(still): \(media.duration ?? 0), \(media.warnings)")
+        let duration = try #require(media.duration)
+        switch change {
+        case .none, .allNumbersZero, .timesOfEveryOtherPageOnly:
+          #expect(abs(duration - Self.seconds) < 0.25, what)
+          // Nothing else says how long a still part lasts.
+          #expect(Set(media.warnings.map(\.code)) == (still ? [.claimUnchecked] : []), what)
+        case .beginsInTheMiddle: #expect(!media.warnings.contains { $0.code == .clockJumps }, what)
+        default: #expect(media.warnings.contains { $0.fact == "duration" }, what)
+        }
+      }
+    }
+  }
+}
