@@ -14,9 +14,10 @@ final class Aside<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits for its end, as a thread does.
+  /// Waits for its end, as a thread does, and until the test is out of time.
   func value() throws -> Value {
     while true {
+      try Task.checkCancellation()
       if let result = outcome.withLock({ $0 }) { return try result.get() }
       usleep(1000)
     }
@@ -24,8 +25,11 @@ final class Aside<Value: Sendable>: Sendable {
 }
 
 extension PostgresConnection {
-  /// Waits, as a thread does, until that is true for this connection.
+  /// Waits, as a thread does, until that is true for this connection, or the test is out of time.
   func wait(until condition: String) throws {
-    while try value("SELECT \(condition)", as: Bool.self) != true { usleep(5000) }
+    while try value("SELECT \(condition)", as: Bool.self) != true {
+      try Task.checkCancellation()
+      usleep(5000)
+    }
   }
 }

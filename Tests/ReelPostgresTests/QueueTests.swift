@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReelPostgres
 
-@Suite(.besidePostgres) struct QueueTests {
+@Suite(.besidePostgres, .shortTime) struct QueueTests {
   private struct Bench {
     let pool: PostgresPool
     let queue: WorkQueue

@@ -7,7 +7,7 @@ import Testing
 @testable import ReelPostgres
 
 /// What an operator does about the queue, and what items ask for.
-@Suite(.besidePostgres) struct SteeringTests {
+@Suite(.besidePostgres, .shortTime) struct SteeringTests {
   private struct Bench {
     let database: TestDatabase
     let pool: PostgresPool
@@ -221,6 +221,39 @@ import Testing
     #expect(names(try bench.worker().take(upTo: 2)) == ["bulk-0", "bulk-1"])
     try other.execute("ROLLBACK")
     #expect(Set(names(try bench.worker().take(upTo: 2))) == ["urgent-0", "urgent-1"])
+  }
+
+  /// Each takes as many as there is room for, and locks no more.
+  @Test func whoTakesOfManyLabelsLeavesTheRestToOthers() async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["urgent-0", "urgent-1"], priority: 5, ItemWishes(label: "urgent"))
+    for label in 0..<40 { try bench.enqueue(["one-of-\(label)"], ItemWishes(label: "label-\(label)")) }
+    let other = try bench.database.connect()
+    try other.execute("BEGIN; SELECT FROM reel.work WHERE priority = 5 FOR UPDATE")
+    // The first who takes stands still in the middle of it.
+    let third = try bench.database.connect()
+    try third.execute(
+      """
+      CREATE FUNCTION reel.wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF pg_try_advisory_xact_lock(4712) THEN PERFORM pg_advisory_xact_lock(4711); END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER wait_for_test BEFORE UPDATE ON reel.work
+        FOR EACH ROW WHEN (NEW.state = 1) EXECUTE FUNCTION reel.wait_for_test()
+      """)
+    try third.execute("BEGIN; SELECT pg_advisory_xact_lock(4711)")
+    let (first, second) = (try bench.worker(), try bench.worker())
+    let taking = Aside { try first.take(upTo: 2) }
+    try bench.database.connect().wait(
+      until: """
+        EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+        """)
+    let taken = try second.take(upTo: 2)
+    #expect(taken.count == 2)
+    try third.execute("COMMIT")
+    #expect(try taking.value().count == 2)
+    try other.execute("ROLLBACK")
   }
 
   @Test func whatIsInQuestionIsNextHoweverManyLabelsWait() async throws {

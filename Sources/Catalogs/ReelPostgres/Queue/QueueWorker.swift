@@ -181,7 +181,7 @@ package final class QueueWorker: Sendable {
     case turns
     /// In turns, as this one alone takes now.
     case underLimits
-    /// By priority and number alone.
+    /// By priority and number alone, of what nobody has locked.
     case any
   }
 
@@ -201,12 +201,13 @@ package final class QueueWorker: Sendable {
       WITH RECURSIVE me AS MATERIALIZED (
         SELECT * FROM reel.worker WHERE id = $1 FOR NO KEY UPDATE
       ), \(Self.shares(behind: look.place != nil, order)), next AS MATERIALIZED (
-        SELECT found.place, found.alone FROM share CROSS JOIN LATERAL (
-          SELECT ctid AS place, priority, item, \(Self.isInQuestion) AS alone FROM reel.work
-          WHERE state = 0 AND lane = share.lane \(look.place == nil ? "" : Self.isBehind)
-          ORDER BY priority DESC, item LIMIT share.quota FOR UPDATE SKIP LOCKED
-        ) AS found
-        \(order == .any ? "ORDER BY found.priority DESC, found.item LIMIT $2" : "")
+        \(order == .any ? Self.someOfAll : """
+          SELECT found.place, found.alone FROM share CROSS JOIN LATERAL (
+            SELECT ctid AS place, \(Self.isInQuestion) AS alone FROM reel.work
+            WHERE state = 0 AND lane = share.lane \(look.place == nil ? "" : Self.isBehind)
+            ORDER BY priority DESC, item LIMIT share.quota FOR UPDATE SKIP LOCKED
+          ) AS found
+          """)
       ), taken AS (
         UPDATE reel.work SET state = 1, worker = me.id, attempts = \(Self.bounded("attempts")) + 1, changed_at = \(PostgresSchema.now),
           taken_at = \(PostgresSchema.now), taken_by = me.host || ', process ' || me.pid
@@ -292,13 +293,23 @@ package final class QueueWorker: Sendable {
         -- Who takes one alone takes what was passed by before.
         ORDER BY ($3 AND alone) DESC, priority DESC, turn, draw LIMIT \(isLimited ? wholeRoom : "$2")
       ), share AS MATERIALIZED (
-        \(order == .any ? "SELECT filled.*, $2 AS quota FROM filled" : """
+        \(order == .any ? "SELECT filled.*, 1 + 16 * $2 / (SELECT count(*) FROM filled) AS quota FROM filled" : """
           SELECT filled.*, quota FROM filled JOIN (SELECT lane, count(*) AS quota FROM chosen GROUP BY lane) AS counted USING (lane)
           \(isLimited ? "" : "UNION ALL SELECT filled.*, $2 FROM filled WHERE NOT \(several)")
           """)
       )
       """
   }
+
+  /// In SQL: the most urgent of all lanes that nobody has locked. As many as are taken are locked, and no more: others look for
+  /// what is left. Among sixteen times as many there is enough beside what others are taking at the moment.
+  private static let someOfAll = """
+    SELECT work.ctid AS place, \(isInQuestion) AS alone
+    FROM share CROSS JOIN LATERAL (
+      SELECT item AS number FROM reel.work WHERE state = 0 AND lane = share.lane ORDER BY priority DESC, item LIMIT share.quota
+    ) AS seen JOIN reel.work ON work.item = seen.number
+    WHERE state = 0 ORDER BY work.priority DESC, work.item LIMIT $2 FOR UPDATE OF work SKIP LOCKED
+    """
 
   /// In SQL: what is behind the place where the last look ended.
   private static let isBehind = "AND priority = $5 AND item > $6"
