@@ -139,6 +139,28 @@ struct LaneTests {
     #expect(files.count == 40)
   }
 
+  @Test("each file is counted once, though the walk that counts ahead judged it otherwise")
+  func countedAhead() async {
+    folder.add("a.mp4", "bytes of a")
+    // To whichever walk looks first it was not changed lately.
+    let looks = Mutex(0)
+    var walk = WalkOptions()
+    walk.settle = .seconds(3600)
+    walk.now = {
+      looks.withLock { looks in
+        looks += 1
+        return looks == 1 ? Date() + 86_400 : Date()
+      }
+    }
+    var options = IngestOptions()
+    options.countsAhead = true
+    let services = IngestServices(prober: ScriptedProber(), uploader: MemoryUploader(), catalog: catalog)
+    let run = IngestRun(inputs: [folder.input], walkOptions: walk, options: options, services: services)
+    let summary = await run.summary
+    #expect(looks.withLock { $0 } == 2)
+    #expect(summary.published + summary.leftAlone == 1, "\(summary)")
+  }
+
   @Test("a run that a lane aborts does not wait for what its feed is waiting for")
   func aborted() async {
     folder.add("a.mp4", "bytes of a")

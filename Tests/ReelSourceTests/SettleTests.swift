@@ -46,6 +46,18 @@ struct SettleTests {
     #expect(Walked(all: folder, none).candidates == ["clip.ts"])
   }
 
+  @Test("of a run that takes long, what was changed since it began is left alone, too")
+  func longRun() throws {
+    try write("before.ts", changed: -3700)
+    try write("just-before.ts", changed: -3601)
+    try write("long-ago-in-the-run.ts", changed: -600)
+    var options = options
+    options.begun = now - 3600
+    let walked = Walked(all: folder, options)
+    #expect(walked.candidates == ["before.ts"])
+    #expect(walked.leftAlone == ["just-before.ts", "long-ago-in-the-run.ts"])
+  }
+
   @Test("what is no video is ignored as ever, and each file that is passed by is told with the reason")
   func reasons() throws {
     for name in ["a.mp4", "b.mp4", "a.json", "n.txt", ".h.mp4", "x.mp4.part", "out.mp4", "lost+found/c.mp4"] {
@@ -66,5 +78,17 @@ struct SettleTests {
     ]
     #expect(told.withLock { $0 } == reasons)
     #expect(Set(walked.ignored + walked.leftAlone) == Set(reasons.keys))
+  }
+
+  @Test("what lies below a bucket is passed by for the reason of the first folder on the way")
+  func way() throws {
+    var options = options
+    options.filter = NameFilter(excluding: [try #require(GlobPattern(Array("out*".utf8)))])
+    for (path, reason) in [
+      ("a/.trash/b", PassedBy.hidden), ("lost+found/c", .trash), ("a/out/d", .excluded), ("a/b", nil),
+      ("", nil),
+    ] {
+      #expect(options.obstacle(onWay: Array(path.utf8)) == reason, "\(path)")
+    }
   }
 }

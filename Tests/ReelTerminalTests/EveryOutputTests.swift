@@ -130,7 +130,7 @@ import Testing
     let object = ExaminedObject(
       id: post.id, key: try #require(ObjectKey("k.mp4")), size: RandomValues.bytes(&random), digest: digest,
       state: .published, changedAt: Samples.moment)
-    var text = view.beginning
+    var text = ""
     let verdicts: [ObjectVerdict] = [
       .sound(digestCompared: true), .missing, .otherLength(RandomValues.bytes(&random)), .otherBytes(digest),
       .unrecorded, .recordShows(nil), .recordShows(object.key), .unknown(error),

@@ -153,6 +153,10 @@ package struct MendError: ReelError, Hashable, Sendable {
     case notProven
     /// The disk is full, or the file could not be written.
     case notWritten
+    /// Something is there already that is not replaced.
+    case nameTaken
+    /// The name of the mended file says that it is what it is not.
+    case nameRefused
     /// As of a file that can't be read.
     case notMedia, playlist, unsupported, truncated, indexMissing, corrupt, empty, lfsPointer, externalMedia
     /// As of a file that can't be read.

@@ -52,17 +52,21 @@ struct CommandFailure: Error {
   }
 
   /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
-  /// - Parameter arguments: of this process. The events have standard output to themselves.
+  /// - Parameter arguments: of this process. Where events have standard output to themselves, it goes where a report does.
   func answer(_ arguments: [String]) {
     let flags = arguments.prefix { $0 != "--" }
     let events =
       zip(flags, flags.dropFirst()).filter { $0.0 == "--events" }.map(\.1)
       + flags.filter { $0.hasPrefix("--events=") }.map { String($0.dropFirst("--events=".count)) }
     let isTaken = events.contains { OutputStream.isStandardOutput(SourcePath($0)) || $0 == "fd:1" }
-    guard flags.contains("--json"), !isTaken, !OutputStream.hasOutput else { return }
-    let answer = AnswerDocument(NoKeys(), problems: [AnswerProblem("\(code)", message)])
+    guard flags.contains("--json"), isTaken || !OutputStream.hasOutput else { return }
+    let problem = code == .interrupted ? .interrupted : AnswerProblem("\(code)", message)
+    let (stream, traits) =
+      isTaken
+      ? (OutputStream.standardError, TerminalTraits.standardError())
+      : (OutputStream.standardOutput, TerminalTraits.standardOutput())
     // Nobody may be reading; the exit code says it then.
-    try? OutputStream.standardOutput.write(answer.json(pretty: TerminalTraits.standardOutput().isTerminal))
+    try? stream.write(AnswerDocument(NoKeys(), problems: [problem]).json(pretty: traits.isTerminal))
   }
 }
 
@@ -91,15 +95,31 @@ enum ReelExit: Int32, Sendable {
   case interrupted = 130
 }
 
-extension ReelExit {
-  /// How a command ends of whose files these failed or were refused: the worst of them counts.
-  /// - Parameter areNamed: whether the user named the files, so that one that is not there, or a folder, is a mistake.
-  init(failures: some Sequence<FileFailure.Code>, areNamed: Bool = true) {
-    self = failures.reduce(.done) { worst, code in
-      let own: ReelExit =
-        areNamed && [.source(.notFound), .source(.isDirectory)].contains(code)
-        ? .couldNotRun : code.isOfTheFile ? .someRefused : .someFailed
-      return worst == .done || own.rawValue < worst.rawValue ? own : worst
+/// How a command ends by what became of its files: the worst of them counts.
+struct ExitTally: Sendable {
+  /// That one of these is not there, or a folder, is a mistake of who named it; what lies in a folder may go meanwhile.
+  private let named: Set<SourcePath>
+  /// Whether the file that is written was named, too: that it can't have its name is a mistake then.
+  private let namesOutput: Bool
+  private(set) var exit = ReelExit.done
+
+  init(named: some Sequence<SourcePath>, namesOutput: Bool = false) {
+    (self.named, self.namesOutput) = (Set(named), namesOutput)
+  }
+
+  mutating func note(_ code: FileFailure.Code, of path: SourcePath) {
+    note(code, isNamed: named.contains(path))
+  }
+
+  mutating func note(_ code: FileFailure.Code, isNamed: Bool = false) {
+    switch code {
+    case .source(.notFound) where isNamed, .source(.isDirectory) where isNamed: note(.couldNotRun)
+    case .other("nameTaken"), .other("nameRefused"): note(namesOutput ? .couldNotRun : .someFailed)
+    default: note(code.isOfTheFile ? .someRefused : .someFailed)
     }
+  }
+
+  mutating func note(_ other: ReelExit) {
+    if exit == .done || other.rawValue < exit.rawValue { exit = other }
   }
 }

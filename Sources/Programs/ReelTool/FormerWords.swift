@@ -31,10 +31,10 @@ struct FormerPlace: ParsableArguments {
   }
 
   /// What `-o` says, else what was said in the former way; empty where ``check(_:missing:)`` throws.
-  func or(_ output: String?, of command: String) -> String {
+  func or(_ output: String?) -> String {
     guard let place, output == nil else { return output ?? "" }
     let path = place == "-" ? place : ShellWord.quoted(Array(place.utf8))
-    FormerWords.tell("reel \(command) \(path)", isNow: "reel \(command) -o \(path)")
+    FormerWords.tell(path, isNow: "-o \(path)")
     return place
   }
 }

@@ -48,8 +48,9 @@ struct IngestPipeline: Sendable {
     defer { stop.cancellation.clear(walking) }
     return await withTaskCancellationHandler {
       await withTaskGroup { group in
-        group.addTask { await scan(walk, into: queue, stop) }
-        if let ahead { group.addTask { await count(ahead, stop) } }
+        let report = ScanReport(hub)
+        group.addTask { await scan(walk, into: queue, stop, report) }
+        if let ahead { group.addTask { await count(ahead, stop, report) } }
         group.addTask { await takeIn(queue, of: walk, stop) }
       }
       return stop.ending ?? (stop.cancellation.isSet ? .cancelled : .completed)
@@ -71,7 +72,9 @@ struct IngestPipeline: Sendable {
 
   // MARK: The walk
 
-  private func scan(_ walk: any FileFeed, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal) async {
+  private func scan(
+    _ walk: any FileFeed, into queue: BatchQueue<[NumberedItem]>, _ stop: StopSignal, _ report: ScanReport
+  ) async {
     defer { queue.close() }
     let thread = DispatchQueue(label: "reel.walk")
     var cutter = BatchCutter(jobs: jobs, most: mostInBatch)
@@ -81,7 +84,7 @@ struct IngestPipeline: Sendable {
       scan.isComplete = items.isEmpty
       let numbered = items.compactMap { scan.count($0.item, $0.ticket) }
       await warn(items.compactMap { MetadataWarning($0.item) })
-      if !options.countsAhead { hub.emit(.runScanned(scan.facts)) }
+      if scan.isComplete || !options.countsAhead { report.tell(scan.facts, isLast: scan.isComplete) }
       let batches = cutter.cut(numbered)
       if batches.isEmpty { continue }
       await hub.observersToCatchUp()
@@ -117,14 +120,14 @@ struct IngestPipeline: Sendable {
   private static let mostPosterPixels = BatchCutter.most * 1024 * 1024
 
   /// Tells how much there is, while others work on it.
-  private func count(_ walk: any FileFeed, _ stop: StopSignal) async {
+  private func count(_ walk: any FileFeed, _ stop: StopSignal, _ report: ScanReport) async {
     let thread = DispatchQueue(label: "reel.count")
     var scan = ScanCount()
     while !stop.isSet {
       let items = await thread.run { walk.next(upTo: 256) { stop.isSet } }
       for item in items { _ = scan.count(item.item) }
       scan.isComplete = items.isEmpty
-      hub.emit(.runScanned(scan.facts))
+      report.tell(scan.facts)
       if items.isEmpty { return }
     }
   }

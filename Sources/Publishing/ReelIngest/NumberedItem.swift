@@ -1,5 +1,6 @@
 import ReelCore
 import ReelSource
+import Synchronization
 
 /// A file of the run that is to have an end: one to take in, or one that the walk could not reach.
 struct NumberedItem: Sendable {
@@ -50,5 +51,22 @@ struct ScanCount {
   var facts: RunScanned {
     RunScanned(
       found: found, ignored: ignored, bytes: bytes, complete: isComplete, leftAlone: leftAlone)
+  }
+}
+
+/// Tells how much there is to take in, as it is counted. What the walk says that hands the files out is the last word: one that
+/// counts ahead may have seen a file before it changed.
+final class ScanReport: Sendable {
+  private let hub: EventHub
+  private let isOver = Mutex(false)
+
+  init(_ hub: EventHub) { self.hub = hub }
+
+  func tell(_ facts: RunScanned, isLast: Bool = false) {
+    isOver.withLock { isOver in
+      guard !isOver else { return }
+      isOver = isLast
+      hub.emit(.runScanned(facts))
+    }
   }
 }

@@ -122,7 +122,7 @@ final class MendDraft: SourceHandle {
   // MARK: Names
 
   private var taken: MendError {
-    MendError(.notWritten, "\(path.text) already exists; name another place, or use --force")
+    MendError(.nameTaken, "\(path.text) already exists; name another place, or use --force")
   }
 
   /// Before hours of work, and once more after them.
@@ -135,10 +135,10 @@ final class MendDraft: SourceHandle {
       path.withCString({ stat($0, &target) }) == 0 && UInt64(target.st_dev) == source.device
       && UInt64(target.st_ino) == source.inode
     guard !isSource else {
-      throw MendError(.notWritten, "\(path.text) is the source itself, which is never replaced")
+      throw MendError(.nameTaken, "\(path.text) is the source itself, which is never replaced")
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw MendError(.notWritten, "\(path.text) is not a regular file, and is not replaced")
+      throw MendError(.nameTaken, "\(path.text) is not a regular file, and is not replaced")
     }
   }
 

@@ -107,15 +107,15 @@ package struct MendRun: Sendable {
     return (outcome.done, name)
   }
 
-  /// - Throws: `notWritten` where another file of this run goes there, or the user named what is there.
+  /// - Throws: `nameTaken` where another file of this run goes there, or the user named what is there.
   private func claim(_ name: SourcePath) throws(MendError) {
     guard !claimed.isProtected(name) else {
       throw MendError(
-        .notWritten, "\(name.text) is one of the files that were named, and these are never replaced")
+        .nameTaken, "\(name.text) is one of the files that were named, and these are never replaced")
     }
     guard claimed.claim(name) else {
       throw MendError(
-        .notWritten,
+        .nameTaken,
         "another file of this run is mended to \(name.text); mend one of them by itself, to another place")
     }
   }

@@ -7,7 +7,7 @@ package struct MendTarget: Sendable {
   let folder: SourcePath?
   /// Whether files that are there are replaced.
   let replaces: Bool
-  private let file: SourcePath?
+  package let file: SourcePath?
 
   /// - Parameters:
   ///   - file: for a single file; else they go into `folder`, or the working folder.
@@ -17,14 +17,14 @@ package struct MendTarget: Sendable {
   }
 
   /// Mending keeps the container.
-  /// - Throws: `notWritten` where the file was named, and its name says that it is another one.
+  /// - Throws: `nameRefused` where the file was named, and its name says that it is another one.
   func check(_ container: MediaContainer) throws(MendError) {
     guard let file, let claimed = file.claimedExtension, MediaContainer.claimableExtensions.contains(claimed),
       container.contradicts(claimedExtension: claimed)
     else { return }
     let stem = SourcePath(bytes: file.bytes.dropLast(claimed.utf8.count)).text
     throw MendError(
-      .notWritten,
+      .nameRefused,
       "it is \(container.rawValue) and stays so, and the name \(file.text) says something else; name \(stem + container.fileExtension)"
     )
   }

@@ -82,7 +82,7 @@ struct BucketWalk: Sendable {
   ) -> WalkItem? {
     let relative = Array(file.path.bytes.dropFirst(source.path.bytes.count)).drop { $0 == UInt8(ascii: "/") }
     let folders = relative.lastIndex(of: UInt8(ascii: "/")).map { relative[..<$0] } ?? []
-    guard options.entersFolders(on: Array(folders)) else { return options.pass(file.path, .excluded) }
+    if let obstacle = options.obstacle(onWay: Array(folders)) { return options.pass(file.path, obstacle) }
     guard !options.skips(file.path) else { return options.pass(file.path, .own) }
     let claim = ExtensionHint(of: file.path.lastComponent.bytes)
     guard claim != .ignored else { return options.pass(file.path, .hidden) }

@@ -69,9 +69,12 @@ public struct WalkOptions: Sendable {
   package var skippedAddresses: [String] = []
   /// What files that lie elsewhere are read for.
   package var remoteUse = RemoteUse.copying
-  /// Files of this machine are left alone while they have been changed less than this long ago: they may still be written
-  /// to. A time of change in the future counts only if it is no further away: else such a file would be left alone for ever.
+  /// Files of this machine are left alone that were changed less than this long before ``begun``, or since then: they may still
+  /// be written to. A time of change that is further than this in the future counts for nothing: else such a file would be
+  /// left alone for ever.
   public var settle = Duration.zero
+  /// When the run began of which this walk is a part: walks that count and that hand out files judge alike. Nil for now.
+  public var begun: Date?
   /// What time it is.
   package var now: @Sendable () -> Date = { Date() }
   /// Told of each file and folder that is passed by, and why.
@@ -90,24 +93,20 @@ public struct WalkOptions: Sendable {
 }
 
 extension WalkOptions {
-  /// Whether a walk comes to the folder at `path`, seen from the one that the user named, and enters it.
-  func entersFolders(on path: [UInt8]) -> Bool {
+  /// Why a walk does not come to the folder at `path`, seen from the one that the user named, and enter it; nil where it does.
+  func obstacle(onWay path: [UInt8]) -> PassedBy? {
     let slash = UInt8(ascii: "/")
     var end = path.startIndex
     while end < path.endIndex {
       let next = path[end...].firstIndex(of: slash) ?? path.endIndex
-      guard entersFolder(Array(path[end..<next]), at: Array(path[..<next])) else { return false }
+      if let found = obstacle(toFolder: Array(path[end..<next]), at: Array(path[..<next])) { return found }
       end = min(next + 1, path.endIndex)
     }
-    return true
-  }
-
-  /// - Parameter path: that of the folder `name`, seen from the one that the user named.
-  func entersFolder(_ name: [UInt8], at path: [UInt8]) -> Bool {
-    obstacle(toFolder: name, at: path) == nil
+    return nil
   }
 
   /// Why the folder is not entered; nil where it is.
+  /// - Parameter path: that of the folder `name`, seen from the one that the user named.
   func obstacle(toFolder name: [UInt8], at path: [UInt8]) -> PassedBy? {
     if ExtensionHint(of: name) == .ignored { return .hidden }
     if UnfinishedName.isFolder(name) { return .unfinished }
@@ -124,8 +123,10 @@ extension WalkOptions {
   /// A candidate, unless it was changed a moment ago.
   func candidate(_ file: FoundFile) -> WalkItem {
     guard settle > .zero else { return .candidate(file) }
-    let age = now().timeIntervalSince1970 - Double(file.identity.modifiedAt) / 1e9
-    return abs(age) < settle / .seconds(1) ? pass(file.path, .changing) : .candidate(file)
+    let (changed, now) = (Date(timeIntervalSince1970: Double(file.identity.modifiedAt) / 1e9), now())
+    let settle = settle / .seconds(1)
+    return changed > (begun ?? now) - settle && changed < now + settle
+      ? pass(file.path, .changing) : .candidate(file)
   }
 
   /// Whether `path` is, or lies below, an address that is not taken in.

@@ -32,7 +32,7 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
   private let path: SourcePath?
   private let subject: String?
   private let code: String
-  private let message: String
+  package let message: String
 
   /// - Parameters:
   ///   - code: as in events and on stderr.
@@ -63,7 +63,7 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
   }
 }
 
-/// An answer whose list is too long to hold: written piece by piece.
+/// An answer whose list is too long to hold: written piece by piece, and begun only once there is one.
 package struct AnswerStream {
   private let name: String
   private var isFirst = true
@@ -71,17 +71,20 @@ package struct AnswerStream {
   /// - Parameter name: the list's key.
   package init(_ name: String) { self.name = name }
 
-  package var beginning: String { "{\"\(name)\":[" }
+  /// Whether something of it was written.
+  package var isBegun: Bool { !isFirst }
+
+  private var beginning: String { "{\"\(name)\":[" }
 
   package mutating func text(_ element: some Encodable) throws -> String {
     defer { isFirst = false }
-    return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(element)).dropLast()
+    return (isFirst ? beginning + "\n" : ",\n") + (try JSONOutput.text(element)).dropLast()
   }
 
-  /// What follows the list.
+  /// What follows the list; all of it where it is empty.
   package func end(_ rest: some Encodable, problems: [AnswerProblem] = [], ok: Bool? = nil) throws -> String {
     let rest = try JSONOutput.text(AnswerDocument(rest, problems: problems, ok: ok))
-    return (isFirst ? "" : "\n") + "]," + rest.dropFirst()
+    return (isFirst ? beginning : "\n") + "]," + rest.dropFirst()
   }
 }
 

@@ -126,7 +126,7 @@ package struct RunDocument: Encodable, Sendable {
   package func answer(ok: Bool) -> AnswerDocument<Self> {
     var problems = troubles.map { AnswerProblem($0) }
     if let error = summary.error { problems.append(AnswerProblem(error.code.rawValue, error.message)) }
-    if !ok, problems.isEmpty { problems.append(.interrupted) }
+    if !ok, problems.isEmpty || summary.outcome == .cancelled { problems.append(.interrupted) }
     return AnswerDocument(self, problems: problems, ok: ok)
   }
 }

@@ -20,7 +20,11 @@ package struct VerificationView: Sendable {
     self.traits = traits
   }
 
-  package var beginning: String { json ? "{\"problems\":[" : "" }
+  private static let beginning = "{\"problems\":["
+  /// What stands before the next problem.
+  private var separator: String { isFirst ? Self.beginning + "\n" : ",\n" }
+  /// Whether something of the document was written.
+  package var isBegun: Bool { json && !isFirst }
 
   /// What is written for this event; empty for an object that is sound.
   package mutating func text(_ event: VerificationEvent) throws -> String {
@@ -30,18 +34,17 @@ package struct VerificationView: Sendable {
       return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.message)).text(traits)
     }
     defer { isFirst = false }
-    return (isFirst ? "\n" : ",\n") + (try JSONOutput.text(problem)).dropLast()
+    return separator + (try JSONOutput.text(problem)).dropLast()
   }
 
-  /// What is written after the last one.
+  /// What is written after the last one; all of it where there was none.
   /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
   package func end(isWhole: Bool) throws -> String {
     guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
-    // The document was opened by ``beginning``.
-    let rest = try JSONOutput.text(Summary(count: count, library: library, read: wasRead, isWhole: isWhole))
-    let interrupted =
-      isWhole ? "" : (isFirst ? "\n" : ",\n") + (try JSONOutput.text(AnswerProblem.interrupted)).dropLast()
-    return interrupted + (isFirst && isWhole ? "" : "\n") + "]," + rest.dropFirst()
+    let summary = Summary(count: count, library: library, read: wasRead, isWhole: isWhole)
+    let interruption = isWhole ? "" : separator + (try JSONOutput.text(AnswerProblem.interrupted)).dropLast()
+    return (isFirst && isWhole ? Self.beginning : interruption + "\n") + "],"
+      + (try JSONOutput.text(summary)).dropFirst()
   }
 
   private func summary(_ isWhole: Bool) -> String {

@@ -33,6 +33,10 @@ struct AnswerTests {
     mend clips --faststart -o mended/
     feed
     show clips/clip-00000.mp4
+    publish clips/clip-00000.mp4 --duplicates allow
+    show clips/clip-00000.mp4
+    edit 01a1fdd6-be1e-750d-b5e1-0c01f1176e0f --caption x
+    mend clips/clip-00000.mp4 --strip-private -o lies.mov
     edit clips/clip-00000.mp4 --caption x
     edit clips/clip-00000.mp4 --caption x
     move clips/clip-00000.mp4 --to elsewhere
@@ -82,6 +86,61 @@ struct AnswerTests {
     let askable = HelpTests.commands.filter { $0.type.helpMessage().contains("--json ") }
       .map { $0.words.joined(separator: " ") }
     #expect(Set(askable).subtracting(asked) == Self.ofQueues.union(["watch"]))
+  }
+
+  @Test("a problem with the settings is none of version, and is told")
+  func version() async throws {
+    let bench = try Workbench()
+    let run = try await bench.reel("version", "--json", environment: ["REEL_JOBS": "many"])
+    let answer = try run.object()
+    hold(answer, run, "version")
+    #expect((answer["problems"] as? [[String: Any]])?.count == 1 && run.status == 0, "\(run)")
+  }
+
+  @Test("a run that is interrupted says so, whatever else went wrong", arguments: [false, true])
+  func interrupted(hasFailure: Bool) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    if hasFailure { try bench.write("text", to: "a.mp4") }
+    let run = try ReelBinary.start(
+      ["ingest", "clips", "--json", "--jobs", "1", "--library", "library"], in: bench.folder,
+      environment: ["REEL_FAILPOINT": "uploaded=stop"])
+    try await run.untilStopped()
+    run.send(SIGINT)
+    run.send(SIGCONT)
+    let outcome = try await run.outcome()
+    let answer = try outcome.object()
+    hold(answer, outcome, "ingest")
+    let codes = (answer["problems"] as? [[String: Any]])?.compactMap { $0["code"] as? String } ?? []
+    #expect(
+      outcome.status == 130 && codes.last == "cancelled" && codes.contains("notMedia") == hasFailure,
+      "\(codes)")
+  }
+
+  @Test("what can't be looked at is one document, too")
+  func unreachable() async throws {
+    let bench = try Workbench()
+    for command in [
+      ["queue", "list"], ["queue", "show", "1"], ["queue", "cancel", "1"], ["verify"], ["status"],
+    ] {
+      let run = try await ReelBinary.run(
+        command + ["--json", "--catalog", "postgres://nobody@127.0.0.1:1/none"], in: bench.folder)
+      let answer = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+      hold(answer ?? [:], run, "\(command)")
+      #expect(run.status == 1, "\(run)")
+    }
+  }
+
+  @Test("where events have standard output, the answer is on stderr, also of a command that can't run")
+  func besideEvents() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await ReelBinary.run(
+      ["ingest", "clips", "--library", "/proc/none", "--json", "--events", "-"], in: bench.folder)
+    #expect(run.status == 1 && run.output.isEmpty, "\(run)")
+    let line = try #require(run.errors.split(separator: "\n").last)
+    let answer = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    hold(answer ?? [:], run, "ingest")
   }
 
   private func hold(_ answer: [String: Any], _ run: ReelBinary.Outcome, _ what: String) {

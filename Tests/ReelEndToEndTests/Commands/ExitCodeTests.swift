@@ -60,6 +60,43 @@ struct ExitCodeTests {
   }
 
   @Test(
+    "1 for a post that is not there",
+    arguments: [["remove"], ["restore"], ["edit", "--caption", "x"], ["move", "--to", "o"]])
+  func missingPost(command: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let run = try await ReelBinary.run(
+      command + ["01a1fdd6-be1e-750d-b5e1-0c01f1176e0f", "--library", "library"], in: bench.folder)
+    #expect(run.status == 1 && (run.output + run.errors).contains("there is no post"), "\(run)")
+  }
+
+  @Test(
+    "3 for what leads nowhere in a folder: only the folder was named",
+    arguments: ["ingest --library library", "probe", "poster -o p/", "mend --faststart -o m/"])
+  func goneInAFolder(command: String) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.clips.appendingPathComponent("x.mp4").path, withDestinationPath: "nowhere.mp4")
+    let run = try await ReelBinary.run(
+      command.split(separator: " ").map(String.init) + ["clips", "--follow-links"], in: bench.folder)
+    #expect(run.status == 3, "\(run)")
+  }
+
+  @Test(
+    "1 for a place that is taken, or whose name says something else",
+    arguments: ["x.mov", "there.mp4", "clips/faststart.mp4"])
+  func taken(place: String) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    try Data("mine".utf8).write(to: bench.folder.appendingPathComponent("there.mp4"))
+    let run = try await ReelBinary.run(
+      ["mend", "clips/faststart.mp4", "--strip-private", "-o", place], in: bench.folder)
+    #expect(run.status == 1, "\(run)")
+  }
+
+  @Test(
     "1 for a library that is not there, and nothing is made",
     arguments: [
       "feed", "feed --json", "status", "status --json", "page -o site", "show clips/a.mp4", "export -o -",

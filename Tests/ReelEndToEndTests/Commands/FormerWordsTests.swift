@@ -17,15 +17,15 @@ struct FormerWordsTests {
   }
 
   static let words = [
-    Word(former: ["export", "-"], now: ["export", "-o", "-"], says: "reel export -o -"),
+    Word(former: ["export", "-"], now: ["export", "-o", "-"], says: "-o -"),
     Word(
-      former: ["export", "posts.csv"], now: ["export", "-o", "posts.csv"], says: "reel export -o posts.csv",
+      former: ["export", "posts.csv"], now: ["export", "-o", "posts.csv"], says: "-o posts.csv",
       writes: "posts.csv"),
     Word(
-      former: ["backup", "b.sqlite"], now: ["backup", "-o", "b.sqlite"], says: "reel backup -o b.sqlite",
+      former: ["backup", "b.sqlite"], now: ["backup", "-o", "b.sqlite"], says: "-o b.sqlite",
       writes: "b.sqlite"),
     Word(
-      former: ["page", "a site"], now: ["page", "-o", "a site"], says: "reel page -o 'a site'",
+      former: ["page", "a site"], now: ["page", "-o", "a site"], says: "-o 'a site'",
       writes: "a site/index.html"),
     Word(
       former: ["lock", "clips", "--to", "l.lock"], now: ["lock", "clips", "-o", "l.lock"], says: "-o l.lock",

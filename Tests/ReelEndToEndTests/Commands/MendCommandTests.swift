@@ -142,7 +142,7 @@ struct MendCommandTests {
     try bench.add("clips/mov-named.mp4", as: "a.mp4")
     let run = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--fix-extension")
     #expect(
-      run.status == 3 && run.errors.contains("b.mp4") && run.errors.contains("name b.mov"), "\(run.errors)")
+      run.status == 1 && run.errors.contains("b.mp4") && run.errors.contains("name b.mov"), "\(run.errors)")
     let honest = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mov", "--fix-extension")
     #expect(honest.status == 0 && honest.output.contains("extension set right"), "\(honest.errors)")
     try bench.add("clips/flash.flv", as: "c.mp4")
@@ -156,6 +156,21 @@ struct MendCommandTests {
       try Self.names(in: bench.folder.appendingPathComponent("right")) == ["c.flv", "d.mpg", "e.ts"])
   }
 
+  @Test("where several files go is a hint that is safe to paste")
+  func folderHint() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    for (place, hint) in [
+      ("a; echo hi", "-o 'a; echo hi/'"), ("plain", "-o plain/"), ("clips/a.mp4", "-o FOLDER/"),
+    ] {
+      for command in [["mend", "--faststart"], ["poster"]] {
+        let run = try await ReelBinary.run(
+          command + ["clips/a.mp4", "clips/a.mp4", "-o", place], in: bench.folder)
+        #expect(run.status == 64 && run.errors.hasSuffix("name a folder: \(hint)\n"), "\(run)")
+      }
+    }
+  }
+
   @Test("a container is kept, and no name says that it is another one")
   func container() async throws {
     let bench = try Workbench()
@@ -167,7 +182,7 @@ struct MendCommandTests {
       ("b.mp4", "new/x.MOV", "--faststart", "new/x.mp4"), ("c.mp4", "x.mov", "--salvage", "x.mp4"),
     ] {
       let run = try await bench.reel("mend", "clips/" + source, "-o", target, flag)
-      #expect(run.status == 3 && run.errors.contains("name \(honest)"), "\(target): \(run.errors)")
+      #expect(run.status == 1 && run.errors.contains("name \(honest)"), "\(target): \(run.errors)")
       #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent(target).path))
     }
     for target in ["x.m4v", "x.part", "x"] {
@@ -211,7 +226,7 @@ struct MendCommandTests {
       for force in [[], ["--force"]] {
         let run = try await ReelBinary.run(
           ["mend", "clips/a.mp4", "-o", target, "--faststart"] + force, in: bench.folder)
-        #expect(run.status == 3, "\(target)")
+        #expect(run.status == 1, "\(target)")
         #expect(try Data(contentsOf: source) == before)
       }
     }

@@ -175,6 +175,14 @@ import Testing
       #expect(try time.wholeMatch(in: item[key] as? String ?? "") != nil, "\(item)")
     }
 
+    // Of several that are named, each that is not there is told, in the one document, too.
+    let mixed = try await fleet.reel("queue", "priority", "3", "1", "998", "999", "--json")
+    let told = try mixed.object()
+    #expect(mixed.status == 1 && told["ok"] as? Bool == false && told["items"] != nil, "\(mixed)")
+    #expect(
+      (told["problems"] as? [[String: Any]])?.compactMap { $0["subject"] as? String } == ["998", "999"])
+    #expect(mixed.errors.contains("no item 998") && mixed.errors.contains("no item 999"), "\(mixed)")
+
     // What nobody may take.
     #expect(try await fleet.reel("enqueue", "clips/clip-00000.mp4", "--to", "elsewhere").status == 0)
     let idle = try await fleet.work(to: "store", "--only-label", "other")

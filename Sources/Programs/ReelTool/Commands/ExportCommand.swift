@@ -9,8 +9,9 @@ struct ExportCommand: AsyncParsableCommand {
     commandName: "export",
     abstract: "Write all posts to a CSV or JSON Lines file, or to stdout.",
     discussion: """
-      Posts come in the order of their page numbers. The file gets its name when it is complete. docs/post.md describes the columns. In a CSV, a text that a spreadsheet would take for a formula gets an \
-      apostrophe before it; --raw leaves it out.
+      Posts come in the order of their page numbers. The file gets its name when it is complete. docs/post.md describes \
+      the columns. In a CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it; --raw \
+      leaves it out.
       """,
     examples: [
       "reel export -o posts.csv",
@@ -52,7 +53,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let file = former.or(output, of: "export")
+    let file = former.or(output)
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let place = try CatalogPlace(settings)
     let found = try await place.reading()

@@ -196,7 +196,7 @@ struct ShowCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Flag(help: "Print the post as JSON; one line for each, if a file has several.")
+  @Flag(help: "Print the post as JSON; {\"posts\": […]}, if a file has several.")
   var json = false
 
   @Argument(
@@ -238,14 +238,22 @@ struct ShowCommand: AsyncParsableCommand {
 
   @inline(never) private func tell(_ posts: [Post], _ removed: [RemovedPost]) throws {
     let traits = TerminalTraits.standardOutput()
-    let cards =
-      try posts.map {
-        json ? try AnswerDocument($0).json(pretty: traits.isTerminal) : PostSummary.text($0, traits)
+    guard json else {
+      let cards = posts.map { PostSummary.text($0, traits) } + removed.map { PostSummary.text($0, traits) }
+      return try OutputStream.standardOutput.write(cards.joined(separator: "\n"))
+    }
+    let pretty = traits.isTerminal
+    let answer =
+      if posts.count > 1 {
+        try AnswerDocument(["posts": posts]).json(pretty: pretty)
+      } else if removed.count > 1 {
+        try AnswerDocument(["posts": removed]).json(pretty: pretty)
+      } else if let post = posts.first {
+        try AnswerDocument(post).json(pretty: pretty)
+      } else {
+        try removed.map { try AnswerDocument($0).json(pretty: pretty) }.joined()
       }
-      + removed.map {
-        json ? try AnswerDocument($0).json(pretty: traits.isTerminal) : PostSummary.text($0, traits)
-      }
-    try OutputStream.standardOutput.write(cards.joined(separator: json ? "" : "\n"))
+    try OutputStream.standardOutput.write(answer)
   }
 
   /// The removed ones only where no other is meant.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import ReelCore
 import ReelIngest
 import ReelSource
@@ -44,8 +45,9 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Leave files alone that were changed less than so long ago, such as 60s, as they may still be written to: the next run "
-        + "takes them. A time in the future counts if it is no further away. Not for addresses and buckets (default: 0).",
+      "Leave files alone that were changed less than so long before the run or during it, such as 60s, as they may still be "
+        + "written to: the next run takes them. A time in the future counts if it is no further away. Not for addresses and "
+        + "buckets (default: 0).",
       valueName: "time"), transform: TimeText.argument(0...86_400, "from 0 to 1d"))
   var settle: Double?
 
@@ -102,7 +104,7 @@ struct IngestCommand: AsyncParsableCommand {
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
     walk.includesTrash = walking.includeTrash
-    walk.settle = .seconds(settle ?? 0)
+    (walk.settle, walk.begun) = (.seconds(settle ?? 0), Date())
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()

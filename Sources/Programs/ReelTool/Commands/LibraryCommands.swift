@@ -92,7 +92,7 @@ struct BackupCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let file = former.or(output, of: "backup")
+    let file = former.or(output)
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = try CatalogPlace(settings).needingLibrary(
       "copy its database with pg_dump, or a running copy of it")

@@ -85,7 +85,8 @@ struct MendCommand: AsyncParsableCommand {
       same times, or nothing is written. The source is never changed. A file that needs no mending is not written.
 
       Exit codes: 0 mended, or nothing to mend · 3 some files could not be read or written here · 4 some files can't be \
-      mended, the others were · 1 could not run, or a file is not there · 64 usage · 130 interrupted.
+      mended, the others were · 1 could not run, a file is not there, or -o FILE can't have that name · 64 usage · \
+      130 interrupted.
       """,
     examples: [
       "reel mend clip.mp4 --faststart -o mended.mp4",

@@ -11,7 +11,8 @@ struct PageCommand: AsyncParsableCommand {
     abstract: "Write the feed as a web page: plain files, to open or to put on any web server.",
     discussion: """
       The page plays one video at a time, and begins with the newest that browsers play. Run the same command again to \
-      add what is new; --title, --size, --media and --names keep their earlier values. With --to, the site is also put into an S3 bucket, and only what has changed is sent.
+      add what is new; --title, --size, --media and --names keep their earlier values. With --to, the site is also put \
+      into an S3 bucket, and only what has changed is sent.
       """,
     examples: [
       "reel page -o site",
@@ -53,7 +54,7 @@ struct PageCommand: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Print {\"v\":1, \"site\":…, \"posts\":…, \"added\":…, \"removed\":…, \"written\":…, \"missing\":…, \"isLocal\":…}, and with --to \"upload\":{…}."
+      "Print {\"v\":1, \"ok\":…, \"problems\":[…], \"site\":…, \"posts\":…, \"added\":…, \"removed\":…, \"written\":…, \"missing\":…, \"isLocal\":…}, and with --to \"upload\":{…}."
   )
   var json = false
 
@@ -73,7 +74,7 @@ struct PageCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let site = former.or(output, of: "page")
+    let site = former.or(output)
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let path = CanonicalPath(resolving: site)
     if let problem = path.problem { throw CommandFailure(.couldNotRun, "\(site) can't be used: \(problem)") }

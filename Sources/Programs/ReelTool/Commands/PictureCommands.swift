@@ -133,7 +133,8 @@ struct PosterCommand: AsyncParsableCommand {
         try OutputStream.standardOutput.write(
           printsJSON ? try document.json() : document.text(.standardOutput()))
       }
-      return !document.isFailure
+      if case .failure(let failure) = document.result { return failure }
+      return nil
     }
     await session.close()
     try ending.end()
@@ -243,11 +244,11 @@ struct SheetCommand: AsyncParsableCommand {
       switch made.result {
       case .success(let frames):
         try tiles.withLock { try $0.add(frames, of: made.path) }
-        return true
+        return nil
       case .failure(let failure):
         let document = PosterDocument(path: made.path, result: .failure(failure))
         try OutputStream.standardError.write(document.text(.standardError()))
-        return false
+        return failure
       }
     }
     let collected = tiles.withLock { $0 }

@@ -64,7 +64,7 @@ struct ProbeCommand: AsyncParsableCommand {
     let run = ProbeRun(
       inputs: try await Sources.inputs(paths, settings),
       walkOptions: walk, prober: prober, width: workers)
-    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards)
+    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards, named: paths)
     let (result, wasInterrupted) = await Interruption.cancelling {
       try await run.run(preparing: printer.prepare, reporting: printer.take)
     }

@@ -110,7 +110,9 @@ struct EnqueueCommand: AsyncParsableCommand {
             AnswerProblem($0.error.code.rawValue, $0.error.told, path: $0.path)
           }
         ).json(pretty: traits.isTerminal) : view.text(traits))
-    try ReelExit(failures: result.failures.map { .source($0.error.code) }).end()
+    var tally = ExitTally(named: inputs.map(\.path))
+    for failure in result.failures { tally.note(.source(failure.error.code), of: failure.path) }
+    try tally.exit.end()
   }
 }
 

@@ -46,12 +46,21 @@ struct QueueCommand: AsyncParsableCommand {
       let traits = TerminalTraits.standardOutput()
       var (last, left) = (Int64(0), size ?? Int.max)
       var answer = AnswerStream("items")
-      if json { try OutputStream.standardOutput.write(answer.beginning) }
       while left > 0 {
         let place = last
         let count = min(left, 1000)
-        let items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
-          try queue.items(filter, after: place, upTo: count)
+        let items: [QueuedItem]
+        do {
+          items = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+            try queue.items(filter, after: place, upTo: count)
+          }
+        } catch {
+          // The document was begun, and is to be one.
+          if json, answer.isBegun {
+            let problem = AnswerProblem("\(ReelExit.couldNotRun)", CommandFailure.reason(error))
+            try OutputStream.standardOutput.write(answer.end(NoKeys(), problems: [problem]))
+          }
+          throw error
         }
         guard let end = items.last else { break }
         let views = items.map { QueuedItemView($0) }
@@ -444,37 +453,40 @@ struct SteeringOptions: ParsableArguments {
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
-    try tell(count ?? 0, words)
-    if !names.isEmpty { try await tellOfOthers(names, isAll: count ?? 0 == 0, settings, hint) }
+    let missing = try await missing(of: names, tellsOthers: count ?? 0 == 0, settings, hint)
+    try tell(count ?? 0, words, missing)
+    for problem in missing { CommandFailure(.couldNotRun, problem.message).tell() }
+    if !missing.isEmpty { try ReelExit.couldNotRun.end() }
   }
 
-  /// - Parameter isAll: whether nothing was done to any of them: the first few that are there are told, too.
-  /// - Throws: ``CommandFailure`` where one is not there.
-  private func tellOfOthers(
-    _ names: [String], isAll: Bool, _ settings: Settings, _ hint: CommandHint
-  ) async throws {
+  /// What is said of those that are not there.
+  /// - Parameter tellsOthers: whether nothing was done to any of them: the first few that are there are told on stderr.
+  private func missing(
+    of names: [String], tellsOthers: Bool, _ settings: Settings, _ hint: CommandHint
+  ) async throws -> [AnswerProblem] {
     let filters = try names.map { try ItemOptions.named([$0]) }
     let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
       try filters.map { filter throws(CatalogError) in try queue.items(filter, upTo: 3) }
     }
     let traits = TerminalTraits.standardError()
-    for item in isAll ? Array(found.joined().prefix(3)) : [] {
+    for item in tellsOthers ? Array(found.joined().prefix(3)) : [] {
       try? OutputStream.standardError.write(
         traits.text(["item \(item.id): \(QueuedItemView(item).sentence(hint))"]))
     }
-    guard let missing = zip(names, found).first(where: { $0.1.isEmpty })?.0 else { return }
-    throw CommandFailure(
-      .couldNotRun,
-      "there is no item \(RawArguments.path(missing).text) in the queue; `\(hint.text("queue list"))` lists them"
-    )
+    return zip(names, found).filter(\.1.isEmpty).map { name, _ in
+      AnswerProblem(
+        "notFound",
+        "there is no item \(RawArguments.path(name).text) in the queue; `\(hint.text("queue list"))` lists them",
+        subject: RawArguments.path(name).text)
+    }
   }
 
-  func tell(_ count: Int, _ words: (did: String, would: String)) throws {
+  func tell(_ count: Int, _ words: (did: String, would: String), _ problems: [AnswerProblem] = []) throws {
     let traits = TerminalTraits.standardOutput()
     let view = SteeringView(items: count, dryRun: dryRun)
     try OutputStream.standardOutput.write(
       json
-        ? AnswerDocument(view).json(pretty: traits.isTerminal)
+        ? AnswerDocument(view, problems: problems).json(pretty: traits.isTerminal)
         : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
   }
 

@@ -94,23 +94,29 @@ struct VersionCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let view = await versions(settings())
+    let (settings, failure) = settings()
+    let view = await versions(settings)
     let traits = TerminalTraits.standardOutput()
-    let problems = view.workerProblem.map { [AnswerProblem("worker", $0)] } ?? []
+    let problems = [
+      failure.map { AnswerProblem("\($0.code)", $0.message) },
+      view.workerProblem.map { AnswerProblem("worker", $0) },
+    ]
     try OutputStream.standardOutput.write(
       json
-        ? AnswerDocument(view, problems: problems, ok: view.worker != nil).json(pretty: traits.isTerminal)
+        ? AnswerDocument(view, problems: problems.compactMap(\.self), ok: view.worker != nil).json(
+          pretty: traits.isTerminal)
         : view.text(traits))
     if view.worker == nil { try ReelExit.couldNotRun.end() }
   }
 
   /// What is asked when something is wrong is told whatever the settings say.
-  private func settings() -> Settings {
+  private func settings() -> (Settings, CommandFailure?) {
     do {
-      return try SettingsReader.read(flagsOf: self, file: general.config)
+      return (try SettingsReader.read(flagsOf: self, file: general.config), nil)
     } catch {
-      (CommandFailure(error) ?? CommandFailure(.couldNotRun, "\(error)")).tell()
-      return Settings(flagsOf: self)
+      let failure = CommandFailure(error) ?? CommandFailure(.couldNotRun, "\(error)")
+      failure.tell()
+      return (Settings(flagsOf: self), failure)
     }
   }
 

@@ -42,7 +42,8 @@ struct ValidateCommand: AsyncParsableCommand {
 
   /// All that are asked for.
   private var reports: [ReportTarget] {
-    report + (json ? [ReportTarget(argument: "json")].compactMap(\.self) : [])
+    let asked = json ? report + [ReportTarget(argument: "json")].compactMap(\.self) : report
+    return asked.enumerated().filter { !asked[..<$0.offset].contains($0.element) }.map(\.element)
   }
 
   @Flag(help: "Fail a file if a rule could not be evaluated for it.")
@@ -60,6 +61,7 @@ struct ValidateCommand: AsyncParsableCommand {
   var paths: [String] = []
 
   func validate() throws {
+    if explain != nil, json { throw ValidationError("--explain prints text for people; leave out --json.") }
     if explain == nil, paths.isEmpty { throw ValidationError("Name the files or folders to validate.") }
     if reports.filter({ $0.path == nil }).count > 1 {
       throw ValidationError(
@@ -86,7 +88,7 @@ struct ValidateCommand: AsyncParsableCommand {
     let pictures = await session.illustration.pictures(
       of: pictured.map { ListedFile(path: $0, at: begun) })
     try writer.write(result, pictures)
-    if judgement.files.contains(where: \.facts.isMissing) { try ReelExit.couldNotRun.end() }
+    if judgement.missing(RawArguments.paths(paths)) != nil { try ReelExit.couldNotRun.end() }
     try ReelExit(result.outcome).end()
   }
 
@@ -103,10 +105,13 @@ struct ValidateCommand: AsyncParsableCommand {
   }
 }
 
-extension FixtureFacts {
-  /// Whether there is no such file.
-  fileprivate var isMissing: Bool {
-    if case .unreachable(let error) = reading { error.code == .notFound } else { false }
+extension FixtureReview.Outcome {
+  /// The first of `named` that is not there.
+  fileprivate func missing(_ named: [SourcePath]) -> SourcePath? {
+    files.first { file in
+      guard case .unreachable(let error) = file.facts.reading else { return false }
+      return error.code == .notFound && named.contains(file.facts.path)
+    }?.facts.path
   }
 }
 
@@ -179,8 +184,8 @@ struct LockCommand: AsyncParsableCommand {
     guard !judgement.files.isEmpty || allowEmpty else {
       throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
     }
-    if let missing = judgement.files.first(where: \.facts.isMissing) {
-      throw CommandFailure(.couldNotRun, "\(missing.facts.path.text): no such file; nothing was locked")
+    if let missing = judgement.missing(RawArguments.paths(paths)) {
+      throw CommandFailure(.couldNotRun, "\(missing.text): no such file; nothing was locked")
     }
     let change = session.review.update(judgement, old: old, place: place)
     if old == nil || replaces && !change.lines.isEmpty { try place.write(change.lock) }

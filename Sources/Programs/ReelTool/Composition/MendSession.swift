@@ -12,6 +12,10 @@ import Synchronization
 struct MendSession: Sendable {
   /// Whether the user named one, and no folder.
   let isOneFile: Bool
+  /// What the user named.
+  private let named: [SourcePath]
+  /// Whether the mended file was, too.
+  private let namesOutput: Bool
   private let run: MendRun
   private let prober: SandboxedProber
 
@@ -23,6 +27,7 @@ struct MendSession: Sendable {
     policy: Policy?, followLinks: Bool
   ) throws {
     let paths = RawArguments.paths(files)
+    named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let target: MendTarget
     switch try OutputPlace(output, isOne: isOneFile, "file") {
@@ -36,6 +41,7 @@ struct MendSession: Sendable {
       target = MendTarget(file: nil, folder: folder, replaces: replaces)
     case .file(let file): target = MendTarget(file: file, folder: nil, replaces: replaces)
     }
+    namesOutput = target.file != nil
     let width = isOneFile ? 1 : min(settings.jobs ?? AppContext.processors, AppContext.processors)
     prober = AppContext.prober(settings, workers: width, mends: true)
     run = MendRun(
@@ -46,16 +52,18 @@ struct MendSession: Sendable {
   /// Calls `report` with what became of each file, in order, and gives how it went.
   /// - Throws: when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
-    let failures = Mutex<Set<FileFailure.Code>>([])
+    let tally = Mutex(ExitTally(named: named, namesOutput: namesOutput))
     let (result, wasInterrupted) = await Interruption.cancelling { [run] in
       try await run.run { file in
-        if case .failure(let failure) = file.result { failures.withLock { _ = $0.insert(failure.code) } }
+        if case .failure(let failure) = file.result {
+          tally.withLock { $0.note(failure.code, of: file.path) }
+        }
         try report(MendDocument(file))
       }
     }
     if wasInterrupted { return .interrupted }
     if try result.get() { return .done }
-    return ReelExit(failures: failures.withLock { $0 })
+    return tally.withLock(\.exit)
   }
 
   /// Ends the workers.

@@ -11,11 +11,14 @@ struct PictureSession: Sendable {
   let prober: SandboxedProber
   /// Whether the user named one, and no folder.
   let isOneFile: Bool
+  /// What the user named.
+  private let named: [SourcePath]
   private let pictures: PictureRun
 
   /// - Throws: ``CommandFailure``.
   init(_ settings: Settings, _ files: [String], followLinks: Bool) throws {
     let paths = RawArguments.paths(files)
+    named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
     pictures = PictureRun(
@@ -25,7 +28,7 @@ struct PictureSession: Sendable {
 
   /// Of files, beside whatever else is done with them: no folder is entered, and no more than the processors are used.
   init(_ settings: Settings, of files: [SourcePath], followLinks: Bool) {
-    isOneFile = false
+    (isOneFile, named) = (false, files)
     var options = WalkOptions(followLinks: followLinks)
     options.entersFolders = false
     let width = min(settings.jobs ?? AppContext.processors, AppContext.processors)
@@ -34,27 +37,23 @@ struct PictureSession: Sendable {
   }
 
   /// As ``PictureRun/run(largest:_:_:)``, until the first signal; failures are worded. Gives how it went.
+  /// - Parameter report: gives why there is no picture of a file.
   func run<Output: Sendable>(
     largest: Int,
     _ make: @escaping @Sendable (SourceFile, CancellationFlag) throws(PosterError) -> Output,
-    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> Bool
+    _ report: @escaping @Sendable (PicturedFile<Output>) throws -> FileFailure?
   ) async throws -> ReelExit {
-    let failures = Mutex<Set<FileFailure.Code>>([])
+    let tally = Mutex(ExitTally(named: named))
     let (result, wasInterrupted) = await Interruption.cancelling { [pictures] in
       try await pictures.run(largest: largest, make) { made in
-        let isDone = try report(made.worded(FlagNames.put))
-        switch made.result {
-        case .failure(let failure): failures.withLock { _ = $0.insert(failure.code) }
-        // It was made, and could not be written.
-        case .success where !isDone: failures.withLock { _ = $0.insert(.source(.unreadable)) }
-        case .success: break
-        }
-        return isDone
+        let failure = try report(made.worded(FlagNames.put))
+        if let failure { tally.withLock { $0.note(failure.code, of: made.path) } }
+        return failure == nil
       }
     }
     if wasInterrupted { return .interrupted }
     if try result.get() { return .done }
-    return ReelExit(failures: failures.withLock { $0 })
+    return tally.withLock(\.exit)
   }
 
   /// The sheet as a JPEG.

@@ -35,7 +35,7 @@ struct ReportIllustration: Sendable {
         }
         if made.timeouts == Self.mostTimeouts { throw TooManyTimeouts() }
       }
-      return true
+      return nil
     }
     await session.close()
     return made.withLock { $0.pictures }

@@ -1,4 +1,3 @@
-import Glibc
 import ReelCore
 import ReelFeeds
 import ReelIngest
@@ -161,16 +160,9 @@ struct RunSession: Sendable {
       if case .watch(let feed, let signals) = self { (feed, signals) } else { nil }
     }
 
-    /// Whether the user named something that is not there, or is not taken. One of a folder may go while the run is on.
-    var areNamed: Bool {
-      if case .files(let inputs, let walk) = self {
-        inputs.contains {
-          let kind = $0.path.fileKind
-          return $0.isRemote || kind == nil || kind == S_IFDIR && !walk.entersFolders
-        }
-      } else {
-        false
-      }
+    /// What the user named.
+    var named: [SourcePath] {
+      if case .files(let inputs, _) = self { inputs.map(\.path) } else { [] }
     }
 
     var work: WorkSession? {
@@ -212,9 +204,7 @@ struct RunSession: Sendable {
       if end.summary.outcome != .aborted, !end.wasInterrupted { throw error }
     }
     if end.outputClosed { throw OutputClosed() }
-    return (
-      end, ReelExit(end.summary, wasInterrupted: end.wasInterrupted, areNamed: inputs.areNamed)
-    )
+    return (end, ReelExit(end.summary, end.troubles, wasInterrupted: end.wasInterrupted, named: inputs.named))
   }
 
   private func observe(
@@ -398,15 +388,16 @@ struct RunSession: Sendable {
 }
 
 extension ReelExit {
-  /// - Parameter areNamed: as of ``init(failures:areNamed:)``.
-  init(_ summary: RunSummary, wasInterrupted: Bool, areNamed: Bool) {
+  init(_ summary: RunSummary, _ troubles: ProblemList, wasInterrupted: Bool, named: [SourcePath]) {
     if wasInterrupted || summary.outcome == .cancelled {
       self = .interrupted
     } else if summary.outcome == .aborted {
       self = .couldNotRun
     } else {
-      self.init(
-        failures: summary.reasons.keys.map { FileFailure.Code(rawValue: $0) }, areNamed: areNamed)
+      var tally = ExitTally(named: named)
+      for reason in summary.reasons.keys { tally.note(FileFailure.Code(rawValue: reason)) }
+      for entry in troubles.entries { tally.note(FileFailure.Code(rawValue: entry.code), of: entry.path) }
+      self = tally.exit
     }
   }
 

@@ -34,7 +34,7 @@ struct ValidationSession: Sendable {
     let scan = scan(locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none)
     let (result, wasInterrupted) = await Interruption.cancelling { try await scan.run() }
     await prober.close()
-    if wasInterrupted { throw CommandExit(code: .interrupted) }
+    if wasInterrupted { throw CommandFailure(.interrupted, "interrupted") }
     return review.judgement(try result.get())
   }
 }

@@ -42,7 +42,6 @@ struct VerificationSession: Sendable {
     let printer = VerificationPrinter(
       VerificationView(
         library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput()))
-    try await printer.begin()
     let interruption = Interruption()
     let looking = Task { () -> Result<Void, CatalogError> in
       do throws(CatalogError) {
@@ -53,7 +52,11 @@ struct VerificationSession: Sendable {
     }
     await printer.whenClosed { looking.cancel() }
     let (result, wasInterrupted) = await interruption.cancelling(looking)
-    if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled { throw error }
+    if case .failure(let error) = result, !wasInterrupted, error.code != .cancelled {
+      // A document that was begun is to be one.
+      try await printer.giveUp()
+      throw error
+    }
     let count = try await printer.end(isWhole: !wasInterrupted)
     return wasInterrupted ? .interrupted : ReelExit(count)
   }
@@ -62,7 +65,7 @@ struct VerificationSession: Sendable {
   private func nothing(_ path: String) throws -> ReelExit {
     let view = VerificationView(
       library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
-    try OutputStream.standardOutput.write(view.beginning + (try view.end(isWhole: true)))
+    try OutputStream.standardOutput.write(try view.end(isWhole: true))
     return .done
   }
 
@@ -104,10 +107,6 @@ private actor VerificationPrinter {
     self.view = view
   }
 
-  func begin() async throws {
-    try await write(view.beginning)
-  }
-
   /// Nobody reads any more: there is no use in going on.
   func whenClosed(_ body: @escaping @Sendable () -> Void) {
     onClose = body
@@ -123,6 +122,10 @@ private actor VerificationPrinter {
       problem = error
       onClose()
     }
+  }
+
+  func giveUp() async throws {
+    if view.isBegun { try await write(try view.end(isWhole: false)) }
   }
 
   func end(isWhole: Bool) async throws -> VerificationCount {

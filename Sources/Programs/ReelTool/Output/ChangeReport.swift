@@ -22,6 +22,8 @@ final class ChangeReport: Sendable {
     var carriedOn = 0
     var unchanged = 0
     var failed = 0
+    /// Of posts that are not there.
+    var unknown = 0
     var notBegun = 0
     /// What stores keep of objects that were removed.
     var remains: [PostID: [ObjectRemoval]] = [:]
@@ -80,7 +82,7 @@ final class ChangeReport: Sendable {
         "not \(done): \(id): the video is post \(other.id) there already; remove one of the two")
     case .unknown:
       try note(
-        Result(id: id, outcome: "unknown"), \.failed, "there is no post \(id); reel feed lists the posts")
+        Result(id: id, outcome: "unknown"), \.unknown, "there is no post \(id); reel feed lists the posts")
     // What was not begun is no failure.
     case .notBegun(let failure) where failure.isCancellation: state.withLock { $0.notBegun += 1 }
     case .notBegun(let failure): try fail(id, failure, "")
@@ -138,7 +140,7 @@ final class ChangeReport: Sendable {
       state[keyPath: count] += 1
       if json {
         var result = result
-        if count == \State.failed {
+        if count == \State.failed || count == \State.unknown {
           result.problem = AnswerProblem(
             result.error?.code.rawValue ?? result.outcome, result.error?.message ?? line,
             subject: result.id.description)
@@ -161,7 +163,8 @@ final class ChangeReport: Sendable {
   /// The last line, and the exit code.
   func end() throws -> ReelExit {
     let state = state.withLock(\.self)
-    let (unchanged, failed, notBegun, rows) = (state.unchanged, state.failed, state.notBegun, state.forgotten)
+    let (unchanged, notBegun, rows) = (state.unchanged, state.notBegun, state.forgotten)
+    let failed = state.failed + state.unknown
     if json {
       let document = Document(
         changed: state.changed + state.carriedOn, unchanged: unchanged,
@@ -190,7 +193,7 @@ final class ChangeReport: Sendable {
       }
       try output.write(traits.text([parts.joined(separator: ", ")]))
     }
-    return failed == 0 ? .done : .someFailed
+    return state.unknown > 0 ? .couldNotRun : failed == 0 ? .done : .someFailed
   }
 
   /// What stays of an earlier removal, where this one says something else.

@@ -17,10 +17,11 @@ enum OutputPlace {
     let isOutput = OutputStream.isStandardOutput(path)
     let isFolder = !isOutput && (path.bytes.last == UInt8(ascii: "/") || path.fileKind == S_IFDIR)
     guard isFolder || isOne else {
+      // Of a file nobody makes a folder.
+      let folder =
+        isOutput || path.fileKind != nil ? "FOLDER/" : ShellWord.quoted(path.bytes + [UInt8(ascii: "/")])
       throw CommandFailure(
-        .usage,
-        "-o \(path.text) takes one \(what), and there may be several; name a folder (-o \(isOutput ? "FOLDER" : path.text)/)"
-      )
+        .usage, "-o \(path.text) takes one \(what), and there may be several; name a folder: -o \(folder)")
     }
     self = isOutput ? .standardOutput : isFolder ? .folder(path) : .file(path)
   }

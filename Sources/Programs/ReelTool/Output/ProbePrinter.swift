@@ -11,17 +11,19 @@ final class ProbePrinter: Sendable {
   private struct State {
     var kept: [ProbedFile] = []
     var count = 0
-    var failures: Set<FileFailure.Code> = []
+    var tally: ExitTally
     var problem: (any Error)?
     #if DEBUG
       var ways: [String: Int] = [:]
     #endif
   }
   private let format: Format
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init(format: Format) {
+  /// - Parameter named: what the user named.
+  init(format: Format, named: [SourcePath]) {
     self.format = format
+    state = Mutex(State(tally: ExitTally(named: named)))
   }
 
   /// What there is to print of one file; several are prepared at once.
@@ -55,7 +57,9 @@ final class ProbePrinter: Sendable {
       #if DEBUG
         if let way = Self.way(of: answer.file) { state.ways[way, default: 0] += 1 }
       #endif
-      if case .failure(let failure) = answer.file.result { state.failures.insert(failure.code) }
+      if case .failure(let failure) = answer.file.result {
+        state.tally.note(failure.code, of: answer.file.path)
+      }
       if format == .json { state.kept.append(answer.file) }
       return true
     }
@@ -102,7 +106,7 @@ final class ProbePrinter: Sendable {
         "reel: no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
           + "name yourself always is\n")
     }
-    return ReelExit(failures: state.failures)
+    return state.tally.exit
   }
 }
 

@@ -6,7 +6,7 @@ import ReelTerminal
 import ReelValidation
 
 /// The forms that a report of `reel validate` has.
-enum ReportKind: Sendable {
+enum ReportKind: Hashable, Sendable {
   case text(ValidationReportKind)
   case html
 
@@ -54,7 +54,7 @@ struct RunReportTarget: ExpressibleByArgument {
 }
 
 /// One `--report`: a form, and the file that it goes to; none for stdout.
-struct ReportTarget: ExpressibleByArgument {
+struct ReportTarget: ExpressibleByArgument, Hashable {
   let kind: ReportKind
   let path: String?
 

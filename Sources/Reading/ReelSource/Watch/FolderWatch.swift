@@ -378,7 +378,7 @@ package struct FolderWatch: Sendable {
     let found = mountedBelow()
     let changed = Set(found.keys).union(mounts.keys).filter { found[$0] != mounts[$0] }
     mounts = found
-    for place in changed where options.entersFolders(on: place) {
+    for place in changed where options.obstacle(onWay: place) == nil {
       let path = path.appending(place)
       noticed[path] = noticed[path] ?? false
       // What was known of the files that are not there any more goes.
