@@ -64,18 +64,10 @@ struct FeedCommand: AsyncParsableCommand {
     var flags = Settings(flagsOf: self)
     flags.to = signing.to
     let settings = try SettingsReader.read(flags: flags, file: library.config)
-    try await tell(settings, try await signing.signing(settings))
-  }
-
-  // Apart from `run()`, and in small pieces: the optimizer of Swift 6.3 crashes on them together.
-  @inline(never) private func tell(_ settings: Settings, _ signing: PostSigning?) async throws {
+    let signing = try await signing.signing(settings)
     let catalog = try await AppContext.reading(settings)
-    let (page, order) = try await page(catalog)
-    guard let signing, let catalog else { return try tell(page, order, settings) }
-    try tell(try await signed(page, signing, catalog), order, settings)
-  }
-
-  @inline(never) private func tell(_ page: FeedPage, _ order: FeedTable.Order, _ settings: Settings) throws {
+    var (page, order) = try await page(catalog)
+    if let signing, let catalog { page = try await signed(page, signing, catalog) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
@@ -85,7 +77,7 @@ struct FeedCommand: AsyncParsableCommand {
           hint: library.hint, traits))
   }
 
-  @inline(never) private func signed(
+  private func signed(
     _ page: FeedPage, _ signing: PostSigning, _ catalog: any PosterAdding
   ) async throws -> FeedPage {
     let (signed, elsewhere) = try await signing.signed(page, catalog)
@@ -98,8 +90,7 @@ struct FeedCommand: AsyncParsableCommand {
     return signed
   }
 
-  @inline(never) private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order)
-  {
+  private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
     guard let catalog else { return (FeedPage(posts: [], next: nil), .newest(before: nil)) }
     if let from {
       let posts = try await catalog.posts(from: from, count: size)
@@ -213,7 +204,7 @@ struct ShowCommand: AsyncParsableCommand {
     try tell(posts, removed)
   }
 
-  @inline(never) private func found(
+  private func found(
     _ path: SourcePath, _ catalog: (any WholeCatalog)?, _ settings: Settings
   ) async throws -> ([Post], [RemovedPost]) {
     do {
@@ -225,7 +216,7 @@ struct ShowCommand: AsyncParsableCommand {
     }
   }
 
-  @inline(never) private func absence(
+  private func absence(
     _ path: SourcePath, _ settings: Settings
   ) async throws -> CommandFailure {
     guard PostID(subject) == nil else {
@@ -236,7 +227,7 @@ struct ShowCommand: AsyncParsableCommand {
     return CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)\(item)")
   }
 
-  @inline(never) private func tell(_ posts: [Post], _ removed: [RemovedPost]) throws {
+  private func tell(_ posts: [Post], _ removed: [RemovedPost]) throws {
     let traits = TerminalTraits.standardOutput()
     guard json else {
       let cards = posts.map { PostSummary.text($0, traits) } + removed.map { PostSummary.text($0, traits) }
@@ -257,7 +248,7 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   /// The removed ones only where no other is meant.
-  @inline(never) private func posts(
+  private func posts(
     _ path: SourcePath, _ catalog: (any WholeCatalog)?
   ) async throws -> ([Post], [RemovedPost]) {
     let queue = BlockingQueue(label: "reel.show", width: 1)

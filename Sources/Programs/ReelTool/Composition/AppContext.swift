@@ -114,6 +114,7 @@ struct AppContext: Sendable {
 
   /// The catalog for a command that only reads; nil for a library that has none yet.
   /// - Throws: where there is no library, or no catalog in a database: it may be the wrong one.
+  /// - Note: Where it is inlined, the optimizer of Swift 6.3 crashes ("while splitting coroutine").
   @inline(never) static func reading(_ settings: Settings) async throws -> (any WholeCatalog)? {
     try await CatalogPlace(settings).examined()
   }
