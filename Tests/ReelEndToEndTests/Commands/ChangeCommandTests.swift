@@ -103,7 +103,7 @@ struct RemoveCommandTests {
 
     let unknown = "01a21a07-3c30-7bd1-b378-83095dcbab17"
     let partly = try await bench.reel("remove", unknown, id, "--json")
-    #expect(partly.status == 3, "\(partly)")
+    #expect(partly.status == 1, "\(partly)")
     #expect(try partly.outcomes() == ["unknown", "changed"])
     #expect(try partly.object()["ok"] as? Bool == false)
   }
@@ -324,7 +324,7 @@ struct RestoreCommandTests {
     }
     #expect(try await bench.reel("verify", "--read").status == 0)
     let unknown = try await bench.reel("restore", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--json")
-    #expect(try unknown.status == 3 && unknown.outcomes() == ["unknown"], "\(unknown)")
+    #expect(try unknown.status == 1 && unknown.outcomes() == ["unknown"], "\(unknown)")
   }
 }
 
@@ -510,7 +510,7 @@ struct ChangeAdviceTests {
   func moveOfNothing() async throws {
     let bench = try await library()
     let moved = try await bench.reel("move", "01a21a07-3c30-7bd1-b378-83095dcbab17", "--to", "new")
-    #expect(moved.status == 3, "\(moved)")
+    #expect(moved.status == 1, "\(moved)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.appendingPathComponent("new").path))
     #expect(try await bench.reel("doctor").status == 0)
   }

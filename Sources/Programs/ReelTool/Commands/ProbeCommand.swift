@@ -61,10 +61,11 @@ struct ProbeCommand: AsyncParsableCommand {
     var walk = WalkOptions(followLinks: reading.followLinks)
     walk.repeatsInputs = true
     walk.includesTrash = walking.includeTrash
+    let inputs = try await Sources.inputs(paths, settings)
     let run = ProbeRun(
-      inputs: try await Sources.inputs(paths, settings),
+      inputs: inputs,
       walkOptions: walk, prober: prober, width: workers)
-    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards, named: paths)
+    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards, named: inputs.map(\.path))
     let (result, wasInterrupted) = await Interruption.cancelling {
       try await run.run(preparing: printer.prepare, reporting: printer.take)
     }
