@@ -456,6 +456,11 @@ extension PostCatalogContractTests {
       // The digest of what was removed is never forgotten.
       try catalog.carryOut(.init(posts[2].id, .removal(removal)))
       _ = try catalog.forgetReadings(besides: "2.0", atMost: 9)
+      let failure = FailureRecord(code: "notMedia", message: "text", refused: false, at: stage.clock.now())
+      catalog.note(["/a.mp4", "/b.mp4"].map { .failure(failure, at: SourcePath($0)) })
+      #expect(try await catalog.status().failureCount == 2)
+      #expect(try catalog.forgetFailures() == 2)
+      #expect(try await catalog.status().failureCount == 0)
       #expect(try catalog.removedPosts(of: try #require(posts[2].digest)).map(\.post.id) == [posts[2].id])
     },
     CatalogContractTest("what is not there can't be changed, and what is removed only restored") { stage in

@@ -9,6 +9,7 @@ import Testing
 
   @Test func aWrapperIsNamedAsItWasCalled() {
     #expect(CommandHint(program: "scripts/reel").text("feed") == "scripts/reel feed")
+    #expect(CommandHint(config: "my settings.yaml").text("feed") == "reel feed --config 'my settings.yaml'")
   }
 
   @Test(arguments: [

@@ -1,5 +1,6 @@
 import ReelCore
 import ReelTerminal
+import ReelTestSupport
 import Testing
 
 @Suite struct FeedTableTests {

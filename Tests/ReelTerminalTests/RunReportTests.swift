@@ -1,6 +1,7 @@
 import ReelCore
 import ReelIngest
 import ReelTerminal
+import ReelTestSupport
 import Testing
 
 @Suite struct RunReportTests {

@@ -256,6 +256,10 @@ package protocol PostChanging: PostCatalog {
   /// Forgets `limit` of these.
   /// - Returns: how many that were; 0 where none was left.
   func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int
+
+  /// Forgets which files were not published, and why; those that fail again are remembered again.
+  /// - Returns: how many that were.
+  func forgetFailures() throws(CatalogError) -> Int
 }
 
 /// What becomes of a change that is asked for: decided here for every catalog.

@@ -46,6 +46,9 @@ extension FileFailure {
     [.probe(.truncated), .probe(.indexMissing), .probe(.empty)].contains(code)
   }
 
+  /// Whether nothing is there.
+  package var isOfNoFile: Bool { code == .source(.notFound) }
+
   /// Whether the file is not what it was when it was opened.
   package var isSourceChanged: Bool {
     switch code {

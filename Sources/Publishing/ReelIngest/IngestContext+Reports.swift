@@ -29,7 +29,12 @@ extension IngestContext {
       if failure.isSourceChanged || failure.isOfMissingBytes { return report }
     case .refused: break
     }
-    if let record = record(failure) { report.notes.append(note(record, of: file)) }
+    if case .failed(let failure) = failure, failure.isOfNoFile {
+      // It is gone, or was mistyped: there is nothing that somebody would have to mend.
+      report.notes.append(note(nil, of: file))
+    } else if let record = record(failure) {
+      report.notes.append(note(record, of: file))
+    }
     switch failure {
     case .refused: break
     case .failed(let failure):

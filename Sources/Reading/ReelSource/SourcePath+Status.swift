@@ -19,6 +19,14 @@ extension SourcePath {
 
   /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
   package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
+
+  /// Whether there is no such file any more, though the folder is there that it lay in: what is not mounted may come back.
+  package var isGone: Bool {
+    var status = stat()
+    guard !isAddress, withCString({ lstat($0, &status) }) != 0, errno == ENOENT else { return false }
+    let folder = SourcePath(bytes: bytes.dropLast(lastComponent.bytes.count))
+    return folder.bytes.isEmpty || folder.fileKind == S_IFDIR
+  }
 }
 
 extension [SourceInput] {

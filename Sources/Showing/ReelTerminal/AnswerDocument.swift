@@ -41,6 +41,9 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
     (self.code, self.message, self.path, self.subject) = (code, message, path, subject)
   }
 
+  /// As one line for people.
+  package var told: String { (path?.text ?? subject).map { "\($0): \(message)" } ?? message }
+
   package static let interrupted = AnswerProblem("cancelled", "interrupted before the end")
 
   package init(_ entry: ProblemList.Entry) {

@@ -103,17 +103,20 @@ package struct CommandHint: Hashable, Sendable {
   private let program: String
   private let library: String?
   private let catalog: String?
+  private let config: String?
 
-  /// What `--library` and `--catalog` were given; nil when they were not, for then the next command finds the same
-  /// catalog by itself.
+  /// What `--library`, `--catalog` and `--config` were given; nil when they were not, for then the next command finds the
+  /// same catalog by itself.
   /// - Parameter program: how the program is called, as a word for a shell.
-  package init(program: String = "reel", library: String? = nil, catalog: String? = nil) {
-    (self.program, self.library, self.catalog) = (program, library, catalog)
+  package init(
+    program: String = "reel", library: String? = nil, catalog: String? = nil, config: String? = nil
+  ) {
+    (self.program, self.library, self.catalog, self.config) = (program, library, catalog, config)
   }
 
-  /// `arguments` behind the program's name, with the library behind the first of them, the command's name.
+  /// `arguments` behind the program's name, with where its catalog is behind the first of them, the command's name.
   package func text(_ command: String, _ arguments: String = "") -> String {
-    let options = [("--library", library), ("--catalog", catalog)]
+    let options = [("--library", library), ("--catalog", catalog), ("--config", config)]
     let place = options.compactMap { name, value in
       value.map { " \(name) " + ShellWord.quoted(Array($0.utf8)) }
     }

@@ -33,6 +33,12 @@ package struct PosterDocument: Encodable, Sendable {
     if case .failure = result { true } else { false }
   }
 
+  /// Why there is no poster.
+  package var problem: AnswerProblem? {
+    guard case .failure(let failure) = result else { return nil }
+    return AnswerProblem(ProblemList.Entry(path, failure))
+  }
+
   private enum CodingKeys: String, CodingKey { case ok, poster, error }
   private enum ErrorKeys: String, CodingKey { case code, message }
   private enum PosterKeys: String, CodingKey { case file, width, height, blurHash, cover, time }

@@ -38,10 +38,12 @@ package struct VerificationView: Sendable {
   }
 
   /// What is written after the last one; all of it where there was none.
-  /// - Parameter isWhole: whether all that was to be looked at was; false for a run that was interrupted.
-  package func end(isWhole: Bool) throws -> String {
+  /// - Parameters:
+  ///   - isWhole: whether all that was to be looked at was; false for a run that was interrupted.
+  ///   - changed: whether the catalog was changed then; nil where that was not asked for.
+  package func end(isWhole: Bool, changed: Bool? = nil) throws -> String {
     guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
-    let summary = Summary(count: count, library: library, read: wasRead, isWhole: isWhole)
+    let summary = Summary(count: count, library: library, read: wasRead, isWhole: isWhole, changed: changed)
     let interruption = isWhole ? "" : separator + (try JSONOutput.text(AnswerProblem.interrupted)).dropLast()
     return (isFirst && isWhole ? Self.beginning : interruption + "\n") + "],"
       + (try JSONOutput.text(summary)).dropFirst()
@@ -139,11 +141,12 @@ private struct Problem: Encodable {
 }
 
 private struct Summary: Encodable {
-  private enum CodingKeys: String, CodingKey { case v, ok, library, read, complete, objects }
+  private enum CodingKeys: String, CodingKey { case v, ok, library, read, complete, objects, changed }
   let count: VerificationCount
   let library: String
   let read: Bool
   let isWhole: Bool
+  let changed: Bool?
 
   func encode(to encoder: any Encoder) throws {
     try count.encode(to: encoder)
@@ -155,5 +158,6 @@ private struct Summary: Encodable {
     try container.encode(read, forKey: .read)
     try container.encode(isWhole, forKey: .complete)
     try container.encode(count.objects, forKey: .objects)
+    try container.encodeIfPresent(changed, forKey: .changed)
   }
 }

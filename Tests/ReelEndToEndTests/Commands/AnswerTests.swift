@@ -47,6 +47,16 @@ struct AnswerTests {
     cache show
     cache clear
     page site
+    poster clips/clip-00001.mp4 clips/letter.mp4 -o posters/
+    poster --missing
+    lock clips -o clips.lock
+    lock clips/clip-00000.mp4 -o clips.lock
+    lock clips/clip-00000.mp4 -o one.lock
+    lock clips/clip-00000.mp4 clips/clip-00001.mp4 -o one.lock
+    validate clips --lock clips.lock
+    backup -o copy.sqlite
+    backup -o copy.sqlite
+    relocate elsewhere nowhere
     version
     version --worker /nothing
     verify
@@ -73,7 +83,7 @@ struct AnswerTests {
       }
       var words = line.split(separator: " ").map(String.init) + ["--json"]
       let name = HelpTests.name(of: words)
-      if !["probe", "validate", "mend", "version", "uploader check", "catalog copy"].contains(name) {
+      if !["probe", "validate", "mend", "version", "uploader check", "catalog copy", "lock"].contains(name) {
         words += ["--library", "library"]
       }
       let run = try await ReelBinary.run(words, in: bench.folder)
@@ -86,6 +96,7 @@ struct AnswerTests {
     let askable = HelpTests.commands.filter { $0.type.helpMessage().contains("--json ") }
       .map { $0.words.joined(separator: " ") }
     #expect(Set(askable).subtracting(asked) == Self.ofQueues.union(["watch"]))
+    #expect(AnswerSchema.commands == Set(askable), "docs/answers.schema.json has each command, and no other")
   }
 
   @Test("a problem with the settings is none of version, and is told")

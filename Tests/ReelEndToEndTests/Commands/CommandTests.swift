@@ -140,7 +140,7 @@ struct CommandTests {
     #expect(try shown.object()["sourceName"] as? String == "first.mov", "\(shown)")
     #expect(try await bench.reel("publish", "clips/first.mov", "--duplicates", "allow").status == 0)
     let both = try await bench.reel("show", "clips/first.mov", "--json")
-    #expect(both.output.split(separator: "\n").count == 2, "\(both)")
+    #expect((try both.object()["posts"] as? [Any])?.count == 2, "\(both)")
     try bench.add("clips/vp9.webm")
     let none = try await bench.reel("show", "clips/vp9.webm")
     #expect(none.status == 1 && none.errors.contains("was made from clips/vp9.webm"), "\(none)")
@@ -236,6 +236,41 @@ struct CommandTests {
     #expect(try await bench.reel("ingest", "clips").status == 0)
     let mended = try await bench.reel("status")
     #expect(!mended.output.contains("notMedia"))
+  }
+
+  @Test(
+    "status has nothing of what was mistyped or is gone, unless its folder is gone, too; and forgets what it is told to"
+  )
+  func statusOfWhatIsGone() async throws {
+    let bench = try Workbench()
+    try bench.write("text", to: "a.mp4")
+    try bench.write("text", to: "b.mp4")
+    let below = bench.clips.appendingPathComponent("below")
+    try FileManager.default.createDirectory(at: below, withIntermediateDirectories: true)
+    try bench.write("text", to: "below/c.mp4")
+    #expect(try await bench.reel("ingest", "clips").status == 4)
+    #expect(try await bench.reel("publish", "clips/mistyped.mp4").status == 1)
+    func listed(_ arguments: String...) async throws -> [String] {
+      let status = try await ReelBinary.run(
+        ["status", "--json", "--library", bench.library.path] + arguments, in: bench.folder
+      ).object()
+      let paths = (status["failures"] as? [[String: Any]] ?? []).compactMap { $0["path"] as? String }
+      #expect(status["failureCount"] as? Int == paths.count, "\(status)")
+      return paths.map { ($0 as NSString).lastPathComponent }.sorted()
+    }
+    #expect(try await listed() == ["a.mp4", "b.mp4", "c.mp4"])
+    try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("a.mp4"))
+    try FileManager.default.moveItem(at: below, to: bench.folder.appendingPathComponent("away"))
+    #expect(try await listed() == ["b.mp4", "c.mp4"])
+    #expect(try await bench.reel("publish", "clips/a.mp4").status == 1)
+    try bench.write("text", to: "a.mp4")
+    // The publishing that found nothing forgot it.
+    #expect(try await listed() == ["b.mp4", "c.mp4"])
+    #expect(try await listed("--forget") == [])
+    #expect(try await bench.reel("ingest", "clips").status == 4)
+    #expect(try await listed() == ["a.mp4", "b.mp4"])
+    let none = try await ReelBinary.run(["status", "--forget", "--library", "none"], in: bench.folder)
+    #expect(none.status == 1)
   }
 
   @Test("the cache tells its size, and clearing it says what was freed and costs no post")

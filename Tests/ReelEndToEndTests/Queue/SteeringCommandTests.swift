@@ -102,10 +102,32 @@ import Testing
     #expect(try await fleet.reel("queue", "retry").output.contains("0 items to be retried"))
     let dry = try await fleet.reel("queue", "retry", "--code", "policy", "--dry-run", "--json")
     #expect(try dry.object()["items"] as? Int == 1)
+    let others = try await fleet.reel(
+      "queue", "retry", "--code", "policy", "--decided-by", "none.yaml:0000", "--dry-run", "--json")
+    #expect(try others.object()["items"] as? Int == 0)
     #expect(
       try await fleet.reel("queue", "retry", "--code", "policy").output.contains("1 item to be retried"))
     #expect(try await fleet.work().status == 0)
     #expect(try fleet.count("SELECT count(*) FROM reel.post") == 4)
+  }
+
+  @Test("what may pass is tried again as often as a worker is told, and an item keeps its priority")
+  func retriesAndPriority() async throws {
+    let fleet = try await Fleet(3)
+    #expect(try await fleet.reel("enqueue", "clips/clip-00001.mp4", "--priority", "5").status == 0)
+    #expect(try await fleet.reel("enqueue", "clips").status == 0)
+    #expect(try fleet.count("SELECT count(*) FROM reel.work WHERE priority = 5") == 1)
+    try FileManager.default.removeItem(at: fleet.bench.clips)
+    func attempts() async throws -> [Int] {
+      let items = try await fleet.reel("queue", "list", "--json").object()["items"] as? [[String: Any]]
+      #expect(items?.allSatisfy { $0["state"] as? String == "failed" } == true, "\(items ?? [])")
+      return (items ?? []).compactMap { $0["attempts"] as? Int }
+    }
+    _ = try await fleet.work(to: "store", "--retries", "0")
+    #expect(try await attempts() == [1, 1, 1])
+    _ = try await fleet.reel("queue", "retry", "--state", "failed")
+    _ = try await fleet.work(to: "store", "--retries", "2", "--retry-delay", "0.01")
+    #expect(try await attempts().allSatisfy { $0 > 2 })
   }
 
   @Test func anItemIsStoredWhereItAsksToBe() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ReelTestServers
 import Synchronization
+import Testing
 import ReelTestSupport
 
 /// The real binary, as a user runs it: built beside these tests.
@@ -54,9 +55,13 @@ struct ReelBinary {
       func text(_ name: String) throws -> String {
         String(decoding: try Data(contentsOf: captured.appendingPathComponent(name)), as: UTF8.self)
       }
-      return Outcome(
+      let outcome = Outcome(
         status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
         output: try text("out"), errors: try text("err"))
+      let faults = AnswerSchema.problems(of: outcome.output, process.arguments ?? [])
+      #expect(
+        faults.isEmpty, "docs/answers.schema.json: \(faults.joined(separator: "; ")): \(outcome.output)")
+      return outcome
     }
   }
 

@@ -74,6 +74,12 @@ enum FailureTable {
       [path.bytes, failure.code, failure.message, failure.refused, failure.at.milliseconds])
   }
 
+  /// Gives how many were forgotten.
+  static func clear(in db: Connection) throws -> Int {
+    try db.run("DELETE FROM failure")
+    return db.changeCount
+  }
+
   /// The code of what is remembered of the path.
   static func code(at path: SourcePath, in db: Connection) throws -> String? {
     try db.value("SELECT code FROM failure WHERE path = ?", [path.bytes])

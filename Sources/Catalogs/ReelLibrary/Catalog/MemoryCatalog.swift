@@ -197,4 +197,6 @@ extension MemoryCatalog: PostChanging {
   package func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int {
     try catalog.forgetReadings(besides: reel, atMost: limit)
   }
+
+  package func forgetFailures() throws(CatalogError) -> Int { try catalog.forgetFailures() }
 }

@@ -89,6 +89,10 @@ extension SQLiteCatalog: PostChanging {
     }
   }
 
+  package func forgetFailures() throws(CatalogError) -> Int {
+    try writable().writer.write { db in try FailureTable.clear(in: db) }
+  }
+
   package func expiredPosts(
     at moment: Date, after pageNumber: Int, limit: Int
   ) throws(CatalogError) -> [RemovedPost] {

@@ -111,6 +111,10 @@ extension PostgresCatalog: PostChanging {
     }
   }
 
+  package func forgetFailures() throws(CatalogError) -> Int {
+    try changing { steps in try steps.tx.run("DELETE FROM reel.failure") }
+  }
+
   package func expiredPosts(
     at moment: Date, after pageNumber: Int, limit: Int
   ) throws(CatalogError) -> [RemovedPost] {

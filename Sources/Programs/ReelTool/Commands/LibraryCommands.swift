@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelCore
 import ReelLibrary
 import ReelPostgres
+import ReelSource
 import ReelTerminal
 
 /// `reel status`
@@ -22,8 +23,12 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "Print how the queue stands in Prometheus' text format, for a collector.")
   var metrics = false
 
+  @Flag(help: "First forget which files failed, and why; those that fail again are listed again.")
+  var forget = false
+
   func validate() throws {
     if json, metrics { throw ValidationError("--json and --metrics exclude each other.") }
+    if forget, metrics { throw ValidationError("--forget and --metrics exclude each other.") }
   }
 
   func run() async throws {
@@ -32,15 +37,33 @@ struct StatusCommand: AsyncParsableCommand {
       guard let queue = try await queue(settings) else { throw QueuePlace.absence }
       return try OutputStream.standardOutput.write(QueueMetrics(queue).text())
     }
+    let place = try CatalogPlace(settings)
+    if forget { try await forgetFailures(place) }
     let catalog = try await AppContext.reading(settings)
-    let status = try await catalog?.status() ?? .empty
-    let view = StatusView(status, library: try CatalogPlace(settings).name)
+    var status = try await catalog?.status() ?? .empty
+    // Of a shared catalog they may lie on another machine.
+    if case .library = place { status.leaveOutGoneFiles() }
+    let view = StatusView(status, library: place.name)
     let queue = try await queue(settings).map { QueueView($0) }
     let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
       json
         ? StatusDocument(catalog: view, queue: queue).answer.json(pretty: traits.isTerminal)
         : view.text(traits) + (queue?.text(traits) ?? ""))
+  }
+
+  private func forgetFailures(_ place: CatalogPlace) async throws {
+    guard try await place.isThere() else { throw CommandFailure(.couldNotRun, place.absence) }
+    let catalog = try await place.writing()
+    do {
+      _ = try await BlockingQueue(label: "reel.status", width: 1).run { () throws(CatalogError) in
+        try catalog.forgetFailures()
+      }
+    } catch {
+      try? await catalog.close()
+      throw error
+    }
+    try await catalog.close()
   }
 
   /// How the queue of a shared catalog stands; nil where there is none.
@@ -58,6 +81,13 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 extension CatalogStatus {
+  /// Files that were removed need nobody's attention.
+  fileprivate mutating func leaveOutGoneFiles() {
+    let count = failures.count
+    failures.removeAll { path, _ in path.isGone }
+    failureCount -= count - failures.count
+  }
+
   /// Of a library that is not there yet.
   static let empty = CatalogStatus(
     posts: 0, bytes: 0, destinations: [], unfinished: 0, failures: [], failureCount: 0, schemaVersion: 0)
@@ -87,6 +117,15 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var former: FormerPlace
 
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  /// What was copied where.
+  private struct Answer: Encodable {
+    let library: String
+    let file: String
+  }
+
   func validate() throws {
     try former.check(output, missing: "Say where the copy goes: -o FILE.")
   }
@@ -101,7 +140,10 @@ struct BackupCommand: AsyncParsableCommand {
     }
     try await CatalogBackup.write(of: library, to: file)
     let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(traits.text(["the catalog of \(path) is in \(file)"]))
+    try OutputStream.standardOutput.write(
+      json
+        ? AnswerDocument(Answer(library: path, file: file)).json(pretty: traits.isTerminal)
+        : traits.text(["the catalog of \(path) is in \(file)"]))
   }
 }
 
@@ -129,6 +171,9 @@ struct RelocateCommand: AsyncParsableCommand {
   @Flag(help: "Read every object in NEW and compare its digest, not only its length.")
   var read = false
 
+  @Flag(help: "Print JSON.")
+  var json = false
+
   @Option(
     help:
       "Videos that have posts in both OLD and NEW: skip changes nothing, allow keeps both posts."
@@ -147,7 +192,7 @@ struct RelocateCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = RelocationSession(
-      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates)
+      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates, json: json)
     try await session.run().end()
   }
 }

@@ -75,7 +75,10 @@ struct PosterCommand: AsyncParsableCommand {
   @Flag(help: "Take the cover of a file that has one.")
   var cover = false
 
-  @Flag(help: "Print one JSON object per file: where its poster is, its size and its blurHash.")
+  @Flag(help: "Print JSON: where the poster of each file is, its size and its blurHash.")
+  var json = false
+
+  @Flag(help: "Print one JSON object per file.")
   var jsonl = false
 
   @Flag(help: "Instead of files: give each post of the library that has no poster one, beside its video.")
@@ -91,6 +94,7 @@ struct PosterCommand: AsyncParsableCommand {
   var files: [String] = []
 
   func validate() throws {
+    if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
     if missing {
       guard files.isEmpty, picture.output == nil else {
         throw ValidationError(
@@ -100,9 +104,10 @@ struct PosterCommand: AsyncParsableCommand {
     }
     if to != nil { throw ValidationError("--to goes with --missing; -o says where a picture goes.") }
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
-    if jsonl, picture.output == "-" {
+    if json || jsonl, picture.output == "-" {
       throw ValidationError(
-        "--jsonl and -o - would both write to standard output; give -o a file or a folder.")
+        "--\(json ? "json" : "jsonl") and -o - would both write to standard output; give -o a file or a folder."
+      )
     }
   }
 
@@ -114,42 +119,46 @@ struct PosterCommand: AsyncParsableCommand {
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try picture.target(isOnePicture: session.isOneFile)
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
-    let (printsJSON, goesToOutput) = (jsonl, target.isStandardOutput)
-    let ending = try await session.run(largest: 3 * options.size * options.size) {
-      file, flag throws(PosterError) in
-      try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
-    } _: { made in
-      if let identity = made.identity { writer.withLock { $0.spare(identity) } }
-      let result: Result<PosterDocument.Made, FileFailure>
-      switch made.result {
-      case .success(let poster):
-        result = try Self.written(poster, made, writer)
-      case .failure(let failure): result = .failure(failure)
+    let printer = PosterPrinter(
+      format: json ? .json : jsonl ? .lines : .text, isBesidePicture: target.isStandardOutput)
+    let ending = try await printer.ending {
+      try await session.run(largest: 3 * options.size * options.size) { file, flag throws(PosterError) in
+        try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
+      } _: { made in
+        if let identity = made.identity { writer.withLock { $0.spare(identity) } }
+        let result: Result<PosterDocument.Made, FileFailure>
+        switch made.result {
+        case .success(let poster):
+          result = try Self.written(poster, made, writer)
+        case .failure(let failure): result = .failure(failure)
+        }
+        let document = PosterDocument(path: made.path, result: result)
+        try printer.tell(document)
+        if case .failure(let failure) = document.result { return failure }
+        return nil
       }
-      let document = PosterDocument(path: made.path, result: result)
-      if goesToOutput || !printsJSON && document.isFailure {
-        if document.isFailure { try OutputStream.standardError.write(document.text(.standardError())) }
-      } else {
-        try OutputStream.standardOutput.write(
-          printsJSON ? try document.json() : document.text(.standardOutput()))
-      }
-      if case .failure(let failure) = document.result { return failure }
-      return nil
     }
     await session.close()
+    try printer.finish(NoKeys(), problems: ending == .interrupted ? [.interrupted] : [], ending)
     try ending.end()
   }
 
   private func makeMissing(_ settings: Settings, _ options: PosterOptions) async throws {
-    let printsJSON = jsonl
-    let count = try await PosterSession.makeMissing(settings, options, to: to) { document in
-      if printsJSON {
-        try OutputStream.standardOutput.write(try document.json())
-      } else if document.isFailure {
-        try OutputStream.standardError.write(document.text(.standardError()))
-      }
+    let printer = PosterPrinter(format: json ? .json : jsonl ? .lines : .failures, isBesidePicture: false)
+    let count = try await printer.ending {
+      try await PosterSession.makeMissing(settings, options, to: to, report: printer.tell)
     }
-    if !printsJSON {
+    let ending =
+      count.failed > 0 || !count.gone.isEmpty || !count.unusable.isEmpty ? ReelExit.someFailed : .done
+    let gone = count.gone.map {
+      "\($0) is not there: mount it or bring it back, then run the same command again"
+    }
+    try printer.finish(
+      MissingAnswer(made: count.made, failed: count.failed, elsewhere: count.elsewhere),
+      problems: count.unusable.map { AnswerProblem("unusable", CommandFailure.reason($0)) }
+        + zip(count.gone, gone).map { AnswerProblem("storeUnusable", $1, subject: "\($0)") },
+      ending)
+    if !json, !jsonl {
       let isNothing =
         count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty && count.unusable.isEmpty
       var parts = [
@@ -171,13 +180,19 @@ struct PosterCommand: AsyncParsableCommand {
       try OutputStream.standardError.write(
         TerminalTraits.standardError().sanitized("reel: " + CommandFailure.reason(problem)) + "\n")
     }
-    for store in count.gone {
+    for sentence in gone {
       try OutputStream.standardError.write(
-        TerminalTraits.standardError().sanitized(
-          "reel: \(store) is not there: mount it or bring it back, then run the same command again") + "\n")
+        TerminalTraits.standardError().sanitized("reel: " + sentence) + "\n")
     }
-    try (count.failed > 0 || !count.gone.isEmpty || !count.unusable.isEmpty ? ReelExit.someFailed : .done)
-      .end()
+    try ending.end()
+  }
+
+  /// What was done for the posts that had no poster.
+  private struct MissingAnswer: Encodable {
+    let made: Int
+    let failed: Int
+    /// Posts in stores that were not looked at.
+    let elsewhere: Int
   }
 
   private static func written(
@@ -188,6 +203,63 @@ struct PosterCommand: AsyncParsableCommand {
       return .success(PosterDocument.Made(poster: poster, file: file))
     } catch let failure as FileFailure {
       return .failure(failure)
+    }
+  }
+}
+
+/// Tells of each poster as it is made.
+private final class PosterPrinter: Sendable {
+  enum Format {
+    case text
+    /// Text, of those only that could not be made.
+    case failures
+    case lines, json
+  }
+  private let format: Format
+  /// Whether the picture itself goes to standard output.
+  private let isBesidePicture: Bool
+  private let state = Mutex((answer: AnswerStream("files"), problems: [AnswerProblem]()))
+
+  init(format: Format, isBesidePicture: Bool) {
+    (self.format, self.isBesidePicture) = (format, isBesidePicture)
+  }
+
+  func tell(_ document: PosterDocument) throws {
+    switch format {
+    case .json:
+      try state.withLock {
+        if let problem = document.problem { $0.problems.append(problem) }
+        try OutputStream.standardOutput.write($0.answer.text(document))
+      }
+    case .lines: try OutputStream.standardOutput.write(try document.json())
+    case .text, .failures:
+      if document.isFailure {
+        try OutputStream.standardError.write(document.text(.standardError()))
+      } else if format == .text, !isBesidePicture {
+        try OutputStream.standardOutput.write(document.text(.standardOutput()))
+      }
+    }
+  }
+
+  /// As `body`; where that can't go on, a document that was begun is ended.
+  func ending<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+      return try await body()
+    } catch {
+      if state.withLock(\.answer.isBegun) {
+        try? finish(
+          NoKeys(), problems: [AnswerProblem("couldNotRun", CommandFailure.reason(error))], .couldNotRun)
+      }
+      throw error
+    }
+  }
+
+  /// Ends the one document, where there is one.
+  func finish(_ rest: some Encodable, problems: [AnswerProblem], _ ending: ReelExit) throws {
+    guard format == .json else { return }
+    try state.withLock {
+      try OutputStream.standardOutput.write(
+        $0.answer.end(rest, problems: $0.problems + problems, ok: ending == .done))
     }
   }
 }

@@ -74,7 +74,10 @@ struct ValidateCommand: AsyncParsableCommand {
     let place = lock.map { LockPlace(path: $0) }
     let locked = try place.map { place in
       guard let file = try place.read() else {
-        throw CommandFailure(.couldNotRun, "there is no lock file \(place.path); make it with `reel lock`")
+        throw CommandFailure(
+          .couldNotRun,
+          "there is no lock file \(place.path); make it with: reel lock FILES -o \(ShellWord.quoted(Array(place.path.utf8)))"
+        )
       }
       return (place: place, file: file)
     }
@@ -163,6 +166,9 @@ struct LockCommand: AsyncParsableCommand {
   @Flag(help: "Succeed even if there are no files.")
   var allowEmpty = false
 
+  @Flag(help: "Print JSON.")
+  var json = false
+
   @Argument(help: "Files and folders.", completion: .file())
   var paths: [String]
 
@@ -215,20 +221,35 @@ struct LockCommand: AsyncParsableCommand {
   ) throws {
     let traits = TerminalTraits.standardOutput()
     let count = HumanNumber.count(change.lock.entries.count, "file", "files")
-    var lines = isNew ? [] : change.lines
-    if isNew || replaces && !change.lines.isEmpty {
-      lines.append("\(place.path) written: \(count)")
-    } else if change.lines.isEmpty {
-      lines.append("\(place.path) is up to date: \(count)")
-    } else {
-      lines.append("\(place.path) was not changed; use --force to write these differences")
-    }
+    let differences = isNew ? [] : change.lines
+    let isWritten = isNew || replaces && !differences.isEmpty
+    let isRefused = !isWritten && !differences.isEmpty
+    let refusal = "\(place.path) was not changed; use --force to write these differences"
     // Locked as what it is, and most likely not what was meant.
-    for file in files {
-      if case .unreachable(let error) = file.facts.reading {
-        lines.append("\(file.facts.path.text): \(error.message)")
-      }
+    let unread: [AnswerProblem] = files.compactMap { file in
+      guard case .unreachable(let error) = file.facts.reading else { return nil }
+      return AnswerProblem(error.code.rawValue, error.message, path: file.facts.path)
     }
-    try OutputStream.standardOutput.write(traits.text(lines))
+    guard !json else {
+      let answer = Answer(
+        lock: place.path, files: change.lock.entries.count, written: isWritten, differences: differences)
+      let problems = unread + (isRefused ? [AnswerProblem("differs", refusal, subject: place.path)] : [])
+      return try OutputStream.standardOutput.write(
+        AnswerDocument(answer, problems: problems, ok: !isRefused).json(pretty: traits.isTerminal))
+    }
+    let ending =
+      isRefused
+      ? refusal : isWritten ? "\(place.path) written: \(count)" : "\(place.path) is up to date: \(count)"
+    try OutputStream.standardOutput.write(
+      traits.text(differences + [ending] + unread.map { $0.told }))
+  }
+
+  /// How a lock stands after `reel lock`.
+  private struct Answer: Encodable {
+    let lock: String
+    let files: Int
+    let written: Bool
+    /// Lines for people; `reel validate --lock --json` has them by file and fact.
+    let differences: [String]
   }
 }

@@ -11,6 +11,7 @@ struct RelocationSession: Sendable {
   let new: String
   let readsObjects: Bool
   let duplicates: DuplicateHandling
+  let json: Bool
 
   /// Looks for every object first; only then the catalog is changed, in one transaction.
   /// - Throws: ``CommandFailure`` when it can't be done; the catalog is as it was then.
@@ -34,10 +35,11 @@ struct RelocationSession: Sendable {
     }
     let store = StoreVerification.Store(
       RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
-    let count = try await look(at: from, as: to, in: store, reading, place.name)
+    let view = try await look(at: from, as: to, in: store, reading, place.name)
+    let count = view.count
     try await reading.close()
     guard count.objects == count.sound else {
-      try write("nothing was changed: not every object of \(from) is in \(to)")
+      try write("nothing was changed: not every object of \(from) is in \(to)", view, changed: false)
       return ReelExit(count)
     }
     let catalog = try await place.writing()
@@ -48,7 +50,9 @@ struct RelocationSession: Sendable {
       try? await catalog.close()
       throw error
     }
-    try write("\(HumanNumber.count(count.objects, "object", "objects")) of \(from): now in \(to)")
+    try write(
+      "\(HumanNumber.count(count.objects, "object", "objects")) of \(from): now in \(to)", view, changed: true
+    )
     return .done
   }
 
@@ -70,12 +74,12 @@ struct RelocationSession: Sendable {
   private func look(
     at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: any WholeCatalog,
     _ path: String
-  ) async throws -> VerificationCount {
+  ) async throws -> VerificationView {
     let verification = StoreVerification(catalog: catalog, readsObjects: readsObjects) {
       _ async throws(UploadError) in store
     }
     var view = VerificationView(
-      library: path, wasRead: readsObjects, json: false, traits: TerminalTraits.standardOutput())
+      library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
     var problem: (any Error)?
     do throws(CatalogError) {
       try await verification.run([from]) { event in
@@ -96,13 +100,18 @@ struct RelocationSession: Sendable {
         }
       }
     } catch {
-      throw problem ?? error
+      problem = problem ?? error
     }
-    if let problem { throw problem }
-    return view.count
+    if let problem {
+      if view.isBegun { try? OutputStream.standardOutput.write(try view.end(isWhole: false, changed: false)) }
+      throw problem
+    }
+    return view
   }
 
-  private func write(_ sentence: String) throws {
-    try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text([sentence]))
+  private func write(_ sentence: String, _ view: VerificationView, changed: Bool) throws {
+    try OutputStream.standardOutput.write(
+      json
+        ? try view.end(isWhole: true, changed: changed) : TerminalTraits.standardOutput().text([sentence]))
   }
 }

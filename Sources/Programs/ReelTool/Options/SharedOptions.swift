@@ -24,7 +24,7 @@ struct LibraryOptions: SettingFlags {
 
   /// For commands that may come next.
   var hint: CommandHint {
-    CommandHint(program: ProgramName.shown, library: library, catalog: catalog?.address)
+    CommandHint(program: ProgramName.shown, library: library, catalog: catalog?.address, config: config)
   }
 }
 

@@ -169,7 +169,7 @@ extension SettingTable {
   static func flag(_ key: String) -> String { "--" + words(of: key, separator: "-").lowercased() }
 
   /// `publicBaseURL` as `public`, `Base`, `URL`.
-  fileprivate static func words(of key: String, separator: Character) -> String {
+  static func words(of key: String, separator: Character) -> String {
     key.reduce(into: "") { name, character in
       if character.isUppercase, name.last?.isLowercase == true { name.append(separator) }
       name.append(character)

@@ -1,5 +1,5 @@
 /// JSON as it stands, for tests that look at it.
-enum JSONValue: Hashable, Decodable {
+package enum JSONValue: Hashable, Decodable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -8,7 +8,7 @@ enum JSONValue: Hashable, Decodable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
@@ -27,7 +27,7 @@ enum JSONValue: Hashable, Decodable {
     }
   }
 
-  subscript(key: String) -> JSONValue? {
+  package subscript(key: String) -> JSONValue? {
     get {
       guard case .object(let members) = self else { return nil }
       return members[key]
@@ -39,22 +39,22 @@ enum JSONValue: Hashable, Decodable {
     }
   }
 
-  var members: [String: JSONValue] {
+  package var members: [String: JSONValue] {
     guard case .object(let members) = self else { return [:] }
     return members
   }
 
-  var elements: [JSONValue] {
+  package var elements: [JSONValue] {
     guard case .array(let elements) = self else { return [] }
     return elements
   }
 
-  var text: String? {
+  package var text: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
-  var double: Double? {
+  package var double: Double? {
     switch self {
     case .integer(let value): Double(value)
     case .number(let value): value

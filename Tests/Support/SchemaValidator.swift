@@ -1,15 +1,21 @@
-/// The part of JSON Schema (2020-12) that `docs/events.schema.json` uses. A keyword that it does not know is an
+/// The part of JSON Schema (2020-12) that the schemas in `docs` use. A keyword that it does not know is an
 /// error, so that no rule of the schema goes unchecked.
-struct SchemaValidator {
-  let root: JSONValue
+package struct SchemaValidator {
+  private let root: JSONValue
+  /// Other schemas that it refers to, by their files' names.
+  private let others: [String: JSONValue]
+
+  package init(root: JSONValue, others: [String: JSONValue] = [:]) {
+    (self.root, self.others) = (root, others)
+  }
 
   /// What a value is by a schema.
-  struct Verdict {
-    var problems: [String] = []
+  package struct Verdict {
+    package var problems: [String] = []
     /// Keys of the value that the schema speaks of, as `/a/b`.
     var declared: Set<String> = []
     /// Property rules that a key of the value met, by their place in the schema.
-    var used: Set<String> = []
+    package var used: Set<String> = []
 
     mutating func add(_ other: Verdict) {
       problems += other.problems
@@ -20,8 +26,11 @@ struct SchemaValidator {
 
   private static let annotations: Set<String> = ["$schema", "$id", "$defs", "title", "description"]
 
-  func validate(_ value: JSONValue) throws -> Verdict {
-    var verdict = try validate(value, root, at: "", rule: "#")
+  /// - Parameter definition: one of the schema's `$defs`; nil for the schema itself.
+  package func validate(_ value: JSONValue, as definition: String? = nil) throws -> Verdict {
+    var verdict =
+      try definition.map { try validate(value, named: "#/$defs/" + $0) }
+      ?? validate(value, root, at: "", rule: "#")
     for key in Self.keys(of: value, at: "") where !verdict.declared.contains(key) {
       verdict.problems.append("\(key) is not in the schema")
     }
@@ -29,7 +38,7 @@ struct SchemaValidator {
   }
 
   /// Every property rule of the schema, by its place.
-  var propertyRules: Set<String> { Self.propertyRules(root, at: "#") }
+  package var propertyRules: Set<String> { Self.propertyRules(root, at: "#") }
 
   private static func propertyRules(_ schema: JSONValue, at place: String) -> Set<String> {
     switch schema {
@@ -73,9 +82,7 @@ struct SchemaValidator {
   ) throws -> Verdict {
     switch keyword {
     case "$ref":
-      let name = String(operand.text?.split(separator: "/").last ?? "")
-      guard let target = root["$defs"]?[name] else { return problem("\(rule): no definition \(name)") }
-      return try validate(value, target, at: path, rule: "#/$defs/\(name)")
+      return try validate(value, named: operand.text ?? "", at: path)
     case "allOf", "anyOf", "oneOf": return try combine(keyword, operand.elements, value, at: path, rule: rule)
     case "properties": return try properties(operand.members, value, at: path, rule: rule)
     case "additionalProperties": return try additional(operand, value, at: path, rule: rule)
@@ -87,6 +94,19 @@ struct SchemaValidator {
       guard let holds = try holds(keyword, operand, value) else { return problem("unknown keyword \(rule)") }
       return holds ? Verdict() : problem("\(path) breaks \(rule): \(value)")
     }
+  }
+
+  /// - Parameter reference: `#/$defs/NAME`, or `FILE#/$defs/NAME`.
+  private func validate(_ value: JSONValue, named reference: String, at path: String = "") throws -> Verdict {
+    let parts = reference.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
+    let schema = parts[0].isEmpty ? root : others[parts[0]]
+    let name = reference.split(separator: "/").last.map(String.init) ?? ""
+    guard let schema, let target = schema["$defs"]?[name] else {
+      return problem("no definition \(reference)")
+    }
+    // What it refers to is in the same file.
+    let validator = parts[0].isEmpty ? self : SchemaValidator(root: schema)
+    return try validator.validate(value, target, at: path, rule: "\(reference)")
   }
 
   private func combine(

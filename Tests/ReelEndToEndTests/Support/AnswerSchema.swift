@@ -1,0 +1,38 @@
+import Foundation
+import ReelTestSupport
+import Testing
+
+/// `docs/answers.schema.json`, which every answer in JSON is held against, whichever test asked for it.
+enum AnswerSchema {
+  /// The names of the commands that it speaks of.
+  static let commands = Set(HelpTests.commands.map { $0.words.joined(separator: " ") })
+    .intersection(definitions.keys)
+  static let definitions = schema("answers")["$defs"]?.members ?? [:]
+
+  private static let validator = SchemaValidator(
+    root: schema("answers"), others: ["events.schema.json": schema("events")])
+
+  private static func schema(_ name: String) -> JSONValue {
+    let file = Checkout.root.appending(path: "docs/\(name).schema.json")
+    let value = try? JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: file))
+    return value ?? .null
+  }
+
+  /// What is wrong with the answer of a command; empty where it printed none, or is to print something else.
+  /// - Parameter arguments: as the command got them.
+  static func problems(of output: String, _ arguments: [String]) -> [String] {
+    guard arguments.contains("--json"),
+      let answer = try? JSONDecoder().decode(JSONValue.self, from: Data(output.utf8))
+    else { return [] }
+    let name = HelpTests.name(of: arguments)
+    // Its default.
+    let command = name == "cache" ? "cache show" : name
+    let isFrameOnly = Set(answer.members.keys) == ["v", "ok", "problems"]
+    let definition = isFrameOnly && answer["ok"] == .bool(false) ? "couldNotRun" : command
+    do {
+      return try validator.validate(answer, as: definition).problems.map { "\(command): \($0)" }
+    } catch {
+      return ["\(command): \(error)"]
+    }
+  }
+}
