@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -427,6 +429,40 @@ def pages_that_were_named_may(server):
     answer = server.tus("POST", "/uploads", Upload_Length=5, Origin="https://app.example")
     assert answer.status == 201 and "Location" in answer.headers["Access-Control-Expose-Headers"], answer
     assert server.ask("GET", "/healthz").headers["Access-Control-Allow-Origin"] is None
+
+
+@check()
+def what_is_no_request_is_no_secret(server):
+    host = f"Host: 127.0.0.1:{server.port}\r\n"
+    close = "Connection: close\r\n"
+    for request, status in [
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: +5\r\n\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: {10 ** 30}\r\n\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: gzip\r\n\r\nhello", 400),
+        (f"GET / HTTP/1.1\r\n{host}X: {'a' * 200_000}\r\n\r\n", 400),
+        ("GET /posts HTTP/1.1\r\n\r\n", 403),
+        (f"GET /../../../../etc/passwd HTTP/1.1\r\n{host}{close}\r\n", 404),
+        (f"GET /uploads/%2e%2e%2f%2e%2e HTTP/1.1\r\n{host}{close}\r\n", 404),
+        (f"PUT /videos?author=%ff%00%zz&=&&a HTTP/1.1\r\n{host}Content-Length: 5\r\n{close}\r\nhello", 422),
+        (f"POST /uploads/{'0' * 32} HTTP/1.1\r\n{host}X-HTTP-Method-Override: DE LETE\r\n{close}\r\n", 405),
+        ("\x16\x03\x01\x02\x00\x01\x00", 400),
+    ]:
+        line = socket.create_connection(("127.0.0.1", server.port), timeout=120)
+        line.sendall(request.encode())
+        line.shutdown(socket.SHUT_WR)
+        answer = answer_of(line)
+        assert answer.status == status, (request[:200], answer)
+    # An answer to HEAD has no body, and what follows on the connection is not taken for one.
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    for method, path, status in [("HEAD", "/nothing", 404), ("PUT", "/videos", 422), ("PUT", "/nothing", 404),
+                                 ("GET", "/healthz", 200)]:
+        connection.request(method, path, body=b"hello" if method == "PUT" else None)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == status, (method, path, answer.status)
 
 
 # What is there.

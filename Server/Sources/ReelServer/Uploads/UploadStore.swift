@@ -24,6 +24,7 @@ final class UploadStore: Sendable {
     (self.folder, self.disk, self.lifetime, self.clock) = (folder, disk, lifetime, clock)
     openedAt = clock.now()
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
+    try Disk.syncFolder(of: folder)
     lock = try Disk.open(folder + "/.lock", O_RDWR | O_CREAT)
     if flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
       throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
