@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The front door: a package of its own, so that Reel stays without SwiftNIO, and nothing of this is built with it.
+
+let nio = "swift-nio"
+
+let package = Package(
+  name: "reel-serve",
+  platforms: [.macOS(.v15)],
+  products: [.executable(name: "reel-serve", targets: ["reel-serve"])],
+  dependencies: [
+    .package(name: "reel", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .target(name: "CUploads"),
+    .target(
+      name: "ReelServer",
+      dependencies: [
+        "CUploads",
+        .product(name: "Reel", package: "reel"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: nio),
+        .product(name: "NIOPosix", package: nio),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      resources: [.embedInCode("Page/page.html")]),
+    .executableTarget(
+      name: "reel-serve",
+      dependencies: [
+        "ReelServer",
+        // Built beside the program, where it is looked for; nothing of it is linked in.
+        .product(name: "reel-probe-worker", package: "reel"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .testTarget(
+      name: "ReelServerTests",
+      dependencies: [
+        "ReelServer",
+        .product(name: "ReelTesting", package: "reel"),
+        .product(name: "NIOCore", package: nio),
+        .product(name: "NIOEmbedded", package: nio),
+      ]),
+  ]
+)

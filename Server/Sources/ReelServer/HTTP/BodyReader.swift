@@ -1,0 +1,95 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// Reads the body of a request as it comes, no faster than it is taken, and for as long as it comes fast enough.
+struct BodyReader: Sendable {
+  /// How a body ended.
+  enum End: Sendable {
+    case whole
+    /// The line was cut, or its sender went away.
+    case cut
+    case tooSlow
+    case shutDown
+  }
+  let pace: SenderPace
+  let metrics: ServerMetrics
+
+  /// - Parameter take: called with each piece, in order; what it throws ends the reading, and is thrown.
+  func read(
+    _ request: Request, _ context: ServerContext,
+    _ take: @escaping @Sendable (ByteBuffer) async throws -> Void
+  ) async throws -> End {
+    if request.headers[.expect]?.lowercased() == "100-continue" {
+      // Only now: who is refused by what the headers say has been, without sending a byte.
+      await context.inform(HTTPResponse(status: .continue))
+    }
+    let progress = Progress()
+    return try await withThrowingTaskGroup(of: End.self) { group in
+      group.addTask { try await pieces(request, progress, take) }
+      group.addTask {
+        while !progress.isTooSlow(by: pace) { try await Task.sleep(for: pace.patience / 4) }
+        return .tooSlow
+      }
+      group.addTask {
+        try await gracefulShutdown()
+        return .shutDown
+      }
+      defer { group.cancelAll() }
+      guard let end = try await group.next() else { return .cut }
+      group.cancelAll()
+      // What is just being written is written before this returns.
+      while await group.nextResult() != nil {}
+      return end
+    }
+  }
+
+  private func pieces(
+    _ request: Request, _ progress: Progress, _ take: (ByteBuffer) async throws -> Void
+  ) async throws -> End {
+    var iterator = request.body.makeAsyncIterator()
+    while true {
+      let bytes: ByteBuffer?
+      do {
+        bytes = try await iterator.next()
+      } catch {
+        return .cut
+      }
+      guard let bytes else {
+        return Task.isCancelled || progress.isShort(of: request.headers) ? .cut : .whole
+      }
+      progress.add(bytes.readableBytes)
+      metrics.count(received: bytes.readableBytes)
+      try await take(bytes)
+    }
+  }
+
+  private final class Progress: Sendable {
+    private struct State {
+      var received: Int64 = 0
+      var last = ContinuousClock.now
+    }
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+
+    func add(_ count: Int) {
+      state.withLock { state in
+        state.received += Int64(count)
+        state.last = .now
+      }
+    }
+
+    func isTooSlow(by pace: SenderPace) -> Bool {
+      let (state, now) = (state.withLock { $0 }, ContinuousClock.now)
+      return pace.isTooSlow(received: state.received, elapsed: now - start, silence: now - state.last)
+    }
+
+    /// Whether fewer bytes came than were said.
+    func isShort(of headers: HTTPFields) -> Bool {
+      guard let text = headers[.contentLength], let length = Int64(text) else { return false }
+      return state.withLock { $0.received } < length
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Reel
+
+/// Which request is answered by whom.
+struct Door: HTTPResponder {
+  typealias Context = ServerContext
+
+  let access: Access
+  let plain: PlainDoor
+  let tus: TusDoor
+  let draft: DraftDoor
+  let catalog: any PostCatalog
+  let metrics: ServerMetrics
+  let publicURL: String
+  private var store: UploadStore { tus.receiver.store }
+  private var maxSize: Int64 { tus.receiver.maxSize }
+
+  func respond(to request: Request, context: ServerContext) async -> Response {
+    var response: Response
+    do {
+      try access.checkSender(request)
+      response = try await route(request, context)
+    } catch {
+      metrics.count(problem: error.code)
+      if error.status >= 500 {
+        context.logger.error(
+          "\(error.message)", metadata: ["code": "\(error.code)", "status": "\(error.status)"])
+      }
+      response = .problem(error)
+    }
+    if request.headers[.tusResumable] != nil || request.method == .options {
+      response.headers[.tusResumable] = Tus.version
+      if response.status == .preconditionFailed { response.headers[.tusVersion] = Tus.version }
+    }
+    response.headers = response.headers.merging(access.headers(for: request.headers[.origin]))
+    return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  private func route(_ request: Request, _ context: ServerContext) async throws(Problem) -> Response {
+    let parts = request.uri.path.split(separator: "/")
+    switch (parts.first, parts.count) {
+    case ("videos", 1): return try await takeOwners(request, context)
+    case ("uploads", 1)
+    where request.headers[.tusResumable] != nil || Draft.isSpoken(in: request.headers)
+      || request.method == .options:
+      return try await takeOwners(request, context)
+    case ("uploads", 1): return try sign(request)
+    case ("uploads", 2): return try await upload(parts[1], request, context)
+    case ("u", 2):
+      if request.method == .options { return try options(request) }
+      guard let key = access.key else { throw Self.nothingHere }
+      let ticket = try key.ticket(parts[1], now: store.now)
+      if request.method == .get { return UploadPage.response }
+      return try await take(request, context, UploadTerms(ticket, maxSize: maxSize))
+    // For strangers there is none: they come by an address for one upload.
+    case (nil, _) where access.key == nil && request.method == .get: return UploadPage.response
+    case ("posts", 1): return try await feed(request)
+    case ("healthz", 1): return try await health(request)
+    case ("metrics", 1): return try numbers(request)
+    default: throw Self.nothingHere
+    }
+  }
+
+  private static let nothingHere = Problem(.notFound, "notFound", "there is nothing at this address")
+
+  private static func only(_ methods: HTTPRequest.Method..., of request: Request) throws(Problem) {
+    guard methods.contains(request.method) else {
+      throw Problem(
+        .methodNotAllowed, "method", "this takes \(methods.map(\.rawValue).joined(separator: ", "))")
+    }
+  }
+
+  // MARK: Uploads
+
+  private func options(_ request: Request) throws(Problem) -> Response {
+    Draft.isSpoken(in: request.headers) ? try draft.options(request) : tus.options()
+  }
+
+  private func takeOwners(_ request: Request, _ context: ServerContext) async throws(Problem) -> Response {
+    if request.method == .options { return try options(request) }
+    try access.checkOwner(request)
+    return try await take(request, context, UploadTerms(maxSize: maxSize))
+  }
+
+  private func take(
+    _ request: Request, _ context: ServerContext, _ terms: UploadTerms
+  ) async throws(Problem) -> Response {
+    try Self.only(.post, .put, of: request)
+    if Draft.isSpoken(in: request.headers) { return try await draft.create(request, context, terms) }
+    return request.method == .post && request.headers[.tusResumable] != nil
+      ? try await tus.create(request, context, terms) : try await plain.take(request, context, terms)
+  }
+
+  private func upload(
+    _ name: Substring, _ request: Request, _ context: ServerContext
+  ) async throws(Problem) -> Response {
+    if request.method == .options { return try options(request) }
+    guard let id = UploadID(name) else { throw .noSuchUpload }
+    var method = request.method
+    // For clients that can send nothing else.
+    if method == .post, let other = request.headers[.methodOverride].flatMap({ HTTPRequest.Method($0) }) {
+      method = other
+    }
+    let isDraft = Draft.isSpoken(in: request.headers)
+    switch method {
+    case .head where isDraft: return try await draft.offset(id, request)
+    case .patch where isDraft: return try await draft.append(id, request, context)
+    case .head: return try await tus.offset(id, request)
+    case .patch: return try await tus.append(id, request, context)
+    case .delete: return try await tus.remove(id, request)
+    case .get: return try await tus.look(id)
+    default: throw Problem(.methodNotAllowed, "method", "this takes HEAD, PATCH, DELETE, GET")
+    }
+  }
+
+  /// Makes an address for one upload.
+  private func sign(_ request: Request) throws(Problem) -> Response {
+    try Self.only(.post, of: request)
+    try access.checkOwner(request)
+    guard let key = access.key else {
+      throw Problem(
+        .forbidden, "noKey", "a server without a key can't sign addresses: start it with --key-file")
+    }
+    let query = request.uri.queryParameters
+    guard let seconds = TimeText.seconds(query["expires"].map(String.init) ?? "1h") else {
+      throw .badRequest("expires is a time, such as 1h")
+    }
+    var size: Int64?
+    if let text = query["maxSize"] {
+      size = SizeText.bytes(text)
+      if size == nil { throw .badRequest("maxSize is a size, such as 500MB") }
+    }
+    let ticket = UploadTicket(
+      author: query["author"].map(String.init), maxSize: size,
+      expires: store.now.addingTimeInterval(Double(seconds)))
+    return .json(
+      .created, AddressKeys(url: publicURL + ticket.path(signedWith: key), expires: ticket.expires))
+  }
+
+  // MARK: What is there
+
+  private func feed(_ request: Request) async throws(Problem) -> Response {
+    try Self.only(.get, of: request)
+    try access.checkOwner(request)
+    let query = request.uri.queryParameters
+    guard let size = Int(query["size"] ?? "20"), (1...1000).contains(size) else {
+      throw .badRequest("size is a number from 1 to 1000")
+    }
+    let cursor = query["before"].map { FeedCursor(String($0)) }
+    if case .some(nil) = cursor { throw .badRequest("before is what `next` of a page says") }
+    do {
+      let page = try await catalog.newestPosts(
+        matching: PostFilter(
+          authorID: query["author"].map(String.init), text: query["search"].map(String.init)),
+        before: cursor ?? nil, limit: size)
+      return .json(.ok, FeedKeys(page: page))
+    } catch {
+      throw Problem(.serviceUnavailable, "catalog.\(error.code.rawValue)", error.message, retryAfter: 10)
+    }
+  }
+
+  /// Whether uploads can be taken: catalog and disk answer.
+  private func health(_ request: Request) async throws(Problem) -> Response {
+    try Self.only(.get, .head, of: request)
+    let (store, disk) = (store, store.disk)
+    _ = try await disk.run { () throws(Problem) in try Disk.room(at: store.folder) }
+    do {
+      _ = try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 1)
+    } catch {
+      throw Problem(
+        .serviceUnavailable, "catalog.\(error.code.rawValue)", "the catalog does not answer", retryAfter: 10)
+    }
+    return .json(.ok, NoKeys())
+  }
+
+  private func numbers(_ request: Request) throws(Problem) -> Response {
+    try Self.only(.get, of: request)
+    try access.checkOwner(request)
+    return Response(
+      status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+      body: ResponseBody(
+        byteBuffer: ByteBuffer(string: metrics.text(busy: store.busyCount, version: ReelVersion.current))))
+  }
+}

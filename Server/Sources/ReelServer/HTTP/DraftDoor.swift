@@ -1,0 +1,117 @@
+import HTTPTypes
+import Hummingbird
+import Reel
+
+/// Uploads by the IETF's draft, as `URLSession` sends them: a plain upload, which goes on after an interruption.
+struct DraftDoor: Sendable {
+  let receiver: Receiver
+  /// Before the path of an upload's address.
+  let publicURL: String
+  private var store: UploadStore { receiver.store }
+
+  func options(_ request: Request) throws(Problem) -> Response {
+    let version = try Draft.version(request.headers)
+    return Response(
+      status: .noContent,
+      headers: [
+        .uploadDraftInteropVersion: "\(version.rawValue)",
+        .uploadLimit: "min-size=0, max-size=\(receiver.maxSize)",
+      ])
+  }
+
+  /// A request that begins an upload, and may be all of it.
+  func create(_ request: Request, _ context: ServerContext, _ terms: UploadTerms) async throws(Problem)
+    -> Response
+  {
+    let part = try Draft.Part(request.headers, isCreation: true)
+    try terms.check(part.total ?? part.length)
+    let query = request.uri.queryParameters
+    let state = UploadState(
+      length: part.total, words: terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
+      createdAt: store.now, rememberedUntil: terms.rememberedUntil)
+    let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
+    let received = try await store.holding(terms.id) { () throws(Problem) in
+      if let known = try await store.make(terms.id, state) {
+        guard known.state.verdict != nil else {
+          throw Problem(
+            .conflict, "spent", "this address was used for an upload that can go on where it was begun")
+        }
+        return Receiver.Received.taken(known)
+      }
+      // From here on its sender can go on.
+      var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
+      head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"
+      await context.inform(head)
+      let upload = Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now)
+      return try await receive(request, context, upload, part, most: terms.maxSize)
+    }
+    return await answer(received, part, place)
+  }
+
+  /// `PATCH`.
+  func append(_ id: UploadID, _ request: Request, _ context: ServerContext) async throws(Problem) -> Response
+  {
+    let part = try Draft.Part(request.headers, isCreation: false)
+    let received = try await store.holding(id) { () throws(Problem) in
+      let upload = try await store.find(id)
+      guard part.offset == upload.offset else { throw conflict(upload, part) }
+      // Whoever missed the answer asks again.
+      if upload.isComplete { return Receiver.Received.taken(upload) }
+      guard part.total == nil || upload.state.length == nil || part.total == upload.state.length else {
+        throw .badRequest("the upload would not have the length that was said")
+      }
+      return try await receive(request, context, upload, part, most: upload.state.length ?? receiver.maxSize)
+    }
+    return await answer(received, part, [:])
+  }
+
+  private func conflict(_ upload: Upload, _ part: Draft.Part) -> Problem {
+    var problem = Problem.standsElsewhere(upload.offset, than: part.offset)
+    problem.headers = Draft.headers(part.version, offset: upload.offset, isComplete: upload.isComplete)
+    return problem
+  }
+
+  /// For who holds the upload. What came before an interruption is kept.
+  private func receive(
+    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part, most: Int64
+  ) async throws(Problem) -> Receiver.Received {
+    let received = try await receiver.receive(request, context, into: upload, most: most)
+    guard case .taken(var taken) = received, part.completes else { return received }
+    guard taken.state.length == nil || taken.isComplete else {
+      throw .badRequest("the upload ends before the length that was said")
+    }
+    taken.state.length = taken.offset
+    try await store.save(taken)
+    return .taken(taken)
+  }
+
+  /// `HEAD`.
+  func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
+    let version = try Draft.version(request.headers)
+    let upload = try await store.find(id)
+    return Response(
+      status: .noContent,
+      headers: Draft.headers(version, offset: upload.offset, isComplete: upload.isComplete)
+        .merging([.cacheControl: "no-store"]))
+  }
+
+  private func answer(
+    _ received: Receiver.Received, _ part: Draft.Part, _ place: HTTPFields
+  ) async -> Response {
+    switch received {
+    case .refused(let verdict):
+      return .judgement(.verdict(verdict), headers: place)
+    case .taken(let upload):
+      let headers = place.merging(
+        Draft.headers(part.version, offset: upload.offset, isComplete: upload.isComplete))
+      guard upload.isComplete else { return Response(status: .created, headers: headers) }
+      return .judgement(await receiver.judge.judgement(of: upload), headers: headers)
+    }
+  }
+}
+
+extension HTTPResponse.Status {
+  /// draft-ietf-httpbis-resumable-upload.
+  static let uploadResumptionSupported = HTTPResponse.Status(
+    code: 104, reasonPhrase: "Upload Resumption Supported")
+}

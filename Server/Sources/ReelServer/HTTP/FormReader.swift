@@ -1,0 +1,60 @@
+import NIOCore
+import Synchronization
+
+/// Takes the video and the words out of a form, as it comes.
+final class FormReader: Sendable {
+  private struct State {
+    var parser: MultipartParser
+    var words: [String: [UInt8]] = [:]
+    /// The part that comes; nil for the video.
+    var name: String?
+    var hasVideo = false
+  }
+  /// Of all words together.
+  private static let longestWords = 16_384
+  private let state: Mutex<State>
+
+  /// Nil for what is no form.
+  init?(contentType: String?) {
+    guard let boundary = MultipartParser.boundary(of: contentType) else { return nil }
+    state = Mutex(State(parser: MultipartParser(boundary: boundary)))
+  }
+
+  /// What of `bytes` is the video's.
+  /// - Throws: a 400 for what is no form, or has more than one file.
+  func video(in bytes: ByteBuffer) throws(Problem) -> ByteBuffer {
+    try state.withLock { state throws(Problem) in
+      var video = ByteBuffer()
+      for event in try state.parser.parse(bytes.readableBytesView) {
+        switch event {
+        case .part(let name, let isFile):
+          if isFile, state.hasVideo { throw .badRequest("a form may have one file") }
+          state.name = isFile ? nil : name
+          if isFile { state.hasVideo = true }
+        case .bytes(let bytes):
+          guard let name = state.name else {
+            video.writeBytes(bytes)
+            continue
+          }
+          state.words[name, default: []] += bytes
+          guard state.words.values.reduce(0, { $0 + $1.count }) <= Self.longestWords else {
+            throw .badRequest("the words of the form are too long")
+          }
+        case .end: break
+        }
+      }
+      return video
+    }
+  }
+
+  /// - Throws: a 400 for a form that has no video, or no end.
+  func check() throws(Problem) {
+    try state.withLock { state throws(Problem) in
+      guard state.parser.isAtEnd, state.hasVideo else { throw .badRequest("the form has no file, or no end") }
+    }
+  }
+
+  subscript(_ name: String) -> String? {
+    state.withLock { $0.words[name].map { String(decoding: $0, as: UTF8.self) } }
+  }
+}

@@ -1,0 +1,110 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Reel
+
+/// Takes the body of a request into an upload.
+struct Receiver: Sendable {
+  let store: UploadStore
+  let judge: Judge
+  let reader: BodyReader
+  let prober: any MediaProber
+  /// Bytes of the largest video.
+  let maxSize: Int64
+
+  /// What came of a body.
+  enum Received: Sendable {
+    /// The upload as it is now.
+    case taken(Upload)
+    /// Its first bytes were enough.
+    case refused(Verdict)
+  }
+
+  /// For who holds the upload.
+  /// - Parameters:
+  ///   - most: bytes that the upload may have then.
+  ///   - checksum: of the body.
+  ///   - form: what takes the video out of the body, where it is not all of it.
+  /// - Throws: what ended it early; what has come until then is kept.
+  func receive(
+    _ request: Request, _ context: ServerContext, into upload: Upload, most: Int64,
+    checksum: PartChecksum? = nil, form: FormReader? = nil
+  ) async throws(Problem) -> Received {
+    let prober = prober
+    let writer = try await UploadWriter.open(upload, in: store, checksum: checksum) {
+      file throws(ProbeError) in _ = try prober.firstLook(at: file)
+    }
+    do {
+      let end = try await taking(request, context, writer, most, form)
+      let offset = try await writer.finish(isWhole: end == .whole)
+      switch end {
+      case .whole: break
+      case .cut: throw Problem(.badRequest, "interrupted", "the request was cut off before its end")
+      case .tooSlow: throw Problem(.requestTimeout, "tooSlow", "the bytes came too slowly", retryAfter: 1)
+      case .shutDown: throw Problem.shuttingDown
+      }
+      var taken = upload
+      (taken.offset, taken.touchedAt) = (offset, store.now)
+      return .taken(taken)
+    } catch let problem as Problem {
+      throw problem
+    } catch let error as ProbeError {
+      guard case .verdict(let verdict) = Judgement(error) else {
+        throw Problem(.serviceUnavailable, error.code.rawValue, error.message, retryAfter: 10)
+      }
+      try await judge.settle(upload.id, verdict)
+      return .refused(verdict)
+    } catch {
+      // Nothing else is thrown here.
+      throw Problem(.internalServerError, "unexpected", "\(error)")
+    }
+  }
+
+  private func taking(
+    _ request: Request, _ context: ServerContext, _ writer: UploadWriter, _ most: Int64, _ form: FormReader?
+  ) async throws -> BodyReader.End {
+    do {
+      return try await reader.read(request, context) { bytes in
+        let bytes = try form?.video(in: bytes) ?? bytes
+        guard writer.offset + Int64(bytes.readableBytes) <= most else { throw Problem.tooLarge(most) }
+        try await writer.append(bytes)
+      }
+    } catch let problem as Problem {
+      _ = try await writer.finish(isWhole: false)
+      throw problem
+    }
+  }
+}
+
+/// Under which conditions somebody may upload something.
+struct UploadTerms: Sendable {
+  let id: UploadID
+  let maxSize: Int64
+  /// What is certain of the video, whatever its sender says.
+  private let ticket: UploadTicket?
+
+  /// Of who may do everything.
+  init(maxSize: Int64) { (id, self.maxSize, ticket) = (UploadID(), maxSize, nil) }
+
+  init(_ ticket: UploadTicket, maxSize: Int64) {
+    (id, self.ticket) = (ticket.id, ticket)
+    self.maxSize = min(maxSize, ticket.maxSize ?? maxSize)
+  }
+
+  /// Until when it is remembered that the address is spent.
+  var rememberedUntil: Date? { ticket?.expires }
+
+  /// - Parameter said: by the sender, by name.
+  func words(_ said: (String) -> String?) -> PostMetadata {
+    PostMetadata(
+      authorID: ticket == nil ? said("author") : ticket?.author,
+      authorName: ticket == nil ? said("authorName") : nil,
+      caption: said("caption"), music: said("music"))
+  }
+
+  /// - Throws: a 413.
+  func check(_ length: Int64?) throws(Problem) {
+    if let length, length > maxSize { throw .tooLarge(maxSize) }
+  }
+}

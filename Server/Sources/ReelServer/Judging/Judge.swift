@@ -1,0 +1,146 @@
+import Logging
+import Reel
+import Synchronization
+
+/// Publishes uploads that are whole, and tells what became of them: each once, whoever asks, and however often.
+///
+/// Whether a publication goes on has nothing to do with whether its sender still listens. If the process dies in the middle,
+/// the next judgement of the same upload goes on with it: its post is told as published until the verdict is on disk
+/// (``IngestOptions/isAcknowledged``).
+final class Judge: Sendable {
+  private let services: IngestServices
+  private let store: UploadStore
+  private let maxSize: Int64
+  private let posters: IngestOptions.Posters
+  private let metrics: ServerMetrics
+  private let logger: Logger
+  private let places: Places
+  private let running = Mutex<[UploadID: Task<Judgement, Never>]>([:])
+
+  /// - Parameter atOnce: how many are judged at a time.
+  init(
+    _ services: IngestServices, _ store: UploadStore, maxSize: Int64, posters: IngestOptions.Posters,
+    atOnce: Int, metrics: ServerMetrics, logger: Logger
+  ) {
+    (self.services, self.store, self.maxSize, self.posters) = (services, store, maxSize, posters)
+    (self.metrics, self.logger) = (metrics, logger)
+    places = Places(atOnce)
+  }
+
+  /// What becomes of an upload whose bytes are all there.
+  func judgement(of upload: Upload) async -> Judgement {
+    if let verdict = upload.state.verdict { return .verdict(verdict) }
+    let id = upload.id
+    let task = running.withLock { running in
+      if let task = running[id] { return task }
+      let task = Task { [self] in
+        defer { self.running.withLock { _ = $0.removeValue(forKey: id) } }
+        return await judge(id)
+      }
+      running[id] = task
+      return task
+    }
+    return await task.value
+  }
+
+  /// Waits for all that are being judged.
+  func drain() async {
+    while let task = running.withLock({ $0.values.first }) { _ = await task.value }
+  }
+
+  private func judge(_ id: UploadID) async -> Judgement {
+    do {
+      return try await store.holding(id) { () throws(Problem) in
+        // It may have had its verdict between the look of who asks and now.
+        let state = try await store.find(id).state
+        if let verdict = state.verdict { return .verdict(verdict) }
+        return await publish(id, state.words)
+      }
+    } catch {
+      return .postponed(error)
+    }
+  }
+
+  private func publish(_ id: UploadID, _ words: PostMetadata) async -> Judgement {
+    await places.take()
+    defer { places.giveBack() }
+    var options = IngestOptions()
+    options.metadata = words
+    options.maxSize = maxSize
+    options.posters = posters
+    options.jobs = 1
+    // The upload's own name says nothing.
+    options.keepsSourceName = false
+    options.isAcknowledged = true
+    let run = services.ingest([SourceInput(path: SourcePath(store.files(id).path))], options: options)
+    var result: PublishResult?
+    var told: [IngestEvent] = []
+    for await event in run {
+      result = result ?? PublishResult(event.body)
+      if case .postPublished = event.body { told.append(event) }
+    }
+    let error = await run.summary.error
+    let judgement = Judgement(result ?? error.map(PublishResult.failed) ?? .cancelled)
+    switch judgement {
+    case .verdict(let verdict):
+      do {
+        try await settle(id, verdict)
+      } catch {
+        return .postponed(error)
+      }
+      await run.acknowledge(told)
+    case .postponed(let problem):
+      metrics.count(problem: problem.code)
+      logger.error(
+        "not judged",
+        metadata: ["upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.message)"])
+    }
+    return judgement
+  }
+
+  /// Writes a verdict down. For who holds the upload.
+  func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
+    try await store.settle(id, verdict)
+    metrics.count(verdict)
+    var metadata: Logger.Metadata = ["upload": "\(id)", "verdict": "\(verdict.word.rawValue)"]
+    if let post = verdict.post { metadata["post"] = "\(post.id)" }
+    if let problem = verdict.problem { metadata["code"] = "\(problem.code)" }
+    logger.info("judged", metadata: metadata)
+  }
+}
+
+/// A number of places that are waited for: first come, first served.
+private final class Places: Sendable {
+  private struct State {
+    var free: Int
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+  private let state: Mutex<State>
+
+  init(_ count: Int) { state = Mutex(State(free: max(1, count))) }
+
+  func take() async {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        if state.free > 0 {
+          state.free -= 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  func giveBack() {
+    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.free += 1
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+    next?.resume()
+  }
+}

@@ -1,0 +1,98 @@
+import HTTPTypes
+import Reel
+
+/// What became of a video, for good.
+struct Verdict: Hashable, Sendable, Codable {
+  enum Word: String, Sendable, Codable, CaseIterable {
+    /// It is a post now.
+    case published
+    /// It was one already.
+    case duplicate
+    /// Its post was removed, and it is not to come back.
+    case removed
+    /// It is not wanted, or it is no video.
+    case refused
+  }
+  let word: Word
+  /// Nil without one, and where it is not known.
+  let post: Post?
+  /// Why there is no post.
+  let problem: Problem?
+
+  private init(_ word: Word, post: Post? = nil, problem: Problem? = nil) {
+    (self.word, self.post, self.problem) = (word, post, problem)
+  }
+
+  static func published(_ post: Post) -> Verdict { Verdict(.published, post: post) }
+  static func duplicate(_ post: Post?) -> Verdict { Verdict(.duplicate, post: post) }
+  static func removed(_ problem: Problem) -> Verdict { Verdict(.removed, problem: problem) }
+  static func refused(_ problem: Problem) -> Verdict { Verdict(.refused, problem: problem) }
+
+  var status: HTTPResponse.Status {
+    switch word {
+    case .published: .created
+    case .duplicate: .ok
+    case .removed: .gone
+    case .refused: .unprocessableContent
+    }
+  }
+}
+
+/// The end of a publication, as a server tells it: a verdict, or that there is none yet.
+enum Judgement: Hashable, Sendable {
+  case verdict(Verdict)
+  /// It was not the video's fault: asked again, it may go better.
+  case postponed(Problem)
+}
+
+// The one place where the end of a publication becomes an answer.
+extension Judgement {
+  init(_ result: PublishResult) {
+    switch result {
+    case .published(let post): self = .verdict(.published(post))
+    case .duplicate(let post): self = .verdict(.duplicate(post))
+    case .removed(let removed):
+      self = .verdict(.removed(Problem(.gone, "removed", removed.text.description)))
+    case .refused(let refusal): self.init(refusal)
+    case .failed(let failure): self.init(failure)
+    // No run here is a dry one.
+    case .planned, .cancelled: self = .postponed(.shuttingDown)
+    }
+  }
+
+  /// What the first bytes say.
+  init(_ error: ProbeError) { self.init(FileFailure(code: .probe(error.code), message: error.text)) }
+
+  private init(_ refusal: FileRefused) {
+    self = .verdict(
+      .refused(
+        Problem(
+          .unprocessableContent, refusal.code.rawValue, refusal.message,
+          violations: refusal.violations.map { Problem.Violation(rule: $0.rule, message: $0.message) })))
+  }
+
+  private init(_ failure: FileFailure) {
+    let problem: (HTTPResponse.Status) -> Problem = { status in
+      Problem(
+        status, failure.code.rawValue, failure.message,
+        retryAfter: status == .unprocessableContent ? nil : status == .insufficientStorage ? 60 : 10)
+    }
+    switch failure.code {
+    case .upload(.storeFull), .catalog(.diskFull): self = .postponed(problem(.insufficientStorage))
+    case .source, .upload, .catalog, .cancelled, .other: self = .postponed(problem(.serviceUnavailable))
+    case .probe(let code) where code.isOfTheServer: self = .postponed(problem(.serviceUnavailable))
+    case .probe, .poster: self = .verdict(.refused(problem(.unprocessableContent)))
+    }
+  }
+}
+
+extension ProbeError.Code {
+  /// Whether another try may end otherwise, as it says nothing of the video.
+  fileprivate var isOfTheServer: Bool {
+    if isInstallation { return true }
+    return switch self {
+    case .cancelled, .tooManyOpenFiles, .noReader, .unreadable, .sourceChanged: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import HTTPTypes
+import Reel
+
+/// Why a request is not answered as it was asked for: what `problems` of the answer says, and a status.
+struct Problem: Error, Hashable, Sendable, Codable {
+  /// A rule of the policy that the video breaks.
+  struct Violation: Hashable, Sendable, Codable {
+    var rule: String
+    var message: String
+  }
+
+  /// HTTP's.
+  var status: Int
+  /// For programs; Reel's own where Reel says it.
+  var code: String
+  /// One sentence for people.
+  var message: String
+  /// What a policy has against it.
+  var violations: [Violation]?
+  /// Seconds after which the same request may go better; nil where it will not.
+  var retryAfter: Int?
+  /// What a protocol says of it in headers; not kept.
+  var headers: HTTPFields = [:]
+
+  private enum CodingKeys: CodingKey { case status, code, message, violations, retryAfter }
+
+  init(
+    _ status: HTTPResponse.Status, _ code: String, _ message: String, violations: [Violation]? = nil,
+    retryAfter: Int? = nil
+  ) {
+    (self.status, self.code, self.message) = (status.code, code, message)
+    (self.violations, self.retryAfter) = (violations, retryAfter)
+  }
+
+  static let noSuchUpload = Problem(.notFound, "notFound", "there is no such upload, or not any more")
+  static let busy = Problem(
+    .locked, "locked", "another request is working on this upload", retryAfter: 1)
+  static let diskFull = Problem(
+    .insufficientStorage, "storeFull", "there is no room for it on this server now", retryAfter: 60)
+  static let shuttingDown = Problem(
+    .serviceUnavailable, "unavailable", "the server is being stopped; go on when it is back", retryAfter: 5)
+
+  static func tooLarge(_ most: Int64) -> Problem {
+    Problem(.contentTooLarge, "tooLarge", "a video may have \(SizeText.text(most)) here, and no more")
+  }
+
+  static func standsElsewhere(_ offset: Int64, than asked: Int64) -> Problem {
+    Problem(.conflict, "offset", "this upload stands at \(offset), not at \(asked)")
+  }
+
+  static func badRequest(_ message: String) -> Problem { Problem(.badRequest, "badRequest", message) }
+}
+
+extension HTTPResponse.Status {
+  /// RFC 4918, 11.3.
+  static let locked = HTTPResponse.Status(code: 423, reasonPhrase: "Locked")
+  /// RFC 4918, 11.5.
+  static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+  /// tus 1.0, checksum.
+  static let checksumMismatch = HTTPResponse.Status(code: 460, reasonPhrase: "Checksum Mismatch")
+}

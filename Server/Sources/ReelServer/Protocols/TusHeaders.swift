@@ -1,0 +1,127 @@
+import HTTPTypes
+
+/// tus 1.0.0 (<https://tus.io/protocols/resumable-upload>), as far as a request's headers go; pure.
+enum Tus {
+  static let version = "1.0.0"
+  static let extensions = "creation,creation-with-upload,expiration,termination,checksum"
+  static let contentType = "application/offset+octet-stream"
+
+  /// - Throws: a 412 for another version.
+  static func checkVersion(_ headers: HTTPFields) throws(Problem) {
+    guard headers[.tusResumable] == version else {
+      throw Problem(.preconditionFailed, "tusVersion", "this server speaks tus \(version): say Tus-Resumable")
+    }
+  }
+
+  /// What a `PATCH` says of its bytes.
+  struct Part: Hashable, Sendable {
+    var offset: Int64
+    /// Nil for a body whose length is not said.
+    var length: Int64?
+    var checksum: PartChecksum?
+
+    /// - Throws: 412, 415, 400.
+    init(_ headers: HTTPFields) throws(Problem) {
+      try checkVersion(headers)
+      try checkType(headers)
+      offset = try Tus.count(headers, .uploadOffset)
+      length = try Tus.contentLength(headers)
+      checksum = try Tus.checksum(headers)
+    }
+  }
+
+  /// What a `POST` says of the upload that it wants.
+  struct Creation: Hashable, Sendable {
+    var length: Int64
+    /// As it came: `HEAD` gives it back.
+    var metadataHeader: String?
+    var metadata: UploadMetadata
+    /// Of the bytes that come with it.
+    var checksum: PartChecksum?
+
+    /// - Throws: 412, 415, 400.
+    init(_ headers: HTTPFields) throws(Problem) {
+      try checkVersion(headers)
+      guard headers[.uploadDeferLength] == nil else {
+        throw .badRequest("Upload-Length must be known when an upload is created here")
+      }
+      length = try Tus.count(headers, .uploadLength)
+      metadataHeader = headers[.uploadMetadata]
+      metadata = try UploadMetadata(parsing: metadataHeader ?? "")
+      checksum = try Tus.checksum(headers)
+      if try Tus.contentLength(headers) != 0, headers[.contentLength] != nil || headers.isChunked {
+        try checkType(headers)
+      }
+    }
+  }
+
+  /// - Throws: a 415 when the body is none of an upload.
+  private static func checkType(_ headers: HTTPFields) throws(Problem) {
+    guard headers[.contentType] == contentType else {
+      throw Problem(
+        .unsupportedMediaType, "contentType", "the bytes of an upload come as Content-Type: \(contentType)")
+    }
+  }
+
+  private static func checksum(_ headers: HTTPFields) throws(Problem) -> PartChecksum? {
+    guard let header = headers[.uploadChecksum] else { return nil }
+    return try PartChecksum(parsing: header)
+  }
+
+  /// Nil where none is said.
+  static func contentLength(_ headers: HTTPFields) throws(Problem) -> Int64? {
+    headers[.contentLength] == nil ? nil : try count(headers, .contentLength)
+  }
+
+  /// A number of bytes: digits alone, and as many as an Int64 can hold.
+  static func count(_ headers: HTTPFields, _ name: HTTPField.Name) throws(Problem) -> Int64 {
+    guard let text = headers[name] else { throw .badRequest("\(name) is missing") }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) else {
+      throw .badRequest("\(name) is not a number of bytes")
+    }
+    return number
+  }
+}
+
+extension HTTPFields {
+  /// Whether the body comes in chunks: then nobody says how long it is.
+  var isChunked: Bool { self[.transferEncoding] != nil }
+
+  /// Whether `Prefer` has the word (RFC 7240).
+  func prefers(_ word: String) -> Bool {
+    self[values: .prefer].contains { value in
+      value.split(separator: ",").contains { part in
+        part.split(separator: ";").first?.filter { $0 != " " }.lowercased() == word
+      }
+    }
+  }
+}
+
+extension HTTPField.Name {
+  /// A name that is written here; `nil` would be a typing error that every test finds.
+  static func named(_ text: StaticString) -> HTTPField.Name {
+    guard let name = HTTPField.Name("\(text)") else { preconditionFailure("\(text) is not a header's name") }
+    return name
+  }
+
+  static let tusResumable = named("Tus-Resumable")
+  static let tusVersion = named("Tus-Version")
+  static let tusExtension = named("Tus-Extension")
+  static let tusMaxSize = named("Tus-Max-Size")
+  static let tusChecksumAlgorithm = named("Tus-Checksum-Algorithm")
+  static let uploadOffset = named("Upload-Offset")
+  static let uploadLength = named("Upload-Length")
+  static let uploadDeferLength = named("Upload-Defer-Length")
+  static let uploadMetadata = named("Upload-Metadata")
+  static let uploadExpires = named("Upload-Expires")
+  static let uploadChecksum = named("Upload-Checksum")
+  static let methodOverride = named("X-HTTP-Method-Override")
+  static let prefer = named("Prefer")
+  static let preferenceApplied = named("Preference-Applied")
+  static let forwarded = named("Forwarded")
+  static let forwardedFor = named("X-Forwarded-For")
+  /// What became of an upload, in one word, where an answer has no body.
+  static let reelVerdict = named("Reel-Verdict")
+  /// The id of its post.
+  static let reelPost = named("Reel-Post")
+}

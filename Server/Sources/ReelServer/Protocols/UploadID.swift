@@ -1,0 +1,33 @@
+/// The name of an upload: 128 bits that nobody guesses, so who knows it may go on with it.
+struct UploadID: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// 32 hexadecimal digits in lower case: also the name of its folder.
+  let description: String
+
+  /// Nil for what is no such name; so no path can be one.
+  init?(_ text: some StringProtocol) {
+    guard text.utf8.count == 32,
+      text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+    else { return nil }
+    description = String(text)
+  }
+
+  /// A new one.
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    let digits = Array("0123456789abcdef")
+    description = String((0..<32).map { _ in digits[Int.random(in: 0..<16, using: &generator)] })
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = UploadID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no upload has such a name")
+    }
+    self = id
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

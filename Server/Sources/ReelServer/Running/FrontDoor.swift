@@ -1,0 +1,124 @@
+import Glibc
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import Reel
+import ServiceLifecycle
+
+/// A server, from its start to its end.
+public enum FrontDoor {
+  /// Runs until SIGTERM or SIGINT. Then no connection is taken any more; uploads that can go on later are left as they are, and
+  /// what is being judged gets its verdict.
+  /// - Throws: a sentence, when it can't be started.
+  public static func run(_ configuration: ServerConfiguration, logger: Logger) async throws {
+    try configuration.check()
+    raiseFileLimit()
+    let library = try await ServerLibrary.open(configuration, logger: logger)
+    let application = Application(
+      responder: library.door(configuration),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [
+            ConnectionGuard(headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10))
+          ])),
+      configuration: .init(
+        address: .hostname(configuration.address.host, port: configuration.address.port), serverName: nil,
+        availableConnectionsDelegate: .maximum(configuration.connections, logger: logger)),
+      onServerRunning: { channel in
+        logger.notice("listening", metadata: ["port": "\(channel.localAddress?.port ?? 0)"])
+      },
+      logger: logger)
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        // The library closes last: what is begun needs it.
+        services: [.init(service: library), .init(service: application)],
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+  }
+
+  /// Each connection has a descriptor, each upload that is being received two.
+  private static func raiseFileLimit() {
+    var limit = rlimit()
+    let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    guard getrlimit(which, &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = setrlimit(which, &limit)
+  }
+}
+
+/// What a server works with, for as long as it runs.
+struct ServerLibrary: Service {
+  private let prober: SandboxedProber
+  private let catalog: SQLiteCatalog
+  private let store: UploadStore
+  private let judge: Judge
+  private let metrics: ServerMetrics
+  private let logger: Logger
+
+  static func open(_ configuration: ServerConfiguration, logger: Logger) async throws -> ServerLibrary {
+    let folder = try await LibraryFolder.prepare(at: configuration.library)
+    let prober = SandboxedProber(
+      worker: .installed, workers: configuration.judgedAtOnce, makesPosters: configuration.posters)
+    try prober.checkInstallation()
+    let uploader = FolderUploader(
+      root: folder.mediaPath, temporaries: folder.temporaryPath, publicBaseURL: configuration.mediaURL)
+    let disk = DiskThreads(count: 16)
+    let store: UploadStore
+    do {
+      store = try UploadStore(folder: folder.path + "/uploads", disk: disk, lifetime: configuration.lifetime)
+    } catch {
+      throw StartFailure(error.message)
+    }
+    let catalog = try await SQLiteCatalog.open(library: folder)
+    let services = IngestServices(
+      prober: prober, posters: configuration.posters ? prober : nil,
+      uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
+    let metrics = ServerMetrics()
+    let judge = Judge(
+      services, store, maxSize: configuration.maxSize, posters: configuration.posters ? .wanted : .none,
+      atOnce: configuration.judgedAtOnce, metrics: metrics, logger: logger)
+    return ServerLibrary(
+      prober: prober, catalog: catalog, store: store, judge: judge, metrics: metrics, logger: logger)
+  }
+
+  func door(_ configuration: ServerConfiguration) -> Door {
+    let receiver = Receiver(
+      store: store, judge: judge,
+      reader: BodyReader(
+        pace: SenderPace(least: configuration.leastRate, patience: .seconds(configuration.patience)),
+        metrics: metrics),
+      prober: prober, maxSize: configuration.maxSize)
+    return Door(
+      access: Access(key: configuration.key, origins: configuration.origins), plain: PlainDoor(receiver),
+      tus: TusDoor(receiver: receiver, publicURL: configuration.publicURL),
+      draft: DraftDoor(receiver: receiver, publicURL: configuration.publicURL), catalog: catalog,
+      metrics: metrics,
+      publicURL: configuration.publicURL)
+  }
+
+  /// Removes what is over, and judges what an earlier server has left, or what could not be judged for a while.
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      while !Task.isCancelled {
+        await sweep()
+        try? await Task.sleep(for: .seconds(60))
+      }
+    }
+    await judge.drain()
+    await prober.close()
+    try await catalog.close()
+    await store.disk.close()
+  }
+
+  private func sweep() async {
+    do throws(Problem) {
+      for id in try await store.sweep() {
+        let upload = try await store.find(id)
+        Task { await judge.judgement(of: upload) }
+      }
+    } catch {
+      logger.error("uploads could not be looked through", metadata: ["message": "\(error.message)"])
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Reel
+
+/// How a server is run.
+public struct ServerConfiguration: Sendable {
+  /// The library's folder.
+  public var library: String
+  /// Where it listens.
+  public var address: ListenAddress
+  /// Who has it may do everything; nil: everybody may who reaches the server.
+  public var key: AccessKey?
+  /// Of pages whose scripts may use the server, such as `https://app.example`.
+  public var origins: Set<String> = []
+  /// What clients call the server, without a slash at its end; empty where they see it as it is.
+  public var publicURL = ""
+  /// What viewers put before the name of a video; nil for its address in the store.
+  public var mediaURL: String?
+  /// Bytes of the largest video.
+  public var maxSize: Int64 = 4_000_000_000
+  /// Seconds that an unfinished upload is kept after its last byte, and the verdict of one that is finished.
+  public var lifetime: Int64 = 86_400
+  /// Bytes a second that a sender must bring, on average.
+  public var leastRate: Int64 = 500
+  /// Seconds that a sender may say nothing.
+  public var patience: Int64 = 30
+  /// Whether posts get posters.
+  public var posters = false
+  /// Videos that are judged at once.
+  public var judgedAtOnce = 8
+  /// Connections at once; others wait.
+  public var connections = 4_096
+
+  /// A server of `library` at `address`.
+  public init(library: String, address: ListenAddress) { (self.library, self.address) = (library, address) }
+
+  /// - Throws: a sentence about what does not go together.
+  func check() throws {
+    guard key != nil || address.isLoopback else {
+      throw StartFailure(
+        "without a key, whoever reaches the server may do everything: make one with `reel-serve new-key FILE` and say --key-file FILE, or listen on 127.0.0.1 alone"
+      )
+    }
+  }
+}
+
+/// A host and a port to listen on.
+public struct ListenAddress: Hashable, Sendable {
+  let host: String
+  let port: Int
+
+  /// On this machine alone.
+  public static let standard = ListenAddress(host: "127.0.0.1", port: 8080)
+
+  private init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+
+  /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; port 0 is any that is free. Nil for anything else.
+  public init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+      return nil
+    }
+    var host = text[..<colon]
+    if host.hasPrefix("[") {
+      guard host.hasSuffix("]") else { return nil }
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      return nil
+    }
+    guard !host.isEmpty else { return nil }
+    (self.host, self.port) = (String(host), Int(port))
+  }
+
+  /// Whether only this machine gets there.
+  var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+}

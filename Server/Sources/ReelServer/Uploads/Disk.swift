@@ -1,0 +1,161 @@
+import FoundationEssentials
+import Glibc
+import NIOPosix
+
+/// Threads that may wait for a disk: no event loop does, and none of Swift's own threads.
+///
+/// Who writes waits for its own write before it reads on, so at most one call for each request is in the queue.
+struct DiskThreads: Sendable {
+  private let pool: NIOThreadPool
+
+  init(count: Int) {
+    pool = NIOThreadPool(numberOfThreads: count)
+    pool.start()
+  }
+
+  func run<Value: Sendable>(
+    _ body: @escaping @Sendable () throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    let result: Result<Value, Problem>
+    do {
+      result = try await pool.runIfActive { Result { () throws(Problem) in try body() } }
+    } catch {
+      throw .shuttingDown
+    }
+    return try result.get()
+  }
+
+  func close() async { try? await pool.shutdownGracefully() }
+}
+
+/// System calls on files. All of it blocks.
+enum Disk {
+  /// Calls `body` again as long as a signal interrupts it.
+  @discardableResult
+  static func call<Number: FixedWidthInteger>(
+    _ name: String, _ body: () -> Number
+  ) throws(Problem) -> Number {
+    while true {
+      let result = body()
+      if result != -1 { return result }
+      if errno != EINTR { throw Problem(errno: errno, in: name) }
+    }
+  }
+
+  /// Nil when there is no such file.
+  static func contents(of path: String) throws(Problem) -> [UInt8]? {
+    guard let file = try opened(path, O_RDONLY) else { return nil }
+    var (bytes, filled) = ([UInt8](repeating: 0, count: 4_096), 0)
+    while true {
+      let count = try call("read") {
+        bytes.withUnsafeMutableBytes {
+          read(file.number, $0.baseAddress?.advanced(by: filled), $0.count - filled)
+        }
+      }
+      filled += count
+      if count == 0 { return Array(bytes[..<filled]) }
+      if filled == bytes.count { bytes += [UInt8](repeating: 0, count: bytes.count) }
+    }
+  }
+
+  /// Puts `bytes` in place of what is at `path`, as a whole.
+  /// - Parameter durably: whether it is there after a power cut, too.
+  static func replace(_ path: String, with bytes: [UInt8], durably: Bool) throws(Problem) {
+    let new = path + ".new"
+    let file = try open(new, O_WRONLY | O_CREAT | O_TRUNC)
+    try write(bytes, to: file)
+    if durably { try call("fdatasync") { fdatasync(file.number) } }
+    try call("rename") { rename(new, path) }
+    if durably { try syncFolder(of: path) }
+  }
+
+  static func write(_ bytes: [UInt8], to file: OpenFile) throws(Problem) {
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(Problem) in try write(bytes, to: file, at: 0) }
+    }.get()
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(Problem) {
+    var done = 0
+    while done < bytes.count {
+      done += try call("pwrite") {
+        pwrite(
+          file.number, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
+      }
+    }
+  }
+
+  /// Of ours alone (0600), without following a link.
+  static func open(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile {
+    OpenFile(number: try call("open") { Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
+  }
+
+  /// Nil when there is no such file.
+  static func opened(_ path: String, _ flags: Int32) throws(Problem) -> OpenFile? {
+    do throws(Problem) {
+      return try open(path, flags)
+    } catch {
+      guard error == .noSuchUpload else { throw error }
+      return nil
+    }
+  }
+
+  /// Nil when there is no such file.
+  static func status(of path: String) -> stat? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status : nil
+  }
+
+  static func syncFolder(of path: String) throws(Problem) {
+    let folder = try open(
+      String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), O_RDONLY | O_DIRECTORY)
+    try call("fsync") { fsync(folder.number) }
+  }
+
+  /// Bytes that may still be written where `path` is.
+  static func room(at path: String) throws(Problem) -> Int64 {
+    var status = statvfs()
+    try call("statvfs") { statvfs(path, &status) }
+    let (bytes, isTooLarge) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+      by: Int64(clamping: status.f_frsize))
+    return isTooLarge ? .max : bytes
+  }
+
+  /// The names in a folder, but for hidden ones.
+  static func names(in folder: String) throws(Problem) -> [String] {
+    guard let stream = opendir(folder) else { throw Problem(errno: errno, in: "opendir") }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+  }
+}
+
+/// An open file, closed when nobody holds it any more.
+final class OpenFile: Sendable {
+  let number: Int32
+
+  init(number: Int32) { self.number = number }
+
+  deinit { close(number) }
+}
+
+extension Problem {
+  /// What a system call on an upload's files says.
+  init(errno code: Int32, in call: String) {
+    switch code {
+    case ENOSPC, EDQUOT, EFBIG: self = .diskFull
+    case ENOENT, ENOTDIR: self = .noSuchUpload
+    default:
+      self.init(
+        .serviceUnavailable, "storage",
+        "the server can't keep uploads just now (\(call): \(String(cString: strerror(code))))", retryAfter: 10
+      )
+    }
+  }
+}

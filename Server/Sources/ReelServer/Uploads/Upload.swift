@@ -1,0 +1,105 @@
+import FoundationEssentials
+import Glibc
+import Reel
+
+/// What is remembered of an upload beside its bytes.
+struct UploadState: Codable, Sendable {
+  /// Bytes of the whole; nil where nobody said.
+  var length: Int64?
+  /// What is said of the video.
+  var words: PostMetadata
+  /// Whether its sender may go on after an interruption: it came by a protocol that can.
+  var isResumable: Bool
+  /// tus' `Upload-Metadata` as it came.
+  var metadataHeader: String?
+  var createdAt: Date
+  /// Until then it is remembered that its one-time address is spent.
+  var rememberedUntil: Date?
+  /// Bytes from here on belong to a part whose checksum nobody has compared yet: should the process die, they go.
+  var uncheckedFrom: Int64?
+  /// What became of it; its bytes are gone then.
+  var verdict: Verdict?
+}
+
+/// An upload as it was found.
+struct Upload: Sendable {
+  let id: UploadID
+  var state: UploadState
+  /// Bytes that are there for good.
+  var offset: Int64
+  /// When a byte came last.
+  var touchedAt: Date
+
+  var isComplete: Bool { offset == state.length }
+
+  /// - Parameter lifetime: seconds after its last byte.
+  func expires(after lifetime: Int64) -> Date {
+    let end = max(state.createdAt, touchedAt).addingTimeInterval(Double(lifetime))
+    return state.verdict == nil ? end : max(end, state.rememberedUntil ?? end)
+  }
+}
+
+/// The files of an upload: `FOLDER/ID/bytes` and `FOLDER/ID/state.json`. Every call blocks.
+struct UploadFiles: Sendable {
+  let id: UploadID
+  private let folder: String
+  /// Where the bytes are.
+  var path: String { folder + "/bytes" }
+  private var statePath: String { folder + "/state.json" }
+
+  init(_ id: UploadID, in root: String) {
+    self.id = id
+    folder = "\(root)/\(id)"
+  }
+
+  /// False when there is one of that name.
+  func make(_ state: UploadState) throws(Problem) -> Bool {
+    if mkdir(folder, 0o700) != 0 {
+      guard errno == EEXIST else { throw Problem(errno: errno, in: "mkdir") }
+      // One without a state is what a crash left of a beginning.
+      guard Disk.status(of: statePath) == nil else { return false }
+    }
+    _ = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    try save(state)
+    if state.isResumable { try Disk.syncFolder(of: folder) }
+    return true
+  }
+
+  /// Nil when there is none.
+  func find() throws(Problem) -> Upload? {
+    guard let bytes = try Disk.contents(of: statePath), let file = Disk.status(of: statePath) else {
+      return nil
+    }
+    let state: UploadState
+    do {
+      state = try JSONDecoder().decode(UploadState.self, from: Data(bytes))
+    } catch {
+      throw Problem(.internalServerError, "storage", "what is known of this upload can't be read")
+    }
+    let received = Disk.status(of: path)
+    let offset =
+      state.verdict == nil
+      ? min(Int64(received?.st_size ?? 0), state.uncheckedFrom ?? .max) : state.length ?? 0
+    return Upload(
+      id: id, state: state, offset: offset,
+      touchedAt: Date(timeIntervalSince1970: Double((received ?? file).st_mtim.tv_sec)))
+  }
+
+  func save(_ state: UploadState) throws(Problem) {
+    let bytes: Data
+    do {
+      bytes = try JSONEncoder().encode(state)
+    } catch {
+      throw Problem(.internalServerError, "storage", "what is known of this upload can't be written")
+    }
+    try Disk.replace(statePath, with: Array(bytes), durably: state.isResumable || state.verdict != nil)
+  }
+
+  func removeBytes() { unlink(path) }
+
+  /// The state goes last: as long as it is there, the rest is known.
+  func remove() {
+    for path in [path, statePath + ".new", statePath] { unlink(path) }
+    rmdir(folder)
+  }
+}

@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Glibc
+import Reel
+import Synchronization
+
+/// The uploads of a server, in a folder of its own. The disk is what counts: nothing but who is at work on which is in
+/// memory, and that ends with the process.
+final class UploadStore: Sendable {
+  let folder: String
+  let disk: DiskThreads
+  /// Seconds that an upload is kept after its last byte.
+  let lifetime: Int64
+  private let clock: any WallClock
+  private let openedAt: Date
+  private let held = Mutex<Set<UploadID>>([])
+  /// Held as long as this lives: two servers would write to one upload.
+  private let lock: OpenFile
+
+  /// Makes the folder (0700) where it is missing. Blocks.
+  /// - Throws: a 503 when another server has it.
+  init(folder: String, disk: DiskThreads, lifetime: Int64, clock: any WallClock = SystemWallClock())
+    throws(Problem)
+  {
+    (self.folder, self.disk, self.lifetime, self.clock) = (folder, disk, lifetime, clock)
+    openedAt = clock.now()
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
+    try Disk.syncFolder(of: folder)
+    lock = try Disk.open(folder + "/.lock", O_RDWR | O_CREAT)
+    if flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
+      throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
+    }
+  }
+
+  var now: Date { clock.now() }
+
+  func files(_ id: UploadID) -> UploadFiles { UploadFiles(id, in: folder) }
+
+  /// Makes an upload, unless there is one of that name, which it returns then.
+  /// - Throws: a 507 when there is no room for it.
+  func make(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
+    let (files, folder) = (files(id), folder)
+    return try await disk.run { () throws(Problem) in
+      if let length = state.length, try Disk.room(at: folder) < length { throw .diskFull }
+      return try files.make(state) ? nil : try files.find()
+    }
+  }
+
+  /// - Throws: a 404 when there is none, a 410 when its time is over.
+  func find(_ id: UploadID) async throws(Problem) -> Upload {
+    let files = files(id)
+    guard let upload = try await disk.run({ () throws(Problem) in try files.find() }) else {
+      throw .noSuchUpload
+    }
+    guard upload.expires(after: lifetime) > now else {
+      throw Problem(.gone, "expired", "this upload was not finished in time")
+    }
+    return upload
+  }
+
+  /// Works on an upload that nobody else works on meanwhile.
+  /// - Throws: a 423 when somebody does.
+  func holding<Value>(
+    _ id: UploadID, isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    guard held.withLock({ $0.insert(id).inserted }) else { throw .busy }
+    defer { held.withLock { _ = $0.remove(id) } }
+    return try await body()
+  }
+
+  /// How many are worked on.
+  var busyCount: Int { held.withLock { $0.count } }
+
+  /// Writes down what is known of an upload. For who holds it.
+  func save(_ upload: Upload) async throws(Problem) {
+    let files = files(upload.id)
+    try await disk.run { () throws(Problem) in try files.save(upload.state) }
+  }
+
+  /// Writes down what became of an upload, durably; its bytes go.
+  func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
+    let files = files(id)
+    try await disk.run { () throws(Problem) in
+      guard var upload = try files.find() else { throw .noSuchUpload }
+      // What was refused early is all that came of it.
+      if upload.state.length == nil { upload.state.length = upload.offset }
+      upload.state.verdict = verdict
+      upload.state.uncheckedFrom = nil
+      try files.save(upload.state)
+      files.removeBytes()
+    }
+  }
+
+  func remove(_ id: UploadID) async throws(Problem) {
+    let files = files(id)
+    try await disk.run { () throws(Problem) in files.remove() }
+  }
+
+  /// Removes what is over, and what a dead server has left that nobody can go on with.
+  /// - Returns: those that are complete, and have no verdict yet.
+  func sweep() async throws(Problem) -> [UploadID] {
+    let (folder, now, lifetime, openedAt) = (folder, now, lifetime, openedAt)
+    let names = try await disk.run { () throws(Problem) in try Disk.names(in: folder) }
+    var complete: [UploadID] = []
+    for id in names.compactMap({ UploadID($0) }) {
+      let files = files(id)
+      // Somebody is at work on it: then it is not over.
+      let isComplete = try? await holding(id) { () throws(Problem) in
+        try await disk.run { () throws(Problem) in
+          guard let upload = try files.find(), upload.expires(after: lifetime) > now,
+            upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
+          else {
+            files.remove()
+            return false
+          }
+          // Somebody died right after the verdict.
+          if upload.state.verdict != nil { files.removeBytes() }
+          return upload.isComplete && upload.state.verdict == nil
+        }
+      }
+      if isComplete == true { complete.append(id) }
+    }
+    return complete
+  }
+}

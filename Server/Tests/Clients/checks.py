@@ -1,0 +1,539 @@
+"""What clients see that nobody here wrote: curl, tuspy, sockets. checks.py PROGRAM [FOLDER OF HOSTILE FILES]"""
+
+import base64
+import hashlib
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from tusclient import client as tus_client
+from tusclient.exceptions import TusCommunicationError
+
+from served import CLIPS, KEY, ROOT, Server, answer_of, variant
+
+PROGRAM = Path(sys.argv[1])
+HOSTILE = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+CHECKS = []
+
+
+def check(*options):
+    """A check gets a server with these options."""
+
+    def add(function):
+        CHECKS.append((function, options))
+        return function
+
+    return add
+
+
+def sent(body, method="PUT", path="/videos", *more, server):
+    """By curl: status, JSON, bytes that it sent."""
+    with tempfile.NamedTemporaryFile() as file, tempfile.NamedTemporaryFile() as answer:
+        file.write(body)
+        file.flush()
+        said = subprocess.run(
+            ["curl", "--silent", "--show-error", "--noproxy", "*", "--request", method, "--upload-file", file.name,
+             "--output", answer.name, "--write-out", "%{http_code} %{size_upload}", *more, server.url + path],
+            capture_output=True, text=True, check=True).stdout.split()
+        return int(said[0]), json.load(answer), int(said[1])
+
+
+def until(condition):
+    """Waits for what comes in time."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+# Plain uploads.
+
+
+@check()
+def a_video_is_a_post_once(server):
+    clip = (CLIPS / "captioned.mp4").read_bytes()
+    status, first, _ = sent(clip, path="/videos?author=ada&caption=First%20light", server=server)
+    assert (status, first["v"], first["ok"], first["verdict"], first["problems"]) == (201, 1, True, "published", [])
+    post = first["post"]
+    assert (post["author"], post["caption"], post["sourceName"]) == ("ada", "First light", None)
+    assert post["digest"] == "sha256:" + hashlib.sha256(clip).hexdigest()
+    assert (server.library / "media" / post["video"]).read_bytes() == clip
+    status, again, _ = sent(clip, "POST", "/videos?author=ada", server=server)
+    assert (status, again["verdict"], again["post"]) == (200, "duplicate", post)
+    assert sent(clip, path="/videos?author=bob", server=server)[0] == 201
+    assert len(server.posts()) == 2
+    assert not list((server.library / "uploads").glob("*/bytes"))
+
+
+@check()
+def curl_may_send_it_in_chunks(server):
+    said = subprocess.run(
+        ["curl", "--silent", "--noproxy", "*", "--upload-file", "-", server.url + "/videos"],
+        stdin=open(CLIPS / "silent.mp4", "rb"), capture_output=True, check=True).stdout
+    assert json.loads(said)["verdict"] == "published"
+
+
+@check()
+def what_is_no_video_is_refused(server):
+    for path in sorted((ROOT / "Samples" / "broken").iterdir()):
+        status, answer, _ = sent(path.read_bytes(), server=server)
+        assert status == 422 and answer["ok"] is False and answer["post"] is None, (path, status, answer)
+        assert answer["problems"][0]["code"] and answer["problems"][0]["message"], (path, answer)
+    assert server.posts() == []
+
+
+@check()
+def the_first_bytes_are_enough(server):
+    line = server.begin("PUT", "/videos", Content_Length=1 << 30)
+    line.sendall(b"<html>" + b" " * (65_536 + 16 - 6))
+    answer = answer_of(line)
+    assert (answer.status, answer.code) == (422, "notMedia"), answer
+
+
+@check("--max-size", "100kB")
+def what_is_too_large_is_refused_before_its_first_byte(server):
+    status, answer, bytes_sent = sent(bytes(2_000_000), "PUT", "/videos", "--expect100-timeout", "60", server=server)
+    assert (status, answer["problems"][0]["code"], bytes_sent) == (413, "tooLarge", 0)
+    # Without a length it is found out on the way.
+    line = server.begin("PUT", "/videos", Transfer_Encoding="chunked")
+    line.sendall(b"186A1\r\n" + variant(1, size=100_001)[:100_001] + b"\r\n")
+    answer = answer_of(line)
+    assert (answer.status, answer.code) == (413, "tooLarge"), answer
+    assert server.tus("POST", "/uploads", Upload_Length=100_001).status == 413
+    until(lambda: server.left() == [])
+
+
+@check()
+def a_plain_upload_that_is_cut_leaves_nothing(server):
+    line = server.begin("PUT", "/videos", Content_Length=1000)
+    line.sendall(variant(1)[:500])
+    until(lambda: server.left() != [])
+    line.close()
+    until(lambda: server.left() == [])
+
+
+@check()
+def curl_may_fill_in_a_form(server):
+    def form(*parts):
+        return subprocess.run(
+            ["curl", "--silent", "--noproxy", "*", *[word for part in parts for word in ("--form" if "=@" in part else "--form-string", part)],
+             server.url + "/videos?author=ada"], capture_output=True, check=True).stdout
+
+    clip = CLIPS / "phone-portrait.mov"
+    answer = json.loads(form(f"video=@{clip}", "caption=At the end; \"ü\""))
+    assert answer["verdict"] == "published", answer
+    post = answer["post"]
+    assert (post["caption"], post["author"]) == ('At the end; "ü"', "ada"), post
+    assert post["digest"] == "sha256:" + hashlib.sha256(clip.read_bytes()).hexdigest()
+    for parts in [["caption=Nothing"], [f"a=@{clip}", f"b=@{clip}"]]:
+        answer = json.loads(form(*parts))
+        assert answer["problems"][0]["code"] == "badRequest", answer
+    assert not list((server.library / "uploads").glob("*/bytes"))
+
+
+@check()
+def who_does_not_wait_asks_later(server):
+    answer = server.ask("PUT", "/videos", variant(1), {"Prefer": "respond-async"})
+    assert (answer.status, answer.json["verdict"]) == (202, None), answer
+    until(lambda: server.ask("GET", answer.headers["Location"]).json["verdict"] == "published")
+
+
+# tus, by a client of its own.
+
+
+def tuspy(server, video, path="/uploads", headers=None, **options):
+    file = tempfile.NamedTemporaryFile()
+    file.write(video)
+    file.flush()
+    uploader = tus_client.TusClient(server.url + path, headers=headers or {}).uploader(file.name, **options)
+    uploader.kept = file
+    return uploader
+
+
+@check()
+def tuspy_uploads(server):
+    for number, checksum in enumerate([False, True]):
+        video = variant(number, size=100_000)
+        uploader = tuspy(
+            server, video, chunk_size=30_000, upload_checksum=checksum,
+            metadata={"filename": "a.mp4", "author": "ada", "caption": "Über"})
+        uploader.upload()
+        path = uploader.url[len(server.url):]
+        answer = server.ask("GET", path)
+        assert (answer.json["verdict"], answer.json["upload"]["offset"]) == ("published", len(video)), answer
+        assert answer.json["post"]["caption"] == "Über"
+        assert server.tus("HEAD", path).headers["Reel-Post"] == answer.json["post"]["id"]
+    assert len(server.posts()) == 2
+
+
+@check()
+def tuspy_goes_on_after_the_server_was_killed(server):
+    video = variant(1, size=300_000)
+    uploader = tuspy(server, video, chunk_size=50_000)
+    uploader.upload(stop_at=100_000)
+    server.kill()
+    server.start()
+    again = tuspy(server, video, chunk_size=50_000, url=uploader.url)
+    assert again.offset == 100_000
+    again.upload()
+    assert server.ask("GET", again.url[len(server.url):]).json["verdict"] == "published"
+
+
+@check()
+def tuspy_is_told_of_a_refusal(server):
+    uploader = tuspy(server, b"no video at all")
+    try:
+        uploader.upload()
+        raise AssertionError("a text was taken")
+    except TusCommunicationError as error:
+        assert error.status_code == 422 and b"notMedia" in error.response_content, error
+
+
+# tus, word by word.
+
+
+@check()
+def tus_says_what_it_can(server):
+    answer = server.ask("OPTIONS", "/uploads")
+    assert answer.status == 204 and answer.headers["Tus-Version"] == "1.0.0"
+    assert answer.headers["Tus-Resumable"] == "1.0.0" and answer.headers["Tus-Max-Size"] == "4000000000"
+    assert "sha1" in answer.headers["Tus-Checksum-Algorithm"].split(",")
+    for name in ["creation", "creation-with-upload", "expiration", "termination", "checksum"]:
+        assert name in answer.headers["Tus-Extension"].split(",")
+
+
+@check()
+def tus_refuses_what_does_not_fit(server):
+    video = variant(1)
+    path = server.create(len(video), Upload_Metadata="filename YS5tcDQ=")
+    head = server.tus("HEAD", path)
+    assert (head.status, head.headers["Upload-Offset"], head.headers["Upload-Length"]) == (200, "0", str(len(video)))
+    assert head.headers["Upload-Metadata"] == "filename YS5tcDQ=" and "no-store" in head.headers["Cache-Control"]
+    assert head.headers["Upload-Expires"].endswith(" GMT")
+    assert server.tus("PATCH", path, b"x", Upload_Offset=1).status == 409
+    assert server.tus("PATCH", path, b"x", Upload_Offset=0, Content_Type="video/mp4").status == 415
+    assert server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable="0.2.2").status == 412
+    assert server.tus("PATCH", path, b"x", Upload_Offset=-1).status == 400
+    assert server.tus("PATCH", path, video + b"x", Upload_Offset=0).status == 413
+    assert server.tus("PATCH", "/uploads/" + "0" * 32, b"x", Upload_Offset=0).status == 404
+    assert server.tus("PATCH", "/uploads/../../etc/passwd", b"x", Upload_Offset=0).status == 404
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == "0"
+    wrong = "sha1 " + base64.b64encode(hashlib.sha1(b"other").digest()).decode()
+    answer = server.tus("PATCH", path, video[:100], Upload_Offset=0, Upload_Checksum=wrong)
+    assert (answer.status, answer.code) == (460, "checksum"), answer
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == "0"
+    right = "sha256 " + base64.b64encode(hashlib.sha256(video[:100]).digest()).decode()
+    answer = server.tus("PATCH", path, video[:100], Upload_Offset=0, Upload_Checksum=right)
+    assert (answer.status, answer.headers["Upload-Offset"]) == (204, "100"), answer
+    # Some clients can send no PATCH.
+    answer = server.ask("POST", path, video[100:200], {
+        "Tus-Resumable": "1.0.0", "X-HTTP-Method-Override": "PATCH", "Upload-Offset": "100",
+        "Content-Type": "application/offset+octet-stream"})
+    assert (answer.status, answer.headers["Upload-Offset"]) == (204, "200"), answer
+    assert server.tus("DELETE", path).status == 204
+    assert server.tus("HEAD", path).status == 404
+    assert server.left() == []
+
+
+@check()
+def the_last_byte_is_answered_with_the_verdict(server):
+    video = variant(1)
+    answer = server.tus(
+        "POST", "/uploads", video, Upload_Length=len(video), Content_Type="application/offset+octet-stream")
+    assert (answer.status, answer.headers["Reel-Verdict"]) == (201, "published"), answer
+    path = server.create(len(video))
+    answer = server.tus("PATCH", path, video, Upload_Offset=0)
+    assert (answer.status, answer.body, answer.headers["Reel-Verdict"]) == (204, b"", "duplicate"), answer
+    # Whoever missed it asks again.
+    again = server.tus("PATCH", path, b"", Upload_Offset=len(video), Prefer="return=representation")
+    assert (again.status, again.json["verdict"]) == (200, "duplicate"), again
+    path = server.create(5)
+    for _ in range(2):
+        answer = server.tus("PATCH", path, b"hello" if _ == 0 else b"", Upload_Offset=5 * _)
+        assert (answer.status, answer.code, answer.headers["Reel-Verdict"]) == (422, "notMedia", "refused"), answer
+    # Nothing is nothing.
+    answer = server.tus("POST", "/uploads", Upload_Length=0)
+    assert (answer.status, answer.code) == (422, "empty"), answer
+    assert len(server.posts()) == 1
+
+
+@check()
+def one_writes_at_a_time(server):
+    video = variant(1)
+    path = server.create(len(video))
+    line = server.begin(
+        "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=len(video),
+        Content_Type="application/offset+octet-stream")
+    line.sendall(video[:100])
+    until(lambda: server.tus("HEAD", path).headers["Upload-Offset"] == "100")
+    assert server.tus("PATCH", path, video[100:], Upload_Offset=100).status == 423
+    assert server.tus("DELETE", path).status == 423
+    line.close()
+    until(lambda: server.tus("PATCH", path, video[100:], Upload_Offset=100).status == 204)
+    assert server.ask("GET", path).json["verdict"] == "published"
+
+
+@check("--keep", "1s")
+def what_is_not_finished_in_time_is_gone(server):
+    path = server.create(100)
+    until(lambda: server.tus("HEAD", path).status in (404, 410))
+    assert server.tus("PATCH", path, b"x", Upload_Offset=0).status in (404, 410)
+
+
+@check("--patience", "1s")
+def who_says_nothing_is_not_waited_for(server):
+    line = server.begin("PUT", "/videos", Content_Length=1000)
+    line.sendall(variant(1)[:500])
+    answer = answer_of(line)
+    assert (answer.status, answer.code) == (408, "tooSlow"), answer
+    silent = server.begin("GET", "/healthz", X="y")
+    assert answer_of(silent).status == 200
+    # Nor for a request that does not come.
+    assert silent.recv(1) == b""
+
+
+@check()
+def a_server_that_is_stopped_leaves_uploads_to_go_on_with(server):
+    video = variant(1, size=100_000)
+    path = server.create(len(video))
+    line = server.begin(
+        "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=len(video),
+        Content_Type="application/offset+octet-stream")
+    line.sendall(video[:1000])
+    until(lambda: server.tus("HEAD", path).headers["Upload-Offset"] == "1000")
+    assert server.stop() == 0
+    server.start()
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == "1000"
+    assert server.tus("PATCH", path, video[1000:], Upload_Offset=1000).headers["Reel-Verdict"] == "published"
+
+
+# The IETF's draft, as URLSession sends it.
+
+
+def informed(line):
+    """The heads of what comes before the answer."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += line.recv(1)
+    return head.decode()
+
+
+@check()
+def a_plain_upload_goes_on_by_the_draft(server):
+    for version, complete, part_type in [(3, "Upload_Incomplete", "video/mp4"), (6, "Upload_Complete", "application/partial-upload")]:
+        video = variant(version, size=100_000)
+        said = {complete: "?0" if version == 3 else "?1"}
+        line = server.begin("POST", f"/videos?author=v{version}", Upload_Draft_Interop_Version=version,
+                            Content_Length=len(video), **said)
+        head = informed(line)
+        assert head.startswith("HTTP/1.1 104 "), head
+        path = re.search(r"(?i)location: (\S+)", head)[1]
+        line.sendall(video[:60_000])
+        until(lambda: server.ask("HEAD", path, headers={"Upload-Draft-Interop-Version": str(version)}).headers["Upload-Offset"] == "60000")
+        line.close()
+        server.kill()
+        server.start()
+        headers = {"Upload-Draft-Interop-Version": str(version)}
+        stands = server.ask("HEAD", path, headers=headers)
+        assert (stands.status, stands.headers["Upload-Offset"]) == (204, "60000"), stands
+        assert stands.headers[complete.replace("_", "-")] == ("?1" if version == 3 else "?0"), stands
+        headers |= {"Upload-Offset": "50000", "Content-Type": part_type, complete.replace("_", "-"): list(said.values())[0]}
+        answer = server.ask("PATCH", path, video[50_000:], headers)
+        assert (answer.status, answer.headers["Upload-Offset"]) == (409, "60000"), answer
+        headers["Upload-Offset"] = "60000"
+        answer = server.ask("PATCH", path, video[60_000:], headers)
+        assert (answer.status, answer.json["verdict"], answer.json["post"]["author"]) == (201, "published", f"v{version}"), answer
+    # Whole at once, and without a length.
+    line = server.begin(
+        "PUT", "/videos", Upload_Draft_Interop_Version=6, Upload_Complete="?1", Transfer_Encoding="chunked")
+    informed(line)
+    video = variant(7)
+    line.sendall(f"{len(video):x}\r\n".encode() + video + b"\r\n0\r\n\r\n")
+    answer = answer_of(line)
+    assert (answer.status, answer.json["verdict"]) == (201, "published"), answer
+    answer = server.ask("OPTIONS", "/videos", headers={"Upload-Draft-Interop-Version": "6"})
+    assert "max-size=" in answer.headers["Upload-Limit"], answer
+    assert len(server.posts()) == 3
+
+
+# Who may.
+
+with_key = ("--key-file", "KEY")
+OWNER = {"Authorization": f"Bearer {KEY}"}
+
+
+@check(*with_key)
+def only_who_has_the_key(server):
+    for method, path in [("PUT", "/videos"), ("POST", "/uploads"), ("GET", "/posts"), ("GET", "/metrics")]:
+        assert server.ask(method, path).status == 401, path
+        assert server.ask(method, path, headers={"Authorization": "Bearer x"}).status == 401, path
+    assert server.tus("POST", "/uploads", Upload_Length=5).status == 401
+    assert server.ask("GET", "/healthz").status == 200
+    assert server.ask("GET", "/library/catalog.sqlite").status == 404
+    answer = server.ask("PUT", "/videos?author=ada", variant(1), OWNER)
+    assert (answer.status, answer.json["post"]["author"]) == (201, "ada"), answer
+    assert 'reel_serve_verdicts_total{verdict="published"} 1' in server.ask("GET", "/metrics", headers=OWNER).body.decode()
+    uploader = tuspy(server, variant(2), headers=OWNER)
+    uploader.upload()
+    assert len(server.posts(**OWNER)) == 2
+
+
+@check(*with_key)
+def an_address_is_for_one_upload(server):
+    printed = subprocess.run(
+        [PROGRAM, "upload-url", "--key-file", server.folder / "key", "--author", "ada", "--max-size", "200kB",
+         "--expires", "1h"], capture_output=True, text=True, check=True).stdout.strip()
+    assert server.ask("PUT", printed, variant(1, size=300_000)).status == 413
+    answer = server.ask("PUT", printed + "?author=eve&caption=Hi", variant(1))
+    assert (answer.status, answer.json["post"]["author"], answer.json["post"]["caption"]) == (201, "ada", "Hi"), answer
+    again = server.ask("PUT", printed, variant(2))
+    assert again.json["post"] == answer.json["post"], again
+    for forged in [printed[:-1] + ("A" if printed[-1] != "A" else "B"), "/u/x.y", "/u/"]:
+        assert server.ask("PUT", forged, variant(3)).status in (403, 404), forged
+    answer = server.ask("POST", "/uploads?author=bob&maxSize=1MB&expires=1h", headers=OWNER)
+    assert answer.status == 201, answer
+    uploader = tuspy(server, variant(4), path=answer.json["url"], metadata={"author": "eve"})
+    uploader.upload()
+    # The same again leads to the same upload.
+    assert tuspy(server, variant(4), path=answer.json["url"]).create_url() == uploader.url
+    assert server.ask("GET", uploader.url[len(server.url):]).json["post"]["author"] == "bob"
+    assert server.tus("POST", answer.json["url"], Upload_Length=7).status == 409
+    assert len(server.posts(**OWNER)) == 2
+
+
+@check()
+def without_a_key_it_is_for_this_machine_alone(server):
+    for name, value in [("X-Forwarded-For", "1.2.3.4"), ("Origin", "https://evil.example"), ("Host", "evil.example")]:
+        answer = server.ask("PUT", "/videos", variant(1), {name: value})
+        assert answer.status == 403, (name, answer)
+    refused = subprocess.run(
+        [PROGRAM, "--listen", "0.0.0.0:0", "--library", server.folder / "other"], capture_output=True, text=True)
+    assert refused.returncode != 0 and "key" in refused.stderr
+    second = subprocess.run(
+        [PROGRAM, "--listen", "127.0.0.1:0", "--library", server.library], capture_output=True, text=True)
+    assert second.returncode != 0 and "another server" in second.stderr
+
+
+@check("--allow-origin", "https://app.example")
+def pages_that_were_named_may(server):
+    answer = server.ask("OPTIONS", "/uploads", headers={"Origin": "https://app.example"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "https://app.example"
+    assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
+    answer = server.tus("POST", "/uploads", Upload_Length=5, Origin="https://app.example")
+    assert answer.status == 201 and "Location" in answer.headers["Access-Control-Expose-Headers"], answer
+    assert server.ask("GET", "/healthz").headers["Access-Control-Allow-Origin"] is None
+
+
+@check()
+def what_is_no_request_is_no_secret(server):
+    host = f"Host: 127.0.0.1:{server.port}\r\n"
+    close = "Connection: close\r\n"
+    for request, status in [
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: +5\r\n\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Content-Length: {10 ** 30}\r\n\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: gzip\r\n\r\nhello", 400),
+        (f"GET / HTTP/1.1\r\n{host}X: {'a' * 200_000}\r\n\r\n", 400),
+        ("GET /posts HTTP/1.1\r\n\r\n", 403),
+        (f"GET /../../../../etc/passwd HTTP/1.1\r\n{host}{close}\r\n", 404),
+        (f"GET /uploads/%2e%2e%2f%2e%2e HTTP/1.1\r\n{host}{close}\r\n", 404),
+        (f"PUT /videos?author=%ff%00%zz&=&&a HTTP/1.1\r\n{host}Content-Length: 5\r\n{close}\r\nhello", 422),
+        (f"POST /uploads/{'0' * 32} HTTP/1.1\r\n{host}X-HTTP-Method-Override: DE LETE\r\n{close}\r\n", 405),
+        ("\x16\x03\x01\x02\x00\x01\x00", 400),
+    ]:
+        line = socket.create_connection(("127.0.0.1", server.port), timeout=120)
+        line.sendall(request.encode())
+        line.shutdown(socket.SHUT_WR)
+        answer = answer_of(line)
+        assert answer.status == status, (request[:200], answer)
+    # An answer to HEAD has no body, and what follows on the connection is not taken for one.
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    for method, path, status in [("HEAD", "/nothing", 404), ("PUT", "/videos", 422), ("PUT", "/nothing", 404),
+                                 ("GET", "/healthz", 200)]:
+        connection.request(method, path, body=b"hello" if method == "PUT" else None)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == status, (method, path, answer.status)
+
+
+# What is there.
+
+
+@check()
+def the_feed_comes_in_pages(server):
+    for number in range(5):
+        assert server.ask("PUT", f"/videos?author=a{number % 2}", variant(number)).status == 201
+    first = server.ask("GET", "/posts?size=2").json
+    assert (first["v"], first["ok"], [post["pageNumber"] for post in first["posts"]]) == (1, True, [5, 4])
+    second = server.ask("GET", "/posts?size=2&before=" + first["next"]).json
+    assert [post["pageNumber"] for post in second["posts"]] == [3, 2]
+    assert len(server.ask("GET", "/posts?author=a1").json["posts"]) == 2
+    for query in ["size=0", "size=x", "before=x", "before="]:
+        assert server.ask("GET", "/posts?" + query).status == 400, query
+
+
+@check()
+def many_wait(server):
+    paths = [server.create(1000) for _ in range(100)]
+    lines = [
+        server.begin(
+            "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=1000,
+            Content_Type="application/offset+octet-stream")
+        for path in paths]
+    for line in lines:
+        line.sendall(variant(0)[:100])
+    assert server.ask("PUT", "/videos", variant(1)).status == 201
+    for line in lines:
+        line.close()
+    until(lambda: "reel_serve_busy_uploads 0" in server.ask("GET", "/metrics").body.decode())
+    assert all(server.tus("HEAD", path).headers["Upload-Offset"] == "100" for path in paths)
+
+
+@check()
+def hostile_files_get_answers(server):
+    if HOSTILE is None:
+        return
+    for path in sorted((HOSTILE / "files").iterdir()):
+        if not path.is_file() or path.stat().st_size > 50_000_000:
+            continue
+        status, answer, _ = sent(path.read_bytes(), server=server)
+        assert status in (200, 201, 422), (path, status, answer)
+        assert answer["ok"] or answer["problems"][0]["code"], (path, answer)
+    assert server.ask("GET", "/healthz").status == 200
+
+
+def main():
+    chosen = sys.argv[3:]
+    passed, failed = 0, []
+    for function, options in CHECKS:
+        if chosen and function.__name__ not in chosen:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            key = Path(folder) / "key"
+            key.write_text(KEY)
+            key.chmod(0o600)
+            server = Server(PROGRAM, folder, *[str(key) if option == "KEY" else option for option in options])
+            try:
+                with server:
+                    function(server)
+                passed += 1
+            except Exception:
+                failed.append(function.__name__)
+                traceback.print_exc()
+                print("".join(server.log[-10:]), file=sys.stderr)
+    if failed:
+        print("failed:", ", ".join(failed))
+    print(f"{passed} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()

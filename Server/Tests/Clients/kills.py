@@ -1,0 +1,145 @@
+"""Kills a server again and again while clients upload: kills.py PROGRAM [--kills N] [--seed N]
+
+Every video has to become one post, and be told as published, however often it is asked for; no client sends a byte twice but
+of the request that was cut; and nothing is left over.
+"""
+
+import argparse
+import base64
+import hashlib
+import http.client
+import random
+import sys
+import tempfile
+import threading
+import time
+
+from served import Server, variant
+
+PART = 32_768
+
+
+class Sender(threading.Thread):
+    """Uploads videos by tus, one after the other, until it is told to end. Goes on after whatever happens."""
+
+    def __init__(self, number, server, seed, ending):
+        super().__init__(daemon=True)
+        self.number, self.server, self.ending = number, server, ending
+        self.random = random.Random(f"{seed} {number}")
+        self.verdicts, self.faults, self.retries = {}, [], 0
+
+    def insist(self, *arguments, **headers):
+        """Asks until there is an answer that is no fault of the server's state."""
+        while True:
+            try:
+                answer = self.server.tus(*arguments, **headers)
+                if answer.status not in (423, 503):
+                    return answer
+            except (OSError, http.client.HTTPException):
+                pass
+            self.retries += 1
+            time.sleep(0.05)
+
+    def run(self):
+        count = 0
+        while not self.ending.is_set():
+            count += 1
+            try:
+                self.upload(variant(f"{self.number}.{count}", size=self.random.randrange(1, 400_000)))
+            except Exception as error:
+                self.faults.append(repr(error))
+                return
+
+    def upload(self, video):
+        created = self.insist("POST", "/uploads", Upload_Length=len(video))
+        assert created.status == 201, created
+        path, offset, last = created.headers["Location"], 0, None
+        while offset < len(video):
+            part = video[offset:offset + PART]
+            more = {}
+            if self.random.random() < 0.5:
+                more["Upload_Checksum"] = "sha256 " + base64.b64encode(hashlib.sha256(part).digest()).decode()
+            try:
+                last = self.server.tus("PATCH", path, part, Upload_Offset=offset, Prefer="return=representation", **more)
+                assert last.status in (200, 201, 204, 409, 423, 503), last
+                if last.status in (200, 201, 204):
+                    offset += len(part)
+                    assert last.headers["Upload-Offset"] == str(offset), last
+                    continue
+            except (OSError, http.client.HTTPException):
+                self.retries += 1
+                time.sleep(0.05)
+            last = None
+            head = self.insist("HEAD", path)
+            assert head.status == 200, head
+            now = int(head.headers["Upload-Offset"])
+            # Nothing that was acknowledged is gone, and nothing came from nowhere.
+            assert offset <= now <= offset + len(part), (offset, now)
+            assert "Upload_Checksum" not in more or now in (offset, offset + len(part)), (offset, now)
+            offset = now
+        if last is None:
+            last = self.insist("PATCH", path, b"", Upload_Offset=offset, Prefer="return=representation")
+        assert last.status == 201 and last.json["verdict"] == "published", last
+        post = last.json["post"]
+        assert post["digest"] == "sha256:" + hashlib.sha256(video).hexdigest(), post
+        self.verdicts[path] = post
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("program")
+    options.add_argument("--kills", type=int, default=60)
+    options.add_argument("--senders", type=int, default=4)
+    options.add_argument("--seed", default=str(random.randrange(1 << 32)))
+    options = options.parse_args()
+    print(f"seed {options.seed}")
+    chance = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as folder, Server(options.program, folder) as server:
+        ending = threading.Event()
+        senders = [Sender(number, server, options.seed, ending) for number in range(options.senders)]
+        for sender in senders:
+            sender.start()
+        for _ in range(options.kills):
+            # From its first breath on, so that it is hit while it puts in order what the last one left, too.
+            time.sleep(chance.random() ** 2 * 1.5)
+            server.kill()
+            server.start()
+            if any(sender.faults for sender in senders):
+                break
+        ending.set()
+        for sender in senders:
+            sender.join(300)
+            assert not sender.is_alive(), "a sender does not come to its end"
+        faults = [fault for sender in senders for fault in sender.faults]
+        verdicts = {path: post for sender in senders for path, post in sender.verdicts.items()}
+        posts = {post["id"]: post for post in server.posts()}
+        if set(posts) != {post["id"] for post in verdicts.values()} or len(posts) != len(verdicts):
+            faults.append(f"{len(posts)} posts of {len(verdicts)} videos")
+        for path, post in verdicts.items():
+            said = server.ask("GET", path).json
+            if (said["verdict"], said["post"]) != ("published", post):
+                faults.append(f"{path}: {said}")
+        # Of an upload whose creator has never heard of it, as the answer was lost, there is the name alone.
+        left = [file for file in (server.library / "uploads").glob("*/bytes") if file.stat().st_size > 0]
+        if left:
+            faults.append(f"left over: {left}")
+        server.stop()
+        server.options = ("--keep", "1s")
+        server.start()
+        end = time.monotonic() + 300
+        while server.left() and time.monotonic() < end:
+            time.sleep(0.1)
+        if server.left():
+            faults.append(f"left over after its time: {server.left()}")
+        media = list((server.library / "media").iterdir())
+        if len([file for file in media if not file.name.startswith(".")]) != len(posts):
+            faults.append(f"{len(media)} objects of {len(posts)} posts")
+        retries = sum(sender.retries for sender in senders)
+        print(f"{options.kills} kills, {len(verdicts)} videos, {len(posts)} posts, {retries} retries")
+        for fault in faults:
+            print(fault)
+        print(f"{int(not faults)} passed, {int(bool(faults))} failed")
+        sys.exit(1 if faults else 0)
+
+
+main()

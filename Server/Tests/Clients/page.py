@@ -1,0 +1,103 @@
+"""The page in a real browser: page.py PROGRAM. Cuts the line, reloads, goes on; as a guest, with an address for one upload."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from served import CLIPS, KEY, ROOT, Server, variant
+
+sys.path.insert(0, str(ROOT / "Tests" / "Browser"))
+from chromium import Chromium  # noqa: E402
+
+PROGRAM = Path(sys.argv[1])
+
+
+def until(condition):
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+class Page:
+    def __init__(self, browser, url):
+        self.browser, self.url = browser, url
+        self.open()
+
+    def open(self):
+        self.browser.send("Page.navigate", url=self.url)
+        until(lambda: self.value("document.readyState === 'complete' && !!document.getElementById('files')"))
+
+    def value(self, expression):
+        return self.browser.send("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def choose(self, *paths):
+        root = self.browser.send("DOM.getDocument")["root"]["nodeId"]
+        node = self.browser.send("DOM.querySelector", nodeId=root, selector="#files")["nodeId"]
+        self.browser.send("DOM.setFileInputFiles", nodeId=node, files=[str(path) for path in paths])
+
+    def states(self):
+        return self.value("[...document.querySelectorAll('[role=status]')].map(one => one.textContent)")
+
+    def verdicts(self):
+        return self.value("[...document.querySelectorAll('[role=status]')].map(one => one.dataset.verdict || '')")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder, Chromium() as browser:
+        folder = Path(folder)
+        text = folder / "text.mp4"
+        text.write_text("no video")
+        large = folder / "large.mp4"
+        large.write_bytes(variant(1, size=40 << 20))
+        with Server(PROGRAM, folder / "one") as server:
+            page = Page(browser, server.url + "/")
+            page.choose(CLIPS / "captioned.mp4", text)
+            until(lambda: page.verdicts() == ["published", "refused"])
+            assert server.posts()[0]["caption"] == "captioned", server.posts()
+            # The line is cut in the middle, and the page is loaded anew before it goes on.
+            browser.send("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
+                         uploadThroughput=8 << 20)
+            page.choose(large)
+            until(lambda: any("upload" for _ in server.left()) and offset(server) >= 4 << 20)
+            server.kill()
+            until(lambda: "interrupted" in page.states()[-1])
+            server.start()
+            until(lambda: offset(server) >= 8 << 20)
+            page.open()
+            browser.send("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
+                         uploadThroughput=-1)
+            before = offset(server)
+            assert 0 < before < large.stat().st_size, before
+            page.choose(large)
+            until(lambda: page.verdicts() == ["published"])
+            assert len(server.posts()) == 2
+        key = folder / "key"
+        key.write_text(KEY)
+        key.chmod(0o600)
+        with Server(PROGRAM, folder / "two", "--key-file", str(key)) as server:
+            assert server.ask("GET", "/").status == 404
+            address = subprocess.run(
+                [PROGRAM, "upload-url", "--key-file", key, "--url", server.url, "--author", "ada"],
+                capture_output=True, text=True, check=True).stdout.strip()
+            page = Page(browser, address)
+            page.choose(CLIPS / "silent.mp4")
+            until(lambda: page.verdicts() == ["published"])
+            page.choose(CLIPS / "captioned.mp4")
+            until(lambda: "ask for another" in page.states()[-1])
+            posts = server.posts(Authorization=f"Bearer {KEY}")
+            assert [post["author"] for post in posts] == ["ada"], posts
+        faults = [message for message in browser.messages if "ERR_CONNECTION" not in str(message) and "status of 4" not in str(message)]
+        assert not faults, faults
+    print("1 passed, 0 failed")
+
+
+def offset(server):
+    """Bytes of the largest upload that has begun."""
+    files = [file.stat().st_size for file in (server.library / "uploads").glob("*/bytes")]
+    return max(files, default=0)
+
+
+main()

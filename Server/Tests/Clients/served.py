@@ -1,0 +1,147 @@
+"""A reel-serve for tests: starts, kills and asks it. Nothing here knows how the server works inside."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+CLIPS = ROOT / "Samples" / "clips"
+KEY = "0123456789abcdef0123456789abcdef-test"
+
+
+class Server:
+    """One server of one library; the port stays when it is started again."""
+
+    def __init__(self, program, folder, *options):
+        self.program, self.folder, self.options = str(program), Path(folder), options
+        self.library = self.folder / "library"
+        self.port = 0
+        self.process = None
+        self.log = []
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "--listen", f"127.0.0.1:{self.port}", "--library", str(self.library), *self.options],
+            stderr=subprocess.PIPE, text=True, errors="replace")
+        listening = threading.Event()
+
+        def read(stream):
+            for line in stream:
+                self.log.append(line)
+                found = re.search(r"port=(\d+).*listening", line)
+                if found:
+                    self.port = int(found[1])
+                    listening.set()
+            listening.set()
+
+        threading.Thread(target=read, args=[self.process.stderr], daemon=True).start()
+        if not listening.wait(120) or self.process.poll() is not None:
+            raise RuntimeError("the server did not start: " + "".join(self.log[-5:]))
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """As a service manager does; gives the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def memory(self):
+        """Resident, in bytes."""
+        for line in open(f"/proc/{self.process.pid}/status"):
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise RuntimeError("no VmRSS")
+
+    def ask(self, method, path, body=None, headers=None):
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def tus(self, method, path, body=None, **headers):
+        names = {"Tus-Resumable": "1.0.0"}
+        if method == "PATCH":
+            names["Content-Type"] = "application/offset+octet-stream"
+        names.update({name.replace("_", "-"): str(value) for name, value in headers.items()})
+        return self.ask(method, path, body, {name: value for name, value in names.items() if value != "None"})
+
+    def create(self, length, path="/uploads", **headers):
+        """The path of a new upload."""
+        answer = self.tus("POST", path, Upload_Length=length, **headers)
+        assert answer.status == 201, answer
+        return answer.headers["Location"]
+
+    def begin(self, method, path, **headers):
+        """A request that is only begun: its socket."""
+        line = socket.create_connection(("127.0.0.1", self.port), timeout=120)
+        head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
+        head += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        line.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+        return line
+
+    def posts(self, **headers):
+        found, before = [], None
+        while True:
+            path = "/posts?size=100" + (f"&before={before}" if before else "")
+            page = self.ask("GET", path, headers=headers).json
+            found += page["posts"]
+            before = page["next"]
+            if before is None:
+                return found
+
+    def left(self):
+        """Names in the folder of uploads."""
+        return sorted(name for name in os.listdir(self.library / "uploads") if not name.startswith("."))
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        return self.json["problems"][0]["code"]
+
+    def __repr__(self):
+        return f"{self.status} {dict(self.headers)} {self.body[:300]!r}"
+
+
+def answer_of(line):
+    """What comes back on a raw socket, to its end or that of the answer."""
+    reply = http.client.HTTPResponse(line)
+    reply.begin()
+    return Answer(reply.status, reply.headers, reply.read())
+
+
+def variant(number, clip="captioned.mp4", size=0):
+    """A video of its own: the clip, and a `free` box of at least `size` bytes with the number in it."""
+    filler = f"variant {number}".encode() + bytes(size)
+    return (CLIPS / clip).read_bytes() + (8 + len(filler)).to_bytes(4, "big") + b"free" + filler

@@ -1,0 +1,122 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Testing
+
+@testable import ReelServer
+
+@Suite struct AccessKeyTests {
+  private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+  private func key(_ text: String = "0123456789abcdef0123456789abcdef") throws -> AccessKey {
+    try #require(AccessKey(text))
+  }
+
+  @Test func opensItsOwnAddresses() throws {
+    let ticket = UploadTicket(author: "ada", maxSize: 5, expires: now.addingTimeInterval(60))
+    let path = try ticket.path(signedWith: key())
+    let token = path.dropFirst("/u/".count)
+    #expect(try key().ticket(token, now: now) == ticket)
+  }
+
+  @Test func refusesWhatIsForged() throws {
+    let ticket = UploadTicket(author: "ada", maxSize: 5, expires: now.addingTimeInterval(60))
+    let token = try key().sign(ticket)
+    let other = try key("another key, which is long enough, too")
+    for (index, character) in token.enumerated() {
+      var forged = Array(token)
+      forged[index] = character == "A" ? "B" : "A"
+      #expect(throws: Problem.self, "\(index)") { _ = try key().ticket(String(forged), now: now) }
+    }
+    for text in ["", ".", token + "=", token + ".", String(token.dropLast()), other.sign(ticket)] {
+      #expect(throws: Problem.self) { _ = try key().ticket(text, now: now) }
+    }
+  }
+
+  @Test func endsInTime() throws {
+    let token = try key().sign(UploadTicket(author: nil, maxSize: nil, expires: now))
+    #expect { _ = try key().ticket(token, now: now) } throws: { ($0 as? Problem)?.status == 410 }
+    _ = try key().ticket(token, now: now.addingTimeInterval(-1))
+  }
+
+  @Test func isLongEnough() { #expect(AccessKey("short") == nil) }
+
+  @Test func isBorneAsItIs() throws {
+    let key = try key()
+    #expect(key.isBearer("Bearer 0123456789abcdef0123456789abcdef"))
+    for header in [
+      nil, "", "Bearer ", "Bearer 0123456789abcdef0123456789abcdeF", "Basic 0123456789abcdef0123456789abcdef",
+    ] {
+      #expect(!key.isBearer(header))
+    }
+  }
+
+  @Test func isKeptWhereNobodyElseReadsIt() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(throws: StartFailure.self) { _ = try AccessKey.read(path) }
+    try AccessKey.make(at: path)
+    _ = try AccessKey.read(path)
+    #expect(throws: StartFailure.self) { try AccessKey.make(at: path) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    #expect(throws: StartFailure.self) { _ = try AccessKey.read(path) }
+  }
+}
+
+@Suite struct AccessTests {
+  private func request(_ authority: String?, _ headers: HTTPFields = [:]) -> Request {
+    Request(
+      head: HTTPRequest(
+        method: .post, scheme: "http", authority: authority, path: "/videos", headerFields: headers),
+      body: RequestBody(buffer: ByteBuffer()))
+  }
+
+  @Test(arguments: ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "LOCALHOST"])
+  func answersThisMachine(authority: String) throws {
+    try Access(key: nil, origins: []).checkSender(request(authority))
+    try Access(key: nil, origins: []).checkSender(request(authority, [.origin: "http://\(authority)"]))
+  }
+
+  @Test(arguments: [nil, "", "evil.example", "127.0.0.1.evil.example:80", "[::2]"])
+  func answersNobodyElse(authority: String?) {
+    #expect(throws: Problem.self) { try Access(key: nil, origins: []).checkSender(request(authority)) }
+  }
+
+  @Test(
+    arguments: [
+      [.origin: "https://evil.example"], [.origin: "null"], [.forwardedFor: "1.2.3.4"],
+      [.forwarded: "for=1.2.3.4"],
+    ] as [HTTPFields])
+  func answersNoPageAndNoProxy(headers: HTTPFields) {
+    #expect(throws: Problem.self) {
+      try Access(key: nil, origins: []).checkSender(request("localhost", headers))
+    }
+  }
+
+  @Test func answersThePagesThatWereNamed() throws {
+    let access = Access(key: nil, origins: ["https://app.example"])
+    try access.checkSender(request("localhost", [.origin: "https://app.example"]))
+    #expect(access.headers(for: "https://app.example")[.accessControlAllowOrigin] == "https://app.example")
+    #expect(access.headers(for: "https://evil.example").isEmpty)
+  }
+
+  @Test func withoutAKeyItListensOnThisMachineAlone() throws {
+    for (text, isLoopback) in [
+      ("127.0.0.1:80", true), ("[::1]:0", true), ("localhost:1", true), ("0.0.0.0:80", false),
+      ("[::]:80", false),
+    ] {
+      let address = try #require(ListenAddress(text))
+      #expect(address.isLoopback == isLoopback)
+      let configuration = ServerConfiguration(library: "/nowhere", address: address)
+      if isLoopback {
+        try configuration.check()
+      } else {
+        #expect(throws: StartFailure.self) { try configuration.check() }
+      }
+    }
+    for text in ["", ":80", "localhost", "localhost:99999", "::1:80", "[::1:80"] {
+      #expect(ListenAddress(text) == nil)
+    }
+  }
+}

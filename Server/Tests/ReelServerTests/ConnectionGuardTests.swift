@@ -1,0 +1,57 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import Testing
+
+@testable import ReelServer
+
+@Suite struct ConnectionGuardTests {
+  private let channel = EmbeddedChannel()
+  private static let head = HTTPRequest(method: .put, scheme: "http", authority: "localhost", path: "/videos")
+
+  private func connect() throws {
+    try channel.pipeline.syncOperations.addHandler(
+      ConnectionGuard(headPatience: .seconds(60), restPatience: .seconds(10)))
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+  }
+
+  private func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
+
+  @Test func closesWhereNoRequestComes() throws {
+    try connect()
+    pass(59)
+    #expect(channel.isActive)
+    pass(1)
+    #expect(!channel.isActive)
+  }
+
+  @Test func waitsForABodyAndForItsAnswer() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    pass(1_000)
+    try channel.writeInbound(HTTPRequestPart.end(nil))
+    pass(1_000)
+    #expect(channel.isActive)
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    pass(59)
+    #expect(channel.isActive)
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    pass(1_000)
+    #expect(channel.isActive)
+    _ = try? channel.finish()
+  }
+
+  @Test func closesWhatGoesOnAfterItsAnswer() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .contentTooLarge)))
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    pass(9)
+    try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "more")))
+    #expect(channel.isActive)
+    pass(1)
+    #expect(!channel.isActive)
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import NIOCore
+import Reel
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelServer
+
+/// A folder of uploads for one test, and a clock that it sets.
+final class TestUploads: Sendable {
+  private final class SetClock: WallClock {
+    let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    func now() -> Date { time.withLock { $0 } }
+  }
+  let folder: String
+  private let clock = SetClock()
+  private let disk = DiskThreads(count: 2)
+
+  init() { folder = FileManager.default.temporaryDirectory.appendingPathComponent("uploads-\(UUID())").path }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  func open() throws -> UploadStore {
+    try UploadStore(folder: folder, disk: disk, lifetime: 100, clock: clock)
+  }
+
+  /// Files have the machine's time; an upload counts from the later of its beginning and its last byte.
+  func pass(_ seconds: Double) { clock.time.withLock { $0 += seconds } }
+
+  func state(_ length: Int64?, isResumable: Bool = true) -> UploadState {
+    UploadState(
+      length: length, words: PostMetadata(authorID: "ada", caption: "Hi"), isResumable: isResumable,
+      createdAt: clock.now())
+  }
+
+  /// Makes an upload with `bytes` in it.
+  func upload(_ bytes: String, of length: Int64, in store: UploadStore) async throws -> UploadID {
+    let id = UploadID()
+    _ = try await store.make(id, state(length))
+    try await store.holding(id) { () throws(Problem) in try await append(bytes, to: id, in: store) }
+    return id
+  }
+
+  func append(_ bytes: String, to id: UploadID, in store: UploadStore) async throws(Problem) {
+    do {
+      let writer = try await UploadWriter.open(try await store.find(id), in: store) { _ in }
+      try await writer.append(ByteBuffer(string: bytes))
+      _ = try await writer.finish(isWhole: true)
+    } catch {
+      throw error as? Problem ?? .badRequest("\(error)")
+    }
+  }
+}
+
+@Suite struct UploadStoreTests {
+  private let uploads = TestUploads()
+
+  @Test func goesOnWhereItStood() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    let id = try await uploads.upload("hello ", of: 11, in: first)
+    #expect(try await first.find(id).offset == 6)
+    #expect(throws: Problem.self) { _ = try uploads.open() }
+    store = nil
+    _ = consume first
+    let second = try uploads.open()
+    #expect(try await second.find(id).offset == 6)
+    try await uploads.append("world", to: id, in: second)
+    let upload = try await second.find(id)
+    #expect(upload.isComplete)
+    #expect(upload.state.words.caption == "Hi")
+    #expect(try String(contentsOfFile: second.files(id).path, encoding: .utf8) == "hello world")
+  }
+
+  @Test func oneAtATime() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("a", of: 2, in: store)
+    try await store.holding(id) { () throws(Problem) in
+      #expect(store.busyCount == 1)
+      do throws(Problem) {
+        try await store.holding(id) { () throws(Problem) in }
+        Issue.record("two hold it")
+      } catch {
+        #expect(error == .busy)
+      }
+    }
+    try await store.holding(id) { () throws(Problem) in }
+  }
+
+  @Test func bytesWithoutTheirChecksumGo() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("hello ", of: 11, in: store)
+    let checksum = try PartChecksum(parsing: "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
+    let writer = try await UploadWriter.open(try await store.find(id), in: store, checksum: checksum) { _ in }
+    try await writer.append(ByteBuffer(string: "wurld"))
+    // Had the process died here, nothing of it counted.
+    #expect(try await store.find(id).offset == 6)
+    await #expect { _ = try await writer.finish(isWhole: true) } throws: { ($0 as? Problem)?.status == 460 }
+    #expect(try await store.find(id).offset == 6)
+  }
+
+  @Test func partsThatWereCutAreKeptUnlessTheyHaveAChecksum() async throws {
+    let store = try uploads.open()
+    for (checksum, offset) in [(nil, 3), ("sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=", 0)] as [(String?, Int64)] {
+      let id = UploadID()
+      _ = try await store.make(id, uploads.state(11))
+      let writer = try await UploadWriter.open(
+        try await store.find(id), in: store, checksum: try checksum.map { try PartChecksum(parsing: $0) }
+      ) { _ in }
+      try await writer.append(ByteBuffer(string: "hel"))
+      #expect(try await writer.finish(isWhole: false) == offset)
+      #expect(try await store.find(id).offset == offset)
+    }
+  }
+
+  @Test func looksAtTheFirstBytesOnceAndEarly() async throws {
+    let store = try uploads.open()
+    let id = UploadID()
+    _ = try await store.make(id, uploads.state(1 << 20))
+    let looks = Mutex(0)
+    let writer = try await UploadWriter.open(try await store.find(id), in: store) { file throws(ProbeError) in
+      looks.withLock { $0 += 1 }
+      #expect(file.size == 1 << 20)
+      throw ProbeError(.notMedia, "no")
+    }
+    try await writer.append(ByteBuffer(repeating: 7, count: 65_000))
+    #expect(looks.withLock { $0 } == 0)
+    await #expect(throws: ProbeError.self) { try await writer.append(ByteBuffer(repeating: 7, count: 600)) }
+    try await writer.append(ByteBuffer(repeating: 7, count: 600))
+    #expect(looks.withLock { $0 } == 1)
+  }
+
+  @Test func whatWasJudgedIsRememberedWithoutItsBytes() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("hello world", of: 11, in: store)
+    try await store.settle(id, .published(.sample()))
+    let upload = try await store.find(id)
+    #expect(upload.offset == 11 && upload.isComplete)
+    #expect(upload.state.verdict == .published(.sample()))
+    #expect(!FileManager.default.fileExists(atPath: store.files(id).path))
+  }
+
+  @Test func sweepsWhatIsOver() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    let (whole, part, plain) = (
+      try await uploads.upload("ab", of: 2, in: first), try await uploads.upload("a", of: 2, in: first),
+      UploadID()
+    )
+    _ = try await first.make(plain, uploads.state(nil, isResumable: false))
+    try FileManager.default.createDirectory(
+      atPath: "\(uploads.folder)/\(UploadID())", withIntermediateDirectories: false)
+    #expect(try await first.sweep() == [whole])
+    _ = try await first.find(plain)
+    store = nil
+    _ = consume first
+    uploads.pass(1)
+    let second = try uploads.open()
+    #expect(try await second.sweep() == [whole])
+    // Nobody can go on with it any more.
+    await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(plain) }
+    // The bytes were written by the machine's time.
+    uploads.pass(max(0, Date.now.timeIntervalSince(second.now)) + 101)
+    await #expect { _ = try await second.find(part) } throws: { ($0 as? Problem)?.status == 410 }
+    #expect(try await second.sweep().isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
+  }
+
+  @Test func whatCannotFitIsNotBegun() async throws {
+    let store = try uploads.open()
+    await #expect(throws: Problem.diskFull) { _ = try await store.make(UploadID(), uploads.state(.max)) }
+  }
+}
