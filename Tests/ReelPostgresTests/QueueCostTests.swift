@@ -1,3 +1,4 @@
+import Foundation
 import ReelCore
 import ReelPostgres
 import ReelTestServers
@@ -41,6 +42,48 @@ import Testing
     let work = try cost.work(640)
     print("of 200 labels, with a limit of \(limit.map(String.init) ?? "none"):", work)
     #expect(work.pages <= 150)
+  }
+
+  /// Of so many that wait.
+  struct Scene: Sendable {
+    let count: Int
+    var labels = 0
+    var limit: Int?
+  }
+
+  /// The table of docs/queue.md ("What it costs"), in a release build: the least of ten looks, as the machine has other things to
+  /// do, too.
+  @Test(
+    .serialized, .enabled(if: ProcessInfo.processInfo.environment["REEL_MEASURE"] != nil, "set REEL_MEASURE"),
+    arguments: [
+      Scene(count: 1_000_000), Scene(count: 200_000, limit: 100), Scene(count: 100_000, labels: 20),
+      Scene(count: 200_000, labels: 200), Scene(count: 200_000, labels: 200, limit: 100),
+    ])
+  func whatItemsCost(_ scene: Scene) async throws {
+    let pool = try await TestDatabase().pool { $0.connections = 1 }
+    let queue = try WorkQueue(pool)
+    let worker = try QueueWorker(queue, host: "host", destination: "file:///media")
+    var cost = Cost(backend: try BackendCost(pool), queue: queue, worker: worker)
+    for label in 0..<max(1, scene.labels) {
+      let wishes = ItemWishes(label: scene.labels == 0 ? "" : "label-\(label)")
+      _ = try cost.enqueue(scene.count / max(1, scene.labels), wishes)
+    }
+    if let limit = scene.limit { try queue.limit(nil, to: limit) }
+    try pool.withConnection { try $0.execute("VACUUM ANALYZE reel.item, reel.work") }
+    func look(_ name: String) throws {
+      let looks = try (0..<10).map { _ in
+        let before = clock()
+        return (server: try cost.work(4000).server, client: Double(clock() - before) / 4_000_000)
+      }
+      let server = looks.map(\.server).sorted()
+      print(
+        "\(scene), \(name): \(server[0]) ms (median \(server[5])) of the server's processor, "
+          + "\(looks.map(\.client).min() ?? 0) ms of the client's")
+    }
+    try look("the first")
+    guard scene.labels == 0, scene.limit == nil else { return }
+    while cost.worked < scene.count - 40_000 { _ = try cost.work(20_000) }
+    try look("the last")
   }
 
   private struct Cost {

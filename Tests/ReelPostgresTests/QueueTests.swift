@@ -331,36 +331,17 @@ import Testing
     func held() throws -> Int? {
       try direct.read { try $0.value("SELECT count(*) FROM reel.work WHERE state = 1", as: Int.self) }
     }
-    var cuts = 0
-    func cutting<Value: Sendable>(_ body: @Sendable @escaping () throws -> Value) async throws -> Value {
-      proxy.arm(fault)
-      cuts += 1
-      let value = try await withCheckedThrowingContinuation { continuation in
-        let isDone = Mutex(false)
-        Thread.detachNewThread {
-          continuation.resume(with: Result { try body() })
-          isDone.withLock { $0 = true }
-        }
-        // What comes late comes when it may be waited for, or when all is done.
-        Thread.detachNewThread {
-          while fault == .late, !proxy.release(), !isDone.withLock({ $0 }) { usleep(1000) }
-          _ = proxy.release()
-        }
-      }
-      #expect(proxy.cuts == cuts)
-      return value
-    }
     var taken: [TakenItem] = []
     for _ in 0..<2 {
-      taken += try await cutting { try worker.take(upTo: 2) }
+      taken += try await proxy.cutting(fault) { try worker.take(upTo: 2) }
       #expect(try held() == taken.count && worker.held == Set(taken.map(\.id)))
     }
     #expect(Set(taken.map(\.address)) == Set(names.map { SourcePath($0) }))
     let items = taken
-    try await cutting { try worker.begin(items.map(\.id)) }
-    let isThere = try await cutting { try worker.renew() }
+    try await proxy.cutting(fault) { try worker.begin(items.map(\.id)) }
+    let isThere = try await proxy.cutting(fault) { try worker.renew() }
     #expect(isThere)
-    for item in taken { try await cutting { try worker.finish([ItemOutcome(item.id, .done)]) } }
+    for item in taken { try await proxy.cutting(fault) { try worker.finish([ItemOutcome(item.id, .done)]) } }
     #expect(try held() == 0 && worker.held.isEmpty)
     let status = try WorkQueue.status(direct)
     #expect(status?.items == [.done: 4] && status?.workers.map(\.finished) == [4])

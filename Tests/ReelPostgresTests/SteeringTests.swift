@@ -563,7 +563,11 @@ import Testing
       ItemOutcome(taken[0].id, .failedForNow(code: "unavailable", message: "busy")),
       ItemOutcome(taken[1].id, .done),
     ])
+    func reasons() throws -> [QueueStatus.Reason] { try WorkQueue.status(bench.pool)?.reasons ?? [] }
+    #expect(try reasons().map(\.state) == [.later] && reasons()[0].dueAt == bench.items()[0].dueAt)
     try worker.freeWhatIsDue()
+    // As long as nobody takes it again.
+    #expect(try reasons().map(\.state) == [.waiting] && reasons().map(\.code) == ["unavailable"])
     try worker.finish(
       try worker.take(upTo: 1).map { ItemOutcome($0.id, .refused(code: "policy", message: "too wide")) })
     _ = try bench.queue.steer(.retry, filter { $0.states = [.refused] })
@@ -581,6 +585,19 @@ import Testing
     #expect(try bench.queue.prune(states: [.failed, .waiting], endedBefore: .zero) == 1)
     #expect(try bench.states() == ["fine": .done])
     #expect(try bench.pool.read { try $0.value("SELECT count(*) FROM reel.item_history", as: Int.self) } == 0)
+  }
+
+  @Test(arguments: CuttingProxy.Fault.allCases)
+  func whatIsForgottenWithoutAnAnswerIsCounted(_ fault: CuttingProxy.Fault) async throws {
+    let bench = try await Bench()
+    try bench.enqueue(["a", "b", "c"])
+    let worker = try bench.worker()
+    try worker.finish(try worker.take(upTo: 2).map { ItemOutcome($0.id, .done) })
+    let proxy = try CuttingProxy(to: bench.database.server.port)
+    let queue = try WorkQueue(try bench.database.pool(port: proxy.port))
+    let count = try await proxy.cutting(fault) { try queue.prune(states: [.done], endedBefore: .seconds(-1)) }
+    #expect(count == 2)
+    #expect(try bench.states() == ["c": .waiting])
   }
 
   @Test func whatIsPutOffWithoutEndIsRememberedForAWhile() async throws {

@@ -70,6 +70,27 @@ package final class CuttingProxy: Sendable {
     return true
   }
 
+  /// Does `body`, whose next commit meets `fault`; what comes late comes when it may be waited for, or when all is done.
+  package func cutting<Value: Sendable>(
+    _ fault: Fault, _ body: @Sendable @escaping () throws -> Value
+  ) async throws -> Value {
+    let cuts = cuts
+    arm(fault)
+    let value = try await withCheckedThrowingContinuation { continuation in
+      let isDone = Mutex(false)
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try body() })
+        isDone.withLock { $0 = true }
+      }
+      Thread.detachNewThread { [self] in
+        while fault == .late, !release(), !isDone.withLock({ $0 }) { usleep(1000) }
+        _ = release()
+      }
+    }
+    #expect(self.cuts == cuts + 1)
+    return value
+  }
+
   /// No connection gets through from now on, or all do again.
   package func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
 

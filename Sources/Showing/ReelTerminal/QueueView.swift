@@ -39,7 +39,7 @@ package struct QueueView: Sendable {
       sheet.add(throttle.pausedSince == nil ? "limit" : "paused", told(throttle), .warning)
     }
     for label in status.labels where !label.name.isEmpty { sheet.add("label", told(label)) }
-    if status.workers.isEmpty { sheet.add("workers", "none") }
+    if status.workers.isEmpty { sheet.add("workers", isLeftAlone ? "none: \(Self.leftAlone)" : "none") }
     for worker in status.workers.prefix(Self.mostWorkers) {
       sheet.add("worker", told(worker), worker.isOverdue ? .warning : nil)
     }
@@ -57,14 +57,21 @@ package struct QueueView: Sendable {
         .warning)
     }
     let reasons = traits.listed(status.reasons, rest: ": --json lists all") { reason in
-      traits.wrapped(
-        "\(reason.count) \(Self.words(reason.state)):", reason.state == .later ? nil : .warning,
+      let due = reason.dueAt.map { ", the first from \(QueuedItemView.time($0))" } ?? ""
+      return traits.wrapped(
+        "\(reason.count) \(Self.words(reason.state))\(due):",
+        [.waiting, .later].contains(reason.state) ? nil : .warning,
         traits.sanitized(Sentence.naming(reason.address.shown, reason.message) + " [\(reason.code)]"))
     }
     return (sheet.lines(indent: 0) + reasons).text(traits)
   }
 
   private static let mostWorkers = 20
+
+  private static let leftAlone =
+    "what waits is taken once `reel work` runs; why it ended is in its own output"
+
+  private var isLeftAlone: Bool { [.waiting, .later].contains { status.items[$0, default: 0] > 0 } }
 
   private var queue: String {
     let parts = ItemState.allCases.compactMap { state in
@@ -79,9 +86,8 @@ package struct QueueView: Sendable {
   }
 
   private func told(_ throttle: WorkQueue.Throttle) -> String {
-    let label = throttle.label.map { $0.isEmpty ? "items without a label" : $0 } ?? "everything"
-    let pause = throttle.pausedSince.map { ", since \(ISOTime.text($0, .secondsOrMilliseconds))" } ?? ""
-    return label + pause + (throttle.most.map { ", at most \($0) at once" } ?? "")
+    let pause = throttle.pausedSince.map { ", since \(QueuedItemView.time($0))" } ?? ""
+    return Self.name(throttle.label) + pause + (throttle.most.map { ", at most \($0) at once" } ?? "")
   }
 
   private func told(_ unserved: QueueStatus.Unserved) -> String {
@@ -104,12 +110,16 @@ package struct QueueView: Sendable {
 
   private func told(_ worker: QueueStatus.Worker) -> String {
     var parts = ["\(worker.holds) in progress", "\(worker.finished) finished"]
-    let since = Date(timeIntervalSince1970: worker.startedAt.timeIntervalSince1970.rounded(.down))
     if worker.failed > 0 { parts.append("\(worker.failed) not published") }
     if worker.isOverdue { parts.append("not heard from for longer than its lease") }
     return
-      "\(worker.host), process \(worker.pid), since \(ISOTime.text(since, .secondsOrMilliseconds)): "
+      "\(worker.host), process \(worker.pid), since \(QueuedItemView.time(worker.startedAt)): "
       + parts.joined(separator: ", ")
+  }
+
+  /// What a label stands for; nil: for all.
+  static func name(_ label: String?) -> String {
+    label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
   }
 
   static func words(_ state: ItemState) -> String {
@@ -170,18 +180,6 @@ extension QueueView: Encodable {
     }
   }
 
-  private struct ThrottleEntry: Encodable {
-    /// Null for every label.
-    let label: String?
-    let pausedSince: String?
-    let most: Int64?
-
-    init(_ throttle: WorkQueue.Throttle) {
-      (label, most) = (throttle.label, throttle.most)
-      pausedSince = throttle.pausedSince.map { ISOTime.text($0, .milliseconds) }
-    }
-  }
-
   private struct WorkerEntry: Encodable {
     let host: String
     let pid: Int
@@ -202,7 +200,7 @@ extension QueueView: Encodable {
   }
 
   private struct ReasonEntry: Encodable {
-    private enum CodingKeys: String, CodingKey { case state, code, count, message }
+    private enum CodingKeys: String, CodingKey { case state, code, count, message, dueAt }
     let reason: QueueStatus.Reason
 
     func encode(to encoder: any Encoder) throws {
@@ -213,6 +211,8 @@ extension QueueView: Encodable {
       try container.encode(reason.code, forKey: .code)
       try container.encode(reason.count, forKey: .count)
       try container.encode(reason.message, forKey: .message)
+      try container.encodeIfPresent(
+        reason.dueAt.map { ISOTime.text($0, .milliseconds) }, forKey: .dueAt)
     }
   }
 }

@@ -17,18 +17,20 @@ package struct QueuedItemView: Sendable {
     var words = ["\(item.id)", QueueView.words(item.state)]
     if !item.wishes.label.isEmpty { words.append(item.wishes.label) }
     if let due = item.dueAt { words.append("from \(Self.time(due))") }
-    let reason = Self.tells(item.state) ? item.code.map { "\(item.message ?? "") [\($0)]" } : nil
     let sentence = reason.map { Sentence.naming(item.address.shown, $0) } ?? item.address.shown
     return traits.text([traits.sanitized(words.joined(separator: "  ") + "  " + sentence)])
   }
 
-  /// How it stands, for a message about its file.
+  /// How it stands, for a message.
   /// - Parameter hint: for the command that tells more.
   package func sentence(_ hint: CommandHint) -> String {
-    let reason = Self.tells(item.state) ? item.message.map { " because \($0)" } : nil
+    let due = item.dueAt.map { ", from \(Self.time($0))" }
+    let reason = tellsReason ? item.message.map { "\(due == nil ? "" : ",") because \($0)" } : nil
     let policy = item.state == .refused ? item.decidedBy.map { " by policy \($0)" } : nil
+    let verb = item.state == .failed ? "has" : "is"
     return
-      "its item \(item.id) of the queue is \(QueueView.words(item.state))\(policy ?? "")\(reason ?? ""); \(hint.text("queue show", "\(item.id)")) tells its history"
+      "item \(item.id) of the queue \(verb) \(QueueView.words(item.state))\(due ?? "")\(policy ?? "")\(reason ?? ""); "
+      + "\(hint.text("queue show", "\(item.id)")) tells its history"
   }
 
   /// All about it.
@@ -37,8 +39,8 @@ package struct QueuedItemView: Sendable {
     sheet.add("item", "\(item.id)", .strong)
     sheet.add("file", item.address.shown)
     sheet.add("version", item.version)
-    sheet.add("state", state, Self.tells(item.state) ? .warning : nil)
-    if Self.tells(item.state) { sheet.add("because", item.code.map { "\(item.message ?? "") [\($0)]" }) }
+    sheet.add("state", state, tellsReason ? .warning : nil)
+    sheet.add("because", reason)
     sheet.add("label", item.wishes.label)
     sheet.add("store", item.wishes.destination)
     sheet.add("policy", item.wishes.policy)
@@ -88,11 +90,17 @@ package struct QueuedItemView: Sendable {
     return parts.joined(separator: "; ")
   }
 
-  private static func tells(_ state: ItemState) -> Bool {
-    [.later, .refused, .failed, .setAside].contains(state)
+  /// Why it is no post; nil where nothing is wrong with it.
+  private var reason: String? {
+    tellsReason ? item.code.map { "\(item.message ?? "") [\($0)]" } : nil
   }
 
-  fileprivate static func time(_ date: Date) -> String {
+  /// What waits has a reason if it was tried before.
+  private var tellsReason: Bool {
+    item.code != nil && [.waiting, .later, .refused, .failed, .setAside].contains(item.state)
+  }
+
+  package static func time(_ date: Date) -> String {
     ISOTime.text(
       Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)), .secondsOrMilliseconds)
   }

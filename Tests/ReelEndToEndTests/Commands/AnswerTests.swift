@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ReelTestServers
 import ReelTestSupport
 import Testing
 
@@ -8,11 +9,31 @@ import Testing
 /// What `--json` prints: one document with `v`, `ok` and `problems`, whatever the command and however it ends.
 @Suite("Answers in JSON", .shortTime)
 struct AnswerTests {
-  /// Commands of a queue, which answer in `SteeringCommandTests`.
-  private static let ofQueues: Set<String> = [
-    "enqueue", "work", "queue list", "queue show", "queue retry", "queue cancel", "queue priority",
-    "queue prune",
-  ]
+  /// Those of a queue, in this order.
+  private static let queueScript = """
+    queue list
+    queue show 1
+    queue retry --dry-run
+    enqueue clips nothing --label acme
+    enqueue clips --label acme
+    queue list
+    queue show 1
+    queue show 99
+    queue pause
+    queue pause acme
+    queue resume
+    queue resume acme
+    queue limit 3 acme
+    queue limit none acme
+    queue priority 4 1 99
+    queue cancel 1
+    queue retry 1
+    work --to store
+    status
+    queue retry --code denied
+    queue prune --older-than 99999w
+    queue prune --older-than 1d 1 99
+    """
   /// In this order, in one library; a line that begins with `!` changes what is there.
   private static let script = """
     publish clips/clip-00000.mp4
@@ -95,8 +116,26 @@ struct AnswerTests {
     #expect(ends.isSuperset(of: [0, 1, 3, 4]), "\(ends)")
     let askable = HelpTests.commands.filter { $0.type.helpMessage().contains("--json ") }
       .map { $0.words.joined(separator: " ") }
-    #expect(Set(askable).subtracting(asked) == Self.ofQueues.union(["watch"]))
     #expect(AnswerSchema.commands == Set(askable), "docs/answers.schema.json has each command, and no other")
+    let ofQueues = Self.queueScript.split(separator: "\n").map {
+      HelpTests.name(of: $0.split(separator: " ").map(String.init))
+    }
+    #expect(Set(askable).subtracting(asked) == Set(ofQueues).subtracting(["status"]).union(["watch"]))
+  }
+
+  @Test(.besidePostgres) func everyAnswerOfAQueueHasTheSameFrame() async throws {
+    let (bench, database) = (try Workbench(), try await TestDatabase())
+    try bench.addDistinct(2)
+    try bench.add("broken/letter.mp4")
+    var ends: Set<Int32> = []
+    for line in Self.queueScript.split(separator: "\n") {
+      let words = line.split(separator: " ").map(String.init)
+      let run = try await ReelBinary.run(words + ["--json", "--catalog", database.url()], in: bench.folder)
+      let answer = try? JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+      hold(answer ?? [:], run, "\(line)")
+      ends.insert(run.status)
+    }
+    #expect(ends == [0, 1, 4], "\(ends)")
   }
 
   @Test("a problem with the settings is none of version, and is told")

@@ -142,6 +142,21 @@ import Testing
     try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")
     #expect(try await fleet.work().outcome().status == 1)
     #expect(try count("state IN (0, 2) AND failures = 0") == 30)
+    let later = try await fleet.reel("status")
+    #expect(
+      try /[1-3][0-9] for later, the first from 20[0-9T:-]{17}Z: .+ \[notFound\]\n/.firstMatch(
+        in: later.output) != nil, "\(later)")
+    // Due, and nobody is there to try it: it still says why it is no post.
+    try db.run("UPDATE reel.work SET state = 0, due_at = NULL WHERE state = 2")
+    let path = clips.appendingPathComponent("clip-00001.mp4").path
+    let waiting = try await fleet.reel("status").output
+    #expect(waiting.contains("workers  none: what waits is taken once `reel work` runs"), "\(waiting)")
+    #expect(try /[1-3][0-9] waiting: .+ \[notFound\]\n/.firstMatch(in: waiting) != nil, "\(waiting)")
+    #expect(try await fleet.reel("queue", "list", "--state", "waiting").output.contains("[notFound]"))
+    let shown = try await fleet.reel("queue", "show", path).output
+    #expect(
+      try /state +waiting, since .+\nbecause +.+ \[notFound\]\n/.firstMatch(in: shown) != nil, "\(shown)")
+    #expect(try await fleet.reel("show", path).errors.contains("of the queue is waiting because "))
     try FileManager.default.removeItem(at: clips)
     try FileManager.default.moveItem(at: away, to: clips)
     try db.run("UPDATE reel.work SET due_at = 0 WHERE state = 2")

@@ -25,7 +25,7 @@ package struct QueueStatus: Sendable {
     }
   }
 
-  /// Why items ended as they did.
+  /// Why items are no posts.
   package struct Reason: Sendable {
     package let state: ItemState
     package let code: String
@@ -33,10 +33,14 @@ package struct QueueStatus: Sendable {
     /// The newest of them, and what was said of it.
     package let address: SourcePath
     package let message: String
+    /// When the first of them is to be tried.
+    package let dueAt: Date?
 
-    package init(state: ItemState, code: String, count: Int, address: SourcePath, message: String) {
+    package init(
+      state: ItemState, code: String, count: Int, address: SourcePath, message: String, dueAt: Date? = nil
+    ) {
       (self.state, self.code, self.count) = (state, code, count)
-      (self.address, self.message) = (address, message)
+      (self.address, self.message, self.dueAt) = (address, message, dueAt)
     }
   }
 
@@ -149,9 +153,9 @@ extension WorkQueue {
     }
     let reasons = try db.rows(
       """
-      SELECT state, code, count, address, message FROM (
-        SELECT state, code, count(*) AS count, max(item) AS item
-        FROM reel.work WHERE state IN (2, 4, 5, 6) AND code IS NOT NULL GROUP BY state, code
+      SELECT state, code, count, address, message, due FROM (
+        SELECT state, code, count(*) AS count, max(item) AS item, min(due_at) AS due
+        FROM reel.work WHERE state IN (0, 2, 4, 5, 6) AND code IS NOT NULL GROUP BY state, code
       ) AS alike CROSS JOIN LATERAL (
         SELECT address, coalesce(message, '') AS message FROM reel.item JOIN reel.work ON work.item = item.id
         WHERE item.id = alike.item
@@ -161,7 +165,7 @@ extension WorkQueue {
       QueueStatus.Reason(
         state: ItemState(rawValue: try row["state"]) ?? .failed, code: try row["code"],
         count: try row["count"], address: SourcePath(bytes: try row["address"] as [UInt8]),
-        message: try row["message"])
+        message: try row["message"], dueAt: (try row["due"] as Int64?).map { Date(milliseconds: $0) })
     }
     let undelivered: Int? = try db.value(
       """

@@ -356,23 +356,54 @@ extension WorkQueue {
     }
     var count = 0
     while true {
-      let some = try catalogErrors {
-        try pool.transaction { tx in
-          try tx.run(
-            """
-            WITH old AS MATERIALIZED (
-              SELECT work.item FROM \(Self.joined) WHERE \(old) ORDER BY changed_at LIMIT 1000 FOR UPDATE OF work SKIP LOCKED
-            ), gone AS (DELETE FROM reel.work USING old WHERE work.item = old.item RETURNING work.item
-            ), told AS (DELETE FROM reel.item_history USING gone WHERE item_history.item = gone.item)
-            DELETE FROM reel.item USING gone WHERE item.id = gone.item
-            """, values)
-        }
-      }
+      let some = try pruneSome(old, values)
       count += some
       if some == 0 { break }
     }
     try removeUnusedLanes()
     return count
+  }
+
+  /// Forgets a thousand items of `condition`.
+  private func pruneSome(_ condition: String, _ values: [PostgresValue]) throws(CatalogError) -> Int {
+    var meant: [Int64] = []
+    return try catalogErrors {
+      try pool.transaction { tx in
+        // Nobody was told whether an earlier attempt was committed. Its end is waited for at the items' locks; then they are there,
+        // or gone.
+        if tx.mayBeDone {
+          let left = try tx.run(
+            "SELECT FROM reel.work WHERE item = ANY($1) ORDER BY item FOR UPDATE", [.ints(meant)])
+          if left < meant.count { return meant.count - left }
+        }
+        meant = try tx.rows(
+          """
+          SELECT work.item FROM \(Self.joined) WHERE \(condition) ORDER BY changed_at LIMIT 1000
+          FOR UPDATE OF work SKIP LOCKED
+          """, values
+        ) { try $0[0] }
+        try tx.run(
+          """
+          WITH gone AS (DELETE FROM reel.work WHERE item = ANY($1)
+          ), told AS (DELETE FROM reel.item_history WHERE item = ANY($1))
+          DELETE FROM reel.item WHERE id = ANY($1)
+          """, [.ints(meant)])
+        return meant.count
+      }
+    }
+  }
+
+  /// When the first of those items ended that `filter` means; nil where none has.
+  package func firstEnd(_ filter: ItemFilter) throws(CatalogError) -> Date? {
+    let (condition, values) = filter.condition
+    let moment = try catalogErrors {
+      try pool.read { db in
+        try db.value(
+          "SELECT min(changed_at) FROM \(Self.joined) WHERE \(condition) AND state > 2", values,
+          as: Int64.self)
+      }
+    }
+    return moment.map { Date(milliseconds: $0) }
   }
 
   /// What nothing asks for any more is asked for anew by whoever enqueues it.

@@ -216,11 +216,15 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print the result as JSON.")
+    var json = false
+
     @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
 
     func run() async throws {
       let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.throttle(settings, label, "paused") { queue throws(CatalogError) in
+      try await QueuePlace.throttle(settings, label, .paused, json: json) { queue throws(CatalogError) in
         try queue.pause(label)
       }
     }
@@ -236,11 +240,15 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print the result as JSON.")
+    var json = false
+
     @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
 
     func run() async throws {
       let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.throttle(settings, label, "paused no more") { queue throws(CatalogError) in
+      try await QueuePlace.throttle(settings, label, .resumed, json: json) { queue throws(CatalogError) in
         try queue.resume(label)
       }
     }
@@ -257,6 +265,10 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
+
+    @Flag(help: "Print the result as JSON.")
+    var json = false
+
     @Argument(help: ArgumentHelp("How many, or none.", valueName: "n"))
     var most: ItemLimit
     @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
@@ -264,8 +276,8 @@ struct QueueCommand: AsyncParsableCommand {
     func run() async throws {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let (most, label) = (most.count, label)
-      let state = most.map { "limited to \($0) at once" } ?? "not limited"
-      try await QueuePlace.throttle(settings, label, state) { queue throws(CatalogError) in
+      try await QueuePlace.throttle(settings, label, .limited(most), json: json) {
+        queue throws(CatalogError) in
         try queue.limit(label, to: most)
       }
     }
@@ -305,10 +317,16 @@ struct QueueCommand: AsyncParsableCommand {
       var filter = try choice.filter(items)
       if filter.states == nil, items.isEmpty { filter.states = [.done] }
       let (meant, age, dryRun) = (filter, Duration.seconds(olderThan.seconds), outcome.dryRun)
-      let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
-        try queue.prune(meant, endedBefore: age, dryRun: dryRun)
+      let found = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
+        let count = try queue.prune(meant, endedBefore: age, dryRun: dryRun)
+        return (count: count, firstEnd: count == 0 ? try queue.firstEnd(meant) : nil)
       }
-      try outcome.tell(count ?? 0, (did: "forgotten", would: "would be forgotten"))
+      let count = found?.count ?? 0
+      let first = found?.firstEnd.map { "; the first did \(QueuedItemView.time($0))" } ?? ""
+      let reason = count > 0 ? "" : ": none of those that are meant ended so long ago\(first)"
+      try await outcome.tell(
+        count, of: items, settings, library.hint,
+        (did: "forgotten\(reason)", would: "would be forgotten\(reason)"))
     }
   }
 }
@@ -441,7 +459,7 @@ struct SteeringOptions: ParsableArguments {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  /// - Parameter names: the items that were named; of each that is not there somebody is told.
+  /// - Parameter names: the items that were named.
   func steer(
     _ what: Steering, _ filter: ItemFilter, named names: [String], _ settings: Settings, _ hint: CommandHint,
     _ words: (did: String, would: String)
@@ -453,8 +471,21 @@ struct SteeringOptions: ParsableArguments {
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
-    let missing = try await missing(of: names, tellsOthers: count ?? 0 == 0, settings, hint)
-    try tell(count ?? 0, words, missing)
+    try await tell(count ?? 0, of: names, settings, hint, words)
+  }
+
+  /// Says to how many it was done, and of each that was named and is not there that it is not.
+  func tell(
+    _ count: Int, of names: [String], _ settings: Settings, _ hint: CommandHint,
+    _ words: (did: String, would: String)
+  ) async throws {
+    let missing = try await missing(of: names, tellsOthers: count == 0, settings, hint)
+    let traits = TerminalTraits.standardOutput()
+    let view = SteeringView(items: count, dryRun: dryRun)
+    try OutputStream.standardOutput.write(
+      json
+        ? AnswerDocument(view, problems: missing).json(pretty: traits.isTerminal)
+        : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
     for problem in missing { CommandFailure(.couldNotRun, problem.message).tell() }
     if !missing.isEmpty { try ReelExit.couldNotRun.end() }
   }
@@ -471,7 +502,7 @@ struct SteeringOptions: ParsableArguments {
     let traits = TerminalTraits.standardError()
     for item in tellsOthers ? Array(found.joined().prefix(3)) : [] {
       try? OutputStream.standardError.write(
-        traits.text(["item \(item.id): \(QueuedItemView(item).sentence(hint))"]))
+        traits.text([QueuedItemView(item).sentence(hint)]))
     }
     return zip(names, found).filter(\.1.isEmpty).map { name, _ in
       AnswerProblem(
@@ -481,15 +512,6 @@ struct SteeringOptions: ParsableArguments {
     }
   }
 
-  func tell(_ count: Int, _ words: (did: String, would: String), _ problems: [AnswerProblem] = []) throws {
-    let traits = TerminalTraits.standardOutput()
-    let view = SteeringView(items: count, dryRun: dryRun)
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(view, problems: problems).json(pretty: traits.isTerminal)
-        : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
-  }
-
   private struct SteeringView: Encodable {
     let items: Int
     let dryRun: Bool
@@ -497,30 +519,24 @@ struct SteeringOptions: ParsableArguments {
 }
 
 extension QueuePlace {
-  /// Does `change`, and says what holds now, and for how many that wait: 0 may be a slip.
+  /// Carries out a change, and says what holds now.
   static func throttle(
-    _ settings: Settings, _ label: String?, _ state: String,
-    _ change: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Void
+    _ settings: Settings, _ label: String?, _ change: ThrottledView.Change, json: Bool,
+    _ body: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Void
   ) async throws {
     var filter = ItemFilter()
     filter.states = [.waiting, .later]
     filter.labels = label.map { [$0] }
     let meant = filter
     let told = try await changing(settings) { queue throws(CatalogError) in
-      try change(queue)
+      try body(queue)
       return (count: try queue.count(meant), throttles: try queue.throttles())
     }
     guard let told else { return }
-    let items = HumanNumber.count(told.count, "item waits", "items wait")
-    let others = told.throttles.filter { $0.pausedSince != nil && $0.label != label }.map(\.label)
+    let view = ThrottledView(change, of: label, waiting: told.count, throttles: told.throttles)
+    let traits = TerminalTraits.standardOutput()
     try OutputStream.standardOutput.write(
-      TerminalTraits.standardOutput().text(
-        ["\(name(label)) is \(state): \(items)"]
-          + (others.isEmpty ? [] : ["paused besides: " + others.map(name).joined(separator: ", ")])))
-  }
-
-  private static func name(_ label: String?) -> String {
-    label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
+      json ? AnswerDocument(view).json(pretty: traits.isTerminal) : view.text(traits))
   }
 
   /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
@@ -532,7 +548,7 @@ extension QueuePlace {
     let items = try? await changing(settings, dryRun: true) { queue throws(CatalogError) in
       try queue.items(asked, upTo: 100)
     }
-    return items?.last.map { QueuedItemView($0).sentence(hint) }
+    return items?.last.map { "its \(QueuedItemView($0).sentence(hint))" }
   }
 
   /// Gives `body` the queue that is there.

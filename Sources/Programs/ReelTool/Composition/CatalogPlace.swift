@@ -103,7 +103,7 @@ enum CatalogPlace: Sendable {
     case .library(let path):
       "there is no library at \(path): name another with --library, or publish something, which makes one"
     case .server(let address, _):
-      "there is no catalog in \(address.name): name another with --catalog, or publish something, which makes one"
+      "there is no catalog in \(address.name): name another with --catalog, or enqueue or publish something, which makes one"
     }
   }
 
