@@ -72,6 +72,16 @@ def a_video_is_a_post_once(server):
     assert not list((server.library / "uploads").glob("*/bytes"))
 
 
+@check("--to", "STORE", "--public-base-url", "https://cdn.example/v/", "--posters")
+def videos_go_where_they_are_to(server):
+    answer = server.ask("PUT", "/videos", variant(1))
+    assert answer.status == 201, answer
+    post = answer.json["post"]
+    assert post["videoURL"] == "https://cdn.example/v/" + post["video"], post
+    assert post["posterURL"] == "https://cdn.example/v/" + post["poster"], post
+    assert (server.folder / "store" / post["video"]).read_bytes() == variant(1)
+
+
 @check()
 def curl_may_send_it_in_chunks(server):
     said = subprocess.run(
@@ -521,7 +531,8 @@ def main():
             key = Path(folder) / "key"
             key.write_text(KEY)
             key.chmod(0o600)
-            server = Server(PROGRAM, folder, *[str(key) if option == "KEY" else option for option in options])
+            places = {"KEY": str(key), "STORE": folder + "/store"}
+            server = Server(PROGRAM, folder, *[places.get(option, option) for option in options])
             try:
                 with server:
                     function(server)
