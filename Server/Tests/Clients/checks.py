@@ -155,6 +155,24 @@ def who_does_not_wait_asks_later(server):
     until(lambda: server.ask("GET", answer.headers["Location"]).json["verdict"] == "published")
 
 
+@check("--to", "STORE")
+def a_store_that_is_gone_is_no_verdict(server):
+    video, store = variant(1), server.folder / "store"
+    assert server.ask("PUT", "/videos", variant(0)).status == 201
+    store.rename(server.folder / "away")
+    store.write_text("not a folder")
+    answer = server.ask("PUT", "/videos", video)
+    assert answer.status == 503 and answer.headers["Retry-After"] and str(store) not in str(answer), answer
+    assert not list((server.library / "uploads").glob("*/bytes"))
+    path = server.create(len(video))
+    assert server.tus("PATCH", path, video, Upload_Offset=0).status == 503
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == str(len(video))
+    store.unlink()
+    (server.folder / "away").rename(store)
+    answer = server.tus("PATCH", path, b"", Upload_Offset=len(video))
+    assert (answer.status, answer.headers["Reel-Verdict"]) == (204, "published"), answer
+
+
 # tus, by a client of its own.
 
 
