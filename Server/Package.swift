@@ -45,14 +45,20 @@ let package = Package(
         // Built beside the program, where it is looked for; nothing of it is linked in.
         .product(name: "reel-probe-worker", package: "reel"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "ReelServerTests",
       dependencies: [
         "ReelServer",
+        .product(name: "Reel", package: "reel"),
         .product(name: "ReelTesting", package: "reel"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: nio),
         .product(name: "NIOEmbedded", package: nio),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
       ]),
   ]
 )

@@ -20,6 +20,8 @@ struct Run: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("The library; made where it is missing.", valueName: "folder"))
   var library: String
+  @Option(help: ArgumentHelp("Where videos go: a folder, s3://bucket/prefix.", valueName: "store"))
+  var to: String?
   @Option(help: ArgumentHelp("The server's key (see new-key).", valueName: "file"))
   var keyFile: String?
   @Option(help: ArgumentHelp("What clients call this server: https://upload.example.", valueName: "url"))
@@ -50,6 +52,7 @@ struct Run: AsyncParsableCommand {
     var logger = Logger(label: "reel-serve")
     logger.logLevel = logLevel
     var configuration = ServerConfiguration(library: library, address: listen)
+    configuration.to = to
     configuration.key = try keyFile.map { try AccessKey.read($0) }
     configuration.origins = Set(allowOrigin)
     configuration.publicURL = base(url)

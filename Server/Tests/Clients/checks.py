@@ -72,6 +72,16 @@ def a_video_is_a_post_once(server):
     assert not list((server.library / "uploads").glob("*/bytes"))
 
 
+@check("--to", "STORE", "--public-base-url", "https://cdn.example/v/", "--posters")
+def videos_go_where_they_are_to(server):
+    answer = server.ask("PUT", "/videos", variant(1))
+    assert answer.status == 201, answer
+    post = answer.json["post"]
+    assert post["videoURL"] == "https://cdn.example/v/" + post["video"], post
+    assert post["posterURL"] == "https://cdn.example/v/" + post["poster"], post
+    assert (server.folder / "store" / post["video"]).read_bytes() == variant(1)
+
+
 @check()
 def curl_may_send_it_in_chunks(server):
     said = subprocess.run(
@@ -143,6 +153,24 @@ def who_does_not_wait_asks_later(server):
     answer = server.ask("PUT", "/videos", variant(1), {"Prefer": "respond-async"})
     assert (answer.status, answer.json["verdict"]) == (202, None), answer
     until(lambda: server.ask("GET", answer.headers["Location"]).json["verdict"] == "published")
+
+
+@check("--to", "STORE")
+def a_store_that_is_gone_is_no_verdict(server):
+    video, store = variant(1), server.folder / "store"
+    assert server.ask("PUT", "/videos", variant(0)).status == 201
+    store.rename(server.folder / "away")
+    store.write_text("not a folder")
+    answer = server.ask("PUT", "/videos", video)
+    assert answer.status == 503 and answer.headers["Retry-After"] and str(store) not in str(answer), answer
+    assert not list((server.library / "uploads").glob("*/bytes"))
+    path = server.create(len(video))
+    assert server.tus("PATCH", path, video, Upload_Offset=0).status == 503
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == str(len(video))
+    store.unlink()
+    (server.folder / "away").rename(store)
+    answer = server.tus("PATCH", path, b"", Upload_Offset=len(video))
+    assert (answer.status, answer.headers["Reel-Verdict"]) == (204, "published"), answer
 
 
 # tus, by a client of its own.
@@ -521,7 +549,8 @@ def main():
             key = Path(folder) / "key"
             key.write_text(KEY)
             key.chmod(0o600)
-            server = Server(PROGRAM, folder, *[str(key) if option == "KEY" else option for option in options])
+            places = {"KEY": str(key), "STORE": folder + "/store"}
+            server = Server(PROGRAM, folder, *[places.get(option, option) for option in options])
             try:
                 with server:
                     function(server)

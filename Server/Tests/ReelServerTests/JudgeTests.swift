@@ -109,6 +109,22 @@ import Testing
     #expect(problem.retryAfter != nil)
   }
 
+  @Test func keepsToItselfWhatIsNobodysBusiness() {
+    let failure = FileFailure(code: .upload(.unavailable), message: "the store s3://private is down")
+    guard case .postponed(let problem) = Judgement(.failed(failure)) else {
+      Issue.record("a verdict")
+      return
+    }
+    #expect(!problem.message.contains("private") && problem.detail == failure.message)
+    let removed = RemovedPost(
+      post: .sample(), removal: Removal(reason: "a complaint by bob", at: .distantPast))
+    guard case .verdict(let verdict) = Judgement(.removed(removed)) else {
+      Issue.record("no verdict")
+      return
+    }
+    #expect(verdict.problem?.message.contains("bob") == false)
+  }
+
   @Test func saysWhichRulesAreBroken() {
     guard case .verdict(let verdict) = Judgement(.refused(Self.refusal)) else {
       Issue.record("no verdict")

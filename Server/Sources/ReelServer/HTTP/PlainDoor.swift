@@ -32,7 +32,12 @@ struct PlainDoor: Sendable {
     switch received {
     case .refused(let verdict): return .judgement(.verdict(verdict))
     case .taken(let upload) where waits:
-      return .judgement(await judge.judgement(of: upload))
+      let judgement = await judge.judgement(of: upload)
+      // Its sender is told to send it again, so it is not published behind their back.
+      if case .postponed = judgement {
+        try await store.holding(upload.id) { () throws(Problem) in try await store.remove(upload.id) }
+      }
+      return .judgement(judgement)
     case .taken(let upload):
       // Asked for at its address.
       Task { await judge.judgement(of: upload) }

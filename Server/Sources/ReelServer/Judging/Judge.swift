@@ -93,7 +93,9 @@ final class Judge: Sendable {
       metrics.count(problem: problem.code)
       logger.error(
         "not judged",
-        metadata: ["upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.message)"])
+        metadata: [
+          "upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.detail ?? problem.message)",
+        ])
     }
     return judgement
   }

@@ -52,7 +52,12 @@ extension Judgement {
     case .published(let post): self = .verdict(.published(post))
     case .duplicate(let post): self = .verdict(.duplicate(post))
     case .removed(let removed):
-      self = .verdict(.removed(Problem(.gone, "removed", removed.text.description)))
+      // Why is between those who removed it.
+      self = .verdict(
+        .removed(
+          Problem(
+            .gone, "removed", "its post \(removed.post.id) was removed, and its video is not published again")
+        ))
     case .refused(let refusal): self.init(refusal)
     case .failed(let failure): self.init(failure)
     // No run here is a dry one.
@@ -72,17 +77,22 @@ extension Judgement {
   }
 
   private init(_ failure: FileFailure) {
-    let problem: (HTTPResponse.Status) -> Problem = { status in
-      Problem(
-        status, failure.code.rawValue, failure.message,
-        retryAfter: status == .unprocessableContent ? nil : status == .insufficientStorage ? 60 : 10)
+    let status: HTTPResponse.Status? =
+      switch failure.code {
+      case .upload(.storeFull), .catalog(.diskFull): .insufficientStorage
+      case .source, .upload, .catalog, .cancelled, .other: .serviceUnavailable
+      case .probe(let code): code.isOfTheServer ? .serviceUnavailable : nil
+      case .poster: nil
+      }
+    guard let status else {
+      self = .verdict(.refused(Problem(.unprocessableContent, failure.code.rawValue, failure.message)))
+      return
     }
-    switch failure.code {
-    case .upload(.storeFull), .catalog(.diskFull): self = .postponed(problem(.insufficientStorage))
-    case .source, .upload, .catalog, .cancelled, .other: self = .postponed(problem(.serviceUnavailable))
-    case .probe(let code) where code.isOfTheServer: self = .postponed(problem(.serviceUnavailable))
-    case .probe, .poster: self = .verdict(.refused(problem(.unprocessableContent)))
-    }
+    var problem = Problem(
+      status, failure.code.rawValue, "the server can't publish it just now", retryAfter: 10)
+    // It names stores and folders, which are nobody else's business.
+    problem.detail = failure.message
+    self = .postponed(problem)
   }
 }
 

@@ -19,6 +19,8 @@ struct Problem: Error, Hashable, Sendable, Codable {
   var violations: [Violation]?
   /// Seconds after which the same request may go better; nil where it will not.
   var retryAfter: Int?
+  /// For the log alone; not kept.
+  var detail: String?
   /// What a protocol says of it in headers; not kept.
   var headers: HTTPFields = [:]
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Hummingbird
 import HummingbirdCore
@@ -61,8 +62,10 @@ struct ServerLibrary: Service {
     let prober = SandboxedProber(
       worker: .installed, workers: configuration.judgedAtOnce, makesPosters: configuration.posters)
     try prober.checkInstallation()
-    let uploader = FolderUploader(
-      root: folder.mediaPath, temporaries: folder.temporaryPath, publicBaseURL: configuration.mediaURL)
+    let uploader = try await ServerStore.open(
+      configuration.to, folder, publicBaseURL: configuration.mediaURL,
+      environment: ProcessInfo.processInfo.environment)
+    try await uploader.prepare()
     let disk = DiskThreads(count: 16)
     let store: UploadStore
     do {

@@ -4,6 +4,8 @@ import Reel
 public struct ServerConfiguration: Sendable {
   /// The library's folder.
   public var library: String
+  /// Where videos go, as `reel --to` takes it: a folder or a bucket; nil for the library's own folder.
+  public var to: String?
   /// Where it listens.
   public var address: ListenAddress
   /// Who has it may do everything; nil: everybody may who reaches the server.
