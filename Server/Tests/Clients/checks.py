@@ -145,6 +145,13 @@ def curl_may_fill_in_a_form(server):
     for parts in [["caption=Nothing"], [f"a=@{clip}", f"b=@{clip}"]]:
         answer = json.loads(form(*parts))
         assert answer["problems"][0]["code"] == "badRequest", answer
+    # A form ends.
+    def part(name, value):
+        return b"--b\r\nContent-Disposition: form-data; name=" + name + b"\r\n\r\n" + value + b"\r\n"
+    whole = part(b"video; filename=a.mp4", variant(9)) + b"--b--\r\n"
+    for text in [whole + bytes(1_000_000), part(b"x", b"") * 3000 + whole, part(b"x" * 60_000, bytes(20_000)) + whole]:
+        answer = server.ask("POST", "/videos", text, {"Content-Type": "multipart/form-data; boundary=b"})
+        assert (answer.status, answer.code) == (400, "badRequest"), answer
     assert not list((server.library / "uploads").glob("*/bytes"))
 
 
@@ -286,6 +293,11 @@ def the_last_byte_is_answered_with_the_verdict(server):
     for _ in range(2):
         answer = server.tus("PATCH", path, b"hello" if _ == 0 else b"", Upload_Offset=5 * _)
         assert (answer.status, answer.code, answer.headers["Reel-Verdict"]) == (422, "notMedia", "refused"), answer
+    # Who missed a refusal does not take the upload for a success.
+    assert server.tus("HEAD", path).status == 422
+    path = server.create(1_000_000)
+    assert server.tus("PATCH", path, b"<html>" + b" " * 100_000, Upload_Offset=0).status == 422
+    assert server.tus("HEAD", path).status == 422
     # Nothing is nothing.
     answer = server.tus("POST", "/uploads", Upload_Length=0)
     assert (answer.status, answer.code) == (422, "empty"), answer
@@ -325,6 +337,37 @@ def who_says_nothing_is_not_waited_for(server):
     assert answer_of(silent).status == 200
     # Nor for a request that does not come.
     assert silent.recv(1) == b""
+
+
+def flood(server):
+    """A line with so many requests on it, and nobody who reads the answers, that it takes no more."""
+    line = server.begin("GET", "/healthz")
+    line.settimeout(0.5)
+    requests = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
+    try:
+        while True:
+            line.sendall(requests)
+    except TimeoutError:
+        return line
+
+
+def is_closed(line):
+    try:
+        line.send(b"x")
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return False
+
+
+@check("--patience", "1s")
+def who_reads_no_answer_is_not_waited_for(server):
+    try:
+        line = flood(server)
+    except ConnectionError:
+        return
+    until(lambda: is_closed(line))
 
 
 @check()
@@ -434,6 +477,74 @@ def an_address_is_for_one_upload(server):
     assert server.ask("GET", uploader.url[len(server.url):]).json["post"]["author"] == "bob"
     assert server.tus("POST", answer.json["url"], Upload_Length=7).status == 409
     assert len(server.posts(**OWNER)) == 2
+
+
+def address(server, query="author=ada&expires=1h"):
+    """The path of an address for one upload."""
+    return re.sub(r"^\w+://[^/]+", "", server.ask("POST", "/uploads?" + query, headers=OWNER).json["url"])
+
+
+@check(*with_key)
+def an_address_bounds_every_part_of_an_upload(server):
+    video = variant(1, size=600_000)
+    draft = {"Upload-Draft-Interop-Version": "5"}
+    for total in [None, str(len(video))]:
+        path = address(server, "author=ada&maxSize=100kB&expires=1h")
+        line = server.begin("POST", path, Upload_Draft_Interop_Version=5, Upload_Complete="?0", Content_Length=50_000)
+        place = re.search(r"(?i)location: (\S+)", informed(line))[1]
+        line.sendall(video[:50_000])
+        assert answer_of(line).status == 201
+        more = draft | {"Upload-Offset": "50000", "Upload-Complete": "?1" if total is None else "?0"}
+        if total:
+            more["Upload-Length"] = total
+        # By its length, and without one on the way.
+        answer = server.ask("PATCH", place, video[50_000:], more)
+        assert (answer.status, answer.code) == (413, "tooLarge"), answer
+        answer = server.ask("PATCH", place, iter([video[50_000:]]), more | {"Upload-Offset": "50000"})
+        assert answer.status == 413, answer
+    assert server.posts(**OWNER) == []
+
+
+@check(*with_key)
+def an_address_that_was_cut_may_be_begun_anew(server):
+    path, video = address(server), variant(1, size=100_000)
+    line = server.begin(
+        "POST", path, Upload_Draft_Interop_Version=6, Upload_Complete="?1", Content_Length=len(video))
+    line.sendall(video[:1000])
+    line.close()
+    until(lambda: server.left() and "busy_uploads 0" in server.ask("GET", "/metrics", headers=OWNER).body.decode())
+    line = server.begin(
+        "POST", path, Upload_Draft_Interop_Version=6, Upload_Complete="?1", Content_Length=len(video))
+    assert informed(line).startswith("HTTP/1.1 104 ")
+    line.sendall(video)
+    answer = answer_of(line)
+    assert (answer.status, answer.json["verdict"]) == (201, "published"), answer
+
+
+@check(*with_key)
+def an_address_is_for_one_post_whatever_fails(server):
+    for number, is_killed in enumerate([False, True]):
+        path, video = address(server), variant(10 + number)
+        before = set(server.left())
+        line = server.begin("PUT", path, Content_Length=len(video))
+        line.sendall(video[:100])
+        until(lambda: set(server.left()) - before)
+        [name] = set(server.left()) - before
+        # Its verdict can't be written down.
+        blocked = server.library / "uploads" / name / "state.json.new"
+        blocked.mkdir()
+        line.sendall(video[100:])
+        assert answer_of(line).status == 503
+        assert len(server.posts(**OWNER)) == number + 1
+        if is_killed:
+            server.kill()
+        blocked.rmdir()
+        if is_killed:
+            server.start()
+        answer = server.ask("PUT", path, variant(20 + number))
+        digest = "sha256:" + hashlib.sha256(video).hexdigest()
+        assert answer.json["verdict"] == "published" and answer.json["post"]["digest"] == digest, answer
+        assert len(server.posts(**OWNER)) == number + 1
 
 
 @check()

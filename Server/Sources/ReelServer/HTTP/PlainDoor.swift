@@ -22,7 +22,8 @@ struct PlainDoor: Sendable {
     if form == nil { try terms.check(length) }
     let query = request.uri.queryParameters
     let state = UploadState(
-      length: form == nil ? length : nil, words: terms.words { query[Substring($0)].map(String.init) },
+      length: form == nil ? length : nil, most: terms.maxSize,
+      words: terms.words { query[Substring($0)].map(String.init) },
       isResumable: false,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let waits = !request.headers.prefers("respond-async")
@@ -61,8 +62,7 @@ struct PlainDoor: Sendable {
     }
     do {
       let received = try await receiver.receive(
-        request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now),
-        most: terms.maxSize, form: form)
+        request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now), form: form)
       guard case .taken(var upload) = received else { return received }
       (upload.state.length, upload.state.isResumable) = (upload.offset, isKept)
       if let form {

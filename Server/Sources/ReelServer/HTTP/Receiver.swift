@@ -21,17 +21,17 @@ struct Receiver: Sendable {
     case refused(Verdict)
   }
 
-  /// For who holds the upload.
+  /// For who holds the upload, which gets no more bytes than it may have.
   /// - Parameters:
-  ///   - most: bytes that the upload may have then.
   ///   - checksum: of the body.
   ///   - form: what takes the video out of the body, where it is not all of it.
   /// - Throws: what ended it early; what has come until then is kept.
   func receive(
-    _ request: Request, _ context: ServerContext, into upload: Upload, most: Int64,
+    _ request: Request, _ context: ServerContext, into upload: Upload,
     checksum: PartChecksum? = nil, form: FormReader? = nil
   ) async throws(Problem) -> Received {
     let prober = prober
+    let most = min(upload.state.length ?? .max, most(for: upload))
     let writer = try await UploadWriter.open(upload, in: store, checksum: checksum) {
       file throws(ProbeError) in _ = try prober.firstLook(at: file)
     }
@@ -60,6 +60,9 @@ struct Receiver: Sendable {
       throw Problem(.internalServerError, "unexpected", "\(error)")
     }
   }
+
+  /// Bytes that an upload may have.
+  func most(for upload: Upload) -> Int64 { min(upload.state.most ?? maxSize, maxSize) }
 
   private func taking(
     _ request: Request, _ context: ServerContext, _ writer: UploadWriter, _ most: Int64, _ form: FormReader?

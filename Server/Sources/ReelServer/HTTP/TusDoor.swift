@@ -27,7 +27,7 @@ struct TusDoor: Sendable {
     let creation = try Tus.Creation(request.headers)
     try terms.check(creation.length)
     let state = UploadState(
-      length: creation.length, words: terms.words { creation.metadata[$0] }, isResumable: true,
+      length: creation.length, most: terms.maxSize, words: terms.words { creation.metadata[$0] }, isResumable: true,
       metadataHeader: creation.metadataHeader, createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let received = try await store.holding(terms.id) { () throws(Problem) in
       try await create(request, context, state, terms, creation.checksum)
@@ -49,8 +49,7 @@ struct TusDoor: Sendable {
     let hasBody = try Tus.contentLength(request.headers) ?? (request.headers.isChunked ? 1 : 0) > 0
     guard hasBody || state.length == 0 else { return .taken(upload) }
     do {
-      return try await receiver.receive(
-        request, context, into: upload, most: state.length ?? 0, checksum: checksum)
+      return try await receiver.receive(request, context, into: upload, checksum: checksum)
     } catch {
       // It is there, and its sender learns where: HEAD tells how far it came.
       guard error.status != HTTPResponse.Status.checksumMismatch.code else { throw error }
@@ -83,8 +82,7 @@ struct TusDoor: Sendable {
       received = try await store.holding(id) { () throws(Problem) in
         let upload = try await store.find(id)
         try check(part, upload)
-        return try await receiver.receive(
-          request, context, into: upload, most: upload.state.length ?? 0, checksum: part.checksum)
+        return try await receiver.receive(request, context, into: upload, checksum: part.checksum)
       }
     }
     return await answer(received, id, request, created: false)

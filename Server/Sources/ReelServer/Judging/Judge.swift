@@ -54,19 +54,19 @@ final class Judge: Sendable {
         // It may have had its verdict between the look of who asks and now.
         let state = try await store.find(id).state
         if let verdict = state.verdict { return .verdict(verdict) }
-        return await publish(id, state.words)
+        return await publish(id, state)
       }
     } catch {
       return .postponed(error)
     }
   }
 
-  private func publish(_ id: UploadID, _ words: PostMetadata) async -> Judgement {
+  private func publish(_ id: UploadID, _ state: UploadState) async -> Judgement {
     await places.take()
     defer { places.giveBack() }
     var options = IngestOptions()
-    options.metadata = words
-    options.maxSize = maxSize
+    options.metadata = state.words
+    options.maxSize = min(state.most ?? maxSize, maxSize)
     options.posters = posters
     options.jobs = 1
     // The upload's own name says nothing.

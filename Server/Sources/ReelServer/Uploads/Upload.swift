@@ -6,6 +6,8 @@ import Reel
 struct UploadState: Codable, Sendable {
   /// Bytes of the whole; nil where nobody said.
   var length: Int64?
+  /// Bytes that it may have at most; nil for as many as the server takes.
+  var most: Int64?
   /// What is said of the video.
   var words: PostMetadata
   /// Whether its sender may go on after an interruption: it came by a protocol that can.
