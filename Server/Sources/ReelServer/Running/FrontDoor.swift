@@ -21,7 +21,9 @@ public enum FrontDoor {
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: [
-            ConnectionGuard(headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10))
+            ConnectionGuard(
+              headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10),
+              readerPatience: .seconds(configuration.patience), endPatience: .minutes(4))
           ])),
       configuration: .init(
         address: .hostname(configuration.address.host, port: configuration.address.port), serverName: nil,
