@@ -167,6 +167,34 @@ final class TestUploads: Sendable {
     #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
   }
 
+  @Test func sweepsWithoutHoldingWhatGoesOn() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("ab", of: 2, in: store)
+    // Else it were skipped here, as somebody has it.
+    let whole = try await store.holding(id) { () throws(Problem) in try await store.sweep() }
+    #expect(whole == [id])
+    try await store.settle(id, .published(.sample()))
+    #expect(try await store.sweep().isEmpty)
+  }
+
+  @Test func whatCameWholeByAnAddressIsJudgedAfterACrash() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    var state = uploads.state(2, isResumable: false)
+    state.rememberedUntil = first.now + 1_000
+    let (whole, part) = (UploadID(), UploadID())
+    for (id, bytes) in [(whole, "ab"), (part, "a")] {
+      _ = try await first.make(id, state)
+      try await uploads.append(bytes, to: id, in: first)
+    }
+    store = nil
+    _ = consume first
+    uploads.pass(1)
+    let second = try uploads.open()
+    #expect(try await second.sweep() == [whole])
+    await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(part) }
+  }
+
   @Test func whatCannotFitIsNotBegun() async throws {
     let store = try uploads.open()
     await #expect(throws: Problem.diskFull) { _ = try await store.make(UploadID(), uploads.state(.max)) }

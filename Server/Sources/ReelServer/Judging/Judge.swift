@@ -50,11 +50,12 @@ final class Judge: Sendable {
 
   private func judge(_ id: UploadID) async -> Judgement {
     do {
-      return try await store.holding(id) { () throws(Problem) in
-        // It may have had its verdict between the look of who asks and now.
-        let state = try await store.find(id).state
-        if let verdict = state.verdict { return .verdict(verdict) }
-        return await publish(id, state)
+      return try await store.holding(id, waits: true) { () throws(Problem) in
+        // Much may have come of it between the look of who asks and now.
+        let upload = try await store.find(id)
+        if let verdict = upload.state.verdict { return .verdict(verdict) }
+        guard upload.isComplete else { throw .busy }
+        return await publish(id, upload.state)
       }
     } catch {
       return .postponed(error)

@@ -119,7 +119,8 @@ struct ServerLibrary: Service {
   private func sweep() async {
     do throws(Problem) {
       for id in try await store.sweep() {
-        let upload = try await store.find(id)
+        // It may be gone meanwhile; the others are not.
+        guard let upload = try? await store.find(id) else { continue }
         Task { await judge.judgement(of: upload) }
       }
     } catch {
