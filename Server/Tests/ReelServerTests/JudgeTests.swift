@@ -70,6 +70,24 @@ import Testing
     #expect(await judge.judgement(of: upload) == .postponed(.busy))
   }
 
+  @Test func aVerdictThatCannotBeWrittenIsNotLost() async throws {
+    let store = try uploads.open()
+    let (judge, id) = (judge(store), try await uploads.upload("a video", of: 7, in: store))
+    let blocked = "\(uploads.folder)/\(id)/state.json.new"
+    try FileManager.default.createDirectory(atPath: blocked, withIntermediateDirectories: false)
+    guard case .unwritten(let problem) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("it was written")
+      return
+    }
+    #expect(problem.status == 503)
+    try FileManager.default.removeItem(atPath: blocked)
+    guard case .verdict(let verdict) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("no verdict")
+      return
+    }
+    #expect(verdict.word == .published)
+  }
+
   @Test func whatIsNotTheVideosFaultIsNoVerdict() async throws {
     let store = try uploads.open()
     let id = try await uploads.upload("a video", of: 7, in: store)

@@ -195,6 +195,17 @@ final class TestUploads: Sendable {
     await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(part) }
   }
 
+  @Test func isBegunAnewUnlessItCameWhole() async throws {
+    let store = try uploads.open()
+    let (part, whole) = (
+      try await uploads.upload("a", of: 2, in: store), try await uploads.upload("ab", of: 2, in: store)
+    )
+    #expect(try await store.begin(part, uploads.state(3)) == nil)
+    #expect(try await store.find(part).offset == 0)
+    #expect(try await store.begin(whole, uploads.state(3))?.state.length == 2)
+    #expect(try await store.find(whole).isComplete)
+  }
+
   @Test func whatCannotFitIsNotBegun() async throws {
     let store = try uploads.open()
     await #expect(throws: Problem.diskFull) { _ = try await store.make(UploadID(), uploads.state(.max)) }

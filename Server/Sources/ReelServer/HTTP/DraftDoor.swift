@@ -31,13 +31,8 @@ struct DraftDoor: Sendable {
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
     let received = try await store.holding(terms.id) { () throws(Problem) in
-      if let known = try await store.make(terms.id, state) {
-        guard known.state.verdict != nil else {
-          throw Problem(
-            .conflict, "spent", "this address was used for an upload that can go on where it was begun")
-        }
-        return Receiver.Received.taken(known)
-      }
+      // Whose first request was cut off before they knew where to go on begin anew.
+      if let known = try await store.begin(terms.id, state) { return Receiver.Received.taken(known) }
       // From here on its sender can go on.
       var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
       head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"

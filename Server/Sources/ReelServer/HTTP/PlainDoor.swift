@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Reel
@@ -5,10 +6,10 @@ import Reel
 /// Uploads that come whole, as the body of one request: `curl --upload-file`, `fetch`, a form.
 struct PlainDoor: Sendable {
   let receiver: Receiver
+  /// Before the path of an upload's address.
+  let publicURL: String
   private var store: UploadStore { receiver.store }
   private var judge: Judge { receiver.judge }
-
-  init(_ receiver: Receiver) { self.receiver = receiver }
 
   func take(_ request: Request, _ context: ServerContext, _ terms: UploadTerms) async throws(Problem)
     -> Response
@@ -34,17 +35,23 @@ struct PlainDoor: Sendable {
     case .refused(let verdict): return .judgement(.verdict(verdict))
     case .taken(let upload) where waits:
       let judgement = await judge.judgement(of: upload)
-      // Its sender is told to send it again, so it is not published behind their back.
-      if case .postponed = judgement {
-        try await store.holding(upload.id) { () throws(Problem) in try await store.remove(upload.id) }
-      }
+      if case .postponed = judgement { await discard(upload.id, madeAt: state.createdAt) }
       return .judgement(judgement)
     case .taken(let upload):
       // Asked for at its address.
       Task { await judge.judgement(of: upload) }
       return .json(
         .accepted, UploadKeys(upload, expires: upload.expires(after: store.lifetime)),
-        headers: [.location: "/uploads/\(upload.id)", .preferenceApplied: "respond-async"])
+        headers: [.location: "\(publicURL)/uploads/\(upload.id)", .preferenceApplied: "respond-async"])
+    }
+  }
+
+  /// Removes what this request has brought: its sender is told to send it again, so it is not published behind their back.
+  /// Whoever has it by now, or knows what became of it, keeps it.
+  private func discard(_ id: UploadID, madeAt: Date) async {
+    try? await store.holding(id) { () throws(Problem) in
+      let state = try await store.find(id).state
+      if state.verdict == nil, state.createdAt == madeAt { try await store.remove(id) }
     }
   }
 
@@ -54,12 +61,8 @@ struct PlainDoor: Sendable {
     _ form: FormReader?,
     isKept: Bool
   ) async throws(Problem) -> Receiver.Received {
-    if let known = try await store.make(terms.id, state) {
-      // A one-time address that has served its time says again what came of it.
-      if known.state.verdict != nil { return .taken(known) }
-      try await store.remove(terms.id)
-      _ = try await store.make(terms.id, state)
-    }
+    // A one-time address that has served its time says again what came of it.
+    if let known = try await store.begin(terms.id, state) { return .taken(known) }
     do {
       let received = try await receiver.receive(
         request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now), form: form)
@@ -69,10 +72,11 @@ struct PlainDoor: Sendable {
         try form.check()
         upload.state.words = terms.words { form[$0] }.completed(by: state.words)
       }
-      if isKept || form != nil { try await store.save(upload) }
+      // That it is whole is to be known after a crash, too.
+      if isKept || state.length == nil { try await store.save(upload) }
       return .taken(upload)
     } catch {
-      try await store.remove(terms.id)
+      try? await store.remove(terms.id)
       throw error
     }
   }

@@ -155,7 +155,7 @@ struct TusDoor: Sendable {
       return .json(
         .unprocessableContent, UploadKeys(verdict), problem: verdict.problem,
         headers: headers.merging(Response.headers(of: verdict)))
-    case .postponed: return .judgement(judgement, headers: headers)
+    case .postponed, .unwritten: return .judgement(judgement, headers: headers)
     }
   }
 

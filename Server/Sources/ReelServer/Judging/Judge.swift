@@ -87,18 +87,22 @@ final class Judge: Sendable {
       do {
         try await settle(id, verdict)
       } catch {
-        return .postponed(error)
+        log(error, id)
+        return .unwritten(error)
       }
       await run.acknowledge(told)
-    case .postponed(let problem):
-      metrics.count(problem: problem.code)
-      logger.error(
-        "not judged",
-        metadata: [
-          "upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.detail ?? problem.message)",
-        ])
+    case .postponed(let problem), .unwritten(let problem): log(problem, id)
     }
     return judgement
+  }
+
+  private func log(_ problem: Problem, _ id: UploadID) {
+    metrics.count(problem: problem.code)
+    logger.error(
+      "not judged",
+      metadata: [
+        "upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.detail ?? problem.message)",
+      ])
   }
 
   /// Writes a verdict down. For who holds the upload.

@@ -21,6 +21,9 @@ struct UploadState: Codable, Sendable {
   var uncheckedFrom: Int64?
   /// What became of it; its bytes are gone then.
   var verdict: Verdict?
+
+  /// Whether it is to be there after a power cut.
+  fileprivate var isDurable: Bool { isResumable || verdict != nil || rememberedUntil != nil }
 }
 
 /// An upload as it was found.
@@ -63,7 +66,7 @@ struct UploadFiles: Sendable {
     }
     _ = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     try save(state)
-    if state.isResumable { try Disk.syncFolder(of: folder) }
+    try Disk.syncFolder(of: folder)
     return true
   }
 
@@ -94,7 +97,7 @@ struct UploadFiles: Sendable {
     } catch {
       throw Problem(.internalServerError, "storage", "what is known of this upload can't be written")
     }
-    try Disk.replace(statePath, with: Array(bytes), durably: state.isResumable || state.verdict != nil)
+    try Disk.replace(statePath, with: Array(bytes), durably: state.isDurable)
   }
 
   func removeBytes() { unlink(path) }

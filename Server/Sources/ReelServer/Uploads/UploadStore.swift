@@ -46,6 +46,15 @@ final class UploadStore: Sendable {
     }
   }
 
+  /// Makes an upload, also in place of one of that name that never came whole. One that did may be a post: it is returned, to
+  /// be judged and told. For who holds it.
+  func begin(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
+    guard let known = try await make(id, state) else { return nil }
+    if known.isComplete { return known }
+    try await remove(id)
+    return try await make(id, state)
+  }
+
   /// - Throws: a 404 when there is none, a 410 when its time is over.
   func find(_ id: UploadID) async throws(Problem) -> Upload {
     let files = files(id)
