@@ -86,9 +86,9 @@ struct DraftDoor: Sendable {
   /// `HEAD`.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     let version = try Draft.version(request.headers)
-    let upload = try await store.find(id)
+    let upload = try await receiver.judge.told(store.find(id), request)
     return Response(
-      status: .noContent,
+      status: upload.state.isUnwanted ? .unprocessableContent : .noContent,
       headers: Draft.headers(version, offset: upload.offset, isComplete: upload.isComplete)
         .merging([.cacheControl: "no-store"]))
   }

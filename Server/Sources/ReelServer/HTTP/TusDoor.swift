@@ -57,15 +57,17 @@ struct TusDoor: Sendable {
     }
   }
 
-  /// `HEAD`.
+  /// `HEAD`. At the end of an upload clients take it for what became of it, so it waits for that, as `PATCH` does.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     try Tus.checkVersion(request.headers)
-    let upload = try await store.find(id)
+    let upload = try await judge.told(store.find(id), request)
     var headers = place(of: upload)
     headers[.cacheControl] = "no-store"
     headers[.uploadLength] = upload.state.length.map { "\($0)" }
     headers[.uploadMetadata] = upload.state.metadataHeader
-    return Response(status: .ok, headers: headers.merging(Response.headers(of: upload.state.verdict)))
+    return Response(
+      status: upload.state.isUnwanted ? .unprocessableContent : .ok,
+      headers: headers.merging(Response.headers(of: upload.state.verdict)))
   }
 
   /// `PATCH`.

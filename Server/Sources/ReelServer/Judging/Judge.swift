@@ -1,3 +1,4 @@
+import Hummingbird
 import Logging
 import Reel
 import Synchronization
@@ -41,6 +42,16 @@ final class Judge: Sendable {
       return task
     }
     return await task.value
+  }
+
+  /// The upload with what became of it, where it is whole and whoever asks waits for that.
+  func told(_ upload: Upload, _ request: Request) async -> Upload {
+    guard upload.isComplete, !request.headers.prefers("respond-async"),
+      case .verdict(let verdict) = await judgement(of: upload)
+    else { return upload }
+    var upload = upload
+    upload.state.verdict = verdict
+    return upload
   }
 
   /// Waits for all that are being judged.

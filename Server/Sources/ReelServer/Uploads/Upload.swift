@@ -22,6 +22,9 @@ struct UploadState: Codable, Sendable {
   /// What became of it; its bytes are gone then.
   var verdict: Verdict?
 
+  /// Whether there is a verdict, and no post.
+  var isUnwanted: Bool { verdict?.problem != nil }
+
   /// Whether it is to be there after a power cut.
   fileprivate var isDurable: Bool { isResumable || verdict != nil || rememberedUntil != nil }
 }
