@@ -254,7 +254,13 @@ def tus_refuses_what_does_not_fit(server):
     assert head.headers["Upload-Expires"].endswith(" GMT")
     assert server.tus("PATCH", path, b"x", Upload_Offset=1).status == 409
     assert server.tus("PATCH", path, b"x", Upload_Offset=0, Content_Type="video/mp4").status == 415
-    assert server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable="0.2.2").status == 412
+    for version in ["0.2.2", None]:
+        answer = server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable=version)
+        assert (answer.status, answer.headers["Tus-Version"]) == (412, "1.0.0"), answer
+    before = server.left()
+    answer = server.tus(
+        "POST", "/uploads", b"hello!", Upload_Length=5, Content_Type="application/offset+octet-stream")
+    assert answer.status == 413 and server.left() == before, answer
     assert server.tus("PATCH", path, b"x", Upload_Offset=-1).status == 400
     assert server.tus("PATCH", path, video + b"x", Upload_Offset=0).status == 413
     assert server.tus("PATCH", "/uploads/" + "0" * 32, b"x", Upload_Offset=0).status == 404
@@ -462,6 +468,7 @@ def an_address_is_for_one_upload(server):
         [PROGRAM, "upload-url", "--key-file", server.folder / "key", "--author", "ada", "--max-size", "200kB",
          "--expires", "1h"], capture_output=True, text=True, check=True).stdout.strip()
     assert server.ask("PUT", printed, variant(1, size=300_000)).status == 413
+    assert server.ask("PUT", printed + "?caption=" + "x" * 5_000, variant(1)).status == 400
     answer = server.ask("PUT", printed + "?author=eve&caption=Hi", variant(1))
     assert (answer.status, answer.json["post"]["author"], answer.json["post"]["caption"]) == (201, "ada", "Hi"), answer
     again = server.ask("PUT", printed, variant(2))
@@ -531,7 +538,9 @@ def an_address_is_for_one_post_whatever_fails(server):
         until(lambda: set(server.left()) - before)
         [name] = set(server.left()) - before
         # Its verdict can't be written down.
-        blocked = server.library / "uploads" / name / "state.json.new"
+        folder = server.library / "uploads" / name
+        until(lambda: (folder / "bytes").exists() and (folder / "bytes").stat().st_size == 100)
+        blocked = folder / "state.json.new"
         blocked.mkdir()
         line.sendall(video[100:])
         assert answer_of(line).status == 503
@@ -541,15 +550,17 @@ def an_address_is_for_one_post_whatever_fails(server):
         blocked.rmdir()
         if is_killed:
             server.start()
+        # The server that was started anew judges it by itself: meanwhile it is told 423.
+        until(lambda: server.ask("PUT", path, variant(20 + number)).status != 423)
         answer = server.ask("PUT", path, variant(20 + number))
         digest = "sha256:" + hashlib.sha256(video).hexdigest()
-        assert answer.json["verdict"] == "published" and answer.json["post"]["digest"] == digest, answer
+        assert answer.status in (200, 201) and answer.json["post"]["digest"] == digest, answer
         assert len(server.posts(**OWNER)) == number + 1
 
 
 @check()
 def without_a_key_it_is_for_this_machine_alone(server):
-    for name, value in [("X-Forwarded-For", "1.2.3.4"), ("Origin", "https://evil.example"), ("Host", "evil.example")]:
+    for name, value in [("X-Forwarded-For", "1.2.3.4"), ("Via", "1.1 x"), ("Origin", "https://evil.example"), ("Host", "evil.example")]:
         answer = server.ask("PUT", "/videos", variant(1), {name: value})
         assert answer.status == 403, (name, answer)
     refused = subprocess.run(
@@ -581,6 +592,8 @@ def what_is_no_request_is_no_secret(server):
         (f"POST /videos HTTP/1.1\r\n{host}Content-Length: {10 ** 30}\r\n\r\nhello", 400),
         (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello", 400),
         (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: gzip\r\n\r\nhello", 400),
+        (f"GET /healthz HTTP/1.1\r\n{host}{host}{close}\r\n", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}{close}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
         (f"GET / HTTP/1.1\r\n{host}X: {'a' * 200_000}\r\n\r\n", 400),
         ("GET /posts HTTP/1.1\r\n\r\n", 403),
         (f"GET /../../../../etc/passwd HTTP/1.1\r\n{host}{close}\r\n", 404),

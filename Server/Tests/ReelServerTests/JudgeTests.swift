@@ -85,7 +85,7 @@ import Testing
       Issue.record("no verdict")
       return
     }
-    #expect(verdict.word == .published)
+    #expect(verdict.post?.caption == "Hi")
   }
 
   @Test func whatIsNotTheVideosFaultIsNoVerdict() async throws {

@@ -27,7 +27,8 @@ struct DraftDoor: Sendable {
     try terms.check(part.total ?? part.length)
     let query = request.uri.queryParameters
     let state = UploadState(
-      length: part.total, most: terms.maxSize, words: terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
+      length: part.total, most: terms.maxSize,
+      words: try terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
     let received = try await store.holding(terms.id) { () throws(Problem) in

@@ -24,7 +24,7 @@ struct PlainDoor: Sendable {
     let query = request.uri.queryParameters
     let state = UploadState(
       length: form == nil ? length : nil, most: terms.maxSize,
-      words: terms.words { query[Substring($0)].map(String.init) },
+      words: try terms.words { query[Substring($0)].map(String.init) },
       isResumable: false,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let waits = !request.headers.prefers("respond-async")
@@ -65,12 +65,13 @@ struct PlainDoor: Sendable {
     if let known = try await store.begin(terms.id, state) { return .taken(known) }
     do {
       let received = try await receiver.receive(
-        request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now), form: form)
+        request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now),
+        form: form)
       guard case .taken(var upload) = received else { return received }
       (upload.state.length, upload.state.isResumable) = (upload.offset, isKept)
       if let form {
         try form.check()
-        upload.state.words = terms.words { form[$0] }.completed(by: state.words)
+        upload.state.words = try terms.words { form[$0] }.completed(by: state.words)
       }
       // That it is whole is to be known after a crash, too.
       if isKept || state.length == nil { try await store.save(upload) }

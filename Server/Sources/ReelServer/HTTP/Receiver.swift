@@ -98,9 +98,16 @@ struct UploadTerms: Sendable {
   /// Until when it is remembered that the address is spent.
   var rememberedUntil: Date? { ticket?.expires }
 
+  /// Bytes of each word that a stranger says.
+  private static let longestWord = 4_096
+
   /// - Parameter said: by the sender, by name.
-  func words(_ said: (String) -> String?) -> PostMetadata {
-    PostMetadata(
+  /// - Throws: a 400 for a word that is too long.
+  func words(_ said: (String) -> String?) throws(Problem) -> PostMetadata {
+    for name in ["caption", "music"] where ticket != nil && (said(name)?.utf8.count ?? 0) > Self.longestWord {
+      throw .badRequest("\(name) is longer than \(Self.longestWord) bytes")
+    }
+    return PostMetadata(
       authorID: ticket == nil ? said("author") : ticket?.author,
       authorName: ticket == nil ? said("authorName") : nil,
       caption: said("caption"), music: said("music"))

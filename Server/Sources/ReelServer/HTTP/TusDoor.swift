@@ -27,7 +27,8 @@ struct TusDoor: Sendable {
     let creation = try Tus.Creation(request.headers)
     try terms.check(creation.length)
     let state = UploadState(
-      length: creation.length, most: terms.maxSize, words: terms.words { creation.metadata[$0] }, isResumable: true,
+      length: creation.length, most: terms.maxSize, words: try terms.words { creation.metadata[$0] },
+      isResumable: true,
       metadataHeader: creation.metadataHeader, createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let received = try await store.holding(terms.id) { () throws(Problem) in
       try await create(request, context, state, terms, creation.checksum)
@@ -97,7 +98,7 @@ struct TusDoor: Sendable {
     }
     let (end, isTooLarge) = part.offset.addingReportingOverflow(part.length ?? 0)
     guard !isTooLarge, end <= upload.state.length ?? 0 else {
-      throw Problem(.contentTooLarge, "tooLarge", "that is more than the upload's length")
+      throw .longerThanSaid
     }
   }
 

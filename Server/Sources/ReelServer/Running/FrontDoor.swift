@@ -95,7 +95,8 @@ struct ServerLibrary: Service {
         metrics: metrics),
       prober: prober, maxSize: configuration.maxSize)
     return Door(
-      access: Access(key: configuration.key, origins: configuration.origins), plain: PlainDoor(receiver: receiver, publicURL: configuration.publicURL),
+      access: Access(key: configuration.key, origins: configuration.origins),
+      plain: PlainDoor(receiver: receiver, publicURL: configuration.publicURL),
       tus: TusDoor(receiver: receiver, publicURL: configuration.publicURL),
       draft: DraftDoor(receiver: receiver, publicURL: configuration.publicURL), catalog: catalog,
       metrics: metrics,

@@ -75,6 +75,12 @@ struct UploadFiles: Sendable {
 
   /// Nil when there is none.
   func find() throws(Problem) -> Upload? {
+    guard let (upload, hasBytes) = try read() else { return nil }
+    // Its verdict may have come between the two looks: then it is there now.
+    return hasBytes || upload.state.verdict != nil ? upload : try read()?.upload
+  }
+
+  private func read() throws(Problem) -> (upload: Upload, hasBytes: Bool)? {
     guard let bytes = try Disk.contents(of: statePath), let file = Disk.status(of: statePath) else {
       return nil
     }
@@ -88,9 +94,10 @@ struct UploadFiles: Sendable {
     let offset =
       state.verdict == nil
       ? min(Int64(received?.st_size ?? 0), state.uncheckedFrom ?? .max) : state.length ?? 0
-    return Upload(
+    let upload = Upload(
       id: id, state: state, offset: offset,
       touchedAt: Date(timeIntervalSince1970: Double((received ?? file).st_mtim.tv_sec)))
+    return (upload, received != nil)
   }
 
   func save(_ state: UploadState) throws(Problem) {
