@@ -155,11 +155,13 @@ def curl_may_fill_in_a_form(server):
     assert not list((server.library / "uploads").glob("*/bytes"))
 
 
-@check()
+@check("--url", "https://upload.example/")
 def who_does_not_wait_asks_later(server):
     answer = server.ask("PUT", "/videos", variant(1), {"Prefer": "respond-async"})
     assert (answer.status, answer.json["verdict"]) == (202, None), answer
-    until(lambda: server.ask("GET", answer.headers["Location"]).json["verdict"] == "published")
+    place = answer.headers["Location"]
+    assert place.startswith("https://upload.example/uploads/"), place
+    until(lambda: server.ask("GET", place.removeprefix("https://upload.example")).json["verdict"] == "published")
 
 
 @check("--to", "STORE")
@@ -427,6 +429,13 @@ def a_plain_upload_goes_on_by_the_draft(server):
         headers["Upload-Offset"] = "60000"
         answer = server.ask("PATCH", path, video[60_000:], headers)
         assert (answer.status, answer.json["verdict"], answer.json["post"]["author"]) == (201, "published", f"v{version}"), answer
+    # Whose answer is missed is asked for; a refusal is no success.
+    headers = {"Upload-Draft-Interop-Version": "6"}
+    line = server.begin("PUT", "/videos", Content_Length=5, Upload_Complete="?1", Upload_Draft_Interop_Version=6)
+    path = re.search(r"(?i)location: (\S+)", informed(line))[1]
+    line.sendall(b"hello")
+    assert answer_of(line).status == 422
+    assert server.ask("HEAD", path, headers=headers).status == 422
     # Whole at once, and without a length.
     line = server.begin(
         "PUT", "/videos", Upload_Draft_Interop_Version=6, Upload_Complete="?1", Transfer_Encoding="chunked")

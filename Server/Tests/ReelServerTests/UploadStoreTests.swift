@@ -206,8 +206,27 @@ final class TestUploads: Sendable {
     #expect(try await store.find(whole).isComplete)
   }
 
+  @Test func discardsItsOwnAlone() async throws {
+    let store = try uploads.open()
+    let (own, judged) = (
+      try await uploads.upload("ab", of: 2, in: store), try await uploads.upload("ab", of: 2, in: store)
+    )
+    let made = try await store.find(own).state.createdAt
+    try await store.settle(judged, .published(.sample()))
+    try await store.discard(judged, madeAt: made)
+    try await store.discard(own, madeAt: made - 1)
+    try await store.holding(own) { () throws(Problem) in
+      _ = await #expect(throws: Problem.busy) { try await store.discard(own, madeAt: made) }
+    }
+    _ = try await (store.find(own), store.find(judged))
+    try await store.discard(own, madeAt: made)
+    await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(own) }
+  }
+
   @Test func whatCannotFitIsNotBegun() async throws {
     let store = try uploads.open()
+    let known = try await uploads.upload("a", of: 2, in: store)
+    #expect(try await store.make(known, uploads.state(.max))?.offset == 1)
     await #expect(throws: Problem.diskFull) { _ = try await store.make(UploadID(), uploads.state(.max)) }
   }
 }

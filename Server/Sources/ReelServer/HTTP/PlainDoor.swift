@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Reel
@@ -35,7 +34,8 @@ struct PlainDoor: Sendable {
     case .refused(let verdict): return .judgement(.verdict(verdict))
     case .taken(let upload) where waits:
       let judgement = await judge.judgement(of: upload)
-      if case .postponed = judgement { await discard(upload.id, madeAt: state.createdAt) }
+      // Its sender is told to send it again, so it is not published behind their back.
+      if case .postponed = judgement { try? await store.discard(upload.id, madeAt: state.createdAt) }
       return .judgement(judgement)
     case .taken(let upload):
       // Asked for at its address.
@@ -43,15 +43,6 @@ struct PlainDoor: Sendable {
       return .json(
         .accepted, UploadKeys(upload, expires: upload.expires(after: store.lifetime)),
         headers: [.location: "\(publicURL)/uploads/\(upload.id)", .preferenceApplied: "respond-async"])
-    }
-  }
-
-  /// Removes what this request has brought: its sender is told to send it again, so it is not published behind their back.
-  /// Whoever has it by now, or knows what became of it, keeps it.
-  private func discard(_ id: UploadID, madeAt: Date) async {
-    try? await store.holding(id) { () throws(Problem) in
-      let state = try await store.find(id).state
-      if state.verdict == nil, state.createdAt == madeAt { try await store.remove(id) }
     }
   }
 

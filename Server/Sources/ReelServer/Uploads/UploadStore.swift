@@ -41,6 +41,8 @@ final class UploadStore: Sendable {
   func make(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
     let (files, folder) = (files(id), folder)
     return try await disk.run { () throws(Problem) in
+      // One that is there takes no more room.
+      if let known = try files.find() { return known }
       if let length = state.length, try Disk.room(at: folder) < length { throw .diskFull }
       return try files.make(state) ? nil : try files.find()
     }
@@ -136,6 +138,15 @@ final class UploadStore: Sendable {
   func remove(_ id: UploadID) async throws(Problem) {
     let files = files(id)
     try await disk.run { () throws(Problem) in files.remove() }
+  }
+
+  /// Removes the upload that was made then, unless it has a verdict. One of that name that was made later is another's.
+  /// - Throws: a 423 when somebody works on it.
+  func discard(_ id: UploadID, madeAt: Date) async throws(Problem) {
+    try await holding(id) { () throws(Problem) in
+      let state = try await find(id).state
+      if state.verdict == nil, state.createdAt == madeAt { try await remove(id) }
+    }
   }
 
   /// Removes what is over, and what a dead server has left that nobody can go on with.
