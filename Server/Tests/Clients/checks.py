@@ -145,14 +145,23 @@ def curl_may_fill_in_a_form(server):
     for parts in [["caption=Nothing"], [f"a=@{clip}", f"b=@{clip}"]]:
         answer = json.loads(form(*parts))
         assert answer["problems"][0]["code"] == "badRequest", answer
+    # A form ends.
+    def part(name, value):
+        return b"--b\r\nContent-Disposition: form-data; name=" + name + b"\r\n\r\n" + value + b"\r\n"
+    whole = part(b"video; filename=a.mp4", variant(9)) + b"--b--\r\n"
+    for text in [whole + bytes(1_000_000), part(b"x", b"") * 3000 + whole, part(b"x" * 60_000, bytes(20_000)) + whole]:
+        answer = server.ask("POST", "/videos", text, {"Content-Type": "multipart/form-data; boundary=b"})
+        assert (answer.status, answer.code) == (400, "badRequest"), answer
     assert not list((server.library / "uploads").glob("*/bytes"))
 
 
-@check()
+@check("--url", "https://upload.example/")
 def who_does_not_wait_asks_later(server):
     answer = server.ask("PUT", "/videos", variant(1), {"Prefer": "respond-async"})
     assert (answer.status, answer.json["verdict"]) == (202, None), answer
-    until(lambda: server.ask("GET", answer.headers["Location"]).json["verdict"] == "published")
+    place = answer.headers["Location"]
+    assert place.startswith("https://upload.example/uploads/"), place
+    until(lambda: server.ask("GET", place.removeprefix("https://upload.example")).json["verdict"] == "published")
 
 
 @check("--to", "STORE")
@@ -247,7 +256,13 @@ def tus_refuses_what_does_not_fit(server):
     assert head.headers["Upload-Expires"].endswith(" GMT")
     assert server.tus("PATCH", path, b"x", Upload_Offset=1).status == 409
     assert server.tus("PATCH", path, b"x", Upload_Offset=0, Content_Type="video/mp4").status == 415
-    assert server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable="0.2.2").status == 412
+    for version in ["0.2.2", None]:
+        answer = server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable=version)
+        assert (answer.status, answer.headers["Tus-Version"]) == (412, "1.0.0"), answer
+    before = server.left()
+    answer = server.tus(
+        "POST", "/uploads", b"hello!", Upload_Length=5, Content_Type="application/offset+octet-stream")
+    assert answer.status == 413 and server.left() == before, answer
     assert server.tus("PATCH", path, b"x", Upload_Offset=-1).status == 400
     assert server.tus("PATCH", path, video + b"x", Upload_Offset=0).status == 413
     assert server.tus("PATCH", "/uploads/" + "0" * 32, b"x", Upload_Offset=0).status == 404
@@ -286,6 +301,11 @@ def the_last_byte_is_answered_with_the_verdict(server):
     for _ in range(2):
         answer = server.tus("PATCH", path, b"hello" if _ == 0 else b"", Upload_Offset=5 * _)
         assert (answer.status, answer.code, answer.headers["Reel-Verdict"]) == (422, "notMedia", "refused"), answer
+    # Who missed a refusal does not take the upload for a success.
+    assert server.tus("HEAD", path).status == 422
+    path = server.create(1_000_000)
+    assert server.tus("PATCH", path, b"<html>" + b" " * 100_000, Upload_Offset=0).status == 422
+    assert server.tus("HEAD", path).status == 422
     # Nothing is nothing.
     answer = server.tus("POST", "/uploads", Upload_Length=0)
     assert (answer.status, answer.code) == (422, "empty"), answer
@@ -325,6 +345,37 @@ def who_says_nothing_is_not_waited_for(server):
     assert answer_of(silent).status == 200
     # Nor for a request that does not come.
     assert silent.recv(1) == b""
+
+
+def flood(server):
+    """A line with so many requests on it, and nobody who reads the answers, that it takes no more."""
+    line = server.begin("GET", "/healthz")
+    line.settimeout(0.5)
+    requests = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 1000
+    try:
+        while True:
+            line.sendall(requests)
+    except TimeoutError:
+        return line
+
+
+def is_closed(line):
+    try:
+        line.send(b"x")
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return False
+
+
+@check("--patience", "1s")
+def who_reads_no_answer_is_not_waited_for(server):
+    try:
+        line = flood(server)
+    except ConnectionError:
+        return
+    until(lambda: is_closed(line))
 
 
 @check()
@@ -378,6 +429,13 @@ def a_plain_upload_goes_on_by_the_draft(server):
         headers["Upload-Offset"] = "60000"
         answer = server.ask("PATCH", path, video[60_000:], headers)
         assert (answer.status, answer.json["verdict"], answer.json["post"]["author"]) == (201, "published", f"v{version}"), answer
+    # Whose answer is missed is asked for; a refusal is no success.
+    headers = {"Upload-Draft-Interop-Version": "6"}
+    line = server.begin("PUT", "/videos", Content_Length=5, Upload_Complete="?1", Upload_Draft_Interop_Version=6)
+    path = re.search(r"(?i)location: (\S+)", informed(line))[1]
+    line.sendall(b"hello")
+    assert answer_of(line).status == 422
+    assert server.ask("HEAD", path, headers=headers).status == 422
     # Whole at once, and without a length.
     line = server.begin(
         "PUT", "/videos", Upload_Draft_Interop_Version=6, Upload_Complete="?1", Transfer_Encoding="chunked")
@@ -419,6 +477,7 @@ def an_address_is_for_one_upload(server):
         [PROGRAM, "upload-url", "--key-file", server.folder / "key", "--author", "ada", "--max-size", "200kB",
          "--expires", "1h"], capture_output=True, text=True, check=True).stdout.strip()
     assert server.ask("PUT", printed, variant(1, size=300_000)).status == 413
+    assert server.ask("PUT", printed + "?caption=" + "x" * 5_000, variant(1)).status == 400
     answer = server.ask("PUT", printed + "?author=eve&caption=Hi", variant(1))
     assert (answer.status, answer.json["post"]["author"], answer.json["post"]["caption"]) == (201, "ada", "Hi"), answer
     again = server.ask("PUT", printed, variant(2))
@@ -436,9 +495,81 @@ def an_address_is_for_one_upload(server):
     assert len(server.posts(**OWNER)) == 2
 
 
+def address(server, query="author=ada&expires=1h"):
+    """The path of an address for one upload."""
+    return re.sub(r"^\w+://[^/]+", "", server.ask("POST", "/uploads?" + query, headers=OWNER).json["url"])
+
+
+@check(*with_key)
+def an_address_bounds_every_part_of_an_upload(server):
+    video = variant(1, size=600_000)
+    draft = {"Upload-Draft-Interop-Version": "5"}
+    for total in [None, str(len(video))]:
+        path = address(server, "author=ada&maxSize=100kB&expires=1h")
+        line = server.begin("POST", path, Upload_Draft_Interop_Version=5, Upload_Complete="?0", Content_Length=50_000)
+        place = re.search(r"(?i)location: (\S+)", informed(line))[1]
+        line.sendall(video[:50_000])
+        assert answer_of(line).status == 201
+        more = draft | {"Upload-Offset": "50000", "Upload-Complete": "?1" if total is None else "?0"}
+        if total:
+            more["Upload-Length"] = total
+        # By its length, and without one on the way.
+        answer = server.ask("PATCH", place, video[50_000:], more)
+        assert (answer.status, answer.code) == (413, "tooLarge"), answer
+        answer = server.ask("PATCH", place, iter([video[50_000:]]), more | {"Upload-Offset": "50000"})
+        assert answer.status == 413, answer
+    assert server.posts(**OWNER) == []
+
+
+@check(*with_key)
+def an_address_that_was_cut_may_be_begun_anew(server):
+    path, video = address(server), variant(1, size=100_000)
+    line = server.begin(
+        "POST", path, Upload_Draft_Interop_Version=6, Upload_Complete="?1", Content_Length=len(video))
+    line.sendall(video[:1000])
+    line.close()
+    until(lambda: server.left() and "busy_uploads 0" in server.ask("GET", "/metrics", headers=OWNER).body.decode())
+    line = server.begin(
+        "POST", path, Upload_Draft_Interop_Version=6, Upload_Complete="?1", Content_Length=len(video))
+    assert informed(line).startswith("HTTP/1.1 104 ")
+    line.sendall(video)
+    answer = answer_of(line)
+    assert (answer.status, answer.json["verdict"]) == (201, "published"), answer
+
+
+@check(*with_key)
+def an_address_is_for_one_post_whatever_fails(server):
+    for number, is_killed in enumerate([False, True]):
+        path, video = address(server), variant(10 + number)
+        before = set(server.left())
+        line = server.begin("PUT", path, Content_Length=len(video))
+        line.sendall(video[:100])
+        until(lambda: set(server.left()) - before)
+        [name] = set(server.left()) - before
+        # Its verdict can't be written down.
+        folder = server.library / "uploads" / name
+        until(lambda: (folder / "bytes").exists() and (folder / "bytes").stat().st_size == 100)
+        blocked = folder / "state.json.new"
+        blocked.mkdir()
+        line.sendall(video[100:])
+        assert answer_of(line).status == 503
+        assert len(server.posts(**OWNER)) == number + 1
+        if is_killed:
+            server.kill()
+        blocked.rmdir()
+        if is_killed:
+            server.start()
+        # The server that was started anew judges it by itself: meanwhile it is told 423.
+        until(lambda: server.ask("PUT", path, variant(20 + number)).status != 423)
+        answer = server.ask("PUT", path, variant(20 + number))
+        digest = "sha256:" + hashlib.sha256(video).hexdigest()
+        assert answer.status in (200, 201) and answer.json["post"]["digest"] == digest, answer
+        assert len(server.posts(**OWNER)) == number + 1
+
+
 @check()
 def without_a_key_it_is_for_this_machine_alone(server):
-    for name, value in [("X-Forwarded-For", "1.2.3.4"), ("Origin", "https://evil.example"), ("Host", "evil.example")]:
+    for name, value in [("X-Forwarded-For", "1.2.3.4"), ("Via", "1.1 x"), ("Origin", "https://evil.example"), ("Host", "evil.example")]:
         answer = server.ask("PUT", "/videos", variant(1), {name: value})
         assert answer.status == 403, (name, answer)
     refused = subprocess.run(
@@ -470,6 +601,8 @@ def what_is_no_request_is_no_secret(server):
         (f"POST /videos HTTP/1.1\r\n{host}Content-Length: {10 ** 30}\r\n\r\nhello", 400),
         (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello", 400),
         (f"POST /videos HTTP/1.1\r\n{host}Transfer-Encoding: gzip\r\n\r\nhello", 400),
+        (f"GET /healthz HTTP/1.1\r\n{host}{host}{close}\r\n", 400),
+        (f"POST /videos HTTP/1.1\r\n{host}{close}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
         (f"GET / HTTP/1.1\r\n{host}X: {'a' * 200_000}\r\n\r\n", 400),
         ("GET /posts HTTP/1.1\r\n\r\n", 403),
         (f"GET /../../../../etc/passwd HTTP/1.1\r\n{host}{close}\r\n", 404),

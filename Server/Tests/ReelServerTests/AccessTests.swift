@@ -44,7 +44,7 @@ import Testing
 
   @Test func isBorneAsItIs() throws {
     let key = try key()
-    #expect(key.isBearer("Bearer 0123456789abcdef0123456789abcdef"))
+    for scheme in ["Bearer", "bearer"] { #expect(key.isBearer(scheme + " 0123456789abcdef0123456789abcdef")) }
     for header in [
       nil, "", "Bearer ", "Bearer 0123456789abcdef0123456789abcdeF", "Basic 0123456789abcdef0123456789abcdef",
     ] {
@@ -58,6 +58,9 @@ import Testing
     #expect(throws: StartFailure.self) { _ = try AccessKey.read(path) }
     try AccessKey.make(at: path)
     _ = try AccessKey.read(path)
+    try FileManager.default.createSymbolicLink(atPath: path + "-link", withDestinationPath: path)
+    defer { try? FileManager.default.removeItem(atPath: path + "-link") }
+    _ = try AccessKey.read(path + "-link")
     #expect(throws: StartFailure.self) { try AccessKey.make(at: path) }
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
     #expect(throws: StartFailure.self) { _ = try AccessKey.read(path) }
@@ -85,8 +88,9 @@ import Testing
 
   @Test(
     arguments: [
-      [.origin: "https://evil.example"], [.origin: "null"], [.forwardedFor: "1.2.3.4"],
-      [.forwarded: "for=1.2.3.4"],
+      [.origin: "https://evil.example"], [.origin: "null"], [.named("X-Forwarded-For"): "1.2.3.4"],
+      [.named("forwarded"): "for=1.2.3.4"], [.named("X-FORWARDED-HOST"): "x"], [.named("X-Real-IP"): "x"],
+      [.via: "1.1 x"],
     ] as [HTTPFields])
   func answersNoPageAndNoProxy(headers: HTTPFields) {
     #expect(throws: Problem.self) {

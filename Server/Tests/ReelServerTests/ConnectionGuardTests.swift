@@ -12,7 +12,9 @@ import Testing
 
   private func connect() throws {
     try channel.pipeline.syncOperations.addHandler(
-      ConnectionGuard(headPatience: .seconds(60), restPatience: .seconds(10)))
+      ConnectionGuard(
+        headPatience: .seconds(60), restPatience: .seconds(10), readerPatience: .seconds(30),
+        endPatience: .seconds(240)))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
   }
 
@@ -41,6 +43,31 @@ import Testing
     pass(1_000)
     #expect(channel.isActive)
     _ = try? channel.finish()
+  }
+
+  @Test func closesWhereNobodyReads() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    for isWritable in [false, true, false] {
+      channel.isWritable = isWritable
+      channel.pipeline.fireChannelWritabilityChanged()
+      pass(29)
+      #expect(channel.isActive)
+    }
+    pass(1)
+    #expect(!channel.isActive)
+  }
+
+  @Test func closesInTheEnd() throws {
+    try connect()
+    try channel.writeInbound(HTTPRequestPart.head(Self.head))
+    for _ in 0..<2 {
+      channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+      pass(119)
+      #expect(channel.isActive)
+    }
+    pass(2)
+    #expect(!channel.isActive)
   }
 
   @Test func closesWhatGoesOnAfterItsAnswer() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import NIOCore
 import Reel
@@ -45,6 +46,46 @@ import Testing
       return
     }
     #expect(second.word == .duplicate && second.post == verdict.post)
+  }
+
+  @Test func whoeverHoldsItIsWaitedFor() async throws {
+    let store = try uploads.open()
+    let judge = judge(store)
+    let id = try await uploads.upload("a video", of: 7, in: store)
+    let (held, held2) = try await store.holding(id) { () async throws(Problem) in
+      let upload = try await store.find(id)
+      let tasks = (Task { await judge.judgement(of: upload) }, Task { await judge.judgement(of: upload) })
+      while !store.isAwaited(id) { await Task.yield() }
+      return tasks
+    }
+    guard case .verdict = await held.value else {
+      Issue.record("no verdict")
+      return
+    }
+    #expect(await held.value == held2.value)
+    // One that lost bytes meanwhile has none.
+    let other = try await uploads.upload("a video", of: 7, in: store)
+    let upload = try await store.find(other)
+    #expect(truncate(store.files(other).path, 3) == 0)
+    #expect(await judge.judgement(of: upload) == .postponed(.busy))
+  }
+
+  @Test func aVerdictThatCannotBeWrittenIsNotLost() async throws {
+    let store = try uploads.open()
+    let (judge, id) = (judge(store), try await uploads.upload("a video", of: 7, in: store))
+    let blocked = "\(uploads.folder)/\(id)/state.json.new"
+    try FileManager.default.createDirectory(atPath: blocked, withIntermediateDirectories: false)
+    guard case .unwritten(let problem) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("it was written")
+      return
+    }
+    #expect(problem.status == 503)
+    try FileManager.default.removeItem(atPath: blocked)
+    guard case .verdict(let verdict) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("no verdict")
+      return
+    }
+    #expect(verdict.post?.caption == "Hi")
   }
 
   @Test func whatIsNotTheVideosFaultIsNoVerdict() async throws {

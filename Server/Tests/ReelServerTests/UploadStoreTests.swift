@@ -167,8 +167,66 @@ final class TestUploads: Sendable {
     #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
   }
 
+  @Test func sweepsWithoutHoldingWhatGoesOn() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("ab", of: 2, in: store)
+    // Else it were skipped here, as somebody has it.
+    let whole = try await store.holding(id) { () throws(Problem) in try await store.sweep() }
+    #expect(whole == [id])
+    try await store.settle(id, .published(.sample()))
+    #expect(try await store.sweep().isEmpty)
+  }
+
+  @Test func whatCameWholeByAnAddressIsJudgedAfterACrash() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    var state = uploads.state(2, isResumable: false)
+    state.rememberedUntil = first.now + 1_000
+    let (whole, part) = (UploadID(), UploadID())
+    for (id, bytes) in [(whole, "ab"), (part, "a")] {
+      _ = try await first.make(id, state)
+      try await uploads.append(bytes, to: id, in: first)
+    }
+    store = nil
+    _ = consume first
+    uploads.pass(1)
+    let second = try uploads.open()
+    #expect(try await second.sweep() == [whole])
+    await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(part) }
+  }
+
+  @Test func isBegunAnewUnlessItCameWhole() async throws {
+    let store = try uploads.open()
+    let (part, whole) = (
+      try await uploads.upload("a", of: 2, in: store), try await uploads.upload("ab", of: 2, in: store)
+    )
+    #expect(try await store.begin(part, uploads.state(3)) == nil)
+    #expect(try await store.find(part).offset == 0)
+    #expect(try await store.begin(whole, uploads.state(3))?.state.length == 2)
+    #expect(try await store.find(whole).isComplete)
+  }
+
+  @Test func discardsItsOwnAlone() async throws {
+    let store = try uploads.open()
+    let (own, judged) = (
+      try await uploads.upload("ab", of: 2, in: store), try await uploads.upload("ab", of: 2, in: store)
+    )
+    let made = try await store.find(own).state.createdAt
+    try await store.settle(judged, .published(.sample()))
+    try await store.discard(judged, madeAt: made)
+    try await store.discard(own, madeAt: made - 1)
+    try await store.holding(own) { () throws(Problem) in
+      _ = await #expect(throws: Problem.busy) { try await store.discard(own, madeAt: made) }
+    }
+    _ = try await (store.find(own), store.find(judged))
+    try await store.discard(own, madeAt: made)
+    await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(own) }
+  }
+
   @Test func whatCannotFitIsNotBegun() async throws {
     let store = try uploads.open()
+    let known = try await uploads.upload("a", of: 2, in: store)
+    #expect(try await store.make(known, uploads.state(.max))?.offset == 1)
     await #expect(throws: Problem.diskFull) { _ = try await store.make(UploadID(), uploads.state(.max)) }
   }
 }

@@ -23,8 +23,12 @@ public struct AccessKey: Sendable {
   /// Reads the file. Blocks.
   /// - Throws: a sentence for whoever starts the server.
   public static func read(_ path: String) throws -> AccessKey {
-    guard let status = Disk.status(of: path), status.st_mode & S_IFMT == S_IFREG,
-      let bytes = try? Disk.contents(of: path)
+    // Where secrets are mounted, they are links.
+    let place = realpath(path, nil)
+    defer { free(place) }
+    let target = place.map { String(cString: $0) } ?? path
+    guard let status = Disk.status(of: target), status.st_mode & S_IFMT == S_IFREG,
+      let bytes = try? Disk.contents(of: target)
     else {
       throw StartFailure("the key's file \(path) can't be read: `reel-serve new-key \(path)` makes one")
     }
@@ -53,7 +57,7 @@ public struct AccessKey: Sendable {
 
   /// Compared by digests, so that the time it takes says nothing.
   func isBearer(_ header: String?) -> Bool {
-    guard let header, header.hasPrefix("Bearer ") else { return false }
+    guard let header, header.prefix(7).lowercased() == "bearer " else { return false }
     return SHA256.hash(data: Data(header.dropFirst(7).utf8)) == bearer
   }
 
@@ -132,7 +136,7 @@ struct Access: Sendable {
   /// - Throws: a 403.
   func checkSender(_ request: Request) throws(Problem) {
     guard key == nil else { return }
-    guard request.headers[.forwardedFor] == nil, request.headers[.forwarded] == nil else {
+    guard !request.headers.contains(where: { Self.isOfProxy($0.name) }) else {
       throw Problem(.forbidden, "noKey", "a server without a key answers nobody who comes through a proxy")
     }
     guard Self.isLoopback(request.head.authority) else {
@@ -143,6 +147,11 @@ struct Access: Sendable {
     {
       throw Problem(.forbidden, "origin", "pages of \(SourcePath(origin).text) may not use this server")
     }
+  }
+
+  private static func isOfProxy(_ name: HTTPField.Name) -> Bool {
+    ["via", "forwarded", "x-real-ip"].contains(name.canonicalName)
+      || name.canonicalName.hasPrefix("x-forwarded-")
   }
 
   /// - Throws: a 401 for who has not the key.

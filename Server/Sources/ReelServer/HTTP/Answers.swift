@@ -113,7 +113,7 @@ extension Response {
       json(
         verdict.status, UploadKeys(verdict), problem: verdict.problem,
         headers: headers.merging(Response.headers(of: verdict)))
-    case .postponed(let problem): .problem(problem, headers: headers)
+    case .postponed(let problem), .unwritten(let problem): .problem(problem, headers: headers)
     }
   }
 

@@ -1,8 +1,9 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes connections that nobody needs: one on which no request comes, or comes too slowly, and one whose request has been
-/// answered and goes on all the same.
+/// Closes connections that nobody needs: one on which no request comes, or comes too slowly, one whose request has been
+/// answered and goes on all the same, and one on which nobody reads the answers. When the server is being stopped, all of them
+/// some time later.
 ///
 /// A request's body is watched by who reads it (``BodyReader``).
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
@@ -15,21 +16,41 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private let headPatience: TimeAmount
   /// For the rest of a request that has its answer: who sends it may read the answer only then.
   private let restPatience: TimeAmount
+  /// For answers that wait for who reads them.
+  private let readerPatience: TimeAmount
+  /// For all that is open when the server is to stop.
+  private let endPatience: TimeAmount
   private var timer: Scheduled<Void>?
+  private var readerTimer: Scheduled<Void>?
+  private var endTimer: Scheduled<Void>?
   private var isRequestOpen = false
   private var unanswered = 0
 
-  init(headPatience: TimeAmount, restPatience: TimeAmount) {
+  init(
+    headPatience: TimeAmount, restPatience: TimeAmount, readerPatience: TimeAmount, endPatience: TimeAmount
+  ) {
     (self.headPatience, self.restPatience) = (headPatience, restPatience)
+    (self.readerPatience, self.endPatience) = (readerPatience, endPatience)
   }
 
   func handlerAdded(context: ChannelHandlerContext) { watch(context) }
 
-  func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+  func handlerRemoved(context: ChannelHandlerContext) { cancel() }
 
   func channelInactive(context: ChannelHandlerContext) {
-    timer?.cancel()
+    cancel()
     context.fireChannelInactive()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    readerTimer?.cancel()
+    readerTimer = context.channel.isWritable ? nil : close(context, in: readerPatience)
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent, endTimer == nil { endTimer = close(context, in: endPatience) }
+    context.fireUserInboundEventTriggered(event)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -56,10 +77,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     timer?.cancel()
     timer = nil
     guard unanswered == 0 else { return }
+    timer = close(context, in: isRequestOpen ? restPatience : headPatience)
+  }
+
+  private func close(_ context: ChannelHandlerContext, in time: TimeAmount) -> Scheduled<Void> {
     let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    timer = context.eventLoop.scheduleTask(in: isRequestOpen ? restPatience : headPatience) {
-      bound.value.close(promise: nil)
-    }
+    return context.eventLoop.scheduleTask(in: time) { bound.value.close(promise: nil) }
+  }
+
+  private func cancel() {
+    for timer in [timer, readerTimer, endTimer] { timer?.cancel() }
   }
 }
 

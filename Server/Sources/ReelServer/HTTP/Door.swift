@@ -21,6 +21,7 @@ struct Door: HTTPResponder {
     var response: Response
     do {
       try access.checkSender(request)
+      try Self.checkFraming(request)
       response = try await route(request, context)
     } catch {
       metrics.count(problem: error.code)
@@ -32,10 +33,19 @@ struct Door: HTTPResponder {
     }
     if request.headers[.tusResumable] != nil || request.method == .options {
       response.headers[.tusResumable] = Tus.version
-      if response.status == .preconditionFailed { response.headers[.tusVersion] = Tus.version }
     }
     response.headers = response.headers.merging(access.headers(for: request.headers[.origin]))
     return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  /// - Throws: a 400 for what a proxy may take otherwise than this server does.
+  private static func checkFraming(_ request: Request) throws(Problem) {
+    // The first is no field any more: it became the authority.
+    guard request.headers[.host] == nil else { throw .badRequest("a request has one Host") }
+    // Another coding would be taken for the video.
+    guard request.headers[.transferEncoding].map({ $0.lowercased() == "chunked" }) ?? true else {
+      throw .badRequest("a body comes as it is, or chunked")
+    }
   }
 
   private func route(_ request: Request, _ context: ServerContext) async throws(Problem) -> Response {

@@ -27,23 +27,19 @@ struct DraftDoor: Sendable {
     try terms.check(part.total ?? part.length)
     let query = request.uri.queryParameters
     let state = UploadState(
-      length: part.total, words: terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
+      length: part.total, most: terms.maxSize,
+      words: try terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
     let received = try await store.holding(terms.id) { () throws(Problem) in
-      if let known = try await store.make(terms.id, state) {
-        guard known.state.verdict != nil else {
-          throw Problem(
-            .conflict, "spent", "this address was used for an upload that can go on where it was begun")
-        }
-        return Receiver.Received.taken(known)
-      }
+      // Whose first request was cut off before they knew where to go on begin anew.
+      if let known = try await store.begin(terms.id, state) { return Receiver.Received.taken(known) }
       // From here on its sender can go on.
       var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
       head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"
       await context.inform(head)
       let upload = Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now)
-      return try await receive(request, context, upload, part, most: terms.maxSize)
+      return try await receive(request, context, upload, part)
     }
     return await answer(received, part, place)
   }
@@ -54,13 +50,16 @@ struct DraftDoor: Sendable {
     let part = try Draft.Part(request.headers, isCreation: false)
     let received = try await store.holding(id) { () throws(Problem) in
       let upload = try await store.find(id)
+      guard upload.state.isResumable else { throw .noSuchUpload }
       guard part.offset == upload.offset else { throw conflict(upload, part) }
       // Whoever missed the answer asks again.
       if upload.isComplete { return Receiver.Received.taken(upload) }
       guard part.total == nil || upload.state.length == nil || part.total == upload.state.length else {
         throw .badRequest("the upload would not have the length that was said")
       }
-      return try await receive(request, context, upload, part, most: upload.state.length ?? receiver.maxSize)
+      let most = receiver.most(for: upload)
+      guard part.total ?? 0 <= most else { throw .tooLarge(most) }
+      return try await receive(request, context, upload, part)
     }
     return await answer(received, part, [:])
   }
@@ -73,9 +72,9 @@ struct DraftDoor: Sendable {
 
   /// For who holds the upload. What came before an interruption is kept.
   private func receive(
-    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part, most: Int64
+    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part
   ) async throws(Problem) -> Receiver.Received {
-    let received = try await receiver.receive(request, context, into: upload, most: most)
+    let received = try await receiver.receive(request, context, into: upload)
     guard case .taken(var taken) = received, part.completes else { return received }
     guard taken.state.length == nil || taken.isComplete else {
       throw .badRequest("the upload ends before the length that was said")
@@ -88,9 +87,9 @@ struct DraftDoor: Sendable {
   /// `HEAD`.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     let version = try Draft.version(request.headers)
-    let upload = try await store.find(id)
+    let upload = try await receiver.judge.told(store.find(id), request)
     return Response(
-      status: .noContent,
+      status: upload.state.isUnwanted ? .unprocessableContent : .noContent,
       headers: Draft.headers(version, offset: upload.offset, isComplete: upload.isComplete)
         .merging([.cacheControl: "no-store"]))
   }

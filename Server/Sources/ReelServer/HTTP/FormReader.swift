@@ -6,12 +6,19 @@ final class FormReader: Sendable {
   private struct State {
     var parser: MultipartParser
     var words: [String: [UInt8]] = [:]
+    var wordCount = 0
+    /// Bytes that are not the video's.
+    var otherCount = 0
     /// The part that comes; nil for the video.
     var name: String?
     var hasVideo = false
   }
+  /// Others are not kept.
+  private static let names: Set = ["author", "authorName", "caption", "music"]
   /// Of all words together.
   private static let longestWords = 16_384
+  /// Of all that is not the video: words, heads, what is before and after.
+  private static let longestRest = 65_536
   private let state: Mutex<State>
 
   /// Nil for what is no form.
@@ -21,7 +28,7 @@ final class FormReader: Sendable {
   }
 
   /// What of `bytes` is the video's.
-  /// - Throws: a 400 for what is no form, or has more than one file.
+  /// - Throws: a 400 for what is no form, has more than one file, or too much else.
   func video(in bytes: ByteBuffer) throws(Problem) -> ByteBuffer {
     try state.withLock { state throws(Problem) in
       var video = ByteBuffer()
@@ -36,12 +43,18 @@ final class FormReader: Sendable {
             video.writeBytes(bytes)
             continue
           }
+          guard Self.names.contains(name) else { continue }
           state.words[name, default: []] += bytes
-          guard state.words.values.reduce(0, { $0 + $1.count }) <= Self.longestWords else {
+          state.wordCount += bytes.count
+          guard state.wordCount <= Self.longestWords else {
             throw .badRequest("the words of the form are too long")
           }
         case .end: break
         }
+      }
+      state.otherCount += bytes.readableBytes - video.readableBytes
+      guard state.otherCount <= Self.longestRest else {
+        throw .badRequest("there is too much in the form beside its video")
       }
       return video
     }

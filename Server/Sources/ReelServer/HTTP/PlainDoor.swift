@@ -5,10 +5,10 @@ import Reel
 /// Uploads that come whole, as the body of one request: `curl --upload-file`, `fetch`, a form.
 struct PlainDoor: Sendable {
   let receiver: Receiver
+  /// Before the path of an upload's address.
+  let publicURL: String
   private var store: UploadStore { receiver.store }
   private var judge: Judge { receiver.judge }
-
-  init(_ receiver: Receiver) { self.receiver = receiver }
 
   func take(_ request: Request, _ context: ServerContext, _ terms: UploadTerms) async throws(Problem)
     -> Response
@@ -22,7 +22,8 @@ struct PlainDoor: Sendable {
     if form == nil { try terms.check(length) }
     let query = request.uri.queryParameters
     let state = UploadState(
-      length: form == nil ? length : nil, words: terms.words { query[Substring($0)].map(String.init) },
+      length: form == nil ? length : nil, most: terms.maxSize,
+      words: try terms.words { query[Substring($0)].map(String.init) },
       isResumable: false,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let waits = !request.headers.prefers("respond-async")
@@ -34,16 +35,14 @@ struct PlainDoor: Sendable {
     case .taken(let upload) where waits:
       let judgement = await judge.judgement(of: upload)
       // Its sender is told to send it again, so it is not published behind their back.
-      if case .postponed = judgement {
-        try await store.holding(upload.id) { () throws(Problem) in try await store.remove(upload.id) }
-      }
+      if case .postponed = judgement { try? await store.discard(upload.id, madeAt: state.createdAt) }
       return .judgement(judgement)
     case .taken(let upload):
       // Asked for at its address.
       Task { await judge.judgement(of: upload) }
       return .json(
         .accepted, UploadKeys(upload, expires: upload.expires(after: store.lifetime)),
-        headers: [.location: "/uploads/\(upload.id)", .preferenceApplied: "respond-async"])
+        headers: [.location: "\(publicURL)/uploads/\(upload.id)", .preferenceApplied: "respond-async"])
     }
   }
 
@@ -53,26 +52,23 @@ struct PlainDoor: Sendable {
     _ form: FormReader?,
     isKept: Bool
   ) async throws(Problem) -> Receiver.Received {
-    if let known = try await store.make(terms.id, state) {
-      // A one-time address that has served its time says again what came of it.
-      if known.state.verdict != nil { return .taken(known) }
-      try await store.remove(terms.id)
-      _ = try await store.make(terms.id, state)
-    }
+    // A one-time address that has served its time says again what came of it.
+    if let known = try await store.begin(terms.id, state) { return .taken(known) }
     do {
       let received = try await receiver.receive(
         request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now),
-        most: terms.maxSize, form: form)
+        form: form)
       guard case .taken(var upload) = received else { return received }
       (upload.state.length, upload.state.isResumable) = (upload.offset, isKept)
       if let form {
         try form.check()
-        upload.state.words = terms.words { form[$0] }.completed(by: state.words)
+        upload.state.words = try terms.words { form[$0] }.completed(by: state.words)
       }
-      if isKept || form != nil { try await store.save(upload) }
+      // That it is whole is to be known after a crash, too.
+      if isKept || state.length == nil { try await store.save(upload) }
       return .taken(upload)
     } catch {
-      try await store.remove(terms.id)
+      try? await store.remove(terms.id)
       throw error
     }
   }

@@ -21,17 +21,17 @@ struct Receiver: Sendable {
     case refused(Verdict)
   }
 
-  /// For who holds the upload.
+  /// For who holds the upload, which gets no more bytes than it may have.
   /// - Parameters:
-  ///   - most: bytes that the upload may have then.
   ///   - checksum: of the body.
   ///   - form: what takes the video out of the body, where it is not all of it.
   /// - Throws: what ended it early; what has come until then is kept.
   func receive(
-    _ request: Request, _ context: ServerContext, into upload: Upload, most: Int64,
+    _ request: Request, _ context: ServerContext, into upload: Upload,
     checksum: PartChecksum? = nil, form: FormReader? = nil
   ) async throws(Problem) -> Received {
     let prober = prober
+    let most = min(upload.state.length ?? .max, most(for: upload))
     let writer = try await UploadWriter.open(upload, in: store, checksum: checksum) {
       file throws(ProbeError) in _ = try prober.firstLook(at: file)
     }
@@ -60,6 +60,9 @@ struct Receiver: Sendable {
       throw Problem(.internalServerError, "unexpected", "\(error)")
     }
   }
+
+  /// Bytes that an upload may have.
+  func most(for upload: Upload) -> Int64 { min(upload.state.most ?? maxSize, maxSize) }
 
   private func taking(
     _ request: Request, _ context: ServerContext, _ writer: UploadWriter, _ most: Int64, _ form: FormReader?
@@ -95,9 +98,16 @@ struct UploadTerms: Sendable {
   /// Until when it is remembered that the address is spent.
   var rememberedUntil: Date? { ticket?.expires }
 
+  /// Bytes of each word that a stranger says.
+  private static let longestWord = 4_096
+
   /// - Parameter said: by the sender, by name.
-  func words(_ said: (String) -> String?) -> PostMetadata {
-    PostMetadata(
+  /// - Throws: a 400 for a word that is too long.
+  func words(_ said: (String) -> String?) throws(Problem) -> PostMetadata {
+    for name in ["caption", "music"] where ticket != nil && (said(name)?.utf8.count ?? 0) > Self.longestWord {
+      throw .badRequest("\(name) is longer than \(Self.longestWord) bytes")
+    }
+    return PostMetadata(
       authorID: ticket == nil ? said("author") : ticket?.author,
       authorName: ticket == nil ? said("authorName") : nil,
       caption: said("caption"), music: said("music"))

@@ -27,7 +27,8 @@ struct TusDoor: Sendable {
     let creation = try Tus.Creation(request.headers)
     try terms.check(creation.length)
     let state = UploadState(
-      length: creation.length, words: terms.words { creation.metadata[$0] }, isResumable: true,
+      length: creation.length, most: terms.maxSize, words: try terms.words { creation.metadata[$0] },
+      isResumable: true,
       metadataHeader: creation.metadataHeader, createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let received = try await store.holding(terms.id) { () throws(Problem) in
       try await create(request, context, state, terms, creation.checksum)
@@ -49,8 +50,7 @@ struct TusDoor: Sendable {
     let hasBody = try Tus.contentLength(request.headers) ?? (request.headers.isChunked ? 1 : 0) > 0
     guard hasBody || state.length == 0 else { return .taken(upload) }
     do {
-      return try await receiver.receive(
-        request, context, into: upload, most: state.length ?? 0, checksum: checksum)
+      return try await receiver.receive(request, context, into: upload, checksum: checksum)
     } catch {
       // It is there, and its sender learns where: HEAD tells how far it came.
       guard error.status != HTTPResponse.Status.checksumMismatch.code else { throw error }
@@ -58,15 +58,17 @@ struct TusDoor: Sendable {
     }
   }
 
-  /// `HEAD`.
+  /// `HEAD`. At the end of an upload clients take it for what became of it, so it waits for that, as `PATCH` does.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     try Tus.checkVersion(request.headers)
-    let upload = try await store.find(id)
+    let upload = try await judge.told(store.find(id), request)
     var headers = place(of: upload)
     headers[.cacheControl] = "no-store"
     headers[.uploadLength] = upload.state.length.map { "\($0)" }
     headers[.uploadMetadata] = upload.state.metadataHeader
-    return Response(status: .ok, headers: headers.merging(Response.headers(of: upload.state.verdict)))
+    return Response(
+      status: upload.state.isUnwanted ? .unprocessableContent : .ok,
+      headers: headers.merging(Response.headers(of: upload.state.verdict)))
   }
 
   /// `PATCH`.
@@ -83,8 +85,7 @@ struct TusDoor: Sendable {
       received = try await store.holding(id) { () throws(Problem) in
         let upload = try await store.find(id)
         try check(part, upload)
-        return try await receiver.receive(
-          request, context, into: upload, most: upload.state.length ?? 0, checksum: part.checksum)
+        return try await receiver.receive(request, context, into: upload, checksum: part.checksum)
       }
     }
     return await answer(received, id, request, created: false)
@@ -97,7 +98,7 @@ struct TusDoor: Sendable {
     }
     let (end, isTooLarge) = part.offset.addingReportingOverflow(part.length ?? 0)
     guard !isTooLarge, end <= upload.state.length ?? 0 else {
-      throw Problem(.contentTooLarge, "tooLarge", "that is more than the upload's length")
+      throw .longerThanSaid
     }
   }
 
@@ -157,7 +158,7 @@ struct TusDoor: Sendable {
       return .json(
         .unprocessableContent, UploadKeys(verdict), problem: verdict.problem,
         headers: headers.merging(Response.headers(of: verdict)))
-    case .postponed: return .judgement(judgement, headers: headers)
+    case .postponed, .unwritten: return .judgement(judgement, headers: headers)
     }
   }
 

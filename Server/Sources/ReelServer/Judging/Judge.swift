@@ -1,3 +1,4 @@
+import Hummingbird
 import Logging
 import Reel
 import Synchronization
@@ -43,6 +44,16 @@ final class Judge: Sendable {
     return await task.value
   }
 
+  /// The upload with what became of it, where it is whole and whoever asks waits for that.
+  func told(_ upload: Upload, _ request: Request) async -> Upload {
+    guard upload.isComplete, !request.headers.prefers("respond-async"),
+      case .verdict(let verdict) = await judgement(of: upload)
+    else { return upload }
+    var upload = upload
+    upload.state.verdict = verdict
+    return upload
+  }
+
   /// Waits for all that are being judged.
   func drain() async {
     while let task = running.withLock({ $0.values.first }) { _ = await task.value }
@@ -50,23 +61,24 @@ final class Judge: Sendable {
 
   private func judge(_ id: UploadID) async -> Judgement {
     do {
-      return try await store.holding(id) { () throws(Problem) in
-        // It may have had its verdict between the look of who asks and now.
-        let state = try await store.find(id).state
-        if let verdict = state.verdict { return .verdict(verdict) }
-        return await publish(id, state.words)
+      return try await store.holding(id, waits: true) { () throws(Problem) in
+        // Much may have come of it between the look of who asks and now.
+        let upload = try await store.find(id)
+        if let verdict = upload.state.verdict { return .verdict(verdict) }
+        guard upload.isComplete else { throw .busy }
+        return await publish(id, upload.state)
       }
     } catch {
       return .postponed(error)
     }
   }
 
-  private func publish(_ id: UploadID, _ words: PostMetadata) async -> Judgement {
+  private func publish(_ id: UploadID, _ state: UploadState) async -> Judgement {
     await places.take()
     defer { places.giveBack() }
     var options = IngestOptions()
-    options.metadata = words
-    options.maxSize = maxSize
+    options.metadata = state.words
+    options.maxSize = min(state.most ?? maxSize, maxSize)
     options.posters = posters
     options.jobs = 1
     // The upload's own name says nothing.
@@ -86,18 +98,22 @@ final class Judge: Sendable {
       do {
         try await settle(id, verdict)
       } catch {
-        return .postponed(error)
+        log(error, id)
+        return .unwritten(error)
       }
       await run.acknowledge(told)
-    case .postponed(let problem):
-      metrics.count(problem: problem.code)
-      logger.error(
-        "not judged",
-        metadata: [
-          "upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.detail ?? problem.message)",
-        ])
+    case .postponed(let problem), .unwritten(let problem): log(problem, id)
     }
     return judgement
+  }
+
+  private func log(_ problem: Problem, _ id: UploadID) {
+    metrics.count(problem: problem.code)
+    logger.error(
+      "not judged",
+      metadata: [
+        "upload": "\(id)", "code": "\(problem.code)", "message": "\(problem.detail ?? problem.message)",
+      ])
   }
 
   /// Writes a verdict down. For who holds the upload.

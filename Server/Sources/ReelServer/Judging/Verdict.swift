@@ -43,6 +43,8 @@ enum Judgement: Hashable, Sendable {
   case verdict(Verdict)
   /// It was not the video's fault: asked again, it may go better.
   case postponed(Problem)
+  /// It has a verdict that could not be written down, and may be a post: asked again, that is told.
+  case unwritten(Problem)
 }
 
 // The one place where the end of a publication becomes an answer.

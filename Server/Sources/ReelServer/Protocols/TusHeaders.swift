@@ -9,7 +9,10 @@ enum Tus {
   /// - Throws: a 412 for another version.
   static func checkVersion(_ headers: HTTPFields) throws(Problem) {
     guard headers[.tusResumable] == version else {
-      throw Problem(.preconditionFailed, "tusVersion", "this server speaks tus \(version): say Tus-Resumable")
+      var problem = Problem(
+        .preconditionFailed, "tusVersion", "this server speaks tus \(version): say Tus-Resumable")
+      problem.headers = [.tusVersion: version, .tusResumable: version]
+      throw problem
     }
   }
 
@@ -39,7 +42,7 @@ enum Tus {
     /// Of the bytes that come with it.
     var checksum: PartChecksum?
 
-    /// - Throws: 412, 415, 400.
+    /// - Throws: 412, 413, 415, 400.
     init(_ headers: HTTPFields) throws(Problem) {
       try checkVersion(headers)
       guard headers[.uploadDeferLength] == nil else {
@@ -52,6 +55,7 @@ enum Tus {
       if try Tus.contentLength(headers) != 0, headers[.contentLength] != nil || headers.isChunked {
         try checkType(headers)
       }
+      guard try Tus.contentLength(headers) ?? 0 <= length else { throw .longerThanSaid }
     }
   }
 
@@ -81,6 +85,10 @@ enum Tus {
     }
     return number
   }
+}
+
+extension Problem {
+  static let longerThanSaid = Problem(.contentTooLarge, "tooLarge", "that is more than the upload's length")
 }
 
 extension HTTPFields {
@@ -116,10 +124,9 @@ extension HTTPField.Name {
   static let uploadExpires = named("Upload-Expires")
   static let uploadChecksum = named("Upload-Checksum")
   static let methodOverride = named("X-HTTP-Method-Override")
+  static let host = named("Host")
   static let prefer = named("Prefer")
   static let preferenceApplied = named("Preference-Applied")
-  static let forwarded = named("Forwarded")
-  static let forwardedFor = named("X-Forwarded-For")
   /// What became of an upload, in one word, where an answer has no body.
   static let reelVerdict = named("Reel-Verdict")
   /// The id of its post.

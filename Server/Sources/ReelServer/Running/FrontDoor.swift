@@ -21,7 +21,9 @@ public enum FrontDoor {
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: [
-            ConnectionGuard(headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10))
+            ConnectionGuard(
+              headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10),
+              readerPatience: .seconds(configuration.patience), endPatience: .minutes(4))
           ])),
       configuration: .init(
         address: .hostname(configuration.address.host, port: configuration.address.port), serverName: nil,
@@ -93,7 +95,8 @@ struct ServerLibrary: Service {
         metrics: metrics),
       prober: prober, maxSize: configuration.maxSize)
     return Door(
-      access: Access(key: configuration.key, origins: configuration.origins), plain: PlainDoor(receiver),
+      access: Access(key: configuration.key, origins: configuration.origins),
+      plain: PlainDoor(receiver: receiver, publicURL: configuration.publicURL),
       tus: TusDoor(receiver: receiver, publicURL: configuration.publicURL),
       draft: DraftDoor(receiver: receiver, publicURL: configuration.publicURL), catalog: catalog,
       metrics: metrics,
@@ -117,7 +120,8 @@ struct ServerLibrary: Service {
   private func sweep() async {
     do throws(Problem) {
       for id in try await store.sweep() {
-        let upload = try await store.find(id)
+        // It may be gone meanwhile; the others are not.
+        guard let upload = try? await store.find(id) else { continue }
         Task { await judge.judgement(of: upload) }
       }
     } catch {

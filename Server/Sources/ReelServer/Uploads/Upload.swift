@@ -6,6 +6,8 @@ import Reel
 struct UploadState: Codable, Sendable {
   /// Bytes of the whole; nil where nobody said.
   var length: Int64?
+  /// Bytes that it may have at most; nil for as many as the server takes.
+  var most: Int64?
   /// What is said of the video.
   var words: PostMetadata
   /// Whether its sender may go on after an interruption: it came by a protocol that can.
@@ -19,6 +21,12 @@ struct UploadState: Codable, Sendable {
   var uncheckedFrom: Int64?
   /// What became of it; its bytes are gone then.
   var verdict: Verdict?
+
+  /// Whether there is a verdict, and no post.
+  var isUnwanted: Bool { verdict?.problem != nil }
+
+  /// Whether it is to be there after a power cut.
+  fileprivate var isDurable: Bool { isResumable || verdict != nil || rememberedUntil != nil }
 }
 
 /// An upload as it was found.
@@ -61,12 +69,18 @@ struct UploadFiles: Sendable {
     }
     _ = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
     try save(state)
-    if state.isResumable { try Disk.syncFolder(of: folder) }
+    try Disk.syncFolder(of: folder)
     return true
   }
 
   /// Nil when there is none.
   func find() throws(Problem) -> Upload? {
+    guard let (upload, hasBytes) = try read() else { return nil }
+    // Its verdict may have come between the two looks: then it is there now.
+    return hasBytes || upload.state.verdict != nil ? upload : try read()?.upload
+  }
+
+  private func read() throws(Problem) -> (upload: Upload, hasBytes: Bool)? {
     guard let bytes = try Disk.contents(of: statePath), let file = Disk.status(of: statePath) else {
       return nil
     }
@@ -80,9 +94,10 @@ struct UploadFiles: Sendable {
     let offset =
       state.verdict == nil
       ? min(Int64(received?.st_size ?? 0), state.uncheckedFrom ?? .max) : state.length ?? 0
-    return Upload(
+    let upload = Upload(
       id: id, state: state, offset: offset,
       touchedAt: Date(timeIntervalSince1970: Double((received ?? file).st_mtim.tv_sec)))
+    return (upload, received != nil)
   }
 
   func save(_ state: UploadState) throws(Problem) {
@@ -92,7 +107,7 @@ struct UploadFiles: Sendable {
     } catch {
       throw Problem(.internalServerError, "storage", "what is known of this upload can't be written")
     }
-    try Disk.replace(statePath, with: Array(bytes), durably: state.isResumable || state.verdict != nil)
+    try Disk.replace(statePath, with: Array(bytes), durably: state.isDurable)
   }
 
   func removeBytes() { unlink(path) }

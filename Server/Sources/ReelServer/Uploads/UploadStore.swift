@@ -12,7 +12,8 @@ final class UploadStore: Sendable {
   let lifetime: Int64
   private let clock: any WallClock
   private let openedAt: Date
-  private let held = Mutex<Set<UploadID>>([])
+  /// Those that are worked on, and who waits for each.
+  private let held = Mutex<[UploadID: [CheckedContinuation<Void, Never>]]>([:])
   /// Held as long as this lives: two servers would write to one upload.
   private let lock: OpenFile
 
@@ -40,9 +41,20 @@ final class UploadStore: Sendable {
   func make(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
     let (files, folder) = (files(id), folder)
     return try await disk.run { () throws(Problem) in
+      // One that is there takes no more room.
+      if let known = try files.find() { return known }
       if let length = state.length, try Disk.room(at: folder) < length { throw .diskFull }
       return try files.make(state) ? nil : try files.find()
     }
+  }
+
+  /// Makes an upload, also in place of one of that name that never came whole. One that did may be a post: it is returned, to
+  /// be judged and told. For who holds it.
+  func begin(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
+    guard let known = try await make(id, state) else { return nil }
+    if known.isComplete { return known }
+    try await remove(id)
+    return try await make(id, state)
   }
 
   /// - Throws: a 404 when there is none, a 410 when its time is over.
@@ -58,14 +70,47 @@ final class UploadStore: Sendable {
   }
 
   /// Works on an upload that nobody else works on meanwhile.
+  /// - Parameter waits: whether to wait for who does.
   /// - Throws: a 423 when somebody does.
   func holding<Value>(
-    _ id: UploadID, isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Problem) -> Value
+    _ id: UploadID, waits: Bool = false, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws(Problem) -> Value
   ) async throws(Problem) -> Value {
-    guard held.withLock({ $0.insert(id).inserted }) else { throw .busy }
-    defer { held.withLock { _ = $0.remove(id) } }
+    if !take(id) {
+      guard waits else { throw .busy }
+      await withCheckedContinuation { continuation in
+        if take(id, or: continuation) { continuation.resume() }
+      }
+    }
+    defer { giveBack(id) }
     return try await body()
   }
+
+  /// - Parameter waiting: resumed when it is its turn, unless that is now.
+  private func take(_ id: UploadID, or waiting: CheckedContinuation<Void, Never>? = nil) -> Bool {
+    held.withLock { held in
+      guard held[id] != nil else {
+        held[id] = []
+        return true
+      }
+      if let waiting { held[id]?.append(waiting) }
+      return false
+    }
+  }
+
+  private func giveBack(_ id: UploadID) {
+    let next: CheckedContinuation<Void, Never>? = held.withLock { held in
+      guard let waiting = held[id], !waiting.isEmpty else {
+        held[id] = nil
+        return nil
+      }
+      return held[id]?.removeFirst()
+    }
+    next?.resume()
+  }
+
+  /// Whether somebody waits for who works on it.
+  func isAwaited(_ id: UploadID) -> Bool { held.withLock { $0[id]?.isEmpty == false } }
 
   /// How many are worked on.
   var busyCount: Int { held.withLock { $0.count } }
@@ -95,30 +140,52 @@ final class UploadStore: Sendable {
     try await disk.run { () throws(Problem) in files.remove() }
   }
 
+  /// Removes the upload that was made then, unless it has a verdict. One of that name that was made later is another's.
+  /// - Throws: a 423 when somebody works on it.
+  func discard(_ id: UploadID, madeAt: Date) async throws(Problem) {
+    try await holding(id) { () throws(Problem) in
+      let state = try await find(id).state
+      if state.verdict == nil, state.createdAt == madeAt { try await remove(id) }
+    }
+  }
+
   /// Removes what is over, and what a dead server has left that nobody can go on with.
   /// - Returns: those that are complete, and have no verdict yet.
   func sweep() async throws(Problem) -> [UploadID] {
-    let (folder, now, lifetime, openedAt) = (folder, now, lifetime, openedAt)
+    let folder = folder
     let names = try await disk.run { () throws(Problem) in try Disk.names(in: folder) }
     var complete: [UploadID] = []
     for id in names.compactMap({ UploadID($0) }) {
       let files = files(id)
-      // Somebody is at work on it: then it is not over.
-      let isComplete = try? await holding(id) { () throws(Problem) in
-        try await disk.run { () throws(Problem) in
-          guard let upload = try files.find(), upload.expires(after: lifetime) > now,
-            upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
-          else {
-            files.remove()
-            return false
-          }
-          // Somebody died right after the verdict.
-          if upload.state.verdict != nil { files.removeBytes() }
-          return upload.isComplete && upload.state.verdict == nil
-        }
+      // One that can't be read says nothing of the others.
+      let found = try? await disk.run { () throws(Problem) in
+        (try files.find(), Disk.status(of: files.path) != nil)
       }
-      if isComplete == true { complete.append(id) }
+      guard case let (upload?, hasBytes)? = found, isAlive(upload), upload.state.verdict == nil || !hasBytes
+      else {
+        try? await tidy(files)
+        continue
+      }
+      if upload.isComplete, upload.state.verdict == nil { complete.append(id) }
     }
     return complete
+  }
+
+  /// Removes the upload, or, where there is a verdict, its bytes: somebody died right after it. Only for that it is held, as
+  /// who comes meanwhile is told that somebody works on it; and who is at work on it shows that it is not over.
+  private func tidy(_ files: UploadFiles) async throws(Problem) {
+    try await holding(files.id) { () throws(Problem) in
+      try await disk.run { [self] () throws(Problem) in
+        guard let upload = try files.find(), isAlive(upload) else { return files.remove() }
+        if upload.state.verdict != nil { files.removeBytes() }
+      }
+    }
+  }
+
+  /// Whether it is to stay: its time is not over, and its sender can go on, or come back for its verdict, or is still there.
+  private func isAlive(_ upload: Upload) -> Bool {
+    upload.expires(after: lifetime) > now
+      && (upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
+        || upload.isComplete && upload.state.rememberedUntil != nil)
   }
 }
