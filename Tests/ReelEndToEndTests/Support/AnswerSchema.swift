@@ -24,7 +24,9 @@ enum AnswerSchema {
     guard arguments.contains("--json"),
       let answer = try? JSONDecoder().decode(JSONValue.self, from: Data(output.utf8))
     else { return [] }
-    let name = HelpTests.name(of: arguments)
+    // A launcher's own arguments may stand before it.
+    let name =
+      arguments.indices.lazy.map { HelpTests.name(of: Array(arguments[$0...])) }.first { !$0.isEmpty } ?? ""
     // Its default.
     let command = name == "cache" ? "cache show" : name
     let isFrameOnly = Set(answer.members.keys) == ["v", "ok", "problems"]
