@@ -130,6 +130,8 @@ package final class QueueFeed: FileFeed {
   }
 
   /// What is tried again is no failed file yet: it is counted when it ends.
+  package var expectsFiles: Bool { true }
+
   package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
     guard let item = file.ticket.flatMap({ ticket in state.withLock { $0.items[ticket] } }) else {
       return false

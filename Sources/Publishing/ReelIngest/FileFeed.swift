@@ -45,6 +45,10 @@ package protocol FileFeed: Sendable {
   /// read may hold up another one that comes later.
   var isEndless: Bool { get }
 
+  /// Whether somebody waits for each of its files, so that one that is not there is remembered as a failure; else it was
+  /// mistyped, or went meanwhile.
+  var expectsFiles: Bool { get }
+
   /// Whether `file`, which ended with `failure`, comes again: then that is not told as a failure.
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool
 
@@ -63,6 +67,8 @@ package protocol FileFeed: Sendable {
 
 extension FileFeed {
   package var isEndless: Bool { false }
+
+  package var expectsFiles: Bool { false }
 
   package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool { false }
 

@@ -29,8 +29,7 @@ extension IngestContext {
       if failure.isSourceChanged || failure.isOfMissingBytes { return report }
     case .refused: break
     }
-    if case .failed(let failure) = failure, failure.isOfNoFile {
-      // It is gone, or was mistyped: there is nothing that somebody would have to mend.
+    if case .failed(let failure) = failure, failure.isOfNoFile, feed?.expectsFiles != true {
       report.notes.append(note(nil, of: file))
     } else if let record = record(failure) {
       report.notes.append(note(record, of: file))
