@@ -184,6 +184,22 @@ struct ValidateTests {
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
+  @Test("where there is no lock, the command that is told makes it, from a shell")
+  func missingLock() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try FileManager.default.moveItem(
+      at: bench.clips, to: bench.folder.appendingPathComponent("it's $HOME"))
+    let arguments = ["it's $HOME", "--lock", "new lock"]
+    let run = try await ReelBinary.run(["validate"] + arguments, in: bench.folder)
+    #expect(run.status == 1, "\(run)")
+    let command = try #require(run.errors.components(separatedBy: "make it with: reel").last)
+    let made = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "\(ReelBinary.url.path)\(command)"], in: bench.folder)
+    #expect(made.status == 0, "\(made)")
+    #expect(try await ReelBinary.run(["validate"] + arguments, in: bench.folder).status == 0)
+  }
+
   @Test("a lock that is named by a link is written where the link leads, and keeps its permissions")
   func lockBehindALink() async throws {
     let bench = try Workbench()

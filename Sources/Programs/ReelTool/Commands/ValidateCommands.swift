@@ -69,15 +69,16 @@ struct ValidateCommand: AsyncParsableCommand {
     }
   }
 
+  private static func word(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
+
   func run() async throws {
     if let explain { return try explainRule(explain) }
     let place = lock.map { LockPlace(path: $0) }
     let locked = try place.map { place in
       guard let file = try place.read() else {
-        throw CommandFailure(
-          .couldNotRun,
-          "there is no lock file \(place.path); make it with: reel lock FILES -o \(ShellWord.quoted(Array(place.path.utf8)))"
-        )
+        let (files, lock) = (paths.map(Self.word).joined(separator: " "), Self.word(place.path))
+        let command = CommandHint(program: ProgramName.shown).text("lock", "\(files) -o \(lock)")
+        throw CommandFailure(.couldNotRun, "there is no lock file \(place.path); make it with: \(command)")
       }
       return (place: place, file: file)
     }
