@@ -70,6 +70,13 @@ struct CommandFailure: Error {
   }
 }
 
+extension AnswerProblem {
+  /// Why a command could not go on, in an answer that it has begun.
+  static func couldNotGoOn(_ error: any Error) -> AnswerProblem {
+    AnswerProblem("\(ReelExit.couldNotRun)", CommandFailure.reason(error))
+  }
+}
+
 /// - Parameter subject: what `body` reads: an error does not name it.
 func orCommandFailure<Value>(
   reading subject: String, _ body: () throws(SourceError) -> Value

@@ -247,8 +247,7 @@ private final class PosterPrinter: Sendable {
       return try await body()
     } catch {
       if state.withLock(\.answer.isBegun) {
-        try? finish(
-          NoKeys(), problems: [AnswerProblem("couldNotRun", CommandFailure.reason(error))], .couldNotRun)
+        try? finish(NoKeys(), problems: [.couldNotGoOn(error)], .couldNotRun)
       }
       throw error
     }

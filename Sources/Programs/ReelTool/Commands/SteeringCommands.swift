@@ -57,8 +57,7 @@ struct QueueCommand: AsyncParsableCommand {
         } catch {
           // The document was begun, and is to be one.
           if json, answer.isBegun {
-            let problem = AnswerProblem("\(ReelExit.couldNotRun)", CommandFailure.reason(error))
-            try OutputStream.standardOutput.write(answer.end(NoKeys(), problems: [problem]))
+            try OutputStream.standardOutput.write(answer.end(NoKeys(), problems: [.couldNotGoOn(error)]))
           }
           throw error
         }
