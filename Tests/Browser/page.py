@@ -22,7 +22,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chromium import Chromium  # noqa: E402
 
 failures = []
-SHOWN = "Number(document.getElementById('position').value)"
+FIELD = "Number(document.getElementById('position').value)"
+# Counted from the newest, which is 1.
+SHOWN = f"(Number(document.getElementById('position').max) + 1 - {FIELD})"
 CURRENT = "document.querySelector('.slide:not([inert])')"
 
 
@@ -140,7 +142,9 @@ def walk(browser, address, count, feed):
     browser.click("#position")
     browser.run(f"document.getElementById('position').value = {middle}")
     browser.run("document.getElementById('go').requestSubmit()")
-    settled(browser, middle)
+    # The number that the address has, too.
+    settled(browser, count + 1 - middle)
+    browser.until(f"location.hash === '#p{middle}'", f"the address has the number of post {middle}")
     is_bounded(browser)
 
     browser.size(390, 780, touch=True)

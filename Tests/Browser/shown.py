@@ -17,9 +17,8 @@ ENDED = f"{CURRENT}.querySelector('.caption') || {CURRENT}.querySelector('.faile
 
 
 def total(browser):
-    browser.until("Number(document.getElementById('total').textContent) > 0 || document.body.matches('.nothing')",
-                  "the feed is there")
-    return int(browser.run("document.getElementById('total').textContent"))
+    browser.until(f"{CURRENT} || document.body.matches('.nothing')", "the feed is there")
+    return int(browser.run(f"{CURRENT}?.getAttribute('aria-setsize') ?? 0"))
 
 
 def caption(browser, place):
@@ -59,8 +58,8 @@ def main(site, *addresses):
             browser.open("about:blank")
             browser.open(page + address)
             shown["addresses"][address] = {
-                "caption": caption(browser, browser.run("document.querySelector('#position').value") or 1)
-                if total(browser) else None,
+                "caption": caption(browser, opening(browser)) if total(browser) else None,
+                "number": int(browser.run("document.getElementById('position').value")),
                 "says": browser.run("document.getElementById('gone').checkVisibility() ? document.getElementById('gone').innerText : ''"),
             }
         shown["requests"] = [os.path.basename(request) for request in browser.requests]

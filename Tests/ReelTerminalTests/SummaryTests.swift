@@ -32,7 +32,7 @@ import Testing
         "author   Ann (u1)",
         "video    mov, 1080×1920, 12.5 s, 1.2 MB",
         "url      file:///srv/media/7777777777777777777777.mov",
-        "place    12 in the feed",
+        "number   12 in the feed",
         "posted   2024-05-01 10:11:12 UTC",
         "likes    0",
         "shares   0",

@@ -57,7 +57,7 @@ package enum PostSummary {
       sheet.add("url", post.videoURL)
       sheet.add("poster", post.posterURL)
     }
-    sheet.add("place", post.pageNumber.map { "\(isRemoved ? "was " : "")\($0) in the feed" })
+    sheet.add("number", post.pageNumber.map { "\(isRemoved ? "was " : "")\($0) in the feed" })
     sheet.add("posted", post.createdAt.map(ISOTime.second))
     sheet.add("likes", post.likeCount.map { "\($0)" })
     sheet.add("shares", post.shareCount.map { "\($0)" })

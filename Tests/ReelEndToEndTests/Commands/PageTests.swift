@@ -68,7 +68,7 @@ struct PageTests {
     func shown(_ addresses: String...) async throws -> Shown { try await Self.shown(in: bench, addresses) }
     let before = try await shown("#p3")
     #expect(before.player == (0..<7).reversed().map { "video \($0)" })
-    #expect(before.addresses["#p3"] == Shown.Address(caption: "video 2", says: ""))
+    #expect(before.addresses["#p3"] == Shown.Address(caption: "video 2", number: 3, says: ""))
 
     // A page in the middle, a part of one, and the newest.
     let gone = [2, 3, 4, 6]
@@ -82,10 +82,10 @@ struct PageTests {
     let after = try await shown("#p3", "#p2", "#p6")
     let left = ["video 5", "edited", "video 0"]
     #expect(after.player == left && after.grid == left)
-    #expect(after.addresses["#p2"] == Shown.Address(caption: "edited", says: ""))
-    #expect(after.addresses["#p6"] == Shown.Address(caption: "video 5", says: ""))
+    #expect(after.addresses["#p2"] == Shown.Address(caption: "edited", number: 2, says: ""))
+    #expect(after.addresses["#p6"] == Shown.Address(caption: "video 5", number: 6, says: ""))
     let dead = try #require(after.addresses["#p3"])
-    #expect(dead.caption == "video 5" && dead.says.contains("not here any more"))
+    #expect(dead.caption == "video 5" && dead.says.contains("No video has that number any more"))
     #expect(!after.requests.contains { objects.contains($0) })
     #expect(after.messages.isEmpty)
 
@@ -131,6 +131,8 @@ struct PageTests {
   private struct Shown: Decodable {
     struct Address: Decodable, Equatable {
       let caption: String?
+      /// What the field at the top says: the number that the address and the feed have.
+      let number: Int
       let says: String
     }
     let opening: Int?

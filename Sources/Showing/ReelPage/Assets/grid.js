@@ -69,7 +69,7 @@ class Grid {
     const link = make("a", "tile", make("div", "picture"));
     link.href = `#p${feed.numberAt(place)}`;
     link.dataset.place = String(place);
-    link.setAttribute("aria-label", `Video ${number.format(place + 1)}`);
+    link.setAttribute("aria-label", `Video ${number.format(feed.numberAt(place))}`);
     const item = make("div", "item", link);
     item.setAttribute("role", "listitem");
     item.setAttribute("aria-posinset", String(place + 1));

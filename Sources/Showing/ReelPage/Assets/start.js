@@ -22,8 +22,8 @@ const start = () => {
   const gone = document.getElementById("gone");
   const isGrid = () => document.body.classList.contains("gridding");
 
-  document.getElementById("total").textContent = number.format(feed.count);
-  position.max = String(feed.count);
+  document.getElementById("total").textContent = number.format(feed.count ? feed.numberAt(0) : 0);
+  if (feed.count) [position.min, position.max] = [String(feed.numberAt(feed.count - 1)), String(feed.numberAt(0))];
   document.body.classList.toggle("nothing", feed.count === 0);
   if (feed.count === 0) return;
 
@@ -39,12 +39,12 @@ const start = () => {
       if (location.hash === address && !isGrid()) history.replaceState(null, "", `#p${feed.numberAt(place)}`);
     }, 400);
     feed.post(place).then((post) => {
-      if (post && player.place === place && !isGrid()) announcement.textContent = `${place + 1}: ${spoken(post)}`;
+      if (post && player.place === place && !isGrid()) announcement.textContent = `${feed.numberAt(place)}: ${spoken(post)}`;
     }, () => {});
   };
   grid.onMove = (place) => isGrid() && showPosition(place);
   const showPosition = (place) => {
-    if (document.activeElement !== position) position.value = String(place + 1);
+    if (document.activeElement !== position) position.value = String(feed.numberAt(place));
   };
 
   const showGrid = (place) => {
@@ -80,10 +80,11 @@ const start = () => {
   viewButton.onclick = toggleView;
   document.getElementById("go").onsubmit = (event) => {
     event.preventDefault();
-    const place = Math.round(Number(position.value)) - 1;
-    if (!(place >= 0 && place < feed.count)) return;
+    const asked = Math.round(Number(position.value));
+    const place = feed.placeOf(asked);
     position.blur();
-    if (isGrid()) grid.go(place);
+    if (!(place >= 0 && place < feed.count)) location.hash = `#p${asked}`;
+    else if (isGrid()) grid.go(place);
     else player.go(place);
   };
 
