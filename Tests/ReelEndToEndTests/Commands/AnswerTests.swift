@@ -70,6 +70,14 @@ struct AnswerTests {
     page site
     poster clips/clip-00001.mp4 clips/letter.mp4 -o posters/
     poster --missing
+    sheet clips/clip-00001.mp4 -o sheet.jpg --pictures 2
+    sheet clips -o sheets.jpg
+    sheet clips/letter.mp4 -o none.jpg
+    export -o posts.csv
+    export -o posts.csv.gz
+    policy list
+    policy check web-playback
+    policy check web-playback clips/letter.mp4
     lock clips -o clips.lock
     lock clips/clip-00000.mp4 -o clips.lock
     lock clips/clip-00000.mp4 -o one.lock
@@ -104,7 +112,10 @@ struct AnswerTests {
       }
       var words = line.split(separator: " ").map(String.init) + ["--json"]
       let name = HelpTests.name(of: words)
-      if !["probe", "validate", "mend", "version", "uploader check", "catalog copy", "lock"].contains(name) {
+      if ![
+        "probe", "validate", "mend", "version", "uploader check", "catalog copy", "lock", "sheet",
+        "policy list", "policy check",
+      ].contains(name) {
         words += ["--library", "library"]
       }
       let run = try await ReelBinary.run(words, in: bench.folder)

@@ -37,6 +37,14 @@ struct ExportCommand: AsyncParsableCommand {
 
   @OptionGroup var former: FormerPlace
 
+  @Flag(help: "Print JSON: the file, and how many posts are in it.")
+  var json = false
+
+  private struct Answer: Encodable {
+    let file: String
+    let posts: Int
+  }
+
   private func form(of file: String) -> ExportForm? {
     if let format { return format }
     if file == "-" { return .jsonl }
@@ -48,6 +56,9 @@ struct ExportCommand: AsyncParsableCommand {
     let file = output ?? former.place ?? ""
     guard let form = form(of: file) else {
       throw ValidationError("\(file) ends neither in .csv nor in .jsonl: say with --format what it is to be.")
+    }
+    if json, file == "-" {
+      throw ValidationError("--json and -o - would both write to standard output; give -o a file.")
     }
     if raw, form != .csv { throw ValidationError("--raw is about CSV; JSON Lines have every text as it is.") }
   }
@@ -77,6 +88,11 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   private func tell(_ count: Int, in file: String) throws {
+    if json {
+      let document = AnswerDocument(Answer(file: file, posts: count))
+      return try OutputStream.standardOutput.write(
+        document.json(pretty: TerminalTraits.standardOutput().isTerminal))
+    }
     let traits = TerminalTraits.standardError()
     // Nobody has to listen.
     try? OutputStream.standardError.write(

@@ -283,6 +283,15 @@ struct SheetCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Pictures of one video.", valueName: "n"))
   var pictures = 16
 
+  @Flag(help: "Print JSON: where the sheet is, and how many pictures are on it.")
+  var json = false
+
+  private struct Answer: Encodable {
+    /// Nil where no sheet was made.
+    let file: String?
+    let pictures: Int
+  }
+
   @Argument(help: "One video, or several; a folder means the videos in it.", completion: .file())
   var files: [String] = []
 
@@ -293,6 +302,9 @@ struct SheetCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
+    if json, picture.output == "-" {
+      throw ValidationError("--json and -o - would both write to standard output; give -o a file.")
+    }
     guard (1...40).contains(columns) else {
       throw ValidationError("--columns must be a number from 1 to 40.")
     }
@@ -307,6 +319,7 @@ struct SheetCommand: AsyncParsableCommand {
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
+    let problems = Mutex<[AnswerProblem]>([])
     let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
     let ending = try await session.run(largest: 3 * side * side) { file, flag throws(PosterError) in
       try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
@@ -318,7 +331,11 @@ struct SheetCommand: AsyncParsableCommand {
         return nil
       case .failure(let failure):
         let document = PosterDocument(path: made.path, result: .failure(failure))
-        try OutputStream.standardError.write(document.text(.standardError()))
+        if json {
+          problems.withLock { $0 += document.problem.map { [$0] } ?? [] }
+        } else {
+          try OutputStream.standardError.write(document.text(.standardError()))
+        }
         return failure
       }
     }
@@ -326,18 +343,27 @@ struct SheetCommand: AsyncParsableCommand {
     if ending == .done, collected.tiles.isEmpty {
       throw CommandFailure(.couldNotRun, "no video was found, so no sheet was made")
     }
+    var file: SourcePath?
     if ending != .interrupted, !collected.tiles.isEmpty {
       guard let sheet = ContactSheet.picture(of: collected.tiles, columns: columns) else {
         throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
       }
       let bytes = try await session.jpeg(of: sheet)
       do {
-        _ = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
+        file = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
       } catch let failure as FileFailure {
         throw CommandFailure(.couldNotRun, failure.message)
       }
     }
     await session.close()
+    if json {
+      if ending == .interrupted { problems.withLock { $0.append(.interrupted) } }
+      let document = AnswerDocument(
+        Answer(file: file?.text, pictures: file == nil ? 0 : collected.tiles.count),
+        problems: problems.withLock { $0 }, ok: ending == .done)
+      try OutputStream.standardOutput.write(
+        document.json(pretty: TerminalTraits.standardOutput().isTerminal))
+    }
     try ending.end()
   }
 }

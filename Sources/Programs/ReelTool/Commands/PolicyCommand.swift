@@ -24,12 +24,28 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct Answer: Encodable {
+      struct Policy: Encodable {
+        let name: String
+        let title: String
+      }
+      let policies: [Policy]
+    }
+
     func run() async throws {
+      let traits = TerminalTraits.standardOutput()
+      if json {
+        let answer = Answer(policies: Preset.all.map { Answer.Policy(name: $0.name, title: $0.title) })
+        return try OutputStream.standardOutput.write(AnswerDocument(answer).json(pretty: traits.isTerminal))
+      }
       let columns = Preset.all.map(\.name.count).max() ?? 0
       let lines = Preset.all.map { preset in
         preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title
       }
-      try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text(lines))
+      try OutputStream.standardOutput.write(traits.text(lines))
     }
   }
 
@@ -71,18 +87,36 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
     @Argument(help: "Policy files or presets.", completion: .file(), transform: RawArguments.place)
     var names: [String]
 
+    private struct Answer: Encodable {
+      struct Policy: Encodable {
+        let name: String
+        let ok: Bool
+      }
+      let policies: [Policy]
+    }
+
     func run() async throws {
-      var isFine = true
-      for name in names {
-        let problems = PolicyFiles.problems(of: name)
-        isFine = isFine && problems.isEmpty
-        let lines = problems.isEmpty ? ["\(name): can be used"] : problems.map(\.description)
+      let checked = names.map { (name: $0, problems: PolicyFiles.problems(of: $0)) }
+      if json {
+        let answer = Answer(policies: checked.map { Answer.Policy(name: $0.name, ok: $0.problems.isEmpty) })
+        let problems = checked.flatMap { name, problems in
+          problems.map { AnswerProblem("policy", $0.description, subject: name) }
+        }
+        try OutputStream.standardOutput.write(
+          AnswerDocument(answer, problems: problems).json(pretty: TerminalTraits.standardOutput().isTerminal))
+      } else {
+        let lines = checked.flatMap { name, problems in
+          problems.isEmpty ? ["\(name): can be used"] : problems.map(\.description)
+        }
         try OutputStream.standardOutput.write(lines.map { SanitizedText.line($0) + "\n" }.joined())
       }
-      if !isFine { try ReelExit.someRefused.end() }
+      if checked.contains(where: { !$0.problems.isEmpty }) { try ReelExit.someRefused.end() }
     }
   }
 
