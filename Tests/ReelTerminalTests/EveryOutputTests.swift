@@ -34,7 +34,8 @@ import Testing
   private func check(_ text: String, _ name: String, _ traits: TerminalTraits, _ seed: UInt64) {
     for line in HostileText.withoutOurSequences(text).split(separator: "\n").map(String.init) {
       #expect(HostileText.problem(in: line, isLogged: !traits.isTerminal) == nil, "\(name), seed \(seed)")
-      if let columns = traits.columns {
+      // A command is to be copied: the terminal breaks it, and nobody else.
+      if let columns = traits.columns, !line.hasPrefix("reel ") {
         #expect(
           DisplayWidth.columns(of: line) <= columns, "\(name), seed \(seed), \(columns) columns")
       }

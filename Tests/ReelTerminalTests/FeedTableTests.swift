@@ -70,10 +70,10 @@ import Testing
     func told(_ order: FeedTable.Order) -> String {
       FeedTable.text(none, order: order, in: "/lib", TerminalTraits(columns: 80))
     }
-    #expect(told(.oldest(from: 100, last: 30)) == "No posts from page number 100 on: the last one is 30.\n")
-    #expect(told(.oldest(from: 3, last: 30)) == "No posts have these page numbers.\n")
+    #expect(told(.oldest(from: 100, last: 30)) == "No posts from number 100 on: the last one is 30.\n")
+    #expect(told(.oldest(from: 3, last: 30)) == "No posts have these numbers.\n")
     #expect(told(.oldest(from: 3, last: nil)).hasPrefix("No posts in /lib."))
-    #expect(told(.newest(before: FeedCursor(pageNumber: 1))) == "No posts before page number 1.\n")
+    #expect(told(.newest(before: FeedCursor(pageNumber: 1))) == "No posts before number 1.\n")
   }
 
   @Test func asJSON() throws {

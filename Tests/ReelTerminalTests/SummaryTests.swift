@@ -137,7 +137,7 @@ import Testing
       lines(view.text(log)) == [
         "reel               0.1.0", "reel-probe-worker  reel-probe-worker is missing",
         "libavformat        unknown",
-        "SQLite             3.40.1, which has the WAL-reset bug: Reel makes its checkpoints while nobody else can commit",
+        "SQLite             3.40.1, which has the WAL-reset bug, and Reel avoids it: it makes its checkpoints while nobody else can commit",
       ])
     #expect(
       try view.json()

@@ -48,7 +48,8 @@ struct CommandFailure: Error {
 
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
-    try? OutputStream.standardError.write("reel: \(SanitizedText.line(message))\n")
+    try? OutputStream.standardError.write(
+      "reel: \(SanitizedText.line(CommandHint.ofThisProcess.completing(message)))\n")
   }
 
   /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
@@ -60,7 +61,9 @@ struct CommandFailure: Error {
       + flags.filter { $0.hasPrefix("--events=") }.map { String($0.dropFirst("--events=".count)) }
     let isTaken = events.contains { OutputStream.isStandardOutput(SourcePath($0)) || $0 == "fd:1" }
     guard flags.contains("--json"), isTaken || !OutputStream.hasOutput else { return }
-    let problem = code == .interrupted ? .interrupted : AnswerProblem("\(code)", message)
+    let problem =
+      code == .interrupted
+      ? .interrupted : AnswerProblem("\(code)", CommandHint.ofThisProcess.completing(message))
     let (stream, traits) =
       isTaken
       ? (OutputStream.standardError, TerminalTraits.standardError())

@@ -6,6 +6,7 @@ import ReelCore
 enum CommandWords {
   /// - Throws: a usage error for a word that is not a command, with the one that may have been meant.
   static func check(_ arguments: some Collection<String>) throws {
+    try checkFlags(arguments)
     let isHelp = arguments.first == "help"
     var command: any ParsableCommand.Type = ReelTool.self
     for word in isHelp ? arguments.dropFirst() : arguments[...] {
@@ -22,11 +23,34 @@ enum CommandWords {
     }
   }
 
+  /// In `-dash.mp4` the parser finds the flag `-h`, and prints help.
+  private static func checkFlags(_ arguments: some Collection<String>) throws {
+    for argument in arguments.prefix(while: { $0 != "--" }) {
+      guard argument.hasPrefix("-"), !argument.hasPrefix("--"),
+        argument.contains(where: { $0 == "." || $0 == "/" }),
+        Double(argument) == nil
+      else { continue }
+      throw ValidationError(
+        "There is no option '\(argument)'; for a file of that name write './\(argument)'.")
+    }
+  }
+
+  /// What other tools call it.
+  private static let elsewhere = [
+    "add": "ingest", "import": "ingest", "upload": "ingest", "scan": "ingest", "list": "feed", "ls": "feed",
+    "search": "feed", "delete": "remove", "rm": "remove", "undo": "restore", "undelete": "restore",
+    "info": "probe",
+    "inspect": "probe", "check": "validate", "fix": "mend", "repair": "doctor", "thumbnail": "poster",
+    "serve": "page",
+  ]
+
   private static func unknown(
     _ word: String, of command: any ParsableCommand.Type, _ commands: [any ParsableCommand.Type]
   ) -> ValidationError {
     let path = command == ReelTool.self ? "reel" : "reel \(command._commandName)"
-    let nearest = NearestWord.nearest(to: word, among: commands.map { $0._commandName })
+    let nearest =
+      (command == ReelTool.self ? elsewhere[word] : nil)
+      ?? NearestWord.nearest(to: word, among: commands.map { $0._commandName })
     return ValidationError(
       "There is no command '\(path) \(word)'; "
         + (nearest.map { "did you mean '\(path) \($0)'?" } ?? "'\(path) --help' lists the commands."))

@@ -1,6 +1,7 @@
 import CProcess
 import Glibc
 import ReelCore
+import ReelTerminal
 
 /// How this program is called, for commands that are to be copied.
 enum ProgramName {
@@ -18,4 +19,22 @@ enum ProgramName {
     defer { free(resolved) }
     return String(cString: resolved)
   }
+}
+
+extension CommandHint {
+  /// Where the catalog is, as this process was told.
+  static let ofThisProcess: CommandHint = {
+    let arguments = Array(RawArguments.ofThisProcess().prefix { $0 != "--" })
+    func value(_ flag: String) -> String? {
+      arguments.indices.reversed().lazy.compactMap { index -> String? in
+        if arguments[index].hasPrefix(flag + "=") {
+          return String(arguments[index].dropFirst(flag.count + 1))
+        }
+        return arguments[index] == flag && index + 1 < arguments.count ? arguments[index + 1] : nil
+      }.first
+    }
+    return CommandHint(
+      program: ProgramName.shown, library: value("--library"),
+      catalog: value("--catalog"), config: value("--config"))
+  }()
 }

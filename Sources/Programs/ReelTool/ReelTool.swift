@@ -21,14 +21,18 @@ struct ReelTool: AsyncParsableCommand {
       CommandGroup(
         name: "Take in",
         subcommands: [
-          PublishCommand.self, IngestCommand.self, WatchCommand.self, EditCommand.self, RemoveCommand.self,
-          RestoreCommand.self, MoveCommand.self, PruneCommand.self,
+          PublishCommand.self, IngestCommand.self, WatchCommand.self,
         ]),
       CommandGroup(
         name: "Look",
         subcommands: [
           FeedCommand.self, ShowCommand.self, StatusCommand.self, PageCommand.self, ExportCommand.self,
           ProbeCommand.self, PosterCommand.self, SheetCommand.self,
+        ]),
+      CommandGroup(
+        name: "Change posts",
+        subcommands: [
+          EditCommand.self, RemoveCommand.self, RestoreCommand.self, MoveCommand.self, PruneCommand.self,
         ]),
       CommandGroup(
         name: "Check and mend",
@@ -93,6 +97,7 @@ enum Main {
       }
       let usage = UsageProblem(message: ReelTool.fullMessage(for: error), arguments: arguments)
       usage.tell()
+      usage.answer()
       exit(ReelTool.exitCode(for: error).rawValue)
     }
   }
@@ -127,5 +132,11 @@ struct UsageProblem {
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
     try? OutputStream.standardError.write(text)
+  }
+
+  /// For who asked for JSON: its first line.
+  func answer() {
+    let first = text.prefix { $0 != "\n" }
+    CommandFailure(.usage, String(first.trimmingPrefix("reel: "))).answer(arguments)
   }
 }

@@ -7,10 +7,15 @@ package struct DiagnosisView: Sendable {
   private let library: String
   private let fixed: Bool
   private let sqlite: SQLiteLibrary?
+  private let hint: CommandHint
 
   /// - Parameter sqlite: nil for a catalog that is another database's.
-  package init(_ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?) {
+  package init(
+    _ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?,
+    hint: CommandHint = CommandHint()
+  ) {
     self.sqlite = sqlite
+    self.hint = hint
     self.diagnosis = diagnosis
     self.library = library
     self.fixed = fixed
@@ -46,8 +51,9 @@ package struct DiagnosisView: Sendable {
     guard remedy else { return known }
     let way =
       switch finding.repair {
-      case .byFix: fixed ? "--fix could not repair it: run it again" : "--fix \(finding.remedy)"
-      case .byHand: finding.remedy
+      case .byFix:
+        fixed ? "--fix could not repair it: run it again" : "--fix \(hint.completing(finding.remedy))"
+      case .byHand: hint.completing(finding.remedy)
       }
     return known + "; " + way
   }
@@ -72,7 +78,8 @@ package struct DiagnosisView: Sendable {
     var parts: [String] = []
     if byFix > 0 { parts.append("\(byFix) of which --fix can repair") }
     if restorable > 0 {
-      parts.append("\(restorable) of which --fix --from FOLDER can repair if FOLDER has the lost files")
+      let read = diagnosis.wasRead ? " --read" : ""
+      parts.append("\(restorable) of which --fix\(read) --from FOLDER can repair if FOLDER has the lost files")
     }
     if parts.isEmpty, !fixed { parts.append("none of which --fix can repair") }
     return parts.map { ", " + $0 }.joined()
@@ -84,7 +91,7 @@ extension DiagnosisView: Encodable {
     AnswerDocument(
       self,
       problems: diagnosis.left.map {
-        AnswerProblem($0.kind.rawValue, "\($0.meaning); \($0.remedy)", subject: $0.subject)
+        AnswerProblem($0.kind.rawValue, "\($0.meaning); \(hint.completing($0.remedy))", subject: $0.subject)
       } + diagnosis.failures.map { AnswerProblem($0) }, ok: diagnosis.left.isEmpty)
   }
 
@@ -97,8 +104,12 @@ extension DiagnosisView: Encodable {
     try container.encode(library, forKey: .library)
     // Whatever it is, `--fix` repaired it.
     try container.encode(
-      diagnosis.repaired.map { FindingEntry(finding: $0, repair: .byFix) }, forKey: .mended)
-    try container.encode(diagnosis.left.map { FindingEntry(finding: $0, repair: $0.repair) }, forKey: .left)
+      diagnosis.repaired.map {
+        FindingEntry(finding: $0, repair: .byFix, remedy: hint.completing($0.remedy))
+      }, forKey: .mended)
+    try container.encode(
+      diagnosis.left.map { FindingEntry(finding: $0, repair: $0.repair, remedy: hint.completing($0.remedy)) },
+      forKey: .left)
     try container.encode(diagnosis.failures, forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
     try container.encode(diagnosis.wasRead, forKey: .read)
@@ -110,13 +121,14 @@ extension DiagnosisView: Encodable {
     private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending, age }
     let finding: Finding
     let repair: Finding.Repair
+    let remedy: String
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(finding.kind, forKey: .kind)
       try container.encode(finding.subject, forKey: .subject)
       try container.encode(finding.meaning, forKey: .meaning)
-      try container.encode(finding.remedy, forKey: .remedy)
+      try container.encode(remedy, forKey: .remedy)
       try container.encode(repair, forKey: .mending)
       try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }

@@ -32,10 +32,10 @@ package enum FeedTable {
     switch order {
     case .newest(before: nil), .oldest(_, last: nil):
       "No posts in \(library). To add some: " + hint.text("ingest", "FOLDER")
-    case .newest(let cursor?): "No posts before page number \(cursor.pageNumber)."
+    case .newest(let cursor?): "No posts before number \(cursor.pageNumber)."
     case .oldest(let from, let last?) where from > last:
-      "No posts from page number \(from) on: the last one is \(last)."
-    case .oldest: "No posts have these page numbers."
+      "No posts from number \(from) on: the last one is \(last)."
+    case .oldest: "No posts have these numbers."
     }
   }
 
@@ -58,7 +58,7 @@ package enum FeedTable {
     guard let next = page.next else { return [] }
     let option = if case .oldest = order { "--from" } else { "--before" }
     let arguments = "\(option) \(next.text)" + (size.map { " --size \($0)" } ?? "") + filter
-    return traits.wrapped("Next page: " + hint.text("feed", arguments), .dim)
+    return traits.wrapped("Next page:", command: traits.sanitized(hint.text("feed", arguments)), .dim)
   }
 
   private static func table(_ rows: [FeedRow], _ traits: TerminalTraits) -> [StyledLine] {

@@ -108,6 +108,7 @@ package struct RunDocument: Encodable, Sendable {
   private let warnings: [ProblemList.Entry]
   private let posts: [Post]?
   private let elsewhere: Int?
+  private let waiting: Int?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
   package init(_ report: RunReport, posts: [Post]? = nil) {
@@ -120,6 +121,7 @@ package struct RunDocument: Encodable, Sendable {
     warnings = report.troubles.warnings
     self.posts = posts
     elsewhere = report.elsewhere?.count
+    waiting = report.origin == .watch ? report.waiting : nil
   }
 
   /// - Parameter ok: whether the command ends with the exit code 0.

@@ -208,6 +208,14 @@ extension TerminalTraits {
     TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }
   }
 
+  /// `sentence`, then a command, on a line of its own where the line has no room: it is to be copied as it is, so it is
+  /// never broken. Both are harmless already.
+  func wrapped(_ sentence: String, command: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
+    let lines = TextFlow.lines(sentence + " " + command, columns: columns)
+    if lines.count == 1 { return [StyledLine(lines[0], style)] }
+    return wrapped(sentence, style) + [StyledLine(command, style)]
+  }
+
   /// A word set off by colour, then a text, harmless already, on as many lines as it takes.
   func wrapped(_ lead: String, _ style: StyledLine.TextStyle?, _ text: String) -> [StyledLine] {
     var lines = TextFlow.lines(lead + " " + text, columns: columns)

@@ -24,6 +24,9 @@ package struct RunReport: Hashable, Sendable {
   /// How often a file of a watch could not be taken in, and was left for another try.
   package var postponements = 0
 
+  /// Files in watched folders that were not complete yet.
+  package var waiting = 0
+
   /// How many of a run's videos are posts in another store.
   package struct Elsewhere: Hashable, Sendable {
     package var count: Int
@@ -90,7 +93,11 @@ package struct RunReport: Hashable, Sendable {
     var lines = traits.wrapped(traits.sanitized(headline.text), headline.style)
     lines += counts(traits)
     lines += listed(listing, traits, hint)
-    lines += advice(hint).flatMap { traits.wrapped($0, .dim) }
+    for advice in advice(hint) {
+      lines +=
+        advice.command.map { traits.wrapped(advice.sentence, command: traits.sanitized($0), .dim) }
+        ?? traits.wrapped(advice.sentence, .dim)
+    }
     return lines.text(traits)
   }
 }
@@ -107,7 +114,7 @@ extension RunReport {
 
   private func counts(_ traits: TerminalTraits) -> [StyledLine] {
     // Of an interrupted run it is one line.
-    guard kinds > 1, origin == .watch || summary.outcome != .cancelled else { return [] }
+    guard kinds > 1 || waiting > 0, origin == .watch || summary.outcome != .cancelled else { return [] }
     var sheet = FactSheet(traits)
     func add(_ label: String, _ number: Int, _ detail: String = "", _ style: StyledLine.TextStyle? = nil) {
       guard number > 0 else { return }
@@ -124,6 +131,7 @@ extension RunReport {
     add("failed", summary.failed, "", .failure)
     sheet.add("reasons", reasons)
     add("ignored", summary.ignored, "not videos")
+    add("waiting", waiting, "not complete yet; the next reel watch looks again")
     add("left alone", summary.leftAlone, "changed less than \(HumanNumber.time(settle)) ago")
     return sheet.lines()
   }
@@ -151,7 +159,10 @@ extension RunReport {
       }
   }
 
-  private func elsewhere(_ hint: CommandHint) -> [String] {
+  /// What to do next, and the command that does it.
+  private typealias Advice = (sentence: String, command: String?)
+
+  private func elsewhere(_ hint: CommandHint) -> [Advice] {
     guard let elsewhere, elsewhere.count > 0 else { return [] }
     let number = (elsewhere.isAtLeast ? "at least " : "") + "\(elsewhere.count)"
     let isOne = elsewhere.count == 1
@@ -159,32 +170,36 @@ extension RunReport {
     let (move, relocate, remove) = (hint.text("move"), hint.text("relocate"), hint.text("remove"))
     return dryRun
       ? [
-        "\(are), and would get another one here.", "To move posts instead: \(move) POST --to STORE",
-        "For a store that has been moved: \(relocate) OLD NEW",
+        ("\(are), and would get another one here.", nil),
+        ("To move posts instead:", "\(move) POST --to STORE"),
+        ("For a store that has been moved:", "\(relocate) OLD NEW"),
       ]
       : [
-        "\(are), and \(isOne ? "has" : "have") another one here now.",
-        "To have one post of each: \(remove) POST, for those that are not wanted",
+        ("\(are), and \(isOne ? "has" : "have") another one here now.", nil),
+        ("To have one post of each, remove those that are not wanted:", "\(remove) POST"),
       ]
   }
 
-  private func advice(_ hint: CommandHint) -> [String] {
+  private func advice(_ hint: CommandHint) -> [Advice] {
     if summary.outcome == .aborted, origin != .watch, summary.published > 0 || unfinished != 0 {
-      return ["Fix that, then run the same command again to continue."]
+      return [("Fix that, then run the same command again to continue.", nil)]
     }
     if summary.outcome == .cancelled, origin != .watch { return [] }
     if dryRun {
-      return elsewhere(hint) + (summary.planned > 0 ? ["To publish them, leave out --dry-run."] : [])
+      return elsewhere(hint) + (summary.planned > 0 ? [("To publish them, leave out --dry-run.", nil)] : [])
     }
     var advice = elsewhere(hint)
-    if summary.published > 0 { advice.append("See them: " + hint.text("feed")) }
+    if summary.published > 0 { advice.append(("See them:", hint.text("feed"))) }
     if summary.published > 0, trustsClientDigest {
       advice.append(
-        "The server acknowledged every byte but gave no checksum. To read back and compare what it stored: "
-          + hint.text("verify --read"))
+        (
+          "The server acknowledged every byte but gave no checksum. To read back and compare what it stored:",
+          hint.text("verify --read")
+        ))
     }
-    if summary.failed + summary.refused > 0 {
-      advice.append("To see what failed and why: " + hint.text("status"))
+    // What is not there is no file that anything is remembered of.
+    if summary.failed + summary.refused > summary.reasons[SourceError.Code.notFound.rawValue] ?? 0 {
+      advice.append(("To see what failed and why:", hint.text("status")))
     }
     return advice
   }

@@ -10,10 +10,14 @@ package struct VerificationView: Sendable {
   private let wasRead: Bool
   private let json: Bool
   private let traits: TerminalTraits
+  private let hint: CommandHint
   private var isFirst = true
   package private(set) var count = VerificationCount()
 
-  package init(library: String, wasRead: Bool, json: Bool, traits: TerminalTraits) {
+  package init(
+    library: String, wasRead: Bool, json: Bool, traits: TerminalTraits, hint: CommandHint = CommandHint()
+  ) {
+    self.hint = hint
     self.library = library
     self.wasRead = wasRead
     self.json = json
@@ -29,7 +33,8 @@ package struct VerificationView: Sendable {
   /// What is written for this event; empty for an object that is sound.
   package mutating func text(_ event: VerificationEvent) throws -> String {
     count.add(event)
-    guard let problem = Problem(event) else { return "" }
+    guard var problem = Problem(event) else { return "" }
+    problem.message = hint.completing(problem.message)
     guard json else {
       return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.message)).text(traits)
     }
@@ -80,7 +85,7 @@ private struct Problem: Encodable {
   /// The same, as `code` was called up to 0.2.
   let kind: String
   let destination: String
-  let message: String
+  var message: String
   var id: String?
   var key: String?
   var size: Int64?

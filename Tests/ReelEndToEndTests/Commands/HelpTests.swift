@@ -68,7 +68,7 @@ struct HelpTests {
     #expect(configuration.ungroupedSubcommands.isEmpty)
     #expect(
       configuration.groupedSubcommands.map(\.name) == [
-        "Take in", "Look", "Check and mend", "Keep", "Several machines",
+        "Take in", "Look", "Change posts", "Check and mend", "Keep", "Several machines",
       ])
   }
 

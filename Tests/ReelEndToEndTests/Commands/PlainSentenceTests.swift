@@ -14,6 +14,55 @@ struct PlainSentenceTests {
       environment: environment.merging(["REEL": ReelBinary.url.path]) { $1 })
   }
 
+  // MARK: Stores and readers that are gone
+
+  @Test(
+    "a folder with posts that is gone, or empty, is a disk that is not mounted: nothing is stored in its place",
+    arguments: [
+      ["ingest", "clips"], ["publish", "clips/clip-00000.mp4"], ["publish", "clips/clip-00001.mp4"],
+    ],
+    [true, false])
+  func storeIsGone(arguments: [String], isGone: Bool) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let to = ["--to", "disk/store", "--library", "l"]
+    let first = try await ReelBinary.run(["publish", "clips/clip-00000.mp4"] + to, in: bench.folder)
+    #expect(first.status == 0, "\(first.errors)")
+    _ = try await shell(bench, "mv disk away; \(isGone ? "true" : "mkdir -p disk/store")")
+    let outcome = try await ReelBinary.run(arguments + to, in: bench.folder)
+    #expect(outcome.status == 1 && outcome.errors.contains("has 1 post"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("mount it") && outcome.errors.contains("reel relocate --library l"))
+    #expect(FileManager.default.fileExists(atPath: bench.folder.path + "/disk") == !isGone)
+    _ = try await shell(bench, "rm -rf disk; mv away disk")
+    #expect(try await ReelBinary.run(["ingest", "clips"] + to, in: bench.folder).status == 0)
+  }
+
+  @Test("a run whose reader has gone away was done all the same, and ends as it ended")
+  func closedOutput() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    for end in ["", "-v", "--json"] {
+      let outcome = try await ReelBinary.runProgram(
+        "/bin/bash", ["-c", "exec 3>&1; { \"$REEL\" ingest clips \(end) --library l; echo $? >&3; } | true"],
+        in: bench.folder, environment: ["REEL": ReelBinary.url.path])
+      #expect(outcome.output == "0\n", "\(end): \(outcome.output) \(outcome.errors)")
+    }
+  }
+
+  @Test(
+    "a file whose name begins with a minus is no option that asks for help",
+    arguments: ["-h.mp4", "-dash.webm"])
+  func leadingMinus(name: String) async throws {
+    let bench = try Workbench()
+    let outcome = try await ReelBinary.run(["probe", name], in: bench.folder)
+    #expect(outcome.status == 64 && outcome.errors.contains("'./\(name)'"), "\(outcome.errors)")
+    #expect(outcome.output.isEmpty)
+    try bench.addDistinct(1)
+    _ = try await shell(bench, "cp clips/clip-00000.mp4 ./\(name)")
+    #expect(try await ReelBinary.run(["probe", "./" + name], in: bench.folder).status == 0)
+    #expect(try await ReelBinary.run(["probe", "--", name], in: bench.folder).status == 0)
+  }
+
   // MARK: The machine
 
   @Test("without /dev it is /dev/null that is missing, not the reader", .enabled(if: SmallDisk.isPossible))

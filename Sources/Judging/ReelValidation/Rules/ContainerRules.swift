@@ -127,7 +127,7 @@ enum IndexRules {
       first
         ? .passed
         : .broken(
-          "its index stands after its data, so that it can't play before all of it has come",
+          "its index stands after its data, so that it can't play before it has been downloaded completely",
           expected: "index first", found: "index last",
           fix: .mend(.faststart))
     }

@@ -67,7 +67,7 @@ enum SizeRules {
 
   private static let orientation = Rule.video(
     "size.orientation", "the picture has the right orientation", .orientations,
-    "As shown, after rotation and pixel shape: portrait is higher than wide, landscape wider than high. For any shape "
+    "As shown, after rotation and pixel shape: portrait is taller than it is wide, landscape wider than it is tall. For any shape "
       + "of that kind; size.aspect asks for certain ones."
   ) { video, allowed, _ in
     .judging(size(video), unknown: "the size of its picture") { size in

@@ -15,7 +15,7 @@ struct CatalogCommand: AsyncParsableCommand {
       abstract:
         "Copy a whole catalog between library folders and PostgreSQL servers, in either direction.",
       discussion: """
-        Copies posts with their page numbers, intents, posters, pending events, upload states and all that is remembered \
+        Copies posts with their numbers, intents, posters, pending events, upload states and all that is remembered \
         of files, then reads both catalogs and compares them. FROM is only read, and must not be in use by \
         another process. TO must be empty; it becomes a catalog only when the copy is complete and has been compared. After \
         an interruption, run the same command again. No object is copied or moved. See docs/fleet.md. \

@@ -62,7 +62,7 @@ struct RemoveCommand: AsyncParsableCommand {
     transform: RawArguments.text)
   var by: String?
 
-  @Option(help: ArgumentHelp("Keep the objects for so long: 12h, 30d, 8w.", valueName: "time"))
+  @Option(help: ArgumentHelp("Keep the objects for this long: 12h, 30d, 8w.", valueName: "time"))
   var keep: TimeSpan?
 
   @Flag(help: "Show which posts would be removed without writing anything.")

@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "With --fix: give up what was started and has been left alone for so long (default: 1d).",
+      "With --fix: give up what was started and has been left alone for this long (default: 1d).",
       valueName: "time"),
     transform: Self.graceSeconds)
   var grace: Double?
@@ -94,7 +94,8 @@ struct DoctorCommand: AsyncParsableCommand {
     let diagnosis = try await session.diagnosis(fixing: fix)
     let place = try CatalogPlace(settings)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite)
+      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite,
+      hint: .ofThisProcess)
     let isOnErrors = session.events?.isStandardOutput ?? false
     let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
     try (isOnErrors ? OutputStream.standardError : .standardOutput).write(

@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand {
     commandName: "export",
     abstract: "Write all posts to a CSV or JSON Lines file, or to stdout.",
     discussion: """
-      Posts come in the order of their page numbers. The file gets its name when it is complete. docs/post.md describes \
+      Posts come in the order of their numbers. The file gets its name when it is complete. docs/post.md describes \
       the columns. In a CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it; --raw \
       leaves it out.
       """,

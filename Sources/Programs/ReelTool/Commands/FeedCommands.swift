@@ -13,7 +13,7 @@ struct FeedCommand: AsyncParsableCommand {
     abstract: "List posts, newest first, a page at a time.",
     discussion: """
       --before takes the cursor that a page prints, and gives the page after it. --from P --size N gives the posts \
-      whose pageNumber is P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
+      with the numbers P, P + 1, … up to P + N - 1, oldest first, as the feed apps ask. In JSON, `next` is what the \
       same option takes for the next page (--before, or --from where it was given), as a text; null where there is none.
 
       --presign prints new signed URLs for the posts in one S3 bucket, the one that --to or the setting names, instead of \
@@ -34,7 +34,7 @@ struct FeedCommand: AsyncParsableCommand {
   var before: String?
 
   @Option(
-    help: ArgumentHelp("Begin with this page number, counted from 1; oldest first.", valueName: "page number")
+    help: ArgumentHelp("Begin with the post of this number; oldest first.", valueName: "number")
   )
   var from: Int?
 
@@ -57,7 +57,7 @@ struct FeedCommand: AsyncParsableCommand {
     if from != nil, filter.postFilter != PostFilter() {
       throw ValidationError("--from gives all posts: --author, --since and --search do not go with it.")
     }
-    if let from, from < 1 { throw ValidationError("--from must be a page number, counted from 1.") }
+    if let from, from < 1 { throw ValidationError("--from must be the number of a post, counted from 1.") }
   }
 
   func run() async throws {

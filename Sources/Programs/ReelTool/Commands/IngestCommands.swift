@@ -45,9 +45,8 @@ struct IngestCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Leave files alone that were changed less than so long before the run or during it, such as 60s, as they may still be "
-        + "written to: the next run takes them. A time in the future counts if it is no further away. Not for addresses and "
-        + "buckets (default: 0).",
+      "Leave files alone that were changed within this time before the run, or during it, such as 60s, as they may still be "
+        + "written to: the next run takes them. Not for addresses and buckets (default: 0).",
       valueName: "time"), transform: TimeText.argument(0...86_400, "from 0 to 1d"))
   var settle: Double?
 

@@ -15,7 +15,7 @@ struct WatchCommand: AsyncParsableCommand {
     discussion: """
       A file is ingested when nobody has it open for writing and, unless its writer was seen closing it, it has not changed \
       for a while; one that looks cut off \
-      is checked again later before it is reported as such. SIGTERM ends the watch; SIGHUP makes it reload its settings \
+      is checked again later before it is reported as such. Ctrl-C (SIGINT) or SIGTERM ends the watch; SIGHUP makes it reload its settings \
       and reopen its event file. Buckets (s3://bucket/folder/) are listed at intervals (--every).
       """,
     examples: [

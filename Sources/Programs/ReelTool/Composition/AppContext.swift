@@ -42,7 +42,7 @@ struct AppContext: Sendable {
     let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
-    if path == nil, !dryRun, let folder = store.folder {
+    if !dryRun, let folder = store.folder {
       try await checkIsMounted(folder, store.uploader.destination, catalog)
     }
     // A dry run makes no library.
@@ -64,8 +64,7 @@ struct AppContext: Sendable {
       })
   }
 
-  /// A folder that several machines share is made where nothing is mounted: what is stored there would be found by none of
-  /// the others.
+  /// A folder would be made where its disk is not mounted, and be hidden when it is again.
   private static func checkIsMounted(
     _ folder: String, _ destination: Destination, _ catalog: any PostCatalog
   ) async throws {
@@ -81,8 +80,8 @@ struct AppContext: Sendable {
     try? await catalog.close()
     throw CommandFailure(
       .couldNotRun,
-      "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and on this machine its folder is missing or "
-        + "empty: mount it, or name another store; if it was emptied on purpose, put any file into it")
+      "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and its folder is missing or empty on this machine: mount it, or name another store; "
+        + "if it has moved, reel relocate says so; if it was emptied on purpose, put any file into it")
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the

@@ -79,7 +79,8 @@ struct RelocationSession: Sendable {
       _ async throws(UploadError) in store
     }
     var view = VerificationView(
-      library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
+      library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
+      hint: .ofThisProcess)
     var problem: (any Error)?
     do throws(CatalogError) {
       try await verification.run([from]) { event in

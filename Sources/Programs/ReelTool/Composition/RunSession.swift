@@ -86,7 +86,9 @@ struct RunSession: Sendable {
     // The object of one that is to go is looked for.
     options.tellsKnownPosts = true
     let (end, _) = try await run(.watch(feed, signals), options, wantsResult: false)
-    return report(of: end, .watch)
+    var report = report(of: end, .watch)
+    report.waiting = feed.numbers.waiting
+    return report
   }
 
   private func report(of end: End, _ origin: RunReport.Origin = .files) -> RunReport {
@@ -383,7 +385,11 @@ struct RunSession: Sendable {
     let toStandardError = asError || reportsToStandardError
     let traits = toStandardError ? TerminalTraits.standardError() : TerminalTraits.standardOutput()
     let stream = toStandardError ? OutputStream.standardError : .standardOutput
-    try stream.write(output.json ? json(traits.isTerminal) : text(traits))
+    do {
+      try stream.write(output.json ? json(traits.isTerminal) : text(traits))
+    } catch is OutputClosed {
+      // The run has ended, and its exit code says how.
+    }
   }
 }
 

@@ -41,7 +41,8 @@ struct VerificationSession: Sendable {
     }
     let printer = VerificationPrinter(
       VerificationView(
-        library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput()))
+        library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
+        hint: .ofThisProcess))
     let interruption = Interruption()
     let looking = Task { () -> Result<Void, CatalogError> in
       do throws(CatalogError) {

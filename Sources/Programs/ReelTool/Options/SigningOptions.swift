@@ -6,7 +6,7 @@ struct SigningOptions: ParsableArguments {
   @Option(
     defaultAsFlag: PresignTime.setting,
     help: ArgumentHelp(
-      "Sign the URLs of videos and posters now, for so long, up to 7d.", valueName: "time"))
+      "Sign the URLs of videos and posters now, for this long, up to 7d.", valueName: "time"))
   var presign: PresignTime?
 
   @Option(

@@ -149,7 +149,7 @@ final class ChangeReport: Sendable {
         state.results.append(result)
       }
     }
-    if !json { try output.write(traits.text([line])) }
+    if !json { try output.write(traits.text([CommandHint.ofThisProcess.completing(line)])) }
   }
 
   /// What a store keeps of an object of a post.
@@ -183,15 +183,23 @@ final class ChangeReport: Sendable {
       let changed = state.changed + (isPruning ? state.carriedOn : 0)
       var parts = ["\(changed) \(isDryRun ? planned : isPruning ? "removed or finished" : done)"]
       if state.carriedOn > 0, !isPruning { parts.append("\(state.carriedOn) finished of earlier commands") }
-      if unchanged > 0 { parts.append("\(unchanged) \(unchanged == 1 ? "was" : "were") so already") }
-      if failed > 0 { parts.append("\(failed) not") }
+      if unchanged > 0 { parts.append("\(unchanged) \(self.unchanged)") }
+      if failed > 0 { parts.append("\(failed) failed") }
       if notBegun > 0 { parts.append("\(notBegun) not begun") }
       if let rows, rows > 0 {
         let what = HumanNumber.count(rows, "row", "rows")
         parts.append(
           isDryRun ? "\(what) of the catalog would be forgotten" : "\(what) of the catalog forgotten")
       }
-      try output.write(traits.text([parts.joined(separator: ", ")]))
+      var lines = [parts.joined(separator: ", ")]
+      if case .removal(let removal) = kind, !isDryRun, state.changed > 0 {
+        lines.append(
+          CommandHint.ofThisProcess.completing(
+            removal.keptUntil == nil
+              ? "To put one back: reel restore ID --from FILE, with the file that it was made from"
+              : "To put one back until then: reel restore ID"))
+      }
+      try output.write(traits.text(lines))
     }
     return state.unknown > 0 ? .couldNotRun : failed == 0 ? .done : .someFailed
   }
@@ -229,7 +237,7 @@ final class ChangeReport: Sendable {
     case .removal: "already removed"
     case .purge: "back in the feed"
     case .restoration: "already in the feed"
-    case .edit: "says that already"
+    case .edit: "already so"
     case .move: "already there"
     }
   }

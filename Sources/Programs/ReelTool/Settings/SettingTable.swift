@@ -127,7 +127,7 @@ struct SettingTable: Sendable {
     "Allow plain HTTP to another machine, where data can be read and changed in transit.")
   let presign = Setting(
     "presign", .time(1...604_800, "from 1s to 7d"),
-    "Give viewers a signed URL that is valid for so long, up to 7d.", valueName: "time")
+    "Give viewers a signed URL that is valid for this long, up to 7d.", valueName: "time")
   let adapterEnv = Setting(
     "adapterEnv", .text,
     "Environment variables passed to a command: adapter, besides REEL_ADAPTER_*.", valueName: "name,name")

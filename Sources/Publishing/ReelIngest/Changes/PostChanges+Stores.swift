@@ -134,7 +134,7 @@ extension PostChanges {
   private func putBack(_ video: ExaminedObject, in uploader: any Uploader) async throws(UploadError) {
     var failure = UploadError(
       .conflict,
-      "its video is not in \(uploader.destination) any more: name the original file with --from (\(video.digest))"
+      "its video is not in \(uploader.destination) any more: name the file that it was made from with --from (its digest is \(video.digest))"
     )
     if let supply {
       let result = Mutex<Result<Void, UploadError>?>(nil)
