@@ -55,6 +55,7 @@ let package = Package(
   targets: [
     shim("CCommit"),
     shim("CCurl"),
+    shim("CDigest"),
     shim("CExpat", linking: "expat"),
     shim("CFFmpeg", linking: "avformat", "avcodec", "avutil", "swscale"),
     shim("CPostgres"),
@@ -71,7 +72,7 @@ let package = Package(
 
     // The values, the protocols and the system.
     module(.core, "ReelCore", ["CCommit", "CReel"]),
-    module(.core, "ReelCrypto", ["COpenSSL"]),
+    module(.core, "ReelCrypto", ["CDigest", "COpenSSL", "ReelCore"]),
 
     // What comes in, and what it is.
     module(.reading, "ReelSource", ["CReel", "ReelCore", "ReelCrypto"]),
@@ -184,7 +185,7 @@ let package = Package(
 
     // Tests.
     tests("ReelCoreTests", ["ReelCore"]),
-    tests("ReelCryptoTests", ["ReelCrypto"]),
+    tests("ReelCryptoTests", ["CDigest", "ReelCore", "ReelCrypto"]),
     tests("ReelSourceTests", ["CReel", "ReelCore", "ReelSource"]),
     tests("ReelWireTests", ["ReelCore", "ReelWire"]),
     tests("ReelProbeTests", ["CFFmpeg", "ReelCore", "ReelProbe"]),

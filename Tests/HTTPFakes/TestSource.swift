@@ -4,11 +4,27 @@ import ReelTestSupport
 import Synchronization
 
 /// A source in memory.
-package struct TestSource: ByteSource {
-  package let bytes: [UInt8]
+package struct TestSource: SummedBytes {
+  package private(set) var bytes: [UInt8]
   package let digest: ContentDigest
+  package private(set) var sums: BlockSums?
   package var descriptor: Int32? { nil }
-  package var isPrivate: Bool { false }
+  package var isPrivate: Bool { sums != nil }
+
+  /// The same, private and with its sums, as a private copy is.
+  package var summed: TestSource {
+    var (copy, summing) = (self, BlockSumming())
+    bytes.withUnsafeBytes { summing.update(bufferPointer: $0) }
+    copy.sums = summing.finalize()
+    return copy
+  }
+
+  /// The same digest and sums, of bytes one of which is another.
+  package func flipped(at place: Int) -> TestSource {
+    var copy = self
+    copy.bytes[place] ^= 0x10
+    return copy
+  }
 
   package init(size: Int, seed: UInt8 = 1, claiming digest: ContentDigest? = nil) {
     var draws = SplitMix64(seed: UInt64(seed))

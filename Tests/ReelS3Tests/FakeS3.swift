@@ -17,10 +17,15 @@ final class FakeS3: Sendable {
     var checksum: String?
     var tag: String
     var caching: String?
+    /// Bytes of each of its parts; none of one that was put.
+    var parts: [Int] = []
+    /// Whether it keeps a CRC-64/NVME.
+    var hasSum = false
   }
   struct Upload: Sendable {
     let name: String
     let type: String
+    var hasSum = false
     var parts: [Int: [UInt8]] = [:]
   }
   /// One of a bucket with versions, or what hides the others.
@@ -47,9 +52,33 @@ final class FakeS3: Sendable {
   let isLikeMoto: Bool
   /// Whether it keeps what is removed.
   let keepsVersions: Bool
+  /// What it holds against what arrives, and takes without.
+  let checking: Checking
+  let damage: Damage?
   /// Objects in a page of a list.
   let pageSize: Int
   let listing: Listing
+
+  enum Checking: CaseIterable {
+    /// What was signed has to be the bytes'.
+    case signed
+    /// The same, or nothing is signed.
+    case signedIfAny
+    /// CRC-64/NVMEs too, which it tells nobody (OpenStack Swift).
+    case sums
+    /// It keeps that of the whole, and tells it (Amazon).
+    case sumsOfTheWhole
+    /// Nothing at all; its tag is the MD5 of the whole, as often as it is asked (`rclone serve s3`).
+    case nothing
+  }
+
+  /// What happens to a bit of every large object.
+  enum Damage: CaseIterable {
+    /// Of its second part, before the store looks at it.
+    case onTheWay
+    /// Of its bytes once they lie there; what the store says from then on is said of those.
+    case atRest
+  }
 
   /// How its lists go on: as Amazon's, or as those of stores that know no token, or know it by halves.
   enum Listing: CaseIterable { case byToken, byName, byMarker, notAtAll }
@@ -58,7 +87,7 @@ final class FakeS3: Sendable {
 
   init(
     tellsChecksums: Bool = true, isLikeMoto: Bool = false, keepsVersions: Bool = false, pageSize: Int = 1000,
-    listing: Listing = .byToken,
+    listing: Listing = .byToken, checking: Checking = .signed, damage: Damage? = nil,
     interference: @escaping @Sendable (ScriptedTransport.Sent) async throws(HTTPFailure) -> HTTPReply? = {
       _ in nil
     }
@@ -68,13 +97,14 @@ final class FakeS3: Sendable {
     self.keepsVersions = keepsVersions
     self.pageSize = pageSize
     self.listing = listing
+    (self.checking, self.damage) = (checking, damage)
     self.interference = interference
   }
 
   func transport() -> ScriptedTransport {
     ScriptedTransport { [self] sent async throws(HTTPFailure) in
       if let reply = try await interference(sent) { return reply }
-      return answer(sent)
+      return answer(damaged(sent))
     }
   }
 
@@ -93,11 +123,29 @@ final class FakeS3: Sendable {
     return answer(sent, String(path.dropFirst()), query)
   }
 
+  private func damaged(_ sent: ScriptedTransport.Sent) -> ScriptedTransport.Sent {
+    guard damage == .onTheWay, sent.call.target.contains("partNumber=2"), sent.body.count > 1000 else {
+      return sent
+    }
+    var body = sent.body
+    body[777] ^= 4
+    return ScriptedTransport.Sent(call: sent.call, body: body)
+  }
+
   private func mismatch(_ sent: ScriptedTransport.Sent) -> HTTPReply? {
-    if sent.call.fields[.contentSHA256] != Hexadecimal.text(SHA256.hash(data: sent.body)) {
+    if checking == .nothing { return nil }
+    let signed = sent.call.fields[.contentSHA256]
+    if checking == .signed || signed != SignatureV4.unsignedPayload,
+      signed != Hexadecimal.text(SHA256.hash(data: sent.body))
+    {
       return Self.error(400, "XAmzContentSHA256Mismatch")
     }
     if let told = sent.call.fields[.checksumSHA256], told != Self.checksum(sent.body) {
+      return Self.error(400, "BadDigest")
+    }
+    if [.sums, .sumsOfTheWhole].contains(checking), let told = sent.call.fields[.checksumCRC64],
+      told != Self.sum(sent.body)
+    {
       return Self.error(400, "BadDigest")
     }
     return nil
@@ -209,10 +257,26 @@ final class FakeS3: Sendable {
       return isHead ? Self.empty(404) : Self.error(404, "NoSuchKey")
     }
     var fields: HTTPFields = [
-      .contentLength: "\(object.bytes.count)", .contentType: object.type, .eTag: object.tag,
+      .contentLength: "\(object.bytes.count)", .contentType: object.type, .eTag: tag(of: object),
     ]
-    if tellsChecksums { fields[.checksumSHA256] = object.checksum }
+    if object.hasSum {
+      fields[.checksumCRC64] = Self.sum(object.bytes)
+      fields[.checksumType] = "FULL_OBJECT"
+    } else if tellsChecksums {
+      fields[.checksumSHA256] = object.checksum
+    }
     return HTTPReply(status: .ok, fields: fields, body: isHead ? [] : object.bytes)
+  }
+
+  private func tag(of object: Object) -> String {
+    if checking == .nothing { return Self.tag(object.bytes) }
+    if damage != .atRest || object.parts.isEmpty { return object.tag }
+    var rest = object.bytes[...]
+    let sums = object.parts.flatMap { size in
+      defer { rest = rest.dropFirst(size) }
+      return Insecure.MD5.hash(data: Array(rest.prefix(size)))
+    }
+    return "\"\(Hexadecimal.text(Insecure.MD5.hash(data: sums)))-\(object.parts.count)\""
   }
 
   // MARK: Uploads
@@ -221,7 +285,9 @@ final class FakeS3: Sendable {
     let id = bucket.withLock { bucket in
       bucket.begun += 1
       let id = "upload+\(bucket.begun)/="
-      bucket.uploads[id] = Upload(name: name, type: sent.call.fields[.contentType] ?? "")
+      bucket.uploads[id] = Upload(
+        name: name, type: sent.call.fields[.contentType] ?? "",
+        hasSum: checking == .sumsOfTheWhole && sent.call.fields[.checksumAlgorithm] == "CRC64NVME")
       return id
     }
     return Self.xml(
@@ -268,7 +334,9 @@ final class FakeS3: Sendable {
     guard let upload = bucket.withLock({ $0.uploads[id] }) else { return Self.error(404, "NoSuchUpload") }
     let listed = upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
       "<Part><PartNumber>\(number)</PartNumber><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag><Size>\(bytes.count)</Size>"
-        + (tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
+        + (upload.hasSum ? "<ChecksumCRC64NVME>\(Self.sum(bytes))</ChecksumCRC64NVME>" : "")
+        + (tellsChecksums && !isLikeMoto && !upload.hasSum
+          ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
         + "</Part>"
     }
     return Self.xml(
@@ -287,23 +355,27 @@ final class FakeS3: Sendable {
     return bucket.withLock { bucket in
       guard let upload = bucket.uploads[id] else { return Self.error(404, "NoSuchUpload") }
       if bucket.objects[upload.name] != nil { return Self.error(412, "PreconditionFailed") }
-      var bytes: [UInt8] = []
+      var (bytes, sizes): ([UInt8], [Int]) = ([], [])
       var (digests, sums): ([UInt8], [UInt8]) = ([], [])
       for part in list.all("Part") {
         let sentPart = upload.parts[Int(part["PartNumber"] ?? "") ?? 0]
         guard let sentPart, Self.tag(sentPart) == part["ETag"] else { return Self.error(400, "InvalidPart") }
         bytes += sentPart
+        sizes.append(sentPart.count)
         digests += SHA256.hash(data: sentPart)
         sums += Array(Insecure.MD5.hash(data: sentPart))
       }
       let count = "-\(list.all("Part").count)"
       let composite = Self.checksum(digests) + (isLikeMoto ? "" : count)
+      if damage == .atRest { bytes[bytes.count / 2] ^= 32 }
       bucket.objects[upload.name] = Object(
         bytes: bytes, type: upload.type, checksum: composite,
-        tag: "\"\(Hexadecimal.text(Insecure.MD5.hash(data: sums)))\(count)\"")
+        tag: "\"\(Hexadecimal.text(Insecure.MD5.hash(data: sums)))\(count)\"", parts: sizes,
+        hasSum: upload.hasSum)
       if keepsVersions { Self.addVersion(of: upload.name, to: &bucket) }
       bucket.uploads[id] = nil
-      let told = tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
+      let told =
+        tellsChecksums && !isLikeMoto && !upload.hasSum ? "<ChecksumSHA256>\(composite)</ChecksumSHA256>" : ""
       return Self.xml("<CompleteMultipartUpload\(ending)>\(told)</CompleteMultipartUpload\(ending)>")
     }
   }
@@ -321,6 +393,12 @@ final class FakeS3: Sendable {
   }
 
   static func xml(_ text: String) -> HTTPReply { HTTPReply(status: .ok, body: Array(text.utf8)) }
+
+  static func sum(_ bytes: [UInt8]) -> String {
+    var sum = CRC64()
+    sum.update(data: bytes)
+    return Base64.text(sum.finalize())
+  }
 
   static func checksum(_ bytes: [UInt8]) -> String { Base64.text(SHA256.hash(data: bytes)) }
 

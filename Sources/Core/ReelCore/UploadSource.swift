@@ -10,6 +10,8 @@ public struct UploadSource: Sendable {
   public let bytes: any ByteSource
   /// An object that holds just these bytes, which its store may copy; what it copies has to be proved.
   package var origin: ObjectOrigin?
+  /// Those of all of ``bytes``, where they were taken with the digest; then the bytes are private.
+  package let sums: BlockSums?
   /// Whether a catalog names the object: then another machine that takes this one for dead may find it under its key, and
   /// publish it. So an upload that has created something that must not count leaves it, and says so
   /// (``UploadError/standing``).
@@ -21,6 +23,7 @@ public struct UploadSource: Sendable {
     self.digest = digest
     self.contentType = contentType
     self.bytes = bytes
+    sums = (bytes as? any SummedBytes)?.sums.flatMap { $0.size == size && bytes.isPrivate ? $0 : nil }
   }
 }
 

@@ -96,7 +96,7 @@ package enum Insecure {
   /// MD5 (RFC 1321).
   package struct MD5: HashFunction {
     package static let blockSize = Int(MD5_CBLOCK)
-    private var context = MD5_CTX()
+    var context = MD5_CTX()
 
     package init() { MD5_Init(&context) }
 

@@ -7,6 +7,8 @@ import ReelCrypto
 public struct PrivateCopy: SourceHandle, ByteSource {
   /// The SHA-256 of the copy's bytes.
   public let digest: ContentDigest
+  /// Of the same bytes, where they will be sent rather than become an object as they lie there.
+  package let sums: BlockSums?
   private let original: SourceFile
   private let file: any StagedFile
   /// What it has of the disk, as long as it is held.
@@ -17,11 +19,11 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   package static let leastReserved: Int64 = 16 << 20
 
   private init(
-    digest: ContentDigest, original: SourceFile, file: any StagedFile, room: CopyRoom.Place? = nil,
+    _ hashed: HashedBytes, original: SourceFile, file: any StagedFile, room: CopyRoom.Place? = nil,
     mendedSize: Int64? = nil
   ) {
     self.room = room
-    self.digest = digest
+    (digest, sums) = (hashed.digest, hashed.sums)
     self.original = original
     self.file = file
     self.mendedSize = mendedSize
@@ -104,10 +106,10 @@ extension PrivateCopy {
       throw .staging(error)
     }
     (original.handle as? OpenedFile)?.willBeReadInOrder()
-    guard let (digest, room) = try CopyPass(original: original, file: file).run(isCancelled) else {
+    guard let (hashed, room) = try CopyPass(original: original, file: file).run(isCancelled) else {
       return nil
     }
-    let copy = PrivateCopy(digest: digest, original: original, file: file, room: room)
+    let copy = PrivateCopy(hashed, original: original, file: file, room: room)
     do throws(SourceError) {
       try copy.checkUnchanged()
     } catch {
@@ -131,10 +133,32 @@ extension PrivateCopy {
     } catch {
       throw .staging(error)
     }
-    guard let digest = try CopyPass(original: original, file: file).hash(staged: size, isCancelled) else {
+    guard let hashed = try CopyPass(original: original, file: file).hash(staged: size, isCancelled) else {
       return nil
     }
-    return PrivateCopy(digest: digest, original: original, file: file, mendedSize: size)
+    return PrivateCopy(hashed, original: original, file: file, mendedSize: size)
+  }
+
+  /// What one way through the bytes gives.
+  fileprivate struct HashedBytes {
+    let digest: ContentDigest
+    let sums: BlockSums?
+  }
+
+  private struct Hashing {
+    private var digest = SHA256()
+    private var sums: BlockSumming?
+
+    init(sums wanted: Bool) { sums = wanted ? BlockSumming() : nil }
+
+    mutating func update(bufferPointer bytes: UnsafeRawBufferPointer) {
+      digest.update(bufferPointer: bytes)
+      sums?.update(bufferPointer: bytes)
+    }
+
+    func finalize() -> HashedBytes? {
+      ContentDigest(sha256: digest.finalize()).map { HashedBytes(digest: $0, sums: sums?.finalize()) }
+    }
   }
 
   /// One way through the bytes.
@@ -142,15 +166,15 @@ extension PrivateCopy {
     let original: SourceFile
     let file: any StagedFile
 
-    func run(_ isCancelled: () -> Bool) throws(Failure) -> (ContentDigest, CopyRoom.Place?)? {
+    func run(_ isCancelled: () -> Bool) throws(Failure) -> (HashedBytes, CopyRoom.Place?)? {
       let isClone = original.handle.descriptor.map { reel_clone_file(file.descriptor, $0) == 0 } ?? false
       let leavesHoles = !isClone && Holes.areIn(original)
       // Room for a file with holes would have to be reserved where its bytes are.
       let room = isClone || leavesHoles ? nil : try room(isCancelled)
       if isClone { try seal() }
-      guard let digest = try hash(isClone: isClone, leavesHoles: leavesHoles, isCancelled) else { return nil }
+      guard let hashed = try hash(isClone: isClone, leavesHoles: leavesHoles, isCancelled) else { return nil }
       if !isClone { try seal() }
-      return (digest, room)
+      return (hashed, room)
     }
 
     private func room(_ isCancelled: () -> Bool) throws(Failure) -> CopyRoom.Place? {
@@ -163,11 +187,11 @@ extension PrivateCopy {
 
     private func hash(
       isClone: Bool, leavesHoles: Bool, _ isCancelled: () -> Bool
-    ) throws(Failure) -> ContentDigest? {
+    ) throws(Failure) -> HashedBytes? {
       let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: Int(min(Int64(chunk), max(1, original.size.addingClamped(1)))), alignment: 4096)
       defer { buffer.deallocate() }
-      var hash = SHA256()
+      var hash = Hashing(sums: !file.mayBecomeObject)
       var offset: Int64 = 0
       var hinted: Int64 = 0
       while !isCancelled() {
@@ -185,11 +209,9 @@ extension PrivateCopy {
         }
       }
       if isCancelled() { return nil }
-      guard offset == original.size, let digest = ContentDigest(sha256: hash.finalize()) else {
-        throw .source(.changed)
-      }
+      guard offset == original.size, let hashed = hash.finalize() else { throw .source(.changed) }
       if leavesHoles { try lengthen() }
-      return digest
+      return hashed
     }
 
     /// Of what ends with a hole, that is not there yet.
@@ -202,10 +224,10 @@ extension PrivateCopy {
     }
 
     /// Of the file as it lies there, `size` bytes long.
-    func hash(staged size: Int64, _ isCancelled: () -> Bool) throws(Failure) -> ContentDigest? {
+    func hash(staged size: Int64, _ isCancelled: () -> Bool) throws(Failure) -> HashedBytes? {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 4096)
       defer { buffer.deallocate() }
-      var (hash, offset) = (SHA256(), Int64(0))
+      var (hash, offset) = (Hashing(sums: !file.mayBecomeObject), Int64(0))
       while !isCancelled() {
         let count = try readClone(into: buffer, at: offset)
         if count == 0 { break }
@@ -213,10 +235,10 @@ extension PrivateCopy {
         offset += Int64(count)
       }
       if isCancelled() { return nil }
-      guard offset == size, let digest = ContentDigest(sha256: hash.finalize()) else {
+      guard offset == size, let hashed = hash.finalize() else {
         throw .staging(file.failure(EIO, "read the mended file"))
       }
-      return digest
+      return hashed
     }
 
     private func seal() throws(Failure) {
@@ -269,6 +291,8 @@ extension PrivateCopy {
     }
   }
 }
+
+extension PrivateCopy: SummedBytes {}
 
 /// The SHA-256 of a file's bytes.
 public enum SourceDigest {

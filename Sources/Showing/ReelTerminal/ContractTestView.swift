@@ -20,9 +20,12 @@ package struct ContractTestView: Sendable {
   private let entries: [Entry]
   /// Promises that were not looked at, as something ended it before.
   private let left: Int
+  /// How the store is proved to hold what was sent, where it can say.
+  private let proof: String?
 
   /// - Parameter destination: the store's settled name.
-  package init(_ entries: [Entry], destination: String, left: Int) {
+  package init(_ entries: [Entry], destination: String, left: Int, proof: String? = nil) {
+    self.proof = proof
     self.entries = entries
     self.destination = destination
     self.left = left
@@ -71,6 +74,7 @@ package struct ContractTestView: Sendable {
       ? "\(destination) passes \(HumanNumber.count(entries.count, "check", "checks"))"
       : "\(destination) fails \(broken) of \(HumanNumber.count(entries.count, "check", "checks"))"
     if left > 0 { words += "; \(left) were not run" }
+    if let proof { words += "; \(proof)" }
     return traits.wrapped(traits.sanitized(words)).text(traits)
   }
 }
@@ -87,7 +91,7 @@ extension ContractTestView: Encodable {
     return AnswerDocument(self, problems: problems)
   }
 
-  private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun }
+  private enum CodingKeys: String, CodingKey { case destination, promises, kept, broken, notRun, proof }
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -96,6 +100,7 @@ extension ContractTestView: Encodable {
     try container.encode(entries.count { $0.problem == nil }, forKey: .kept)
     try container.encode(entries.count { $0.problem != nil }, forKey: .broken)
     try container.encode(left, forKey: .notRun)
+    try container.encodeIfPresent(proof, forKey: .proof)
   }
 
   private struct Item: Encodable {

@@ -116,12 +116,13 @@ public struct RateLimitedUploader: UploaderDecorator {
 }
 
 /// Bytes that are read at a limiter's pace.
-struct LimitedBytes: ByteSource {
+struct LimitedBytes: SummedBytes {
   let base: any ByteSource
   let limiter: RateLimiter
 
   var descriptor: Int32? { nil }
   var isPrivate: Bool { base.isPrivate }
+  var sums: BlockSums? { (base as? any SummedBytes)?.sums }
 
   /// Reads at most ``RateLimiter/largestPiece`` and waits its time.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {

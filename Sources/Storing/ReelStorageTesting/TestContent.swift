@@ -7,34 +7,40 @@ import Synchronization
 struct TestContent: Sendable {
   let bytes: [UInt8]
   let digest: ContentDigest
+  let sums: BlockSums
 
   var size: Int64 { Int64(bytes.count) }
 
   init(size: Int, seed: UInt64 = 1) throws {
     let bytes = Self.bytes(size, seed)
-    self.init(bytes: bytes, digest: try Self.digest(of: bytes))
+    var summing = BlockSumming()
+    bytes.withUnsafeBytes { summing.update(bufferPointer: $0) }
+    self.init(bytes: bytes, digest: try Self.digest(of: bytes), sums: summing.finalize())
   }
 
-  private init(bytes: [UInt8], digest: ContentDigest) {
-    self.bytes = bytes
-    self.digest = digest
+  private init(bytes: [UInt8], digest: ContentDigest, sums: BlockSums) {
+    (self.bytes, self.digest, self.sums) = (bytes, digest, sums)
   }
 
-  /// The same digest, but other bytes: what a file is after it changed.
+  private func with(_ bytes: [UInt8]) -> TestContent {
+    TestContent(bytes: bytes, digest: digest, sums: sums)
+  }
+
+  /// The same digest and sums, but other bytes: what a file is after it changed.
   func changed() -> TestContent {
     var other = bytes
     if let last = other.indices.last { other[last] ^= 0xFF }
-    return TestContent(bytes: other, digest: digest)
+    return with(other)
   }
 
   /// The same digest, but cut off in the middle.
   func shrunk() -> TestContent {
-    TestContent(bytes: Array(bytes.prefix(bytes.count / 2)), digest: digest)
+    with(Array(bytes.prefix(bytes.count / 2)))
   }
 
   /// The same digest and the same bytes, with more behind them.
   func grown() -> TestContent {
-    TestContent(bytes: bytes + [1, 2, 3], digest: digest)
+    with(bytes + [1, 2, 3])
   }
 
   private static func digest(of bytes: [UInt8]) throws -> ContentDigest {
@@ -76,11 +82,13 @@ private struct SplitMix64: RandomNumberGenerator {
 }
 
 /// A source that behaves, or misbehaves in one way.
-struct TestByteSource: ByteSource {
+struct TestByteSource: SummedBytes {
   let bytes: [UInt8]
   /// The same bytes as a file, for uploaders that hand a private copy on.
   let file: NamelessFile?
   let isPrivate: Bool
+  /// Of what it claims to be, as those of a private copy are.
+  let sums: BlockSums?
   /// What ``checkUnchanged()`` is to say.
   let hasChanged: Bool
   /// From here on reading fails.
@@ -132,7 +140,7 @@ extension ContractTestContext {
     let file = behaviour == .failing ? nil : try file(actual)
     let isPrivate = behaviour == .changedVisibly || (behaviour != .changedSilently && file != nil)
     let bytes = TestByteSource(
-      bytes: actual.bytes, file: file, isPrivate: isPrivate,
+      bytes: actual.bytes, file: file, isPrivate: isPrivate, sums: isPrivate ? content.sums : nil,
       hasChanged: isPrivate && behaviour != .honest,
       failsAt: behaviour == .failing ? content.size / 2 : nil,
       midway: midway)

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelStorage
 import ReelStorageTesting
 import ReelTerminal
 
@@ -40,8 +41,9 @@ struct ContractTestSession: Sendable {
     let interruption = Interruption()
     let checking = Task { await check(kinds, stores) }
     let (entries, wasInterrupted) = await interruption.cancelling(checking)
+    let proof = wasInterrupted ? nil : try? await (uploader as? any ProofTelling)?.proof()
     let view = ContractTestView(
-      entries, destination: uploader.destination.name, left: promises.count - entries.count)
+      entries, destination: uploader.destination.name, left: promises.count - entries.count, proof: proof)
     let traits = TerminalTraits.standardOutput()
     let exit: ReelExit =
       wasInterrupted

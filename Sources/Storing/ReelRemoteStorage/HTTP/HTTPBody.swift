@@ -35,7 +35,7 @@ public struct SourceBody: Sendable {
   public init(whole source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }) {
     self.source = source
     range = 0..<source.size
-    proof = .sha256(source.digest.bytes)
+    proof = source.proof
     self.reporting = reporting
   }
 

@@ -40,15 +40,20 @@ struct MultipartUpload: Sendable {
   }
 
   private func attempt() async throws(UploadError) {
-    let start = try await start()
+    // Of a source without sums everything is signed, whatever the store checks.
+    let checks =
+      PartProving.sums(source, plan) == nil
+      ? S3Checks() : try await client.checks(by: key, source.contentType)
+    let proving = PartProving(source, plan, checks)
+    let start = try await start(proving)
     let (id, open) = (start.id, start.open)
     var areSent = false
     do throws(UploadError) {
-      let parts = try await sendParts(id, start.stored)
+      let parts = try await sendParts(id, start.stored, proving)
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
       // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
-      try await proveStored(parts)
+      try await proveStored(parts, proving)
     } catch {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
@@ -90,24 +95,30 @@ struct MultipartUpload: Sendable {
     var isGoingOn: Bool { open?.contains(id) == true }
   }
 
-  private func start() async throws(UploadError) -> Start {
+  private func start(_ proving: PartProving) async throws(UploadError) -> Start {
     let open = try await client.openUploads(of: key)
-    guard let open, let newest = open.first else { return Start(id: try await begin(), open: open) }
+    guard let open, let newest = open.first else { return Start(id: try await begin(proving), open: open) }
     switch try await storedParts(newest) {
-    case .listed(let parts): return Start(id: newest, stored: parts, open: open)
-    case .gone: return Start(id: try await begin(), open: open)
+    case .listed(let parts):
+      guard parts.values.contains(where: { !plan.has($0) }) else {
+        return Start(id: newest, stored: parts, open: open)
+      }
+      // They asked what the store checks, or were cut otherwise.
+      await abort(newest)
+      return Start(id: try await begin(proving), open: open)
+    case .gone: return Start(id: try await begin(proving), open: open)
     case .unlisted:
       for old in open { await abort(old) }
-      return Start(id: try await begin(), open: nil)
+      return Start(id: try await begin(proving), open: nil)
     }
   }
 
-  private func begin() async throws(UploadError) -> String {
+  private func begin(_ proving: PartProving) async throws(UploadError) -> String {
     var request = S3Request(
       .post, key, query: [("uploads", "")], task: "begin \(key)", permission: "s3:PutObject")
-    request.fields = [
-      .contentType: source.contentType, .checksumAlgorithm: "SHA256", .checksumType: "COMPOSITE",
-    ]
+    request.fields = proving.fields
+    request.fields[.contentType] = source.contentType
+    request.keepsExtras = proving.tellsSums
     guard let id = S3Documents.uploadID(try await client.send(request).body) else {
       throw UploadError(
         .interrupted, "\(client.store.destination) began an upload without a name: try again"
@@ -151,23 +162,22 @@ struct MultipartUpload: Sendable {
   // MARK: Parts
 
   private func sendParts(
-    _ id: String, _ stored: [Int: StoredPart]
+    _ id: String, _ stored: [Int: StoredPart], _ proving: PartProving
   ) async throws(UploadError) -> [SentPart] {
     let result = await withTaskGroup(
       of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
     ) { group in
       var uploads = PartUploads(width: width)
-      var hashing = PartHashing(source, plan)
+      var hashing = PartHashing(source, plan, proving)
       for number in 1...plan.count {
         if uploads.isFull { uploads.take(await group.next()) }
         if uploads.failure != nil { break }
         do throws(UploadError) {
           let there = stored[number]
-          let part = try await hashing.part(
-            number, withMD5: there.map { $0.checksum == nil } ?? (copying?.isWorthATry == true))
+          let part = try await hashing.part(number, wishes(there, proving))
           if let there, part.isStored(as: there) {
             meter.set(part: number, to: there.size)
-            uploads.add(SentPart(number: number, etag: there.etag, sha256: part.sha256))
+            uploads.add(part.sent(etag: there.etag))
           } else {
             uploads.begin()
             group.addTask { await sent(part, id) }
@@ -184,6 +194,13 @@ struct MultipartUpload: Sendable {
       return await uploads.result(afterProof: hashing)
     }
     return try result.get()
+  }
+
+  /// What a part that may be there already is told by.
+  private func wishes(_ there: StoredPart?, _ proving: PartProving) -> PartHashing.Wishes {
+    guard let there else { return copying?.isWorthATry == true ? [.sha256, .md5] : [] }
+    if there.crc64 != nil, proving.sums != nil { return [] }
+    return there.checksum == nil ? .md5 : .sha256
   }
 
   private func sent(_ part: HashedPart, _ id: String) async -> Result<SentPart, UploadError> {
@@ -203,8 +220,13 @@ struct MultipartUpload: Sendable {
     var request = S3Request(
       .put, key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
       task: "store part \(part.number) of \(key)", permission: "s3:PutObject")
-    request.fields = [.checksumSHA256: part.checksum]
-    request.payload = Hexadecimal.text(part.sha256)
+    if let sum = part.crc64, part.tellsSum {
+      request.fields = [.checksumCRC64: CRC64.text(of: sum)]
+      request.keepsExtras = true
+    } else if let checksum = part.checksum {
+      request.fields = [.checksumSHA256: checksum]
+    }
+    request.payload = part.sha256.map { Hexadecimal.text($0) } ?? SignatureV4.unsignedPayload
     request.body = .source(
       SourceBody(part.range, of: source, proof: part.proof) { [meter] in
         meter.set(part: part.number, to: $0)
@@ -216,14 +238,17 @@ struct MultipartUpload: Sendable {
       if failure.isMissingUpload { throw lost }
       throw client.error(failure, request)
     }
-    guard let etag = reply.fields[.eTag], reply.fields[.checksumSHA256].map({ $0 == part.checksum }) ?? true
-    else {
+    let isAsSent = [HTTPField.Name.checksumSHA256, .checksumCRC64].allSatisfy { name in
+      guard let told = reply.fields[name], let sent = request.fields[name] else { return true }
+      return told == sent
+    }
+    guard let etag = reply.fields[.eTag], isAsSent else {
       throw UploadError(
         .interrupted,
         "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
       )
     }
-    return SentPart(number: part.number, etag: etag, sha256: part.sha256)
+    return part.sent(etag: etag)
   }
 
   private var lost: UploadError {
@@ -256,15 +281,14 @@ struct MultipartUpload: Sendable {
 
   /// A 200 that is not an error may be a proxy's, or in words of the store's own: what counts is what the store holds.
   /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else.
-  private func proveStored(_ parts: [SentPart]) async throws(UploadError) {
+  private func proveStored(_ parts: [SentPart], _ proving: PartProving) async throws(UploadError) {
     guard let head = try await client.head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
         "\(client.store.destination) did not say how storing \(key) ended: try again")
     }
     if size == source.size {
-      if head.tells(source.digest, orParts: parts) { return }
-      if let tag = head.etag, (try? await SourceTag(source, plan).matches(tag)) == true { return }
+      if try await head.isProved(source, plan, parts, proving) { return }
       guard let read = try await client.readBack(key, size: size) else {
         throw UploadError(
           .interrupted, "\(key) is not in \(client.store.destination) any more: try again")
@@ -277,6 +301,29 @@ struct MultipartUpload: Sendable {
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
   private func abort(_ id: String) async {
     try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
+  }
+}
+
+extension S3Head {
+  /// Whether what the store says of an object proves that it is `source`, in the order of what that costs: what it says
+  /// itself of the whole or of the parts, what it has checked of each part and put together from them, and the tag that
+  /// MD5 gives of the source, for which it is read. What is not proved may still be there.
+  /// - Throws: `cancelled`.
+  fileprivate func isProved(
+    _ source: UploadSource, _ plan: PartPlan, _ parts: [SentPart], _ proving: PartProving
+  ) async throws(UploadError) -> Bool {
+    // A store that has refused no wrong sum may tell any that it was told.
+    if proving.tellsSums, let sums = proving.sums, let told = crc64 {
+      return told == CRC64.text(of: sums.whole)
+    }
+    if tells(source.digest, orParts: parts) || proving.isChecked && isOf(parts) { return true }
+    guard let etag else { return false }
+    do throws(UploadError) {
+      return try await SourceTag(source, plan).matches(etag)
+    } catch {
+      if error.code == .cancelled { throw error }
+      return false
+    }
   }
 }
 

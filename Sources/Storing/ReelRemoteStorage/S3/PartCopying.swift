@@ -38,7 +38,7 @@ final class PartCopying: Sendable {
       isGivenUp.store(true, ordering: .relaxed)
       return nil
     }
-    return SentPart(number: part.number, etag: copied.etag, sha256: part.sha256)
+    return part.sent(etag: copied.etag)
   }
 }
 
@@ -60,7 +60,9 @@ extension S3Documents {
   static func copiedPart(_ body: [UInt8], number: Int, size: Int64) -> StoredPart? {
     guard let result = XMLNode(parsing: body), result.name.hasPrefix("CopyPart"), let etag = result["ETag"]
     else { return nil }
-    return StoredPart(number: number, etag: etag, size: size, checksum: result["ChecksumSHA256"])
+    return StoredPart(
+      number: number, etag: etag, size: size, checksum: result["ChecksumSHA256"],
+      crc64: result["ChecksumCRC64NVME"])
   }
 }
 

@@ -1,56 +1,112 @@
 import FoundationEssentials
+import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelStorage
 
-/// A part's place and digests.
+/// A part's place, and what it is.
 struct HashedPart: Sendable, Hashable {
   let number: Int
   let range: Range<Int64>
-  let sha256: [UInt8]
-  /// Only where somebody asked for it.
+  /// Only where somebody needs it, as the next.
+  let sha256: [UInt8]?
   let md5: [UInt8]?
+  /// Where the source's sums are known.
+  let crc64: UInt64?
+  /// Whether the store is told ``crc64``, rather than ``sha256``.
+  let tellsSum: Bool
   /// Tells whether the same bytes are read when they are sent.
   let proof: BytesProof
 
   /// As `x-amz-checksum-sha256` has it.
-  var checksum: String { Base64.text(sha256) }
+  var checksum: String? { sha256.map { Base64.text($0) } }
 
-  /// Whether `stored` is this part: by its SHA-256 where the store tells it, else by its MD5, which is the ETag of a
-  /// part that the store did not encrypt with keys of its own.
+  /// Whether `stored` is this part: by its SHA-256 or its CRC-64/NVME where the store tells one, else by its MD5, which is
+  /// the ETag of a part that the store did not encrypt with keys of its own.
   func isStored(as stored: StoredPart) -> Bool {
     guard stored.size == Int64(range.count) else { return false }
-    if let checksum = stored.checksum { return checksum == self.checksum }
+    if let told = stored.crc64, let crc64 { return told == CRC64.text(of: crc64) }
+    if let told = stored.checksum { return told == checksum }
     return md5.map { Hexadecimal.text($0) == stored.etag.trimmingQuotes() } ?? false
+  }
+
+  func sent(etag: String) -> SentPart {
+    SentPart(number: number, etag: etag, sha256: sha256, crc64: tellsSum ? crc64 : nil)
   }
 }
 
-/// Reads a source from its beginning to its end, part by part, off the cooperative pool, and hashes each part before it
-/// is sent, and the same bytes as a whole on the way.
+/// How the parts of an object are proved, and what has to be known of them.
+struct PartProving: Sendable, Hashable {
+  /// Of the whole source, taken with its digest from bytes that nobody else can write: nothing of it is hashed again to
+  /// find out whether it is still the same.
+  let sums: BlockSums?
+  /// Whether the store is told the CRC-64/NVME of each part, and refuses other bytes.
+  let tellsSums: Bool
+  /// Whether each part's SHA-256 is signed.
+  let signs: Bool
+  /// Whether the store has refused what a part must not be.
+  let isChecked: Bool
+
+  /// By what `checks` the store makes of its own.
+  init(_ source: UploadSource, _ plan: PartPlan, _ checks: S3Checks) {
+    sums = Self.sums(source, plan)
+    tellsSums = sums != nil && checks.sums
+    signs = sums == nil || !checks.unsigned || !tellsSums && checks.signatures
+    isChecked = tellsSums || signs && checks.signatures
+  }
+
+  /// Those that say something of each part.
+  static func sums(_ source: UploadSource, _ plan: PartPlan) -> BlockSums? {
+    plan.partSize.isMultiple(of: BlockSums.blockSize) ? source.sums : nil
+  }
+
+  /// What begins the upload.
+  var fields: HTTPFields {
+    if tellsSums { return .sums }
+    return signs ? [.checksumAlgorithm: "SHA256", .checksumType: "COMPOSITE"] : [:]
+  }
+}
+
+/// Gives the parts of a source one after the other, with what proves them. What has to be hashed for it is read off the
+/// cooperative pool, each part before it is sent.
 ///
-/// A part goes out only as what was hashed here (``SourceBody``, which reads it again and holds it against a tag of these
-/// bytes), and one that the store has already counts only by its digest. So what all parts together are is what was hashed here.
+/// Of a source without sums, that is everything, and the same bytes as a whole on the way: a part goes out only as what was
+/// hashed here (``SourceBody``, which reads it again and holds it against a tag of these bytes), and one that the store has
+/// already counts only by its digest, so that what all parts together are is what was hashed here. Where there are sums,
+/// they say what the parts of the bytes are whose digest is the source's.
 struct PartHashing: Sendable {
   private let source: UploadSource
   private let plan: PartPlan
+  private let proving: PartProving
   private let queue = BlockingQueue(label: "reel.s3-hash", width: 1)
   private var whole = SHA256()
   private let key = GMAC.Key()
 
   private static let chunk: Int64 = 1 << 20
 
-  init(_ source: UploadSource, _ plan: PartPlan) {
+  init(_ source: UploadSource, _ plan: PartPlan, _ proving: PartProving) {
     self.source = source
     self.plan = plan
+    self.proving = proving
   }
 
-  /// Hashes part `number`; they are asked for in their order.
+  /// What is wanted of a part beside what is needed anyhow.
+  struct Wishes: OptionSet {
+    let rawValue: Int
+    static let sha256 = Wishes(rawValue: 1)
+    static let md5 = Wishes(rawValue: 2)
+  }
+
+  /// Part `number`; they are asked for in their order.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
-  mutating func part(_ number: Int, withMD5: Bool) async throws(UploadError) -> HashedPart {
+  mutating func part(_ number: Int, _ wishes: Wishes) async throws(UploadError) -> HashedPart {
     let range = plan.range(of: number)
-    let tag = GMAC(key)
-    var state = State(sha256: SHA256(), md5: withMD5 ? Insecure.MD5() : nil, whole: whole, tag: tag)
-    var offset = range.lowerBound
+    let sum = proving.sums?.sum(of: range)
+    let tag = sum == nil ? GMAC(key) : nil
+    var state = State(
+      sha256: proving.signs || wishes.contains(.sha256) ? SHA256() : nil,
+      md5: wishes.contains(.md5) ? Insecure.MD5() : nil, whole: sum == nil ? whole : nil, tag: tag)
+    var offset = state.isIdle ? range.upperBound : range.lowerBound
     while offset < range.upperBound {
       try Self.checkCancellation()
       let before = state
@@ -60,17 +116,19 @@ struct PartHashing: Sendable {
       }
       offset = chunk.upperBound
     }
-    whole = state.whole
+    whole = state.whole ?? whole
+    let proof: BytesProof? = sum.map { .crc64($0) } ?? tag.map { .tag($0.finalize(), key: key) }
+    guard let proof else { preconditionFailure("a part has a sum or a tag") }
     return HashedPart(
-      number: number, range: range, sha256: state.sha256.finalize(),
-      md5: state.md5.map { $0.finalize() }, proof: .tag(tag.finalize(), key: key))
+      number: number, range: range, sha256: state.sha256?.finalize(), md5: state.md5?.finalize(),
+      crc64: sum, tellsSum: proving.tellsSums, proof: proof)
   }
 
-  /// All parts were hashed: are they those of the source's digest, and is there nothing behind them?
+  /// There were all parts: are they those of the source's digest, and is there nothing behind them?
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func proveEnd() async throws(UploadError) {
     try Self.checkCancellation()
-    let digest = whole.finalize()
+    let digest = proving.sums == nil ? whole.finalize() : source.digest.bytes
     try await queue.run { [source] () throws(UploadError) in
       if digest != source.digest.bytes { throw UploadError.changed(source, "its bytes differ") }
       try source.proveEnd()
@@ -84,19 +142,21 @@ struct PartHashing: Sendable {
   }
 
   private struct State: Sendable {
-    var sha256: SHA256
+    var sha256: SHA256?
     var md5: Insecure.MD5?
-    var whole: SHA256
-    let tag: GMAC
+    var whole: SHA256?
+    let tag: GMAC?
+
+    var isIdle: Bool { sha256 == nil && md5 == nil && whole == nil }
 
     /// Blocks.
     func updated(with source: UploadSource, _ range: Range<Int64>) throws(UploadError) -> State {
       var next = self
       try source.forEachPiece(of: range) { piece in
-        next.sha256.update(bufferPointer: piece)
-        next.md5?.update(bufferPointer: piece)
-        next.whole.update(bufferPointer: piece)
-        tag.update(bufferPointer: piece)
+        next.sha256?.update(bufferPointer: piece)
+        next.md5?.updateWithOthers(bufferPointer: piece)
+        next.whole?.update(bufferPointer: piece)
+        tag?.update(bufferPointer: piece)
       }
       return next
     }
@@ -133,6 +193,11 @@ struct PartPlan: Sendable, Hashable {
   }
 
   var count: Int { Int((size + partSize - 1) / partSize) }
+
+  /// Whether a part is one of these, by its place and its length.
+  func has(_ part: StoredPart) -> Bool {
+    (1...count).contains(part.number) && part.size == Int64(range(of: part.number).count)
+  }
 
   /// The bytes of part `number`, counted from 1.
   func range(of number: Int) -> Range<Int64> {
@@ -180,7 +245,7 @@ struct SourceTag {
       let (before, piece) = (md5, offset..<min(offset + (8 << 20), range.upperBound))
       md5 = try await queue.run { () throws(UploadError) in
         var md5 = before
-        try source.forEachPiece(of: piece) { md5.update(bufferPointer: $0) }
+        try source.forEachPiece(of: piece) { md5.updateWithOthers(bufferPointer: $0) }
         return md5
       }
       offset = piece.upperBound

@@ -12,6 +12,8 @@ struct S3Head: Sendable, Hashable {
   let etag: String?
   /// `x-amz-checksum-sha256`, of whatever it may be: the whole, or the parts' digests.
   let sha256: String?
+  /// `x-amz-checksum-crc64nvme`; nil where it is not that of the whole.
+  let crc64: String?
   /// `x-amz-checksum-type`.
   let checksumType: String?
 
@@ -20,6 +22,7 @@ struct S3Head: Sendable, Hashable {
     etag = reply.fields[.eTag]?.trimmingQuotes()
     sha256 = reply.fields[.checksumSHA256]
     checksumType = reply.fields[.checksumType]
+    crc64 = (checksumType ?? "FULL_OBJECT") == "FULL_OBJECT" ? reply.fields[.checksumCRC64] : nil
   }
 
   /// The SHA-256 of the object's bytes, where it is sure that the checksum is of those: one of an object in parts may be
@@ -33,8 +36,20 @@ struct S3Head: Sendable, Hashable {
   /// (AWS, "Checking object integrity").
   func tells(_ digest: ContentDigest, orParts parts: [SentPart]) -> Bool {
     guard let sha256 else { return false }
-    let composite = Base64.text(Array(SHA256.hash(data: parts.flatMap(\.sha256))))
-    return [Base64.text(digest.bytes), composite, "\(composite)-\(parts.count)"].contains(sha256)
+    if sha256 == Base64.text(digest.bytes) { return true }
+    let digests = parts.compactMap(\.sha256)
+    guard digests.count == parts.count else { return false }
+    let composite = Base64.text(SHA256.hash(data: digests.joined()))
+    return [composite, "\(composite)-\(parts.count)"].contains(sha256)
+  }
+
+  /// Whether the tag is that of an object that was put together from just these parts, by the tags that the store gave
+  /// them: the MD5 of their MD5s, and how many they are. That says of the bytes what the store has checked of the parts.
+  func isOf(_ parts: [SentPart]) -> Bool {
+    let tags = parts.map { Hexadecimal.bytes($0.etag.trimmingQuotes()) }
+    guard let etag, tags.allSatisfy({ $0?.count == 16 }) else { return false }
+    return etag == Hexadecimal.text(Insecure.MD5.hash(data: tags.compactMap(\.self).joined()))
+      + "-\(parts.count)"
   }
 }
 

@@ -39,6 +39,9 @@ struct S3Request: Sendable {
     case object
   }
 
+  /// Whether it is sent as it is or not at all: what proves it stands in its extras.
+  var keepsExtras = false
+
   /// What it sends instead of ``body`` where checksums are left out.
   var bodyWithoutChecksums: [UInt8]?
 
@@ -92,7 +95,7 @@ enum S3Extra: CaseIterable, Sendable {
 
   var fields: [HTTPField.Name] {
     switch self {
-    case .checksum: [.checksumSHA256, .checksumAlgorithm, .checksumType, .checksumMode]
+    case .checksum: [.checksumSHA256, .checksumCRC64, .checksumAlgorithm, .checksumType, .checksumMode]
     case .condition: [.ifNoneMatch]
     }
   }
@@ -106,6 +109,9 @@ final class S3Client: Sendable {
   private let transport: any HTTPTransport
   private let source: any CredentialSource
   private let learned: Mutex<Learned>
+  private let keys = SigningKeys()
+  /// One asks, and the others wait for what it hears.
+  let checking = AsyncSemaphore(count: 1)
 
   private struct Learned: Sendable {
     var region: String
@@ -120,6 +126,7 @@ final class S3Client: Sendable {
     /// Whether it was tried what the store takes without an extra, and it takes no more: the refusal was for something
     /// else.
     var hasTried = false
+    var checks: S3Checks?
   }
 
   init(
@@ -135,6 +142,14 @@ final class S3Client: Sendable {
 
   /// Whether the store is asked to create only what is absent.
   var sendsConditions: Bool { learned.withLock { !$0.leftOut.contains(.condition) } }
+
+  /// Whether digests and sums are sent beside the signature.
+  var sendsChecksums: Bool { learned.withLock { !$0.leftOut.contains(.checksum) } }
+
+  /// What ``checks()`` has found out.
+  var knownChecks: S3Checks? { learned.withLock { $0.checks } }
+
+  func remember(_ checks: S3Checks) { learned.withLock { $0.checks = checks } }
 
   /// Where requests go now.
   var addressing: S3Addressing { S3Addressing(store: store, region: learned.withLock { $0.region }) }
@@ -184,7 +199,7 @@ final class S3Client: Sendable {
     let request = SignatureV4.Request(
       method: "GET", path: addressing.path(of: key), fields: ["host": addressing.origin.authority],
       payload: SignatureV4.unsignedPayload)
-    let query = SignatureV4(region: addressing.region).presignedQuery(
+    let query = SignatureV4(region: addressing.region, keys: keys).presignedQuery(
       request, try await source.credentials(), at: now, seconds: seconds)
     return "\(addressing.origin)\(request.path)?\(query)"
   }
@@ -197,6 +212,7 @@ final class S3Client: Sendable {
   private func asking<Value: Sendable>(
     _ request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
+    if request.keepsExtras { return try await answer(to: request, nothing: nothing, exchange) }
     let leftOut = learned.withLock { $0.leftOut }
     if let taken = try await taken(request, leftOut) { return (.failure(taken), nothing) }
     let first = try await answer(to: request.without(leftOut), nothing: nothing, exchange)
@@ -333,7 +349,7 @@ final class S3Client: Sendable {
       call.credentials.append(HTTPCredential(.securityToken, token, for: addressing.origin))
       fields[HTTPField.Name.securityToken.canonicalName] = token.revealed
     }
-    let signature = SignatureV4(region: addressing.region).authorization(
+    let signature = SignatureV4(region: addressing.region, keys: keys).authorization(
       SignatureV4.Request(
         method: request.method.rawValue, path: path, query: request.query, fields: fields, payload: payload),
       credentials, at: now)

@@ -1,5 +1,6 @@
 import CExpat
 import ReelCore
+import ReelCrypto
 
 /// A part as the store tells it.
 struct StoredPart: Sendable, Hashable {
@@ -7,7 +8,9 @@ struct StoredPart: Sendable, Hashable {
   let etag: String
   let size: Int64
   /// Base64 of the SHA-256; nil where the store keeps none.
-  let checksum: String?
+  var checksum: String?
+  /// Base64 of the CRC-64/NVME; nil where the store keeps none.
+  var crc64: String?
 }
 
 /// An object as a list of the bucket tells it.
@@ -64,7 +67,10 @@ enum S3ListPosition: Sendable, Hashable {
 struct SentPart: Sendable, Hashable {
   let number: Int
   let etag: String
-  let sha256: [UInt8]
+  /// Nil where nobody needed it.
+  let sha256: [UInt8]?
+  /// Nil where the store is not told it.
+  var crc64: UInt64?
 }
 
 /// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where Amazon's lists end in `Result` some stores
@@ -100,7 +106,9 @@ enum S3Documents {
         let size = part["Size"].flatMap({ Int64(digits: $0) }),
         let etag = part["ETag"]
       else { return nil }
-      return StoredPart(number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"])
+      return StoredPart(
+        number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"],
+        crc64: part["ChecksumCRC64NVME"])
     }
     return (parts, list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil)
   }
@@ -128,16 +136,25 @@ enum S3Documents {
   /// What CompleteMultipartUpload sends.
   static func completion(_ parts: [SentPart], withChecksums: Bool = true) -> [UInt8] {
     let listed = parts.map { part in
-      let checksum =
-        withChecksums ? "<ChecksumSHA256>\(Base64.text(part.sha256))</ChecksumSHA256>" : ""
       return
-        "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(xmlEscaped(part.etag))</ETag>\(checksum)</Part>"
+        "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(xmlEscaped(part.etag))</ETag>"
+        + (withChecksums ? checksum(part) : "") + "</Part>"
     }
     return Array(
       ("<?xml version=\"1.0\" encoding=\"UTF-8\"?><CompleteMultipartUpload "
         + "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(listed.joined())</CompleteMultipartUpload>")
         .utf8)
   }
+
+  private static func checksum(_ part: SentPart) -> String {
+    if let sum = part.crc64 { return "<ChecksumCRC64NVME>\(CRC64.text(of: sum))</ChecksumCRC64NVME>" }
+    return part.sha256.map { "<ChecksumSHA256>\(Base64.text($0))</ChecksumSHA256>" } ?? ""
+  }
+}
+
+extension CRC64 {
+  /// As S3 writes one.
+  static func text(of sum: UInt64) -> String { Base64.text(bytes(of: sum)) }
 }
 
 /// An element of a small XML document: a store's reply.

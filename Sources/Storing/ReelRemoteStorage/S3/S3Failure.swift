@@ -100,6 +100,7 @@ extension HTTPField.Name {
   static let amzDate = ours("x-amz-date")
   static let securityToken = ours("x-amz-security-token")
   static let checksumSHA256 = ours("x-amz-checksum-sha256")
+  static let checksumCRC64 = ours("x-amz-checksum-crc64nvme")
   static let checksumAlgorithm = ours("x-amz-checksum-algorithm")
   static let checksumType = ours("x-amz-checksum-type")
   static let checksumMode = ours("x-amz-checksum-mode")

@@ -173,7 +173,10 @@ extension S3Uploader {
     _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
     // Nothing is read of an empty source, so nothing would prove it.
-    if source.size == 0 { try await PartHashing(source, PartPlan(size: 0, wanted: 0)).proveEnd() }
+    if source.size == 0 {
+      let plan = PartPlan(size: 0, wanted: 0)
+      try await PartHashing(source, plan, PartProving(source, plan, S3Checks())).proveEnd()
+    }
     var request = S3Request(.put, key, task: "store \(key)", permission: "s3:PutObject")
     request.fields = [
       .contentType: source.contentType, .checksumSHA256: Base64.text(source.digest.bytes),

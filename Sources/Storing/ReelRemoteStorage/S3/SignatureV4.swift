@@ -1,6 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
+import Synchronization
 
 /// AWS Signature Version 4: proves with an HMAC that whoever sends a request has the secret, and that the request is as
 /// it was sent. (AWS, "Signature Version 4 for API requests"; for S3, whose paths are encoded once and not normalized,
@@ -10,6 +11,8 @@ struct SignatureV4: Sendable {
   let region: String
   /// `s3`.
   var service = "s3"
+  /// Those that were derived before.
+  var keys = SigningKeys()
 
   /// What is signed of a request.
   struct Request: Sendable {
@@ -37,10 +40,11 @@ struct SignatureV4: Sendable {
 
   /// The value of the field Authorization.
   func authorization(_ request: Request, _ credentials: S3Credentials, at date: Date) -> Secret {
-    let scope = scope(at: date)
+    let stamp = Self.stamp(date)
+    let scope = scope(at: stamp)
     return Secret(
       "\(Self.algorithm) Credential=\(credentials.keyID)/\(scope),SignedHeaders=\(Self.signedNames(request)),"
-        + "Signature=\(signature(request, credentials, at: date))")
+        + "Signature=\(signature(request, credentials, at: stamp))")
   }
 
   /// The query that lets anybody who has it send `request` for `seconds`: its own, and the signature's.
@@ -48,21 +52,27 @@ struct SignatureV4: Sendable {
     _ request: Request, _ credentials: S3Credentials, at date: Date, seconds: Int
   ) -> String {
     var request = request
+    let stamp = Self.stamp(date)
     request.query += [
-      ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.keyID)/\(scope(at: date))"),
-      ("X-Amz-Date", Self.stamp(date)), ("X-Amz-Expires", "\(seconds)"),
+      ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.keyID)/\(scope(at: stamp))"),
+      ("X-Amz-Date", stamp), ("X-Amz-Expires", "\(seconds)"),
       ("X-Amz-SignedHeaders", Self.signedNames(request)),
     ]
     if let token = credentials.token { request.query.append(("X-Amz-Security-Token", token.revealed)) }
-    let signature = signature(request, credentials, at: date)
+    let signature = signature(request, credentials, at: stamp)
     return Self.canonicalQuery(request.query) + "&X-Amz-Signature=" + signature
   }
 
   /// 64 hexadecimal digits.
   func signature(_ request: Request, _ credentials: S3Credentials, at date: Date) -> String {
+    signature(request, credentials, at: Self.stamp(date))
+  }
+
+  private func signature(_ request: Request, _ credentials: S3Credentials, at stamp: String) -> String {
     let canonical = Hexadecimal.text(SHA256.hash(data: Array(Self.canonical(request).utf8)))
-    let toSign = [Self.algorithm, Self.stamp(date), scope(at: date), canonical].joined(separator: "\n")
-    return Hexadecimal.text(Self.code(toSign, key: signingKey(credentials.secret, at: date)))
+    let scope = scope(at: stamp)
+    let toSign = [Self.algorithm, stamp, scope, canonical].joined(separator: "\n")
+    return Hexadecimal.text(Self.code(toSign, key: keys.key(for: scope, of: credentials.secret)))
   }
 
   static func canonical(_ request: Request) -> String {
@@ -87,17 +97,9 @@ struct SignatureV4: Sendable {
         dateSeparator: .omitted, timeSeparator: .omitted, includingFractionalSeconds: false))
   }
 
-  private func scope(at date: Date) -> String {
-    "\(Self.stamp(date).prefix(8))/\(region)/\(service)/aws4_request"
-  }
+  private func scope(at stamp: String) -> String { "\(stamp.prefix(8))/\(region)/\(service)/aws4_request" }
 
-  private func signingKey(_ secret: Secret, at date: Date) -> [UInt8] {
-    [String(Self.stamp(date).prefix(8)), region, service, "aws4_request"].reduce(
-      Array(("AWS4" + secret.revealed).utf8)
-    ) { key, text in Self.code(text, key: key) }
-  }
-
-  private static func code(_ text: String, key: [UInt8]) -> [UInt8] {
+  fileprivate static func code(_ text: String, key: [UInt8]) -> [UInt8] {
     HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
   }
 
@@ -111,10 +113,39 @@ struct SignatureV4: Sendable {
   }
 }
 
+/// The key of a day, a region and a service, derived once: four HMACs each.
+final class SigningKeys: Sendable {
+  private struct Known {
+    let scope: String
+    let secret: Secret
+    let key: [UInt8]
+  }
+  private let last = Mutex<Known?>(nil)
+
+  /// - Parameter scope: such as `20130524/us-east-1/s3/aws4_request`.
+  func key(for scope: String, of secret: Secret) -> [UInt8] {
+    last.withLock { last in
+      if let last, last.scope == scope, last.secret == secret { return last.key }
+      let key = scope.split(separator: "/").reduce(Array(("AWS4" + secret.revealed).utf8)) { key, text in
+        SignatureV4.code(String(text), key: key)
+      }
+      last = Known(scope: scope, secret: secret, key: key)
+      return key
+    }
+  }
+}
+
 /// Lower-case hexadecimal digits.
 enum Hexadecimal {
   static func text(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Nil when `text` is none.
+  static func bytes(_ text: String) -> [UInt8]? {
+    let digits = text.compactMap(\.hexDigitValue)
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 }

@@ -1,0 +1,74 @@
+/// The CRC-64/NVME of each block of some bytes, taken in the same pass as their digest: what a part of them, or all of them,
+/// must have in a store that holds such sums against what arrives. Nothing is read for it again.
+package struct BlockSums: Hashable, Sendable {
+  /// Bytes of a block; the last one may be shorter.
+  package static let blockSize: Int64 = 1 << 20
+
+  /// Bytes of them all.
+  package let size: Int64
+  private let sums: [UInt64]
+
+  /// - Parameter sums: of each block, as many as `size` bytes have.
+  package init(size: Int64, sums: [UInt64]) {
+    precondition(Int64(sums.count) == (size + Self.blockSize - 1) / Self.blockSize)
+    (self.size, self.sums) = (size, sums)
+  }
+
+  /// That of all bytes.
+  package var whole: UInt64 { sum(of: sums.indices) }
+
+  /// That of the bytes of `range`; nil unless it begins at a block's beginning and ends at a block's end.
+  package func sum(of range: Range<Int64>) -> UInt64? {
+    guard range.lowerBound % Self.blockSize == 0, range.lowerBound >= 0, range.upperBound <= size,
+      range.upperBound % Self.blockSize == 0 || range.upperBound == size
+    else { return nil }
+    let (first, end) = (
+      range.lowerBound / Self.blockSize, (range.upperBound + Self.blockSize - 1) / Self.blockSize
+    )
+    return sum(of: Int(first)..<Int(end))
+  }
+
+  private func sum(of blocks: Range<Int>) -> UInt64 {
+    blocks.reduce(0) { sum, index in
+      let length = min(Self.blockSize, size - Int64(index) * Self.blockSize)
+      return CRCArithmetic.product(
+        sum, length == Self.blockSize ? Self.oneBlock : CRCArithmetic.power(length))
+        ^ sums[index]
+    }
+  }
+
+  private static let oneBlock = CRCArithmetic.power(blockSize)
+}
+
+/// Bytes whose sums are known. A source that says so is private: the sums are of what its digest is of.
+package protocol SummedBytes: ByteSource {
+  var sums: BlockSums? { get }
+}
+
+/// Polynomials modulo that of CRC-64/NVME (NVM Express, "64b CRC"), the highest power in the lowest bit. The CRC of two
+/// texts, one behind the other, is that of the first times x^(8 times the length of the second), plus that of the second.
+private enum CRCArithmetic {
+  private static let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
+  private static let one: UInt64 = 1 << 63
+
+  static func product(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    var (product, factor, rest): (UInt64, UInt64, UInt64) = (0, b, a)
+    while rest != 0 {
+      if rest & one != 0 { product ^= factor }
+      rest <<= 1
+      factor = factor & 1 == 0 ? factor >> 1 : factor >> 1 ^ polynomial
+    }
+    return product
+  }
+
+  /// x^(8 × `bytes`).
+  static func power(_ bytes: Int64) -> UInt64 {
+    var (power, square, rest): (UInt64, UInt64, Int64) = (one, one >> 8, bytes)
+    while rest > 0 {
+      if rest & 1 != 0 { power = product(power, square) }
+      square = product(square, square)
+      rest >>= 1
+    }
+    return power
+  }
+}
