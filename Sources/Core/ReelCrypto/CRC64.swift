@@ -2,7 +2,7 @@ import CDigest
 import ReelCore
 
 /// CRC-64/NVME. No digest: whoever wants to makes other bytes with the same one. It tells of what a disk, memory or a line
-/// did to bytes, at a fortieth of the price of SHA-256.
+/// did to bytes, at a fifteenth of the price of SHA-256.
 package struct CRC64: RunningHash {
   /// Of all bytes until now.
   package private(set) var sum: UInt64 = 0

@@ -137,7 +137,7 @@ extension S3Checks: CustomStringConvertible {
     let unsigned = unsigned ? "" : ", each signed with its SHA-256"
     if sums { return "the CRC-64/NVME of each part, which the store checks\(unsigned)" }
     if signatures { return "the signed SHA-256 of each part, which the store checks" }
-    return "MD5 of the whole: the store checks no part\(unsigned)"
+    return "MD5: the store checks no part\(unsigned)"
   }
 }
 
