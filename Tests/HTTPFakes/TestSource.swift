@@ -7,7 +7,8 @@ import Synchronization
 package struct TestSource: SummedBytes {
   package private(set) var bytes: [UInt8]
   package let digest: ContentDigest
-  package private(set) var sums: BlockSums?
+  private var sums: BlockSums?
+  package var summedDigest: SummedDigest? { sums.map { SummedDigest(digest: digest, sums: $0) } }
   package var descriptor: Int32? { nil }
   package var isPrivate: Bool { sums != nil }
 
@@ -26,9 +27,25 @@ package struct TestSource: SummedBytes {
     return copy
   }
 
+  /// The same digest and sums, of other bytes that have the same CRC-64/NVME: its polynomial was added to what is at
+  /// `place`.
+  package func forged(at place: Int) -> TestSource {
+    var copy = self
+    let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
+    for (index, byte) in withUnsafeBytes(of: (polynomial << 1 | 1).littleEndian, Array.init).enumerated() {
+      copy.bytes[place + index] ^= byte
+    }
+    copy.bytes[place + 8] ^= UInt8(polynomial >> 63)
+    return copy
+  }
+
   package init(size: Int, seed: UInt8 = 1, claiming digest: ContentDigest? = nil) {
     var draws = SplitMix64(seed: UInt64(seed))
-    bytes = draws.bytes(size)
+    self.init(bytes: draws.bytes(size), claiming: digest)
+  }
+
+  package init(bytes: [UInt8], claiming digest: ContentDigest? = nil) {
+    self.bytes = bytes
     guard let actual = ContentDigest(sha256: SHA256.hash(data: bytes)) else {
       preconditionFailure("no SHA-256")
     }

@@ -26,6 +26,8 @@ final class FakeS3: Sendable {
     let name: String
     let type: String
     var hasSum = false
+    /// As it was begun with.
+    var algorithm: String?
     var parts: [Int: [UInt8]] = [:]
   }
   /// One of a bucket with versions, or what hides the others.
@@ -68,11 +70,16 @@ final class FakeS3: Sendable {
     case sums
     /// It keeps that of the whole, and tells it (Amazon).
     case sumsOfTheWhole
+    /// The same, and it takes no part without what its upload was begun with (MinIO).
+    case sumsDemanded
     /// Nothing at all; its tag is the MD5 of the whole, as often as it is asked (`rclone serve s3`).
     case nothing
     /// The same, but its tag is that of the parts' MD5s.
     case nothingOfParts
   }
+
+  /// Whether it keeps CRC-64/NVMEs, and tells them.
+  private var keepsSums: Bool { [.sumsOfTheWhole, .sumsDemanded].contains(checking) }
 
   /// What happens to a bit of every large object.
   enum Damage: CaseIterable {
@@ -145,7 +152,7 @@ final class FakeS3: Sendable {
     if let told = sent.call.fields[.checksumSHA256], told != Self.checksum(sent.body) {
       return Self.error(400, "BadDigest")
     }
-    if [.sums, .sumsOfTheWhole].contains(checking), let told = sent.call.fields[.checksumCRC64],
+    if checking == .sums || keepsSums, let told = sent.call.fields[.checksumCRC64],
       told != Self.sum(sent.body)
     {
       return Self.error(400, "BadDigest")
@@ -289,7 +296,8 @@ final class FakeS3: Sendable {
       let id = "upload+\(bucket.begun)/="
       bucket.uploads[id] = Upload(
         name: name, type: sent.call.fields[.contentType] ?? "",
-        hasSum: checking == .sumsOfTheWhole && sent.call.fields[.checksumAlgorithm] == "CRC64NVME")
+        hasSum: keepsSums && sent.call.fields[.checksumAlgorithm] == "CRC64NVME",
+        algorithm: sent.call.fields[.checksumAlgorithm])
       return id
     }
     return Self.xml(
@@ -300,12 +308,20 @@ final class FakeS3: Sendable {
     if let source = sent.call.fields[.init("x-amz-copy-source") ?? .range] {
       return copiedPart(id, number, of: source, sent.call.fields)
     }
-    let isKnown = bucket.withLock { bucket in
+    return bucket.withLock { bucket in
+      guard let upload = bucket.uploads[id] else { return Self.error(404, "NoSuchUpload") }
+      if checking == .sumsDemanded, !sent.call.fields.hasSum(of: upload.algorithm) {
+        return Self.error(400, "InvalidArgument")
+      }
       bucket.uploads[id]?.parts[number] = sent.body
-      return bucket.uploads[id] != nil
+      var fields: HTTPFields = [.eTag: Self.tag(sent.body)]
+      if upload.hasSum { fields[.checksumCRC64] = Self.sum(sent.body) }
+      return HTTPReply(status: .ok, fields: fields)
     }
-    return isKnown
-      ? HTTPReply(status: .ok, fields: [.eTag: Self.tag(sent.body)]) : Self.error(404, "NoSuchUpload")
+  }
+
+  private func tellsDigests(of upload: Upload) -> Bool {
+    !isLikeMoto && !upload.hasSum && (tellsChecksums || keepsSums && upload.algorithm == "SHA256")
   }
 
   /// UploadPartCopy from this bucket.
@@ -322,11 +338,12 @@ final class FakeS3: Sendable {
       guard field("x-amz-copy-source-if-match") == object.tag else {
         return Self.error(412, "PreconditionFailed")
       }
-      guard bucket.uploads[id] != nil else { return Self.error(404, "NoSuchUpload") }
+      guard let upload = bucket.uploads[id] else { return Self.error(404, "NoSuchUpload") }
       let bytes = Array(object.bytes[first...last])
       bucket.uploads[id]?.parts[number] = bytes
       let checksum =
-        tellsChecksums && !isLikeMoto ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : ""
+        (tellsDigests(of: upload) ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
+        + (upload.hasSum ? "<ChecksumCRC64NVME>\(Self.sum(bytes))</ChecksumCRC64NVME>" : "")
       return Self.xml(
         "<CopyPart\(ending)><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag>\(checksum)</CopyPart\(ending)>")
     }
@@ -337,12 +354,15 @@ final class FakeS3: Sendable {
     let listed = upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
       "<Part><PartNumber>\(number)</PartNumber><ETag>\(xmlEscaped(Self.tag(bytes)))</ETag><Size>\(bytes.count)</Size>"
         + (upload.hasSum ? "<ChecksumCRC64NVME>\(Self.sum(bytes))</ChecksumCRC64NVME>" : "")
-        + (tellsChecksums && !isLikeMoto && !upload.hasSum
-          ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
+        + (tellsDigests(of: upload) ? "<ChecksumSHA256>\(Self.checksum(bytes))</ChecksumSHA256>" : "")
         + "</Part>"
     }
+    let algorithm =
+      upload.hasSum || tellsDigests(of: upload)
+      ? upload.algorithm.map { "<ChecksumAlgorithm>\($0)</ChecksumAlgorithm>" } : nil
     return Self.xml(
-      "<ListParts\(ending)>\(listed.joined())<IsTruncated>false</IsTruncated></ListParts\(ending)>")
+      "<ListParts\(ending)>\(listed.joined())<IsTruncated>false</IsTruncated>\(algorithm ?? "")"
+        + "</ListParts\(ending)>")
   }
 
   private func uploads(_ prefix: String) -> HTTPReply {
@@ -362,6 +382,9 @@ final class FakeS3: Sendable {
       for part in list.all("Part") {
         let sentPart = upload.parts[Int(part["PartNumber"] ?? "") ?? 0]
         guard let sentPart, Self.tag(sentPart) == part["ETag"] else { return Self.error(400, "InvalidPart") }
+        if checking == .sumsDemanded, upload.hasSum, part["ChecksumCRC64NVME"] != Self.sum(sentPart) {
+          return Self.error(400, "InvalidPart")
+        }
         bytes += sentPart
         sizes.append(sentPart.count)
         digests += SHA256.hash(data: sentPart)
@@ -410,6 +433,17 @@ final class FakeS3: Sendable {
     text.split(separator: "&").reduce(into: [:]) { query, pair in
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       query[String(parts[0])] = parts.count < 2 ? "" : String(parts[1]).removingPercentEncoding ?? ""
+    }
+  }
+}
+
+extension HTTPFields {
+  /// Whether a part with these fields may belong to an upload that was begun with `algorithm`.
+  fileprivate func hasSum(of algorithm: String?) -> Bool {
+    switch algorithm {
+    case "CRC64NVME": self[.checksumCRC64] != nil
+    case "SHA256": self[.checksumSHA256] != nil && self[.checksumCRC64] == nil
+    default: self[.checksumCRC64] == nil
     }
   }
 }

@@ -44,11 +44,17 @@ struct PartCopyingTests {
     return (puts.reduce(0) { $0 + $1.body.count }, asked, object)
   }
 
-  @Test("it is copied part by part, and proved by what the store says of each", arguments: [true, false])
+  @Test(
+    "it is copied part by part, and proved by the SHA-256 that the store tells of each",
+    arguments: [true, false])
   func copied(tellsChecksums: Bool) async throws {
     let fake = FakeS3(tellsChecksums: tellsChecksums)
     let (sent, asked, object) = try await upload(fake, .there)
-    #expect(sent == 0 && asked == 4)
+    if tellsChecksums {
+      #expect(sent == 0 && asked == 4)
+    } else {
+      #expect(sent == Self.size && (1...3).contains(asked))
+    }
     #expect(object.digest == source.digest)
     let stored = fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes }
     #expect(stored == fake.bucket.withLock { $0.objects["in/a file+.mp4"]?.bytes })
@@ -73,6 +79,37 @@ struct PartCopyingTests {
     }
   }
 
+  /// What whoever may write to a bucket can make, and put in the place of what was read.
+  enum Forgery: CaseIterable { case ofTheCRC, ofTheMD5 }
+
+  @Test(
+    "what is copied is told by its SHA-256: other bytes with the same CRC, or the same MD5, are not taken",
+    arguments: Forgery.allCases, [FakeS3.Checking.signed, .sumsOfTheWhole, .sumsDemanded, .nothingOfParts])
+  func forged(_ forgery: Forgery, _ checking: FakeS3.Checking) async throws {
+    let rest = TestSource(size: Self.size).bytes
+    let (probed, other): ([UInt8], [UInt8])
+    switch forgery {
+    case .ofTheCRC: (probed, other) = (rest, TestSource(bytes: rest).forged(at: 6 << 20).bytes)
+    case .ofTheMD5: (probed, other) = (MD5Collision.one + rest, MD5Collision.other + rest)
+    }
+    let tag = FakeS3.tag(probed)
+    if forgery == .ofTheCRC {
+      #expect(FakeS3.sum(probed) == FakeS3.sum(other))
+    } else {
+      #expect(tag == FakeS3.tag(other))
+    }
+    try #require(probed != other)
+    let fake = FakeS3(tellsChecksums: false, checking: checking)
+    fake.bucket.withLock {
+      $0.objects["in/a file+.mp4"] = FakeS3.Object(bytes: other, type: "video/mp4", checksum: nil, tag: tag)
+    }
+    var source = TestSource(bytes: probed).summed.upload
+    source.origin = ObjectOrigin(
+      service: "s3+https://s3.test", bucket: "bucket", name: "in/a file+.mp4", tag: tag)
+    _ = try await uploader(fake.transport()).upload(source, to: #require(ObjectKey("abc.mp4"))) { _ in }
+    #expect(fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == probed)
+  }
+
   /// As `rclone serve s3` does.
   @Test("a store that takes the request to copy for a part of nothing, and no part twice, gets a new upload")
   func takenForAPart() async throws {
@@ -95,4 +132,23 @@ struct PartCopyingTests {
 
 extension HTTPFields {
   fileprivate func contains(_ name: HTTPField.Name) -> Bool { self[name] != nil }
+}
+
+/// Two blocks with the same MD5 (X. Wang, H. Yu, "How to Break MD5 and Other Hash Functions", 2005). Whatever follows them,
+/// the same whole has the same MD5.
+enum MD5Collision {
+  static let one = bytes(
+    """
+    d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a\
+    085125e8f7cdc99fd91dbdf280373c5bd8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0\
+    e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70
+    """)
+  static let other = bytes(
+    """
+    d131dd02c5e6eec4693d9a0698aff95c2fcab50712467eab4004583eb8fb7f8955ad340609f4b30283e4888325f1415a\
+    085125e8f7cdc99fd91dbd7280373c5bd8823e3156348f5bae6dacd436c919c6dd53e23487da03fd02396306d248cda0\
+    e99f33420f577ee8ce54b67080280d1ec69821bcb6a8839396f965ab6ff72a70
+    """)
+
+  private static func bytes(_ text: String) -> [UInt8] { Hexadecimal.bytes(text) ?? [] }
 }

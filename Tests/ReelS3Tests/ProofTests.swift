@@ -49,13 +49,16 @@ struct ProofTests {
     let questions = transport.calls.count { $0.isQuestion }
     #expect(
       questions
-        == [.signed: 4, .signedIfAny: 4, .sums: 3, .sumsOfTheWhole: 3, .nothing: 3, .nothingOfParts: 3][
-          checking])
+        == [
+          .signed: 4, .signedIfAny: 4, .sums: 3, .sumsOfTheWhole: 3, .sumsDemanded: 3, .nothing: 3,
+          .nothingOfParts: 3,
+        ][checking])
     #expect(fake.bucket.withLock { $0.uploads.isEmpty && $0.begun == 3 })
     for part in try parts(transport.calls, of: key("two.mp4")) {
       let isSigned = part.fields[.contentSHA256] != SignatureV4.unsignedPayload
       #expect(isSigned == [.signed, .signedIfAny].contains(checking))
-      #expect((part.fields[.checksumCRC64] != nil) == [.sums, .sumsOfTheWhole].contains(checking))
+      #expect(
+        (part.fields[.checksumCRC64] != nil) == [.sums, .sumsOfTheWhole, .sumsDemanded].contains(checking))
       #expect((part.fields[.checksumSHA256] != nil) == isSigned)
     }
   }
@@ -93,18 +96,193 @@ struct ProofTests {
   func echo() async throws {
     // Such a store tells again what it was told.
     let fake = FakeS3(tellsChecksums: false, checking: .nothing, damage: .atRest)
-    let lying = ScriptedTransport { sent async throws(HTTPFailure) in
-      let reply = fake.answer(sent)
-      guard sent.call.method == .head, reply.status == .ok else { return reply }
-      var fields = reply.fields
+    let lying = Self.telling(fake) { fields in
       fields[.checksumCRC64] = FakeS3.sum(Self.source.bytes)
       fields[.checksumType] = "FULL_OBJECT"
-      return HTTPReply(status: reply.status, fields: fields)
     }
     let error = await #expect(throws: UploadError.self) {
       _ = try await uploader(lying).upload(Self.source.upload, to: key()) { _ in }
     }
     #expect(error?.code == .verificationFailed)
+  }
+
+  @Test(
+    "a checksum of the parts' digests is believed only of a store that checks them", arguments: [true, false])
+  func echoOfParts(_ isSummed: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: false, checking: .nothing, damage: .atRest)
+    let parts = PartPlan(size: Int64(Self.source.bytes.count), wanted: 5 << 20)
+    let digests = (1...parts.count).flatMap {
+      let range = parts.range(of: $0)
+      return SHA256.hash(data: Self.source.bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+    let lying = Self.telling(fake) { fields in
+      fields[.checksumSHA256] = "\(FakeS3.checksum(digests))-\(parts.count)"
+      fields[.checksumType] = "COMPOSITE"
+    }
+    // Each part is signed with its digest: of a source without sums, and over plain http.
+    let store = try S3Store(bucket: "bucket", prefix: "a/b", endpoint: HTTPAddress(parsing: "http://s3.test"))
+    let source = isSummed ? Self.source : TestSource(bytes: Self.source.bytes)
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(lying, store: isSummed ? store : nil).upload(source.upload, to: key()) { _ in }
+    }
+    #expect(error?.code == .verificationFailed)
+    #expect(fake.bucket.withLock { $0.objects.isEmpty })
+  }
+
+  /// Over `fake`, which tells other fields of what it holds.
+  private static func telling(
+    _ fake: FakeS3, _ change: @escaping @Sendable (inout HTTPFields) -> Void
+  ) -> ScriptedTransport {
+    ScriptedTransport { sent async throws(HTTPFailure) in
+      let reply = fake.answer(sent)
+      guard sent.call.method == .head, reply.status == .ok else { return reply }
+      var fields = reply.fields
+      change(&fields)
+      return HTTPReply(status: reply.status, fields: fields)
+    }
+  }
+
+  @Test(
+    "a part whose reply lacks the sum that the store has told when it was asked was not checked",
+    arguments: [true, false], [true, false])
+  func uncheckedPart(_ isDamaged: Bool, _ tellsWhole: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: false, checking: .sumsOfTheWhole)
+    // Of several servers behind an address one knows no sums, and the others believe it.
+    let mixed = ScriptedTransport { sent async throws(HTTPFailure) in
+      var (call, body) = (sent.call, sent.body)
+      if sent.isPart, call.target.contains("partNumber=2") {
+        if isDamaged { body[777] ^= 4 }
+        call.fields[.checksumCRC64] = nil
+        let reply = fake.answer(.init(call: call, body: body))
+        return HTTPReply(status: reply.status, fields: [.eTag: reply.fields[.eTag] ?? ""])
+      }
+      let reply = fake.answer(sent)
+      guard call.method == .head, reply.status == .ok else { return reply }
+      var fields = reply.fields
+      fields[.checksumCRC64] = tellsWhole ? FakeS3.sum(Self.source.bytes) : nil
+      return HTTPReply(status: reply.status, fields: fields)
+    }
+    var error: UploadError?
+    do {
+      _ = try await uploader(mixed).upload(Self.source.upload, to: key()) { _ in }
+    } catch let thrown as UploadError {
+      error = thrown
+    }
+    #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
+    let stored = fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes }
+    #expect(stored == (isDamaged ? nil : Self.source.bytes))
+    let reads = mixed.calls.count { $0.call.method == .get && !$0.call.target.contains("?") }
+    #expect(reads == (isDamaged ? 1 : 0), "the tag of the parts' MD5s settles it")
+  }
+
+  /// Over `fake`, whose one unfinished upload is said to have these parts.
+  private static func listing(
+    _ fake: FakeS3, _ parts: @escaping @Sendable ([UInt8], Int) -> String
+  ) -> ScriptedTransport {
+    ScriptedTransport { sent async throws(HTTPFailure) in
+      guard sent.call.method == .get, sent.call.target.contains("uploadId=") else { return fake.answer(sent) }
+      let stored = fake.bucket.withLock { $0.uploads.values.first?.parts ?? [:] }
+      let listed = stored.sorted { $0.key < $1.key }.map { number, bytes in
+        "<Part><PartNumber>\(number)</PartNumber><ETag>\(xmlEscaped(FakeS3.tag(bytes)))</ETag>"
+          + "<Size>\(bytes.count)</Size>\(parts(bytes, number))</Part>"
+      }
+      return FakeS3.xml(
+        "<ListPartsResult>\(listed.joined())<IsTruncated>false</IsTruncated></ListPartsResult>")
+    }
+  }
+
+  private static let left: [[UInt8]] = [
+    Array(source.bytes[..<(5 << 20)]), Array(source.bytes[(5 << 20)..<(10 << 20)]),
+  ]
+
+  @Test(
+    "a part of an earlier run was checked only if the list tells its digest and the sum that was asked for",
+    arguments: [true, false])
+  func listedEcho(_ isDamaged: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: false, checking: .sums)
+    var second = Self.left[1]
+    if isDamaged { second[777] ^= 4 }
+    fake.bucket.withLock { [second] in
+      $0.uploads["left"] = FakeS3.Upload(
+        name: "a/b/abc.mp4", type: "video/mp4", parts: [1: Self.left[0], 2: second])
+    }
+    // What it was told by a run that it did not check.
+    let lying = Self.listing(fake) { _, number in
+      "<ChecksumSHA256>\(FakeS3.checksum(Self.left[number - 1]))</ChecksumSHA256>"
+    }
+    var error: UploadError?
+    do {
+      _ = try await uploader(lying).upload(Self.source.upload, to: key()) { _ in }
+    } catch let thrown as UploadError {
+      error = thrown
+    }
+    #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
+    #expect(
+      fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == (isDamaged ? nil : Self.source.bytes))
+  }
+
+  @Test(
+    "other bytes with the same CRC, left under the same name, never become an object that counts",
+    arguments: [true, false])
+  func listedForgery(_ tellsDigests: Bool) async throws {
+    let fake = FakeS3(tellsChecksums: false, checking: .sumsOfTheWhole)
+    let forged = Array(Self.source.forged(at: 777).bytes[..<(5 << 20)])
+    try #require(FakeS3.sum(forged) == FakeS3.sum(Self.left[0]) && forged != Self.left[0])
+    fake.bucket.withLock {
+      $0.uploads["left"] = FakeS3.Upload(
+        name: "a/b/abc.mp4", type: "video/mp4", hasSum: true, algorithm: "CRC64NVME", parts: [1: forged])
+    }
+    let transport = Self.listing(fake) { bytes, _ in
+      "<ChecksumCRC64NVME>\(FakeS3.sum(bytes))</ChecksumCRC64NVME>"
+        + (tellsDigests ? "<ChecksumSHA256>\(FakeS3.checksum(bytes))</ChecksumSHA256>" : "")
+    }
+    var error: UploadError?
+    do {
+      _ = try await uploader(transport).upload(Self.source.upload, to: key()) { _ in }
+    } catch let thrown as UploadError {
+      error = thrown
+    }
+    #expect(error?.code == (tellsDigests ? nil : .verificationFailed), "\(error?.message ?? "")")
+    #expect(
+      fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == (tellsDigests ? Self.source.bytes : nil))
+  }
+
+  @Test("uploads that were begun with another checksum are given up at once, and not gone on with")
+  func otherAlgorithm() async throws {
+    let isWhole = Mutex(false)
+    let fake = FakeS3(tellsChecksums: false, checking: .sumsDemanded) { sent async throws(HTTPFailure) in
+      if sent.isPart, sent.call.target.contains("partNumber=3"), !isWhole.withLock({ $0 }) {
+        throw .broken("a test")
+      }
+      return nil
+    }
+    fake.bucket.withLock { bucket in
+      for id in ["v1", "v2"] {
+        bucket.uploads[id] = FakeS3.Upload(
+          name: "a/b/abc.mp4", type: "video/mp4", algorithm: "SHA256", parts: [1: Self.left[0]])
+      }
+    }
+    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport(), one).upload(Self.source.upload, to: key()) { _ in }
+    }
+    #expect(error?.code == .interrupted, "\(error?.message ?? "")")
+    let left = fake.bucket.withLock { $0.uploads.values.map { "\($0.algorithm ?? "") \($0.parts.count)" } }
+    #expect(left == ["CRC64NVME 2"])
+    isWhole.withLock { $0 = true }
+    let again = fake.transport()
+    _ = try await uploader(again, one).upload(Self.source.upload, to: key()) { _ in }
+    #expect(try parts(again.calls, of: key()).count == 1)
+    #expect(try await uploader(again).readBack(key()) == Self.source.digest)
+  }
+
+  @Test("sums are of the bytes whose digest was taken with them, and of no others")
+  func sumsOfAnotherDigest() throws {
+    let (source, other) = (Self.source, TestSource(size: Self.source.bytes.count, seed: 2))
+    #expect(source.upload.sums != nil)
+    let mixed = UploadSource(
+      size: Int64(source.bytes.count), digest: other.digest, contentType: "video/mp4", bytes: source)
+    #expect(mixed.sums == nil)
   }
 
   @Test("a store that is busy when it is asked is asked again, and nothing is left begun")

@@ -40,9 +40,17 @@ package struct BlockSums: Hashable, Sendable {
   private static let oneBlock = CRCArithmetic.power(blockSize)
 }
 
-/// Bytes whose sums are known. A source that says so is private: the sums are of what its digest is of.
+/// What one pass over some bytes gave: a digest, and the sums of just the bytes that it is of.
+package struct SummedDigest: Hashable, Sendable {
+  package let digest: ContentDigest
+  package let sums: BlockSums
+
+  package init(digest: ContentDigest, sums: BlockSums) { (self.digest, self.sums) = (digest, sums) }
+}
+
+/// Bytes that were hashed and summed in one pass.
 package protocol SummedBytes: ByteSource {
-  var sums: BlockSums? { get }
+  var summedDigest: SummedDigest? { get }
 }
 
 /// Polynomials modulo that of CRC-64/NVME (NVM Express, "64b CRC"), the highest power in the lowest bit. The CRC of two

@@ -10,7 +10,7 @@ public struct UploadSource: Sendable {
   public let bytes: any ByteSource
   /// An object that holds just these bytes, which its store may copy; what it copies has to be proved.
   package var origin: ObjectOrigin?
-  /// Those of all of ``bytes``, where they were taken with the digest; then the bytes are private.
+  /// Those of all of ``bytes``, where they were taken with ``digest``; then the bytes are private.
   package let sums: BlockSums?
   /// Whether a catalog names the object: then another machine that takes this one for dead may find it under its key, and
   /// publish it. So an upload that has created something that must not count leaves it, and says so
@@ -23,7 +23,9 @@ public struct UploadSource: Sendable {
     self.digest = digest
     self.contentType = contentType
     self.bytes = bytes
-    sums = (bytes as? any SummedBytes)?.sums.flatMap { $0.size == size && bytes.isPrivate ? $0 : nil }
+    sums = (bytes as? any SummedBytes)?.summedDigest.flatMap {
+      $0.digest == digest && $0.sums.size == size && bytes.isPrivate ? $0.sums : nil
+    }
   }
 }
 
@@ -41,7 +43,7 @@ public protocol ByteSource: Sendable {
   /// A regular file's descriptor that the kernel may copy from, offset 0 on; nil when there is none.
   var descriptor: Int32? { get }
 
-  /// Whether nobody else can write to the bytes, so that what is read now is what the digest was taken of.
+  /// Whether no other user can write to the bytes, so that what is read now is what the digest was taken of.
   var isPrivate: Bool { get }
 
   /// The private copy that the bytes are read from; a store that made it may make it its object.

@@ -8,7 +8,7 @@ public struct PrivateCopy: SourceHandle, ByteSource {
   /// The SHA-256 of the copy's bytes.
   public let digest: ContentDigest
   /// Of the same bytes, where they will be sent rather than become an object as they lie there.
-  package let sums: BlockSums?
+  private let sums: BlockSums?
   private let original: SourceFile
   private let file: any StagedFile
   /// What it has of the disk, as long as it is held.
@@ -292,7 +292,9 @@ extension PrivateCopy {
   }
 }
 
-extension PrivateCopy: SummedBytes {}
+extension PrivateCopy: SummedBytes {
+  package var summedDigest: SummedDigest? { sums.map { SummedDigest(digest: digest, sums: $0) } }
+}
 
 /// The SHA-256 of a file's bytes.
 public enum SourceDigest {

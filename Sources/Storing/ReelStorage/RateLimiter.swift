@@ -122,7 +122,7 @@ struct LimitedBytes: SummedBytes {
 
   var descriptor: Int32? { nil }
   var isPrivate: Bool { base.isPrivate }
-  var sums: BlockSums? { (base as? any SummedBytes)?.sums }
+  var summedDigest: SummedDigest? { (base as? any SummedBytes)?.summedDigest }
 
   /// Reads at most ``RateLimiter/largestPiece`` and waits its time.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {

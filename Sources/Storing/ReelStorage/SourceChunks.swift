@@ -72,7 +72,7 @@ package enum BytesProof: Hashable, Sendable {
   case sha256([UInt8])
   /// The tag that whoever read them once made under `key`.
   case tag([UInt8], key: GMAC.Key)
-  /// Their CRC-64/NVME: of bytes that nobody else can write, against what a disk or memory may do to them.
+  /// Their CRC-64/NVME: of bytes that no other user can write, against what a disk or memory may do to them.
   case crc64(UInt64)
 
   fileprivate func makeHash() -> any RunningHash {

@@ -87,8 +87,8 @@ struct TestByteSource: SummedBytes {
   /// The same bytes as a file, for uploaders that hand a private copy on.
   let file: NamelessFile?
   let isPrivate: Bool
-  /// Of what it claims to be, as those of a private copy are.
-  let sums: BlockSums?
+  /// Of what it claims to be, as that of a private copy is.
+  let summedDigest: SummedDigest?
   /// What ``checkUnchanged()`` is to say.
   let hasChanged: Bool
   /// From here on reading fails.
@@ -140,7 +140,8 @@ extension ContractTestContext {
     let file = behaviour == .failing ? nil : try file(actual)
     let isPrivate = behaviour == .changedVisibly || (behaviour != .changedSilently && file != nil)
     let bytes = TestByteSource(
-      bytes: actual.bytes, file: file, isPrivate: isPrivate, sums: isPrivate ? content.sums : nil,
+      bytes: actual.bytes, file: file, isPrivate: isPrivate,
+      summedDigest: isPrivate ? SummedDigest(digest: content.digest, sums: content.sums) : nil,
       hasChanged: isPrivate && behaviour != .honest,
       failsAt: behaviour == .failing ? content.size / 2 : nil,
       midway: midway)

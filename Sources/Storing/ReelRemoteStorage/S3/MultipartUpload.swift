@@ -40,9 +40,10 @@ struct MultipartUpload: Sendable {
   }
 
   private func attempt() async throws(UploadError) {
-    // Of a source without sums everything is signed, whatever the store checks.
+    // Of a source without sums everything is signed, whatever the store checks. What the store copies, only a digest
+    // identifies: others with the same CRC can be made by whoever wrote the object.
     let checks =
-      PartProving.sums(source, plan) == nil
+      copying != nil || PartProving.sums(source, plan) == nil
       ? S3Checks() : try await client.checks(by: key, source.contentType)
     let proving = PartProving(source, plan, checks)
     let start = try await start(proving)
@@ -97,20 +98,26 @@ struct MultipartUpload: Sendable {
 
   private func start(_ proving: PartProving) async throws(UploadError) -> Start {
     let open = try await client.openUploads(of: key)
-    guard let open, let newest = open.first else { return Start(id: try await begin(proving), open: open) }
-    switch try await storedParts(newest) {
-    case .listed(let parts):
-      guard parts.values.contains(where: { !plan.has($0) }) else {
-        return Start(id: newest, stored: parts, open: open)
+    for old in open ?? [] {
+      switch try await stored(old) {
+      case .listed(let upload):
+        if isFit(upload, proving) { return Start(id: old, stored: upload.parts, open: open) }
+        await abort(old)
+      case .gone: break
+      case .unlisted:
+        for old in open ?? [] { await abort(old) }
+        return Start(id: try await begin(proving), open: nil)
       }
-      // They asked what the store checks, or were cut otherwise.
-      await abort(newest)
-      return Start(id: try await begin(proving), open: open)
-    case .gone: return Start(id: try await begin(proving), open: open)
-    case .unlisted:
-      for old in open { await abort(old) }
-      return Start(id: try await begin(proving), open: nil)
     }
+    return Start(id: try await begin(proving), open: open)
+  }
+
+  /// Not where its parts asked what the store checks, were cut otherwise, or have other checksums than those to come.
+  private func isFit(_ upload: StoredUpload, _ proving: PartProving) -> Bool {
+    let isAsked = proving.tellsSums || client.sendsChecksums
+    // Amazon's own, where none is asked for.
+    let algorithm = (isAsked ? proving.fields[.checksumAlgorithm] : nil) ?? "CRC64NVME"
+    return upload.parts.values.allSatisfy(plan.has) && (upload.algorithm ?? algorithm) == algorithm
   }
 
   private func begin(_ proving: PartProving) async throws(UploadError) -> String {
@@ -129,14 +136,14 @@ struct MultipartUpload: Sendable {
 
   /// What the store has of an upload.
   private enum Stored {
-    case listed([Int: StoredPart])
+    case listed(StoredUpload)
     case gone
     /// The access key may not ask, or the store knows no such question.
     case unlisted
   }
 
-  private func storedParts(_ id: String) async throws(UploadError) -> Stored {
-    var found: [Int: StoredPart] = [:]
+  private func stored(_ id: String) async throws(UploadError) -> Stored {
+    var found = StoredUpload()
     var marker: String?
     repeat {
       let request = S3Request(
@@ -152,7 +159,8 @@ struct MultipartUpload: Sendable {
         guard let page = S3Documents.parts(reply.body), page.next == nil || page.next != marker else {
           return .listed(found)
         }
-        for part in page.parts { found[part.number] = part }
+        for part in page.parts { found.parts[part.number] = part }
+        found.algorithm = page.algorithm
         marker = page.next
       }
     } while marker != nil
@@ -175,12 +183,14 @@ struct MultipartUpload: Sendable {
         do throws(UploadError) {
           let there = stored[number]
           let part = try await hashing.part(number, wishes(there, proving))
-          if let there, part.isStored(as: there) {
+          // Where the store copies, an earlier run may have had it copy what it has not taken for ours.
+          if let there, copying == nil || there.checksum != nil, part.isStored(as: there) {
             meter.set(part: number, to: there.size)
-            uploads.add(part.sent(etag: there.etag))
+            uploads.add(
+              part.sent(etag: there.etag, isChecked: proving.isChecked && part.isChecked(as: there)))
           } else {
             uploads.begin()
-            group.addTask { await sent(part, id) }
+            group.addTask { await sent(part, id, proving) }
           }
         } catch {
           uploads.fail(error)
@@ -198,25 +208,30 @@ struct MultipartUpload: Sendable {
 
   /// What a part that may be there already is told by.
   private func wishes(_ there: StoredPart?, _ proving: PartProving) -> PartHashing.Wishes {
-    guard let there else { return copying?.isWorthATry == true ? [.sha256, .md5] : [] }
-    if there.crc64 != nil, proving.sums != nil { return [] }
-    return there.checksum == nil ? .md5 : .sha256
+    // Where the store copies, each is signed.
+    guard let there, copying == nil else { return [] }
+    if there.checksum != nil { return .sha256 }
+    return there.crc64 != nil && proving.sums != nil ? [] : .md5
   }
 
-  private func sent(_ part: HashedPart, _ id: String) async -> Result<SentPart, UploadError> {
+  private func sent(
+    _ part: HashedPart, _ id: String, _ proving: PartProving
+  ) async -> Result<SentPart, UploadError> {
     do throws(UploadError) {
       if let copying, copying.isWorthATry, let copied = try await copying.copy(part, of: key, id, by: client)
       {
         meter.set(part: part.number, to: Int64(part.range.count))
         return .success(copied)
       }
-      return .success(try await send(part, id))
+      return .success(try await send(part, id, proving))
     } catch {
       return .failure(error)
     }
   }
 
-  private func send(_ part: HashedPart, _ id: String) async throws(UploadError) -> SentPart {
+  private func send(
+    _ part: HashedPart, _ id: String, _ proving: PartProving
+  ) async throws(UploadError) -> SentPart {
     var request = S3Request(
       .put, key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
       task: "store part \(part.number) of \(key)", permission: "s3:PutObject")
@@ -248,7 +263,7 @@ struct MultipartUpload: Sendable {
         "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
       )
     }
-    return part.sent(etag: etag)
+    return part.sent(etag: etag, isChecked: proving.isChecked(by: reply))
   }
 
   private var lost: UploadError {
@@ -305,18 +320,20 @@ struct MultipartUpload: Sendable {
 }
 
 extension S3Head {
-  /// Whether what the store says of an object proves that it is `source`, in the order of what that costs: what it says
-  /// itself of the whole or of the parts, what it has checked of each part and put together from them, and the tag that
-  /// MD5 gives of the source, for which it is read. What is not proved may still be there.
+  /// Whether what the store says of an object proves that it is `source`, in the order of what that costs: its digest of
+  /// the whole, what it has checked of each part and put together from them, and the tag that MD5 gives of the source, for
+  /// which it is read. What is not proved may still be there.
   /// - Throws: `cancelled`.
   fileprivate func isProved(
     _ source: UploadSource, _ plan: PartPlan, _ parts: [SentPart], _ proving: PartProving
   ) async throws(UploadError) -> Bool {
-    // A store that has refused no wrong sum may tell any that it was told.
-    if proving.tellsSums, let sums = proving.sums, let told = crc64 {
-      return told == CRC64.text(of: sums.whole)
+    if proving.tellsSums, let sums = proving.sums, let told = crc64, told != CRC64.text(of: sums.whole) {
+      return false
     }
-    if tells(source.digest, orParts: parts) || proving.isChecked && isOf(parts) { return true }
+    if tells(source.digest) { return true }
+    // A store may tell of parts that it has not checked whatever it was told.
+    let isOfTheWhole = proving.tellsSums && crc64 != nil
+    if parts.allSatisfy(\.isChecked), isOfTheWhole || tells(parts) || isOf(parts) { return true }
     guard let etag else { return false }
     do throws(UploadError) {
       return try await SourceTag(source, plan).matches(etag)

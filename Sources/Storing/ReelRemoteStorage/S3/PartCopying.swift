@@ -5,8 +5,9 @@ import Synchronization
 /// Parts that the store takes from an object of its own, which is what is stored, so that they need not be sent (AWS,
 /// UploadPartCopy).
 ///
-/// Each counts only when the store tells the digest of what it took, and that is the part's. A store that can't do this,
-/// may not, or has another object there meanwhile is not asked for the rest: that is sent.
+/// Each counts only when the store tells the SHA-256 of what it took, and that is the part's: whoever wrote the object may
+/// have written others with the same CRC, or the same MD5. A store that can't do this, may not, or has another object there
+/// meanwhile is not asked for the rest: that is sent.
 final class PartCopying: Sendable {
   private let fields: HTTPFields
   private let isGivenUp = Atomic(false)
@@ -33,12 +34,13 @@ final class PartCopying: Sendable {
     request.fields[.copySourceRange] = "bytes=\(part.range.lowerBound)-\(part.range.upperBound - 1)"
     guard case .reply(let reply) = try await client.outcome(of: request),
       let copied = S3Documents.copiedPart(reply.body, number: part.number, size: Int64(part.range.count)),
-      part.isStored(as: copied)
+      copied.checksum != nil, part.isStored(as: copied)
     else {
       isGivenUp.store(true, ordering: .relaxed)
       return nil
     }
-    return part.sent(etag: copied.etag)
+    // Nobody has told the store what it tells: it has looked at the bytes.
+    return part.sent(etag: copied.etag, isChecked: true)
   }
 }
 
@@ -60,9 +62,7 @@ extension S3Documents {
   static func copiedPart(_ body: [UInt8], number: Int, size: Int64) -> StoredPart? {
     guard let result = XMLNode(parsing: body), result.name.hasPrefix("CopyPart"), let etag = result["ETag"]
     else { return nil }
-    return StoredPart(
-      number: number, etag: etag, size: size, checksum: result["ChecksumSHA256"],
-      crc64: result["ChecksumCRC64NVME"])
+    return StoredPart(number: number, etag: etag, size: size, checksum: result["ChecksumSHA256"])
   }
 }
 

@@ -21,23 +21,34 @@ struct HashedPart: Sendable, Hashable {
   /// As `x-amz-checksum-sha256` has it.
   var checksum: String? { sha256.map { Base64.text($0) } }
 
-  /// Whether `stored` is this part: by its SHA-256 or its CRC-64/NVME where the store tells one, else by its MD5, which is
-  /// the ETag of a part that the store did not encrypt with keys of its own.
+  /// Whether `stored` is this part: by its SHA-256 where the store tells one, or by its CRC-64/NVME, else by its MD5, which
+  /// is the ETag of a part that the store did not encrypt with keys of its own.
   func isStored(as stored: StoredPart) -> Bool {
     guard stored.size == Int64(range.count) else { return false }
-    if let told = stored.crc64, let crc64 { return told == CRC64.text(of: crc64) }
     if let told = stored.checksum { return told == checksum }
+    if stored.crc64 != nil, crc64 != nil { return hasSum(of: stored) }
     return md5.map { Hexadecimal.text($0) == stored.etag.trimmingQuotes() } ?? false
   }
 
-  func sent(etag: String) -> SentPart {
-    SentPart(number: number, etag: etag, sha256: sha256, crc64: tellsSum ? crc64 : nil)
+  /// Whether the store tells of a part, which is this one, what identifies it, and what it has been seen to check. (A CRC
+  /// that it keeps does not identify anything.)
+  func isChecked(as stored: StoredPart) -> Bool {
+    stored.checksum != nil && (!tellsSum || hasSum(of: stored))
+  }
+
+  private func hasSum(of stored: StoredPart) -> Bool {
+    stored.crc64 != nil && stored.crc64 == crc64.map { CRC64.text(of: $0) }
+  }
+
+  func sent(etag: String, isChecked: Bool) -> SentPart {
+    SentPart(
+      number: number, etag: etag, sha256: sha256, crc64: tellsSum ? crc64 : nil, isChecked: isChecked)
   }
 }
 
 /// How the parts of an object are proved, and what has to be known of them.
 struct PartProving: Sendable, Hashable {
-  /// Of the whole source, taken with its digest from bytes that nobody else can write: nothing of it is hashed again to
+  /// Of the whole source, taken with its digest from bytes that no other user can write: nothing of it is hashed again to
   /// find out whether it is still the same.
   let sums: BlockSums?
   /// Whether the store is told the CRC-64/NVME of each part, and refuses other bytes.
@@ -46,6 +57,8 @@ struct PartProving: Sendable, Hashable {
   let signs: Bool
   /// Whether the store has refused what a part must not be.
   let isChecked: Bool
+  /// Whether it tells the CRC-64/NVME of each part that it has held against it.
+  private let repliesWithSums: Bool
 
   /// By what `checks` the store makes of its own.
   init(_ source: UploadSource, _ plan: PartPlan, _ checks: S3Checks) {
@@ -53,6 +66,12 @@ struct PartProving: Sendable, Hashable {
     tellsSums = sums != nil && checks.sums
     signs = sums == nil || !checks.unsigned || !tellsSums && checks.signatures
     isChecked = tellsSums || signs && checks.signatures
+    repliesWithSums = tellsSums && checks.repliesWithSums
+  }
+
+  /// Whether a part that was taken with `reply` was checked.
+  func isChecked(by reply: HTTPReply) -> Bool {
+    isChecked && (!repliesWithSums || reply.fields[.checksumCRC64] != nil)
   }
 
   /// Those that say something of each part.

@@ -8,6 +8,8 @@ import ReelStorage
 struct S3Checks: Hashable, Sendable {
   /// It refuses a part that has another CRC-64/NVME than `x-amz-checksum-crc64nvme` says.
   var sums = false
+  /// It tells that sum in its reply to the part; a reply without it is then of a server that did not look.
+  var repliesWithSums = false
   /// It refuses a part that has another SHA-256 than was signed.
   var signatures = false
   /// It takes a part of which no SHA-256 was signed; only where nobody on the way can change the bytes.
@@ -64,35 +66,50 @@ extension S3Client {
 
   private func checks(_ upload: CheckedUpload, hasSums: Bool) async throws(UploadError) -> S3Checks {
     let (bytes, other) = (Array("what was sent".utf8), Array("what was meant".utf8))
+    // Some take no part without the sum that the upload was begun with (MinIO).
+    let sum = hasSums ? bytes : nil
     var checks = S3Checks()
     let isSafe = addressing.origin.isSecure || addressing.origin.isLoopback
-    if isSafe { checks.unsigned = try await answer(to: upload.part(1, bytes, signed: nil)) == .taken }
+    if isSafe {
+      checks.unsigned = try await answer(to: upload.part(1, bytes, signed: nil, sum: sum)).isTaken
+    }
     if hasSums {
       // Signed where it has to be: then that is not what it is refused for.
       let signed = checks.unsigned ? nil : bytes
-      checks.sums = try await tells(
-        upload.part(2, bytes, signed: signed, sum: other),
-        from: upload.part(3, bytes, signed: signed, sum: bytes))
+      let taken = try await taken(
+        upload.part(3, bytes, signed: signed, sum: bytes),
+        butNot: upload.part(2, bytes, signed: signed, sum: other))
+      checks.sums = taken != nil
+      checks.repliesWithSums = taken?.fields[.checksumCRC64] != nil
     }
     if !checks.sums || !checks.unsigned {
-      checks.signatures = try await tells(
-        upload.part(4, bytes, signed: other), from: upload.part(5, bytes, signed: bytes))
+      let taken = try await taken(
+        upload.part(5, bytes, signed: bytes, sum: sum), butNot: upload.part(4, bytes, signed: other, sum: sum)
+      )
+      checks.signatures = taken != nil
     }
     return checks
   }
 
-  /// Whether the store refuses the one part because its bytes are not what was said, and takes the other.
-  private func tells(_ wrong: S3Request, from right: S3Request) async throws(UploadError) -> Bool {
-    guard try await answer(to: wrong) == .refusedAsOther else { return false }
-    return try await answer(to: right) == .taken
+  /// What the store says to `right`; nil unless it takes that, and refuses `wrong` because its bytes are not what was said.
+  private func taken(_ right: S3Request, butNot wrong: S3Request) async throws(UploadError) -> HTTPReply? {
+    guard case .refusedAsOther = try await answer(to: wrong),
+      case .taken(let reply) = try await answer(to: right)
+    else { return nil }
+    return reply
   }
 
-  private enum Answer { case taken, refused, refusedAsOther }
+  private enum Answer {
+    case taken(HTTPReply)
+    case refused, refusedAsOther
+
+    var isTaken: Bool { if case .taken = self { true } else { false } }
+  }
 
   /// - Throws: what may pass.
   private func answer(to request: S3Request) async throws(UploadError) -> Answer {
     switch try await outcome(of: request) {
-    case .reply: return .taken
+    case .reply(let reply): return .taken(reply)
     case .failure(let failure):
       if failure.isDamaged { return .refusedAsOther }
       let error = error(failure, request)

@@ -32,11 +32,13 @@ struct S3Head: Sendable, Hashable {
     return sha256.flatMap { Base64.bytes($0) }.flatMap { ContentDigest(sha256: $0) }
   }
 
-  /// Whether the checksum is that of the whole, or the composite one of `parts`, with their number behind it or without
-  /// (AWS, "Checking object integrity").
-  func tells(_ digest: ContentDigest, orParts parts: [SentPart]) -> Bool {
+  /// Whether the checksum is that of the whole.
+  func tells(_ digest: ContentDigest) -> Bool { sha256 == Base64.text(digest.bytes) }
+
+  /// Whether the checksum is the composite one of `parts`, with their number behind it or without (AWS, "Checking object
+  /// integrity"). That says of the bytes what the store has checked of the parts: it was told their digests.
+  func tells(_ parts: [SentPart]) -> Bool {
     guard let sha256 else { return false }
-    if sha256 == Base64.text(digest.bytes) { return true }
     let digests = parts.compactMap(\.sha256)
     guard digests.count == parts.count else { return false }
     let composite = Base64.text(SHA256.hash(data: digests.joined()))

@@ -71,6 +71,15 @@ struct SentPart: Sendable, Hashable {
   let sha256: [UInt8]?
   /// Nil where the store is not told it.
   var crc64: UInt64?
+  /// Whether the store has held its bytes against what they are.
+  var isChecked = false
+}
+
+/// An upload as the store lists it.
+struct StoredUpload: Sendable {
+  /// The algorithm of its checksums; nil where the store keeps none, or does not tell.
+  var algorithm: String?
+  var parts: [Int: StoredPart] = [:]
 }
 
 /// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where Amazon's lists end in `Result` some stores
@@ -98,8 +107,8 @@ enum S3Documents {
     isEncoded ? PercentEncoding.decode(key.replacing("+", with: " ")[...]) : key
   }
 
-  /// The parts in an answer to ListParts, and where the next page begins.
-  static func parts(_ body: [UInt8]) -> (parts: [StoredPart], next: String?)? {
+  /// The parts in an answer to ListParts, the algorithm of their checksums, and where the next page begins.
+  static func parts(_ body: [UInt8]) -> (parts: [StoredPart], algorithm: String?, next: String?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
     let parts = list.all("Part").compactMap { part -> StoredPart? in
       guard let number = part["PartNumber"].flatMap({ Int64(digits: $0) }).flatMap(Int.init(exactly:)),
@@ -110,7 +119,9 @@ enum S3Documents {
         number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"],
         crc64: part["ChecksumCRC64NVME"])
     }
-    return (parts, list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil)
+    return (
+      parts, list["ChecksumAlgorithm"], list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil
+    )
   }
 
   /// The answer to ListObjectsV2, or to what it replaced; nil when it is no such answer.

@@ -5,8 +5,9 @@ import Synchronization
 
 /// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.
 ///
-/// Small objects are put in one request, large ones in parts side by side; both only where nothing has that name
-/// (`If-None-Match: *`), both signed with the SHA-256 of what is sent, which the store holds against what arrives.
+/// Small objects are put in one request, signed with the SHA-256 of what is sent, which the store holds against what
+/// arrives; large ones in parts side by side, proved by what the store has been seen to check (docs/s3.md, "How it is
+/// proved"). Both only where nothing has that name (`If-None-Match: *`).
 public struct S3Uploader: Uploader {
   let client: S3Client
   private let options: S3Options
@@ -71,7 +72,8 @@ public struct S3Uploader: Uploader {
     let meter = UploadMeter(total: source.size, reporting: reporting)
     try await store(source, key, replaces: false, meter)
     meter.finish()
-    // What went out was hashed on its way; the store has held it against a digest that was signed, and said what it holds.
+    // What went out was held against the digest, or against the sums that were taken with it; the store has proved that it
+    // holds just that.
     return StoredObject(key: key, url: try await url(of: key), size: source.size, digest: source.digest)
   }
 
