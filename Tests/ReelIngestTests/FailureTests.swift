@@ -1,6 +1,6 @@
 import Foundation
 import ReelCore
-import ReelIngest
+@testable import ReelIngest
 import ReelLibrary
 import ReelStorage
 import ReelTestSupport
@@ -53,6 +53,19 @@ struct FailureTests {
     }
     let refused: any Error = FileRefused(code: .unsupported, violations: [violation])
     #expect("\(refused)" == "it has no video" && refused.localizedDescription == "it has no video")
+  }
+
+  @Test("of several violations the one that gives the code comes first, whatever the order of the rules")
+  func gravestFirst() throws {
+    let violations = ["mp4.notFastStart", "video.none", "media.external"].map {
+      PolicyViolation(rule: $0, message: "it is so")
+    }
+    let external = try #require(FileRefused(violations))
+    #expect(external.code == .externalMedia)
+    #expect(external.violations.map(\.rule) == ["media.external", "mp4.notFastStart", "video.none"])
+    let none = try #require(FileRefused(Array(violations.prefix(2))))
+    #expect(none.code == .unsupported && none.violations.map(\.rule) == ["video.none", "mp4.notFastStart"])
+    #expect(FileRefused(Array(violations.prefix(1)))?.code == .policy && FileRefused([]) == nil)
   }
 
   @Test("a failure has the error that caused it, and an aborted run its reason")

@@ -88,7 +88,9 @@ enum Main {
     } catch is OutputClosed {
       exit(ReelExit.interrupted.rawValue)
     } catch let error where ReelTool.exitCode(for: error).isSuccess {
-      ReelTool.exit(withError: error)
+      // Nobody has to listen.
+      try? OutputStream.standardOutput.write(HelpText.ownFirst(ReelTool.fullMessage(for: error)) + "\n")
+      exit(ReelExit.done.rawValue)
     } catch {
       if let failure = CommandFailure(error) {
         failure.tell()

@@ -151,18 +151,22 @@ extension FileRefused {
   /// The refusal for `violations`; nil when there are none.
   init?(_ violations: [PolicyViolation]) {
     guard !violations.isEmpty else { return nil }
-    let rules = Set(violations.map(\.rule))
-    let code: Code =
-      if rules.contains("media.external") {
-        .externalMedia
-      } else if rules.contains("video.none") || rules.contains("video.coverOnly") {
-        .unsupported
-      } else if rules.contains("file.truncated") {
-        .truncated
-      } else {
-        .policy
-      }
-    self.init(code: code, violations: violations)
+    guard let (rule, code) = Self.deciding.first(where: { rule, _ in violations.contains { $0.rule == rule } })
+    else {
+      self.init(code: .policy, violations: violations)
+      return
+    }
+    // What it comes down to is said first.
+    self.init(
+      code: code, violations: violations.filter { $0.rule == rule } + violations.filter { $0.rule != rule })
+  }
+
+  /// The rules that have a code of their own, the gravest first.
+  private static var deciding: [(rule: String, code: Code)] {
+    [
+      ("media.external", .externalMedia), ("video.none", .unsupported), ("video.coverOnly", .unsupported),
+      ("file.truncated", .truncated),
+    ]
   }
 }
 

@@ -72,6 +72,25 @@ struct HelpTests {
       ])
   }
 
+  @Test(
+    "a command's own options come before those that it shares",
+    arguments: ["remove", "feed", "page", "watch"])
+  func ownFirst(command: String) async throws {
+    let run = try await reel([command, "--help"])
+    #expect(run.status == 0 && run.errors.isEmpty)
+    let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let own = try #require(lines.firstIndex(of: "OPTIONS:"))
+    let stores = try #require(
+      lines.firstIndex { $0.hasPrefix("STORES") || $0.hasPrefix("THE BUCKET") || $0 == "SIGNED URLS:" })
+    #expect(own < stores)
+    // Nothing is lost, or runs together.
+    #expect(lines.filter { $0.hasPrefix("  --") || $0.hasPrefix("  -h") }.count >= 10)
+    for title in lines.indices where lines[title].wholeMatch(of: /[A-Z][A-Z -]+:/) != nil {
+      #expect(lines[title - 1] == "", "\(lines[title])")
+    }
+    #expect(lines.suffix(2) != ["", ""])
+  }
+
   @Test("what is common comes first in the help of ingest, what is a store's own under its store")
   func ingest() async throws {
     let help = try await reel(["ingest", "--help"]).output

@@ -109,6 +109,21 @@ import Testing
     #expect(try await complaint(text) == nil)
   }
 
+  @Test("what is accepted can be a setting; a flag says otherwise")
+  func policy() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/silent.mp4", as: "a.mp4")
+    let file = bench.folder.appendingPathComponent("long.yaml")
+    try Data("policy: 1\nname: long\nrules:\n  duration.min: 1h\n".utf8).write(to: file)
+    let refused = try await bench.reel("ingest", "clips", environment: ["REEL_POLICY": file.path])
+    #expect(refused.status == 4 && refused.errors.contains("policy"), "\(refused)")
+    let taken = try await bench.reel(
+      "ingest", "clips", "--policy", "sanity", environment: ["REEL_POLICY": file.path])
+    #expect(taken.status == 0, "\(taken)")
+    let missing = try await bench.reel("ingest", "clips", environment: ["REEL_POLICY": "nothing.yaml"])
+    #expect(missing.status == 1 && missing.errors.contains("nothing.yaml"), "\(missing)")
+  }
+
   /// The rows of docs/settings.md: a key, its variable, its flag.
   private func documented() throws -> [[String]] {
     let page = try String(

@@ -213,7 +213,9 @@ struct MovedLibraryTests {
     try FileManager.default.moveItem(at: old, to: new)
     for command in ["verify", "doctor"] {
       let gone = try await bench.reel(command, "--json")
-      #expect(gone.output.replacing("\\/", with: "/").contains("reel relocate \(name) NEW"), "\(gone)")
+      #expect(
+        gone.output.replacing("\\/", with: "/").contains(
+          "reel relocate --library \(bench.library.path) \(name) NEW"), "\(gone)")
     }
     let key = try #require(try FileManager.default.contentsOfDirectory(atPath: new.path).sorted().last)
     let (object, aside) = (new.appendingPathComponent(key), bench.folder.appendingPathComponent(key))

@@ -94,7 +94,7 @@ struct IngestCommand: AsyncParsableCommand {
     let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path) }
     let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters, policy: place.policy,
+      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,
@@ -162,7 +162,7 @@ struct PublishCommand: AsyncParsableCommand {
     options.metadata.music = music
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters, policy: place.policy,
+      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target,

@@ -363,6 +363,9 @@ struct SheetCommand: AsyncParsableCommand {
         problems: problems.withLock { $0 }, ok: ending == .done)
       try OutputStream.standardOutput.write(
         document.json(pretty: TerminalTraits.standardOutput().isTerminal))
+    } else if let file, picture.output != "-" {
+      let count = HumanNumber.count(collected.tiles.count, "picture", "pictures")
+      try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text(["\(file): \(count)"]))
     }
     try ending.end()
   }

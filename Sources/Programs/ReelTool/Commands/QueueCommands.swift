@@ -311,7 +311,7 @@ struct WorkCommand: AsyncParsableCommand {
     _ = try QueuePlace.pool(settings)
     let target = try EventTarget.open(output.events)
     let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: place.policy,
+      settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
@@ -326,7 +326,7 @@ struct WorkCommand: AsyncParsableCommand {
       work = try await WorkSession.begin(
         catalog, destination: destination,
         serving: QueueWorker.Serving(
-          labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name }),
+          labels: onlyLabel, policy: try settings.policy.map { try PolicyFiles.shared($0).name }),
         retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace ?? 25), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))

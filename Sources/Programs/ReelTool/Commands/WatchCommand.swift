@@ -120,7 +120,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.provesDuplicates = disposals.after != .keep
     let target = try EventTarget.open(output.events, appends: true)
     let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters, policy: place.policy,
+      settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
       appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)

@@ -20,15 +20,14 @@ struct AppContext: Sendable {
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
   /// - Parameters:
-  ///   - policy: `--policy`; nil for the default.
   ///   - measures: whether the stages of the run are timed.
   /// - Throws: ``CommandFailure``.
   static func open(
     _ settings: Settings, dryRun: Bool, jobs: Int, posters: IngestOptions.Posters = .none,
-    policy: String? = nil, measures: Bool = false
+    measures: Bool = false
   ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
-    let policy = try policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
+    let policy = try settings.policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
     let mends = settings.mend?.mends.isEmpty == false
     let prober = prober(
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)

@@ -134,12 +134,7 @@ enum DestinationHelp {
 /// Where videos go, and which.
 struct TargetOptions: SettingFlags {
   @Option(\.to) var to
-
-  @Option(
-    help: ArgumentHelp(
-      "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
-      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
-  var policy: String?
+  @Option(\.policy) var policy
 }
 
 /// Which files are meant of those that are named.

@@ -22,6 +22,10 @@ struct SettingTable: Sendable {
   let to = Setting(
     "to", .place, "The destination: \(DestinationHelp.kinds). Default: media/ in the library.",
     valueName: "destination", completion: .directory)
+  let policy = Setting(
+    "policy", .place,
+    "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
+    valueName: "name|file", completion: .file())
   let author = Setting("author", .text, "The author's id.", valueName: "id")
   let authorName = Setting("authorName", .text, "The author's name.", valueName: "name")
   let publicBaseURL = Setting(

@@ -110,7 +110,7 @@ package struct RunFiles: Sendable {
       post.videoFileExtension.uppercased(),
     ]
     return ReportPage.Note(
-      text: post.caption ?? post.video.rawValue, details: [facts.compactMap(\.self).joined(separator: " · ")])
+      text: post.caption ?? "post \(post.id)", details: [facts.compactMap(\.self).joined(separator: " · ")])
   }
 }
 

@@ -1,0 +1,31 @@
+/// What the argument parser makes of a command's help.
+enum HelpText {
+  /// The parser puts the options that are the command's own behind those that many commands share. Here they stand first,
+  /// or behind what is most common.
+  static func ownFirst(_ help: String) -> String {
+    var sections: [[Substring]] = [[]]
+    for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
+      if isTitle(line) { sections.append([]) }
+      sections[sections.count - 1].append(line)
+    }
+    guard let own = sections.firstIndex(where: { $0.first == "OPTIONS:" }),
+      let first = sections.firstIndex(where: { $0.first.map { isTitle($0) && !isIntroduction($0) } ?? false }
+      ),
+      first < own
+    else { return help }
+    var moved = sections.remove(at: own)
+    // Sections end with an empty line, but for the last.
+    if own == sections.count {
+      moved.append("")
+      if sections[own - 1].last == "" { sections[own - 1].removeLast() }
+    }
+    sections.insert(moved, at: sections[first].first == "COMMON:" ? first + 1 : first)
+    return sections.joined().joined(separator: "\n")
+  }
+
+  private static func isTitle(_ line: Substring) -> Bool {
+    line.hasSuffix(":") && line.first.map { $0.isUppercase } == true && !line.contains { $0.isLowercase }
+  }
+
+  private static func isIntroduction(_ title: Substring) -> Bool { title == "ARGUMENTS:" }
+}
