@@ -56,6 +56,12 @@ public protocol ByteSource: Sendable {
   func checkUnchanged() throws(SourceError)
 }
 
+/// Bytes of a file that nobody writes to any more: a store may make it its object, by one more name for it.
+package protocol LinkableBytes: ByteSource {
+  /// The open file, for who makes an object of it: once, as a file whose sync failed must not be synced again.
+  func takeFile() -> Descriptor?
+}
+
 extension ByteSource {
   /// There is none.
   public var stagedFile: (any StagedFile)? { nil }

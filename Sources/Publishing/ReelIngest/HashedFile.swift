@@ -4,7 +4,7 @@ import ReelSource
 /// A file that was opened, copied and hashed.
 struct HashedFile: Sendable {
   let file: FileReference
-  /// Its private copy, where one was made.
+  /// Its private copy, where one was made, or was not needed.
   let source: SourceFile
   let digest: ContentDigest
   /// What `source` reads, for an uploader.

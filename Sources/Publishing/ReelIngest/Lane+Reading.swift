@@ -39,7 +39,7 @@ extension Lane {
   private static let largestDigestOfRefused: Int64 = 16 << 20
 
   /// Opens the file, looks at its first bytes, and copies it where nobody else writes while its digest is taken: from
-  /// here on everything reads that copy. A dry run makes none. Nil when the file has ended.
+  /// here on everything reads that copy. A dry run makes none, and the program's own file needs none (`OwnedFile`). Nil when the file has ended.
   private mutating func hash(
     _ one: KnownFileFilter.Admitted, _ beginning: IngestEvent.Body?
   ) throws -> HashedFile? {
@@ -115,6 +115,8 @@ extension Lane {
   private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
 
   private func copy(_ source: SourceFile) throws -> Copied {
+    // Nobody writes to it, and who has written it has hashed it.
+    if let owned = source.handle as? OwnedHandle { return (source, owned.digest, owned) }
     let cancellation = context.stop.cancellation
     // No hours go into the digest of a file that is large and no video.
     let firstLook = firstLook(at: source)

@@ -11,6 +11,8 @@ public struct FoundFile: Sendable {
   public let wasNamed: Bool
   /// Where it lies, and how to find it again.
   let origin: Origin
+  /// What its maker says of it, where it is the program's own.
+  var owned: OwnedFile?
 
   enum Origin: Sendable {
     case local(DirectoryHandle, FilePlace)
@@ -62,7 +64,8 @@ public struct FoundFile: Sendable {
   package func open(_ cancellation: CancellationFlag) throws(SourceError) -> SourceFile {
     switch origin {
     case .local(let directory, let place):
-      return SourceFile(path: path, identity: identity, handle: try open(place, in: directory))
+      let file = try open(place, in: directory)
+      return SourceFile(path: path, identity: identity, handle: try owned?.handle(of: file) ?? file)
     case .remote(let origin):
       let file = try origin.open(cancellation)
       guard file.identity == identity else { throw .changed }
@@ -165,11 +168,19 @@ public struct SourceInput: Hashable, Sendable {
   let listed: RemoteFile?
   /// The folder that the user named, where this was met in it.
   var root: SourcePath?
+  /// What its maker says of it, where it is the program's own.
+  private(set) var owned: OwnedFile?
 
   /// - Parameter path: any bytes; whether they name something is for the walk to find out.
   public init(path: SourcePath) {
     self.path = path
     (remote, listed) = (nil, nil)
+  }
+
+  /// A file of the program's own, whose digest is known: see ``OwnedFile`` for what that takes.
+  public init(_ file: OwnedFile) {
+    self.init(path: file.path)
+    owned = file
   }
 
   /// What lies below a folder that the user named, and is looked at as a walk through that would.

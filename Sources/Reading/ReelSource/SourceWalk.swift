@@ -120,9 +120,9 @@ extension WalkOptions {
     return reason == .changing ? .leftAlone(path) : .ignored(path)
   }
 
-  /// A candidate, unless it was changed a moment ago.
+  /// A candidate, unless it was changed a moment ago by somebody who may not be done.
   func candidate(_ file: FoundFile) -> WalkItem {
-    guard settle > .zero else { return .candidate(file) }
+    guard settle > .zero, file.owned == nil else { return .candidate(file) }
     let (changed, now) = (Date(timeIntervalSince1970: Double(file.identity.modifiedAt) / 1e9), now())
     let settle = settle / .seconds(1)
     return changed > (begun ?? now) - settle && changed < now + settle
@@ -215,7 +215,9 @@ struct WalkState: Sendable {
       } else if let input = inputs.popFirst() {
         if let remote = input.remote {
           if let item = begin(remote, input.listed) { return item }
-        } else if let item = input.root.map({ begin(input.path, beneath: $0) }) ?? begin(input.path) {
+        } else if let item = input.root.map({ begin(input.path, beneath: $0) })
+          ?? begin(input.path, input.owned)
+        {
           return item
         }
       } else {
@@ -226,11 +228,12 @@ struct WalkState: Sendable {
 
   // MARK: What the user named
 
-  private mutating func begin(_ path: SourcePath) -> WalkItem? {
+  private mutating func begin(_ path: SourcePath, _ owned: OwnedFile?) -> WalkItem? {
     do throws(SourceError) {
       let located = try PathLookup.find(path.bytes, from: nil, links: options.followLinks ? .follow : .refuse)
       if located.status.kind == .directory, options.entersFolders { return try beginFolder(path, located) }
-      let file = try parents.foundFile(path, located)
+      var file = try parents.foundFile(path, located)
+      file.owned = owned
       guard let directory = file.directory else { return options.candidate(file) }
       guard !skipped.covers(directory.descriptor, directory.identity) else {
         throw ExcludedDirectories.error

@@ -8,7 +8,7 @@ import Synchronization
 /// folder of temporaries on the same file system, under a name that tells whose it is; what a dead uploader
 /// left there goes at the next ``prepare()``.
 public final class FolderUploader: Uploader {
-  /// Durable and atomic; the digest is proved by the copy.
+  /// Durable and atomic; the digest is proved by the copy, or is its maker's word (`OwnedFile`).
   public let traits = UploadTraits(
     atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true, isLatencyBound: true)
   /// `file://` and the folder's real path, percent-encoded.
@@ -67,9 +67,10 @@ public final class FolderUploader: Uploader {
   }
 
   /// Copies `source` beside the folder's objects, syncs it, names it `key`, and syncs the folder. A private copy of
-  /// ``staging`` is that copy.
+  /// ``staging`` is that copy. A file that is the program's own (`OwnedFile`) is not copied where it lies on the same file
+  /// system: it is the object then, under one more name.
   ///
-  /// The digest of the result is proved: what was written was hashed.
+  /// The digest of the result is proved, as what was written was hashed: here, or by who made that file.
   /// - Throws: `alreadyExists`, `sourceChanged`, `sourceUnreadable`, `storeFull`, `tooLarge`,
   ///   `storeUnusable`, `unavailable` (no descriptors or memory left), `interrupted` (the disk gave an
   ///   error), `cancelled`.

@@ -12,7 +12,8 @@ struct ObjectCopying {
   var replaces = false
   let failure: FolderFailure
 
-  /// The private copy itself where it lies in this store, else a copy of it. Blocks. On return every byte is there and
+  /// The private copy itself where it lies in this store, or the file itself, under one more name, where nobody writes to it
+  /// any more and it can have one here; else a copy. Blocks. On return every byte is there and
   /// none need be durable; ``ObjectBatch`` does the rest.
   func run(
     _ source: UploadSource, _ cancellation: CancellationFlag,
@@ -24,6 +25,9 @@ struct ObjectCopying {
     if let staged = source.bytes.stagedFile as? StagedObject, staged.store === store, staged.take() {
       file = staged
       reporting(TransferProgress(sent: source.size, total: source.size))
+    } else if let linked = try link(source) {
+      file = linked
+      reporting(TransferProgress(sent: source.size, total: source.size))
     } else {
       file = try copy(source, cancellation, reporting)
     }
@@ -31,6 +35,13 @@ struct ObjectCopying {
       try file.withFile { file throws(SystemError) in try file.allow(mode_t(mode)) }
     }
     return CopiedObject(key: key, size: source.size, isIntended: source.isIntended, file: file)
+  }
+
+  /// Nil where it has to be copied. What is to mend an object is: its bytes are proved on the way, and may be those that
+  /// the object has.
+  private func link(_ source: UploadSource) throws(UploadError) -> StagedObject? {
+    guard !replaces, let file = (source.bytes as? any LinkableBytes)?.takeFile() else { return nil }
+    return try FolderStaging(store: store, failure: failure).linkObject(to: file)
   }
 
   private func copy(

@@ -63,6 +63,22 @@ struct FolderStaging: StagingArea {
   }
 }
 
+extension FolderStaging {
+  /// The open file itself, by one more name. Nil where it can't have one here: it is on another file system, or mount, has
+  /// no name at all, or its file system knows no second ones.
+  func linkObject(to file: Descriptor) throws(UploadError) -> StagedObject? {
+    do throws(SystemError) {
+      let linked = try TemporaryFile.linking(
+        file, as: store.nextTemporaryName(), in: store.temporaries.rawValue)
+      return StagedObject(linked, of: store, failure)
+    } catch  where [EXDEV, ENOENT, EPERM, EACCES, EMLINK, EOPNOTSUPP].contains(error.code) {
+      return nil
+    } catch {
+      throw failure(error, "link a file")
+    }
+  }
+}
+
 /// A file of a folder store, open for reading.
 struct StoredFile: Sendable {
   let key: ObjectKey
@@ -145,11 +161,14 @@ struct TemporaryFile: ~Copyable {
   private(set) var descriptor: Descriptor
   private let folder: Int32
   private let name: String
+  /// Whether it has another name, which is its maker's.
+  private let isLinked: Bool
 
-  private init(adopting descriptor: Descriptor, folder: Int32, name: String) {
+  private init(adopting descriptor: Descriptor, folder: Int32, name: String, isLinked: Bool = false) {
     self.descriptor = descriptor
     self.folder = folder
     self.name = name
+    self.isLinked = isLinked
   }
 
   deinit {
@@ -168,6 +187,19 @@ struct TemporaryFile: ~Copyable {
     return file
   }
 
+  /// Gives `file`, which is open for reading, the name `name` in the open folder `folder`, too.
+  /// - Throws: `EXDEV`, `EPERM` and the like where it can't have one there.
+  static func linking(
+    _ file: Descriptor, as name: String, in folder: Int32
+  ) throws(SystemError) -> TemporaryFile {
+    // By the descriptor: what has its name by now may be another file.
+    let path = "/proc/self/fd/\(file.rawValue)"
+    _ = try retryingInterrupts("linkat") { linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW) }
+    let linked = TemporaryFile(adopting: file, folder: folder, name: name, isLinked: true)
+    try Failpoint.temporaryCreated.reach()
+    return linked
+  }
+
   /// From now on it is open for reading only.
   mutating func seal() throws(SystemError) {
     let raw = try retryingInterrupts("openat") {
@@ -178,7 +210,7 @@ struct TemporaryFile: ~Copyable {
 
   /// Gives it exactly `mode`, whatever the umask.
   func allow(_ mode: mode_t) throws(SystemError) {
-    guard mode != 0o600 else { return }
+    guard isLinked || mode != 0o600 else { return }
     _ = try retryingInterrupts("fchmod") { fchmod(descriptor.rawValue, mode) }
   }
 
@@ -188,8 +220,10 @@ struct TemporaryFile: ~Copyable {
   }
 
   /// Gives the memory of bytes that are durable back to the system. A large run would push what other programs keep
-  /// there out of it, and each next copy would have to take memory that the machine has never touched.
+  /// there out of it, and each next copy would have to take memory that the machine has never touched. Of a large file that
+  /// takes longer than all else that is done with one that is linked, whose sender may be waiting.
   func dropCache() {
+    guard !isLinked else { return }
     _ = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_DONTNEED)
   }
 

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import Glibc
+import ReelCore
+import ReelCrypto
+import ReelLibrary
+import ReelSource
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Testing
+
+@testable import ReelIngest
+
+/// A file that the program has written and hashed itself is a post without being read to hash it.
+@Suite("A run over the program's own file", .shortTime)
+struct OwnedFileRunTests {
+  let folder: TemporaryFolder
+  private let bytes = Array("a video".utf8)
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write(bytes, to: "whole")
+    try #require(chmod(folder.path(of: "whole"), 0o600) == 0)
+  }
+
+  private var uploader: FolderUploader { FolderUploader(root: folder.path(of: "media")) }
+
+  private func digest(_ text: String) throws -> ContentDigest {
+    try #require(ContentDigest(sha256: SHA256.hash(data: Array(text.utf8))))
+  }
+
+  private func publish(_ digest: ContentDigest, size: Int64 = 7) async -> PublishResult {
+    let file = OwnedFile(path: SourcePath(folder.path(of: "whole")), digest: digest, size: size)
+    let services = IngestServices(
+      prober: ScriptedProber(), uploader: VerifyingUploader(base: uploader), catalog: MemoryCatalog())
+    return await services.publish(SourceInput(file))
+  }
+
+  /// The one object, and what it holds.
+  private func stored() async throws -> (status: stat, digest: ContentDigest?) {
+    let name = try #require(try folder.names(in: "media").first { $0.hasSuffix(".mp4") })
+    var status = stat()
+    try #require(lstat(folder.path(of: "media/\(name)"), &status) == 0)
+    return (status, try await uploader.readBack(try #require(ObjectKey(name))))
+  }
+
+  @Test("stores the file itself")
+  func adopted() async throws {
+    guard case .published(let post) = await publish(try digest("a video")) else {
+      Issue.record("it was not published")
+      return
+    }
+    let object = try await stored()
+    #expect(try post.digest == digest("a video") && object.digest == post.digest)
+    #expect(object.status.st_nlink == 2)
+  }
+
+  /// So whoever makes one answers for it; reading the object tells.
+  @Test("takes its maker's word for the digest")
+  func word() async throws {
+    guard case .published(let post) = await publish(try digest("another video")) else {
+      Issue.record("it was not published")
+      return
+    }
+    let object = try await stored()
+    #expect(try post.digest == digest("another video") && object.digest == digest("a video"))
+  }
+
+  @Test("takes nobody's word where somebody may still write to it")
+  func writer() async throws {
+    let writer = open(folder.path(of: "whole"), O_RDWR)
+    defer { close(writer) }
+    guard case .published(let post) = await publish(try digest("another video")) else {
+      Issue.record("it was not published")
+      return
+    }
+    let object = try await stored()
+    #expect(try post.digest == digest("a video") && object.digest == post.digest)
+    #expect(object.status.st_nlink == 1)
+  }
+
+  @Test("fails where it has another size")
+  func size() async throws {
+    guard case .failed(let failure) = await publish(try digest("a video"), size: 8) else {
+      Issue.record("it was taken")
+      return
+    }
+    #expect(failure.code == .source(.sourceChanged))
+  }
+}
