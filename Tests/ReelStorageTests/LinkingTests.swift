@@ -89,12 +89,14 @@ import Testing
     #expect(try await store.remove(key("a.mp4")) == .gone)
   }
 
-  @Test("a batch links it, too")
+  @Test("a batch links it, too, and gives it the mode of the others")
   func batch() async throws {
+    try #require(chmod(folder.path(of: "uploads/whole"), 0o400) == 0)
     let (store, (source, bytes)) = (try await store(), try source())
     let results = store.store(
       [BatchUpload(source: source, key: try key("a.mp4"))], cancellation: CancellationFlag())
     #expect(try results.map { try $0.get().digest } == [source.digest])
+    #expect(try status(folder.path(of: "media/a.mp4")).st_mode & 0o7777 == 0o600)
     #expect(bytes.reads.load(ordering: .relaxed) == 0)
   }
 

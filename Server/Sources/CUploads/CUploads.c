@@ -1,8 +1,16 @@
 #define _GNU_SOURCE
 #include "CUploads.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 void uploads_start_writing(int file, off_t offset, off_t count) {
   (void)sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
+}
+
+int uploads_wait_for_writing(int file, off_t offset, off_t count) {
+  int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  if (sync_file_range(file, offset, count, flags) == 0) return 0;
+  // EINVAL, ENOSYS, ESPIPE: a kernel or a file system that can't be asked.
+  return errno == EIO || errno == ENOSPC || errno == EDQUOT ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 """Kills a server again and again while clients upload: kills.py PROGRAM [--kills N] [--seed N]
 
-Every video has to become one post, and be told as published, however often it is asked for; no client sends a byte twice but
+First once at each place from the upload to its post (docs/publish.md, REEL_FAILPOINT; a release build passes by them), then at
+any time. Every video has to become one post, and be told as published, however often it is asked for; no client sends a byte twice but
 of the request that was cut; and nothing is left over.
 """
 
@@ -85,6 +86,44 @@ class Sender(threading.Thread):
         self.verdicts[path] = post
 
 
+# Between the names that a file has on its way from an upload to an object.
+PLACES = ["claimCommitted", "uploadBegun", "temporaryCreated", "temporarySynced", "objectNamed", "folderSynced",
+          "postInserted", "completeCommitted"]
+
+
+def die_at(program, place):
+    """What is wrong after a server has died there once."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(program, folder)
+        server.environment = {"REEL_FAILPOINT": f"{place}=crash"}
+        with server:
+            video = variant(place, size=100_000)
+            path = server.create(len(video))
+            try:
+                server.tus("PATCH", path, video, Upload_Offset=0)
+                died = ""
+            except (OSError, http.client.HTTPException):
+                server.process.wait(60)
+                died = ", where it died"
+                server.environment = {}
+                server.start()
+            print(f"{place}{died}")
+            server.tus("HEAD", path)
+            answer, posts = server.ask("GET", path).json, server.posts()
+            media = [file for file in (server.library / "media").iterdir() if not file.name.startswith(".")]
+            server.stop()
+        faults = []
+        if answer["verdict"] != "published" or [post["id"] for post in posts] != [answer["post"]["id"]]:
+            faults.append(f"{answer}, {posts}")
+        if [file.read_bytes() for file in media] != [video] or any(file.stat().st_nlink != 1 for file in media):
+            faults.append(f"{media}")
+        left = [*(server.library / "uploads").glob("*/bytes"), *(server.library / "uploads").glob("*/whole"),
+                *(server.library / "tmp").glob("*.part")]
+        if left:
+            faults.append(f"left over: {left}")
+        return [f"{place}: {fault}" for fault in faults]
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("program")
@@ -94,6 +133,7 @@ def main():
     options = options.parse_args()
     print(f"seed {options.seed}")
     chance = random.Random(options.seed)
+    at_places = [fault for place in PLACES for fault in die_at(options.program, place)]
     with tempfile.TemporaryDirectory() as folder, Server(options.program, folder) as server:
         ending = threading.Event()
         senders = [Sender(number, server, options.seed, ending) for number in range(options.senders)]
@@ -110,7 +150,7 @@ def main():
         for sender in senders:
             sender.join(300)
             assert not sender.is_alive(), "a sender does not come to its end"
-        faults = [fault for sender in senders for fault in sender.faults]
+        faults = at_places + [fault for sender in senders for fault in sender.faults]
         verdicts = {path: post for sender in senders for path, post in sender.verdicts.items()}
         posts = {post["id"]: post for post in server.posts()}
         if set(posts) != {post["id"] for post in verdicts.values()} or len(posts) != len(verdicts):
@@ -120,7 +160,8 @@ def main():
             if (said["verdict"], said["post"]) != ("published", post):
                 faults.append(f"{path}: {said}")
         # Of an upload whose creator has never heard of it, as the answer was lost, there is the name alone.
-        left = [file for file in (server.library / "uploads").glob("*/bytes") if file.stat().st_size > 0]
+        left = [file for name in ("bytes", "whole") for file in (server.library / "uploads").glob(f"*/{name}")
+                if file.stat().st_size > 0]
         if left:
             faults.append(f"left over: {left}")
         server.stop()
@@ -132,6 +173,9 @@ def main():
         if server.left():
             faults.append(f"left over after its time: {server.left()}")
         media = list((server.library / "media").iterdir())
+        # Nobody else has a name for what is published.
+        faults += [f"{file} has {file.stat().st_nlink} names" for file in media
+                   if file.is_file() and file.stat().st_nlink != 1]
         if len([file for file in media if not file.name.startswith(".")]) != len(posts):
             faults.append(f"{len(media)} objects of {len(posts)} posts")
         retries = sum(sender.retries for sender in senders)

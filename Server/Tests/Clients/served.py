@@ -23,12 +23,13 @@ class Server:
         self.library = self.folder / "library"
         self.port = 0
         self.process = None
+        self.environment = {}
         self.log = []
 
     def start(self):
         self.process = subprocess.Popen(
             [self.program, "--listen", f"127.0.0.1:{self.port}", "--library", str(self.library), *self.options],
-            stderr=subprocess.PIPE, text=True, errors="replace")
+            stderr=subprocess.PIPE, text=True, errors="replace", env={**os.environ, **self.environment})
         listening = threading.Event()
 
         def read(stream):

@@ -48,6 +48,26 @@ import Testing
     #expect(second.word == .duplicate && second.post == verdict.post)
   }
 
+  @Test func theFileThatCameIsTheObject() async throws {
+    let store = try uploads.open()
+    let media = uploads.folder + "/.media"
+    let judge = judge(store, uploader: FolderUploader(root: media))
+    let id = try await uploads.upload("a video", of: 7, in: store)
+    let file = try FileManager.default.attributesOfItem(atPath: store.files(id).path)
+    guard case .verdict(let verdict) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("no verdict")
+      return
+    }
+    let name = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: media).first { $0.hasSuffix(".mp4") })
+    let object = try FileManager.default.attributesOfItem(atPath: "\(media)/\(name)")
+    #expect(object[.systemFileNumber] as? UInt64 == file[.systemFileNumber] as? UInt64)
+    // The upload's own name is gone.
+    #expect(object[.referenceCount] as? Int == 1)
+    #expect(try String(contentsOfFile: "\(media)/\(name)", encoding: .utf8) == "a video")
+    #expect(verdict.post?.digest?.hex == "3dbe53a2de431feaea25139a6ea5eb705629d3fb419181298046d78d55acb055")
+  }
+
   @Test func whoeverHoldsItIsWaitedFor() async throws {
     let store = try uploads.open()
     let judge = judge(store)

@@ -100,6 +100,95 @@ final class TestUploads: Sendable {
     #expect(try await store.find(id).offset == 6)
   }
 
+  @Test func whatItsBytesHashToIsKnownAsTheyCome() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    let id = try await uploads.upload("hello ", of: 11, in: first)
+    // They are not read again, but for what another process has written.
+    let file = try #require(FileHandle(forWritingAtPath: first.files(id).path))
+    try file.write(contentsOf: Data("HELLO ".utf8))
+    try await uploads.append("world", to: id, in: first)
+    #expect(try await first.hash(of: first.find(id)).digest().hex == Self.helloWorld)
+    try file.seek(toOffset: 0)
+    try file.write(contentsOf: Data("hello ".utf8))
+    try file.close()
+    store = nil
+    _ = consume first
+    let second = try uploads.open()
+    #expect(try await second.hash(of: second.find(id)).digest().hex == Self.helloWorld)
+  }
+
+  @Test func anotherProcessGoesOnWithTheHash() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    let id = try await uploads.upload("hello ", of: 11, in: first)
+    store = nil
+    _ = consume first
+    let second = try uploads.open()
+    try await uploads.append("world", to: id, in: second)
+    #expect(try await second.seal(second.find(id)).digest.hex == Self.helloWorld)
+  }
+
+  @Test func whatDoesNotCountIsNotHashed() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("hello ", of: 11, in: store)
+    let checksum = try PartChecksum(parsing: "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")
+    for (text, isWhole) in [("wurld", true), ("wor", false)] {
+      let writer = try await UploadWriter.open(try await store.find(id), in: store, checksum: checksum) { _ in
+      }
+      try await writer.append(ByteBuffer(string: text))
+      _ = try? await writer.finish(isWhole: isWhole)
+    }
+    try await uploads.append("world", to: id, in: store)
+    #expect(try await store.hash(of: store.find(id)).digest().hex == Self.helloWorld)
+  }
+
+  private static let helloWorld = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
+
+  @Test func whatIsWholeIsOutOfReach() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("hello world", of: 11, in: store)
+    let upload = try await store.find(id)
+    for _ in 0..<2 {
+      let file = try await store.seal(upload)
+      #expect(file.digest.hex == Self.helloWorld && file.size == 11)
+      #expect(file.path.text == store.files(id).wholePath)
+    }
+    #expect(try await store.find(id).isComplete)
+    #expect(try await store.sweep() == [id])
+    await #expect(throws: Problem.noSuchUpload) {
+      _ = try await UploadWriter.open(upload, in: store) { _ in }
+    }
+    try await store.settle(id, .published(.sample()))
+    #expect(!store.files(id).hasBytes)
+  }
+
+  @Test func nothingIsWrittenOnceItIsFinished() async throws {
+    let store = try uploads.open()
+    let id = UploadID()
+    _ = try await store.make(id, uploads.state(11))
+    let writer = try await UploadWriter.open(try await store.find(id), in: store) { _ in }
+    try await writer.append(ByteBuffer(string: "hello "))
+    #expect(try await writer.finish(isWhole: false) == 6)
+    await #expect(throws: Problem.self) { try await writer.append(ByteBuffer(string: "world")) }
+    #expect(try await store.find(id).offset == 6)
+  }
+
+  @Test func whatIsLeftOfOneIsNotWrittenTo() async throws {
+    let store = try uploads.open()
+    let (id, object) = (UploadID(), "\(uploads.folder)/.object")
+    let folder = "\(uploads.folder)/\(id)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try Data("a video".utf8).write(to: URL(filePath: object))
+    for name in ["bytes", "whole"] {
+      try FileManager.default.linkItem(atPath: object, toPath: "\(folder)/\(name)")
+    }
+    #expect(try await store.make(id, uploads.state(2)) == nil)
+    try await uploads.append("ab", to: id, in: store)
+    #expect(try String(contentsOfFile: object, encoding: .utf8) == "a video")
+    #expect(try await store.find(id).isComplete)
+  }
+
   @Test func partsThatWereCutAreKeptUnlessTheyHaveAChecksum() async throws {
     let store = try uploads.open()
     for (checksum, offset) in [(nil, 3), ("sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=", 0)] as [(String?, Int64)] {
@@ -129,6 +218,22 @@ final class TestUploads: Sendable {
     await #expect(throws: ProbeError.self) { try await writer.append(ByteBuffer(repeating: 7, count: 600)) }
     try await writer.append(ByteBuffer(repeating: 7, count: 600))
     #expect(looks.withLock { $0 } == 1)
+  }
+
+  @Test func tellsOnceThatAnUploadWillSoonBeWhole() async throws {
+    let store = try uploads.open()
+    for (length, told) in [(33 << 20, [0, 1, 1]), (100, [1, 1, 1]), (nil, [1, 1, 1])] as [(Int64?, [Int])] {
+      let id = UploadID()
+      let count = Atomic(0)
+      _ = try await store.make(id, uploads.state(length))
+      let writer = try await UploadWriter.open(
+        try await store.find(id), in: store, nearEnd: { count.add(1, ordering: .relaxed) },
+        firstLook: { _ in })
+      for (size, told) in zip([10, 1 << 20, 10], told) {
+        try await writer.append(ByteBuffer(repeating: 7, count: size))
+        #expect(count.load(ordering: .relaxed) == told)
+      }
+    }
   }
 
   @Test func whatWasJudgedIsRememberedWithoutItsBytes() async throws {

@@ -32,9 +32,11 @@ struct Receiver: Sendable {
   ) async throws(Problem) -> Received {
     let prober = prober
     let most = min(upload.state.length ?? .max, most(for: upload))
-    let writer = try await UploadWriter.open(upload, in: store, checksum: checksum) {
-      file throws(ProbeError) in _ = try prober.firstLook(at: file)
-    }
+    let writer = try await UploadWriter.open(
+      upload, in: store, checksum: checksum,
+      // Starting a reader takes longer than all that is done after the last byte.
+      nearEnd: { Task { await prober.warmUp(for: 1) } },
+      firstLook: { file throws(ProbeError) in _ = try prober.firstLook(at: file) })
     do {
       let end = try await taking(request, context, writer, most, form)
       let offset = try await writer.finish(isWhole: end == .whole)

@@ -66,14 +66,16 @@ final class Judge: Sendable {
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
-        return await publish(id, upload.state)
+        let file = try await store.seal(upload)
+        return await publish(id, upload.state, file)
       }
     } catch {
       return .postponed(error)
     }
   }
 
-  private func publish(_ id: UploadID, _ state: UploadState) async -> Judgement {
+  /// - Parameter file: its bytes, which nobody writes to any more.
+  private func publish(_ id: UploadID, _ state: UploadState, _ file: OwnedFile) async -> Judgement {
     await places.take()
     defer { places.giveBack() }
     var options = IngestOptions()
@@ -84,7 +86,7 @@ final class Judge: Sendable {
     // The upload's own name says nothing.
     options.keepsSourceName = false
     options.isAcknowledged = true
-    let run = services.ingest([SourceInput(path: SourcePath(store.files(id).path))], options: options)
+    let run = services.ingest([SourceInput(file)], options: options)
     var result: PublishResult?
     var told: [IngestEvent] = []
     for await event in run {

@@ -62,7 +62,9 @@ struct ServerLibrary: Service {
   static func open(_ configuration: ServerConfiguration, logger: Logger) async throws -> ServerLibrary {
     let folder = try await LibraryFolder.prepare(at: configuration.library)
     let prober = SandboxedProber(
-      worker: .installed, workers: configuration.judgedAtOnce, makesPosters: configuration.posters)
+      worker: .installed, workers: configuration.judgedAtOnce,
+      // Somebody would wait for the next one.
+      idleTime: .seconds(60), makesPosters: configuration.posters)
     try prober.checkInstallation()
     let uploader = try await ServerStore.open(
       configuration.to, folder, publicBaseURL: configuration.mediaURL,

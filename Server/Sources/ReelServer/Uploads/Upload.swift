@@ -47,12 +47,15 @@ struct Upload: Sendable {
   }
 }
 
-/// The files of an upload: `FOLDER/ID/bytes` and `FOLDER/ID/state.json`. Every call blocks.
+/// The files of an upload: `FOLDER/ID/bytes` and `FOLDER/ID/state.json`; in place of `bytes` it has `whole` once it is being
+/// published. Every call blocks.
 struct UploadFiles: Sendable {
   let id: UploadID
   private let folder: String
-  /// Where the bytes are.
+  /// Where bytes come in.
   var path: String { folder + "/bytes" }
+  /// Where they are once none comes any more: nothing opens that to write to it, so it may become an object of a store.
+  var wholePath: String { folder + "/whole" }
   private var statePath: String { folder + "/state.json" }
 
   init(_ id: UploadID, in root: String) {
@@ -66,8 +69,10 @@ struct UploadFiles: Sendable {
       guard errno == EEXIST else { throw Problem(errno: errno, in: "mkdir") }
       // One without a state is what a crash left of a beginning.
       guard Disk.status(of: statePath) == nil else { return false }
+      removeBytes()
     }
-    _ = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    // Never one that is there: it might be an object, too.
+    _ = try Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
     try save(state)
     try Disk.syncFolder(of: folder)
     return true
@@ -90,7 +95,7 @@ struct UploadFiles: Sendable {
     } catch {
       throw Problem(.internalServerError, "storage", "what is known of this upload can't be read")
     }
-    let received = Disk.status(of: path)
+    let received = received
     let offset =
       state.verdict == nil
       ? min(Int64(received?.st_size ?? 0), state.uncheckedFrom ?? .max) : state.length ?? 0
@@ -110,11 +115,26 @@ struct UploadFiles: Sendable {
     try Disk.replace(statePath, with: Array(bytes), durably: state.isDurable)
   }
 
-  func removeBytes() { unlink(path) }
+  /// What is there of the bytes.
+  private var received: stat? { Disk.status(of: path) ?? Disk.status(of: wholePath) }
+  var hasBytes: Bool { received != nil }
+
+  /// No byte comes any more, from now on. For who holds the upload.
+  func seal() throws(Problem) {
+    do throws(Problem) {
+      try Disk.call("rename") { rename(path, wholePath) }
+    } catch {
+      // It was before.
+      guard error == .noSuchUpload, Disk.status(of: wholePath) != nil else { throw error }
+    }
+  }
+
+  func removeBytes() { for path in [path, wholePath] { unlink(path) } }
 
   /// The state goes last: as long as it is there, the rest is known.
   func remove() {
-    for path in [path, statePath + ".new", statePath] { unlink(path) }
+    removeBytes()
+    for path in [statePath + ".new", statePath] { unlink(path) }
     rmdir(folder)
   }
 }

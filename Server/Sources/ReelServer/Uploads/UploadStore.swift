@@ -3,8 +3,8 @@ import Glibc
 import Reel
 import Synchronization
 
-/// The uploads of a server, in a folder of its own. The disk is what counts: nothing but who is at work on which is in
-/// memory, and that ends with the process.
+/// The uploads of a server, in a folder of its own. The disk is what counts: in memory is who is at work on which, which ends
+/// with the process, and what bytes hash to, which can be read again.
 final class UploadStore: Sendable {
   let folder: String
   let disk: DiskThreads
@@ -14,6 +14,8 @@ final class UploadStore: Sendable {
   private let openedAt: Date
   /// Those that are worked on, and who waits for each.
   private let held = Mutex<[UploadID: [CheckedContinuation<Void, Never>]]>([:])
+  /// Of uploads that are not at their end.
+  private let hashes = Mutex<[UploadID: ContentHash]>([:])
   /// Held as long as this lives: two servers would write to one upload.
   private let lock: OpenFile
 
@@ -133,11 +135,37 @@ final class UploadStore: Sendable {
       try files.save(upload.state)
       files.removeBytes()
     }
+    remember(nil, of: id)
   }
 
   func remove(_ id: UploadID) async throws(Problem) {
     let files = files(id)
+    remember(nil, of: id)
     try await disk.run { () throws(Problem) in files.remove() }
+  }
+
+  /// What the bytes of an upload hash to. What this process has not written itself it reads, so much at a time that others get
+  /// to the disk. For who holds the upload.
+  func hash(of upload: Upload) async throws(Problem) -> ContentHash {
+    let files = files(upload.id)
+    var hash = hashes.withLock { $0[upload.id] } ?? ContentHash()
+    if hash.count > upload.offset { hash = ContentHash() }
+    while hash.count < upload.offset {
+      let known = hash
+      hash = try await disk.run { () throws(Problem) in try files.hash(going: known, to: upload.offset) }
+      remember(hash, of: upload.id)
+    }
+    return hash
+  }
+
+  /// - Parameter hash: of the bytes that are on disk; nil for what nobody asks for any more.
+  func remember(_ hash: ContentHash?, of id: UploadID) { hashes.withLock { $0[id] = hash } }
+
+  /// Takes an upload that is whole out of the reach of whoever sends bytes. For who holds it.
+  func seal(_ upload: Upload) async throws(Problem) -> OwnedFile {
+    let (files, hash) = (files(upload.id), try await hash(of: upload))
+    try await disk.run { () throws(Problem) in try files.seal() }
+    return OwnedFile(path: SourcePath(files.wholePath), digest: try hash.digest(), size: hash.count)
   }
 
   /// Removes the upload that was made then, unless it has a verdict. One of that name that was made later is another's.
@@ -159,7 +187,7 @@ final class UploadStore: Sendable {
       let files = files(id)
       // One that can't be read says nothing of the others.
       let found = try? await disk.run { () throws(Problem) in
-        (try files.find(), Disk.status(of: files.path) != nil)
+        (try files.find(), files.hasBytes)
       }
       guard case let (upload?, hasBytes)? = found, isAlive(upload), upload.state.verdict == nil || !hasBytes
       else {
@@ -176,7 +204,10 @@ final class UploadStore: Sendable {
   private func tidy(_ files: UploadFiles) async throws(Problem) {
     try await holding(files.id) { () throws(Problem) in
       try await disk.run { [self] () throws(Problem) in
-        guard let upload = try files.find(), isAlive(upload) else { return files.remove() }
+        guard let upload = try files.find(), isAlive(upload) else {
+          remember(nil, of: files.id)
+          return files.remove()
+        }
         if upload.state.verdict != nil { files.removeBytes() }
       }
     }

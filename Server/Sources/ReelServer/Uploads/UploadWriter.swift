@@ -5,49 +5,69 @@ import NIOCore
 import Reel
 import Synchronization
 
-/// Takes the bytes of one request into an upload. For who holds the upload.
+/// Takes the bytes of one request into an upload, and hashes them. For who holds the upload.
 final class UploadWriter: Sendable {
   private struct Position {
+    /// Nil once it is finished: nothing in this process can write to the upload then.
+    var file: OpenFile?
     var offset: Int64
+    /// Of the upload up to `offset`.
+    var content: ContentHash
+    /// Of the part, where it has a checksum.
     var hash: (any HashFunction)?
     /// How far the disk was told to begin.
     var hinted: Int64
+    /// How far it has come.
+    var written: Int64
     var isLookedAt: Bool
+    /// Whether it is told that it will soon be whole.
+    var isEnding = false
+    /// Whether the disk would not take something: the kernel does not try again, and does not say so again.
+    var isLost = false
   }
+  /// From so many bytes before its end on an upload will soon be whole.
+  private static let end: Int64 = 32 << 20
   /// How many bytes tell what a file is: what the sniffer looks at.
   private static let head: Int64 = 65_536 + 16
-  private static let hintEvery: Int64 = 4 << 20
+  private static let hintEvery: Int64 = 2 << 20
+  /// Bytes that the disk may be behind: whoever sends more at once waits for it now, and not at the end.
+  private static let mostUnwritten: Int64 = 4 * hintEvery
 
   private let files: UploadFiles
-  private let file: OpenFile
-  private let disk: DiskThreads
-  private let start: Int64
+  private let store: UploadStore
+  private let start: ContentHash
   private let length: Int64?
   private let checksum: PartChecksum?
   private let firstLook: @Sendable (SourceFile) throws(ProbeError) -> Void
+  private let nearEnd: @Sendable () -> Void
   private let position: Mutex<Position>
 
   private init(
-    _ files: UploadFiles, _ file: OpenFile, _ disk: DiskThreads, from start: Int64, of length: Int64?,
-    _ checksum: PartChecksum?, _ firstLook: @escaping @Sendable (SourceFile) throws(ProbeError) -> Void
+    _ files: UploadFiles, _ file: OpenFile, in store: UploadStore, from start: ContentHash, of length: Int64?,
+    _ checksum: PartChecksum?, _ nearEnd: @escaping @Sendable () -> Void,
+    _ firstLook: @escaping @Sendable (SourceFile) throws(ProbeError) -> Void
   ) {
-    (self.files, self.file, self.disk, self.start, self.length) = (files, file, disk, start, length)
-    (self.checksum, self.firstLook) = (checksum, firstLook)
+    (self.files, self.store, self.start, self.length) = (files, store, start, length)
+    (self.checksum, self.nearEnd, self.firstLook) = (checksum, nearEnd, firstLook)
     position = Mutex(
       Position(
-        offset: start, hash: checksum?.algorithm.hasher(), hinted: start, isLookedAt: start >= Self.head))
+        file: file, offset: start.count, content: start, hash: checksum?.algorithm.hasher(),
+        hinted: start.count, written: start.count, isLookedAt: start.count >= Self.head))
   }
 
   /// Goes on where `upload` stands. What a dead process wrote of a part that it could not compare goes.
   /// - Parameters:
   ///   - checksum: of the bytes that come.
+  ///   - nearEnd: called once when the upload will soon be whole, or when nobody knows.
   ///   - firstLook: throws for what is no video by its first bytes.
   static func open(
     _ upload: Upload, in store: UploadStore, checksum: PartChecksum? = nil,
+    nearEnd: @escaping @Sendable () -> Void = {},
     firstLook: @escaping @Sendable (SourceFile) throws(ProbeError) -> Void
   ) async throws(Problem) -> UploadWriter {
-    let (files, disk) = (store.files(upload.id), store.disk)
-    return try await disk.run { () throws(Problem) in
+    let files = store.files(upload.id)
+    let start = try await store.hash(of: upload)
+    return try await store.disk.run { () throws(Problem) in
       let file = try Disk.open(files.path, O_RDWR)
       try Disk.call("ftruncate") { ftruncate(file.number, off_t(upload.offset)) }
       var state = upload.state
@@ -56,7 +76,7 @@ final class UploadWriter: Sendable {
         state.uncheckedFrom = uncheckedFrom
         try files.save(state)
       }
-      return UploadWriter(files, file, disk, from: upload.offset, of: state.length, checksum, firstLook)
+      return UploadWriter(files, file, in: store, from: start, of: state.length, checksum, nearEnd, firstLook)
     }
   }
 
@@ -66,38 +86,61 @@ final class UploadWriter: Sendable {
   /// Writes what has come, and waits until it is written.
   /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell.
   func append(_ bytes: ByteBuffer) async throws {
-    let refusal: ProbeError? = try await disk.run { [self] () throws(Problem) in
+    let refusal: ProbeError? = try await store.disk.run { [self] () throws(Problem) in
       try position.withLock { position throws(Problem) in
+        guard let file = position.file else { throw .shuttingDown }
         try bytes.withUnsafeReadableBytes { bytes in
           position.hash?.update(bufferPointer: bytes)
-          return Result { () throws(Problem) in try Disk.write(bytes, to: file, at: position.offset) }
+          let result = Result { () throws(Problem) in try Disk.write(bytes, to: file, at: position.offset) }
+          if case .success = result { position.content.update(bytes) }
+          return result
         }.get()
         position.offset += Int64(bytes.readableBytes)
-        if position.offset - position.hinted >= Self.hintEvery {
-          // Little is left to wait for at the end then.
-          uploads_start_writing(file.number, off_t(position.hinted), off_t(position.offset - position.hinted))
-          position.hinted = position.offset
+        try hurry(file, &position)
+        if !position.isEnding, (length ?? 0) - position.offset <= Self.end {
+          position.isEnding = true
+          nearEnd()
         }
         // Of bytes that have a checksum it counts once they are proved to have it.
-        return checksum == nil ? look(at: &position) : nil
+        return checksum == nil ? look(at: file, &position) : nil
       }
     }
     if let refusal { throw refusal }
   }
 
-  /// Makes durable what has come; of a part with a checksum only what has it.
+  /// Has the disk begin with what was written, so that little is left to wait for at the end.
+  private func hurry(_ file: OpenFile, _ position: inout Position) throws(Problem) {
+    guard position.offset - position.hinted >= Self.hintEvery else { return }
+    uploads_start_writing(file.number, off_t(position.hinted), off_t(position.offset - position.hinted))
+    position.hinted = position.offset
+    let due = position.offset - Self.mostUnwritten
+    guard due > position.written else { return }
+    position.isLost = true
+    try Disk.call("sync_file_range") {
+      uploads_wait_for_writing(file.number, off_t(position.written), off_t(due - position.written))
+    }
+    (position.isLost, position.written) = (false, due)
+  }
+
+  /// Makes durable what has come; of a part with a checksum only what has it, and nothing where the disk fails. Nothing can be
+  /// written any more then.
   /// - Parameter isWhole: whether the request came to its end.
   /// - Returns: bytes of the upload.
   /// - Throws: a 460 for bytes that do not have their checksum, which are gone.
   func finish(isWhole: Bool) async throws -> Int64 {
-    let (refusal, offset) = try await disk.run { [self] () throws(Problem) -> (ProbeError?, Int64) in
+    let (refusal, offset) = try await store.disk.run { [self] () throws(Problem) -> (ProbeError?, Int64) in
       try position.withLock { position throws(Problem) in
+        guard let file = position.file.take() else { throw .shuttingDown }
+        defer { withExtendedLifetime(file) {} }
         let isRight = position.hash.map { isWhole && $0.digestBytes() == checksum?.digest } ?? true
-        if !isRight {
-          try Disk.call("ftruncate") { ftruncate(file.number, off_t(start)) }
-          position.offset = start
+        if !isRight || position.isLost { try goBack(file, &position) }
+        do throws(Problem) {
+          try Disk.call("fdatasync") { fdatasync(file.number) }
+        } catch {
+          try goBack(file, &position)
+          throw error
         }
-        try Disk.call("fdatasync") { fdatasync(file.number) }
+        store.remember(position.content, of: files.id)
         if checksum != nil, var state = try files.find()?.state {
           state.uncheckedFrom = nil
           try files.save(state)
@@ -106,15 +149,21 @@ final class UploadWriter: Sendable {
           throw Problem(
             .checksumMismatch, "checksum", "the bytes do not have the checksum that was sent with them")
         }
-        return (isRight ? look(at: &position) : nil, position.offset)
+        return (isRight ? look(at: file, &position) : nil, position.offset)
       }
     }
     if let refusal { throw refusal }
     return offset
   }
 
+  /// To where the part began.
+  private func goBack(_ file: OpenFile, _ position: inout Position) throws(Problem) {
+    try Disk.call("ftruncate") { ftruncate(file.number, off_t(start.count)) }
+    (position.offset, position.content) = (start.count, start)
+  }
+
   /// Looks at the first bytes once they are there.
-  private func look(at position: inout Position) -> ProbeError? {
+  private func look(at file: OpenFile, _ position: inout Position) -> ProbeError? {
     guard !position.isLookedAt, position.offset >= Self.head || position.offset == length else { return nil }
     position.isLookedAt = true
     let head = ReceivedHead(file: file, size: length ?? position.offset)
