@@ -66,18 +66,18 @@ final class Judge: Sendable {
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
-        let file = try await store.seal(upload)
-        return await publish(id, upload.state, file)
+        return try await publish(upload)
       }
     } catch {
       return .postponed(error)
     }
   }
 
-  /// - Parameter file: its bytes, which nobody writes to any more.
-  private func publish(_ id: UploadID, _ state: UploadState, _ file: OwnedFile) async -> Judgement {
+  private func publish(_ upload: Upload) async throws(Problem) -> Judgement {
     await places.take()
     defer { places.giveBack() }
+    let (id, state) = (upload.id, upload.state)
+    let file = try await store.seal(upload)
     var options = IngestOptions()
     options.metadata = state.words
     options.maxSize = min(state.most ?? maxSize, maxSize)
