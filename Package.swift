@@ -97,8 +97,8 @@ let package = Package(
     module(
       .publishing, "ReelUpkeep",
       [
-        "CReel", "ReelCore", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage", "ReelLibrary",
-        "ReelIngest",
+        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage",
+        "ReelLibrary", "ReelIngest",
       ]),
     module(.publishing, "ReelFeeds", ["ReelCore", "ReelSource", "ReelPostgres", "ReelIngest"]),
 

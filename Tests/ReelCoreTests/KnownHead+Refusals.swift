@@ -80,7 +80,7 @@ extension KnownHead {
     .refused(.unsupported, "a raw H.266 stream", [0, 0, 0, 1, 0x00, 0x79, 0x00, 0]),
     .refused(.unsupported, "a raw MPEG video stream", [0, 0, 1, 0xB3, 0x14, 0, 0xF0]),
     .refused(.unsupported, "a raw AV1 stream", [0x12, 0, 0x0A, 0x0B]),
-    .refused(.unsupported, "an IVF stream", "DKIF\u{0}\u{0}"),
+    .refused(.unsupported, "an IVF file", "DKIF\u{0}\u{0}"),
     .refused(.unsupported, "a YUV4MPEG stream", "YUV4MPEG2 W16 H16\n"),
     .refused(
       .unsupported, "a segment of a stream",

@@ -18,10 +18,13 @@ import Testing
   }
 
   private func held(
-    _ now: LockEntry, findings: [Finding] = [], to lock: LockEntry, isInRepository: Bool = true
+    _ now: LockEntry, findings: [Finding] = [], to lock: LockEntry, pointsTo: ContentDigest? = nil,
+    git: GitFacts? = nil
   ) -> [Finding] {
-    LockComparison(LockFile(entries: [path: lock]), isInRepository: isInRepository).findings(
-      path, now, findings: findings, reportedAs: SourcePath("clips/it's.mp4"))
+    var facts = Facts.fixture("clips/it's.mp4")
+    facts.pointsTo = pointsTo
+    return LockComparison(LockFile(entries: [path: lock]), acceptance: "reel lock clips --force") { _ in git }
+      .findings(path, now, findings: findings, facts)
   }
 
   @Test("the text gives the lock back, whatever the names are")
@@ -60,22 +63,78 @@ import Testing
   @Test("another file, another reading, a new one and one that is gone are four different findings")
   func differences() {
     #expect(held(entry(other), to: entry(digest)).map(\.rule) == [LockRules.changed])
-    #expect(
-      held(entry(other), to: entry(digest)).map(\.fix) == [
-        #"git --literal-pathspecs stash push -- 'clips/it'\''s.mp4'"#
-      ])
-    #expect(held(entry(other), to: entry(digest), isInRepository: false).map(\.fix) == [nil])
     let read = held(entry(digest) { $0.video?.rotation = 90 }, to: entry(digest))
     #expect(read.map(\.rule) == [LockRules.reading])
     #expect(read.first?.sentence.contains("video.rotation was 0 and is 90") == true)
-    let comparison = LockComparison(LockFile(entries: [path: entry(digest)]), isInRepository: true)
-    #expect(
-      comparison.findings(
-        SourcePath("b.mp4"), entry(digest), findings: [], reportedAs: SourcePath("b.mp4")
-      ).map(\.rule) == [LockRules.new])
+    let comparison = LockComparison(LockFile(entries: [path: entry(digest)]), acceptance: "reel lock") { _ in
+      nil
+    }
+    let new = comparison.findings(
+      SourcePath("b.mp4"), entry(digest), findings: [], Facts.fixture("b.mp4"))
+    #expect(new.map(\.rule) == [LockRules.new] && new.map(\.fix) == ["reel lock"])
     #expect(comparison.gone(found: []) { _ in true }.map(\.1.rule) == [LockRules.gone])
     #expect(comparison.gone(found: []) { _ in false }.isEmpty)
     #expect(comparison.gone(found: [path]) { _ in true }.isEmpty)
+  }
+
+  @Test("a changed file is brought back from where it is, and nothing else is advised for it")
+  func broughtBack() {
+    let mendable = Finding(
+      rule: "mp4.notFastStart", severity: .error, state: .broken, sentence: "it is", fix: "reel mend a",
+      hasRemedy: true)
+    func found(_ git: GitFacts?) -> [Finding] {
+      held(entry(other), findings: [mendable], to: entry(digest), git: git)
+    }
+    let stash = #"git -C clips stash push -- 'it'\''s.mp4'"#
+    #expect(found(GitFacts(committed: digest)).map(\.fix) == [stash, stash])
+    let committed = found(GitFacts(committed: other))
+    #expect(committed.map(\.fix) == [nil, nil])
+    #expect(committed.last?.sentence.contains(#"`git -C clips log -1 -- 'it'\''s.mp4'`"#) == true)
+    for git in [nil, GitFacts()] {
+      #expect(found(git).map(\.fix) == [nil, nil])
+      #expect(found(git).last?.sentence.contains("git") == false)
+    }
+  }
+
+  @Test("a file that is not fetched is not another one", arguments: [Severity.error, .warn])
+  func notFetched(severity: Severity) {
+    let pointer = Finding(rule: RuleIDs.lfsPointer, severity: severity, state: .broken, sentence: "it is")
+    let found = held(
+      entry(other), findings: [pointer], to: entry(digest), pointsTo: digest,
+      git: GitFacts(committed: digest, lfsPlace: SourcePath("x/clips/it's.mp4")))
+    if severity == .error { return #expect(found == [pointer]) }
+    #expect(found.map(\.rule) == [RuleIDs.lfsPointer, LockRules.changed])
+    #expect(found.last?.fix == #"git -C clips lfs pull --include 'x/clips/it'\''s.mp4'"#)
+    #expect(
+      held(entry(other), findings: [pointer], to: entry(digest), pointsTo: other).last?.sentence.contains(
+        "was locked")
+        == true)
+  }
+
+  @Test("a new file that can be mended, or breaks a rule, is not to be locked as it is")
+  func newAndBroken() {
+    let comparison = LockComparison(LockFile(), acceptance: "reel lock clips --force") { _ in nil }
+    for (severity, fix, isLocked) in [
+      (Severity.error, nil, false), (.warn, "mend", false), (.warn, nil, true),
+    ] as [(Severity, String?, Bool)] {
+      let finding = Finding(rule: "size.min", severity: severity, state: .broken, sentence: "it is", fix: fix)
+      let found = comparison.findings(path, entry(digest), findings: [finding], Facts.fixture())
+      #expect((found.last?.fix != nil) == isLocked)
+    }
+  }
+
+  @Test("what says most of a change is told first, and what there is none of is none")
+  func weighty() {
+    let sentence = held(
+      entry(other) {
+        ($0.bitRate, $0.duration, $0.fastStart) = (1, 20, false)
+        ($0.audio, $0.artist, $0.container) = ([], "x", .mov)
+      }, to: entry(digest)
+    ).first?.sentence
+    #expect(
+      sentence?.hasPrefix(
+        "it is not the file that was locked: container was mp4 and is mov, duration was 10 and is 20, "
+          + "audio.0.codec was aac and is none, ") == true, "\(sentence ?? "")")
   }
 
   @Test("a rule that is not broken any more, by the same bytes, is another reading")
@@ -110,6 +169,11 @@ import Testing
     #expect(change.lock.entries[path]?.reader == Facts.reader)
     #expect(Set(change.lock.entries.keys.map(\.text)) == ["a.mp4", "elsewhere.mp4", "new.mp4"])
     #expect(change.lines == ["gone     gone.mp4", "new      new.mp4  pass"])
+    let refusing = LockUpdate(
+      old: lock, current: [path: entry(other), SourcePath("new.mp4"): entry(other)],
+      refused: [path, SourcePath("new.mp4")], isCovered: { $0 != SourcePath("gone.mp4") })
+    #expect(
+      refusing.lock.entries[path] == entry(digest) && refusing.lock.entries[SourcePath("new.mp4")] == nil)
     let quiet = LockUpdate(old: change.lock, current: change.lock.entries) { _ in true }
     #expect(quiet.lines == [] && quiet.lock == change.lock)
   }
@@ -132,7 +196,11 @@ import Testing
     arguments: [
       ("", "not a lock file"), ("hello", "not a lock file"), ("reel-lock 2\n", "another version"),
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),
-      ("reel-lock 1\nnonsense\n", "key = value"), ("reel-lock 1\nspeed = 5\n", "tolerances"),
+      ("reel-lock 1\nnonsense\n", "key = value"), ("reel-lock 1\nspeed = 5\n", "there is no \"speed\""),
+      ("reel-lock 1\ntolerance.foo = 1\n", "there is no \"tolerance.foo\""),
+      ("reel-lock 1\ntolerance.duration = lots\n", "\"lots\" is no tolerance.duration, like 0.05s"),
+      ("reel-lock 1\ntolerance.rate = 5s\n", "\"5s\" is no tolerance.rate, like 0.01%"),
+      ("reel-lock 1\n=======\n", "git checkout --ours LOCK"),
     ])
   func noLock(text: String, hint: String) {
     do throws(LockError) {

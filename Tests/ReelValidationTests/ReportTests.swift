@@ -111,6 +111,54 @@ import Testing
     #expect(text.contains("2000 results are left out"))
   }
 
+  @Test(
+    "a command is one line for people, however narrow their terminal is, and one that is not there has a reason"
+  )
+  func commands() {
+    let command =
+      "ffmpeg -n -i 'clips/a file with a long name.mkv' -vf 'a=1,\(String(repeating: "b", count: 90))' x.mp4"
+    func finding(_ rule: String, _ fix: String?, hasRemedy: Bool) -> Finding {
+      Finding(
+        rule: rule, severity: .error, state: .broken, sentence: "it is", fix: fix, hasRemedy: hasRemedy)
+    }
+    let accept = "reel lock \(String(repeating: "clips/", count: 20)) --force"
+    let files = [
+      ValidatedFile(path: SourcePath("a"), findings: [finding("video.none", command, hasRemedy: true)]),
+      ValidatedFile(
+        path: SourcePath("b"),
+        findings: [
+          finding("mp4.notFastStart", nil, hasRemedy: true), finding("size.min", nil, hasRemedy: false),
+        ]),
+      ValidatedFile(path: SourcePath("c"), findings: [finding("lock.new", accept, hasRemedy: true)]),
+      ValidatedFile(path: SourcePath("d"), findings: [finding("lock.gone", accept, hasRemedy: true)]),
+    ]
+    let report = ValidationReport(
+      files: files, policy: "p", policyVersion: nil, isLocked: true, strict: false, allowsEmpty: false,
+      reader: nil, acceptance: accept)
+    let text = ValidationSummary.text(report, TerminalTraits(isTerminal: true, columns: 60))
+    let lines = text.split(separator: "\n")
+    #expect(lines.count { $0.hasSuffix("  " + command) } == 1, "\(text)")
+    #expect(lines.count { $0 == "  " + accept } == 1, "\(text)")
+    #expect(text.contains("--explain size.min") && !text.contains("--explain mp4"), "\(text)")
+    #expect(!text.contains("--explain lock"), "\(text)")
+    let explained = RuleRegistry.info(LockRules.new).map {
+      RuleSummary.text($0, TerminalTraits(isTerminal: true, columns: 40))
+    }
+    #expect(explained?.contains("`reel lock fixtures --force`") == true, "\(explained ?? "")")
+  }
+
+  @Test("differences of a lock keep their places where lines end")
+  func indented() {
+    let text = TerminalTraits(isTerminal: true, columns: 40).indented([
+      "changed  a.mp4", "  title: a \(String(repeating: "long ", count: 12))-> none",
+    ])
+    let lines = text.split(separator: "\n")
+    #expect(
+      lines.count > 3 && lines[1].hasPrefix("  title")
+        && lines.dropFirst(2).allSatisfy { $0.hasPrefix("      ") })
+    #expect(lines.allSatisfy { $0.count <= 40 })
+  }
+
   @Test("JUnit counts what it tells")
   func junit() throws {
     let text = try ValidationReportKind.junit.text(Self.report(of: Self.hostile), TerminalTraits())

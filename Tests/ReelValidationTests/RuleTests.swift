@@ -223,7 +223,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     ] {
       let facts = Facts.fixture(path) { $0.audio = [] }
       let fix = findings(facts, policy).first { $0.rule == "audio.none" }?.fix
-      #expect(fix?.hasPrefix("ffmpeg -i \(word) ") == true, "\(fix ?? "none")")
+      #expect(fix?.hasPrefix("ffmpeg -n -i \(word) ") == true, "\(fix ?? "none")")
     }
   }
 

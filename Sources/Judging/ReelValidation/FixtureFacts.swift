@@ -16,8 +16,12 @@ package struct FixtureFacts: Hashable, Sendable {
   package var lacksOnlyItsMode = false
   /// Whether it lies at an address, where no command of this machine changes it.
   package var isRemote = false
-  /// Whether Git could give it back; false where nothing asked.
-  package var isInRepository = false
+  /// Nil outside of a work tree, and where nothing asked.
+  package var git: GitFacts?
+  /// The file that it stands for, where it is a Git LFS pointer.
+  package var pointsTo: ContentDigest?
+  /// What was tried, and can't be had of it without loss.
+  package var unmendable: Set<Mend> = []
   package var reading: FixtureReading
   package var sidecar: SidecarStatus
   package var likeness: Likeness
@@ -43,6 +47,18 @@ package struct FixtureFacts: Hashable, Sendable {
   /// Why the reader gave no facts, where it could not.
   package var problem: ProbeError? {
     if case .unreadable(let error) = reading { error } else { nil }
+  }
+}
+
+/// What Git has of a file in a work tree.
+package struct GitFacts: Hashable, Sendable {
+  /// Of the file in the last commit, or of the one that a Git LFS pointer there stands for; nil where there is none.
+  package var committed: ContentDigest?
+  /// Its path from the root of the work tree, where Git LFS keeps it.
+  package var lfsPlace: SourcePath?
+
+  package init(committed: ContentDigest? = nil, lfsPlace: SourcePath? = nil) {
+    (self.committed, self.lfsPlace) = (committed, lfsPlace)
   }
 }
 

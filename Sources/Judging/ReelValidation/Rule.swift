@@ -198,11 +198,14 @@ package struct Finding: Hashable, Sendable {
   package var sentence: String
   /// A shell command that makes the file keep this rule and every other that it breaks. Nil where there is none.
   package var fix: String?
+  /// Whether a command could make the file keep this rule, if it were the only one that it breaks.
+  package var hasRemedy: Bool
 
   package init(
     rule: String, severity: Severity, state: State, expected: String? = nil, found: String? = nil,
-    sentence: String, fix: String? = nil
+    sentence: String, fix: String? = nil, hasRemedy: Bool = false
   ) {
+    self.hasRemedy = hasRemedy
     self.rule = rule
     self.severity = severity
     self.state = state
@@ -212,5 +215,3 @@ package struct Finding: Hashable, Sendable {
     self.fix = fix
   }
 }
-
-extension Finding: Codable {}

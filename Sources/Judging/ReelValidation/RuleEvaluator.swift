@@ -11,15 +11,22 @@ package struct ActiveRule: Sendable {
 /// What a policy says of files. Pure.
 package enum RuleEvaluator {
   /// Every rule of `rules` that the file breaks or that could not be judged, in their order.
-  package static func findings(_ facts: FixtureFacts, by rules: [ActiveRule]) -> [Finding] {
+  /// - Parameter claim: whether nothing has this name, and nothing else gets it: for what a command would write.
+  package static func findings(
+    _ facts: FixtureFacts, by rules: [ActiveRule], claim: (SourcePath) -> Bool = { _ in true }
+  ) -> [Finding] {
+    func remedy(_ violation: Violation) -> Fix? {
+      if case .mend(let mend) = violation.fix, facts.unmendable.contains(mend) { nil } else { violation.fix }
+    }
     let judged = rules.map { ($0, $0.judge(facts)) }
     let broken = judged.compactMap { rule, outcome in
-      if case .broken(let violation) = outcome { (rule, violation.fix) } else { nil }
+      if case .broken(let violation) = outcome { (rule, remedy(violation)) } else { nil }
     }
     // What a command leaves broken is no fix.
     let isHopeless = broken.contains { $0.0.severity == .error && $0.1 == nil }
     let fix =
-      isHopeless || facts.isRemote ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules)
+      isHopeless || facts.isRemote
+      ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules, claim: claim)
     return judged.compactMap { rule, outcome in
       switch outcome {
       case .passed, .notApplicable: nil
@@ -28,7 +35,8 @@ package enum RuleEvaluator {
       case .broken(let violation):
         Finding(
           rule: rule.rule.id, severity: rule.severity, state: .broken, expected: violation.expected,
-          found: violation.found, sentence: violation.sentence, fix: violation.fix == nil ? nil : fix)
+          found: violation.found, sentence: violation.sentence,
+          fix: remedy(violation) == nil ? nil : fix, hasRemedy: remedy(violation) != nil)
       }
     }
   }

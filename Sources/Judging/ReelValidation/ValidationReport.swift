@@ -19,11 +19,14 @@ package struct ValidatedFile: Hashable, Sendable {
     self.warnings = warnings
   }
 
-  /// The commands that make it pass, each once: one for all rules, and what its lock says.
-  package var fixes: [String] {
-    findings.reduce(into: []) { fixes, finding in
-      if finding.state == .broken, let fix = finding.fix, !fixes.contains(fix) { fixes.append(fix) }
-    }
+  /// The command that makes it pass; nil where there is none.
+  package var fix: String? { findings.lazy.compactMap { $0.state == .broken ? $0.fix : nil }.first }
+
+  /// What stands in the way of such a command; nil where nothing is broken.
+  package var obstacle: Finding? {
+    let broken = findings.filter { $0.state == .broken }
+    return broken.first { $0.severity == .error && !$0.hasRemedy } ?? broken.first { $0.severity == .error }
+      ?? broken.first
   }
 
   package enum Standing: String, Codable, Sendable, CaseIterable {
@@ -60,11 +63,14 @@ package struct ValidationReport: Hashable, Sendable {
   package let allowsEmpty: Bool
   /// Nil when no file needed the reader.
   package let reader: ReaderVersion?
+  /// The command that locks what was found as it is; nil without a lock.
+  package let acceptance: String?
 
   package init(
     files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
-    allowsEmpty: Bool, reader: ReaderVersion?
+    allowsEmpty: Bool, reader: ReaderVersion?, acceptance: String? = nil
   ) {
+    self.acceptance = acceptance
     self.files = files.sorted { $0.path < $1.path }
     self.policy = policy
     self.policyVersion = policyVersion

@@ -33,13 +33,15 @@ package struct FixtureReview: Sendable {
     package let reader: ReaderVersion?
   }
 
-  /// What the policy says of each file.
+  /// What the policy says of each file. No two commands write to one file, nor to one that is there.
   package func judgement(_ facts: [FixtureFacts]) -> Outcome {
+    var claimed: Set<SourcePath> = []
+    let claim = { (path: SourcePath) in path.fileStatus == nil && claimed.insert(path).inserted }
     let ffmpeg = facts.lazy.compactMap(\.ffmpeg).first
     let reader = ffmpeg.map { ReaderVersion(reel: ReelVersion.current, ffmpeg: $0) }
     let unread = ReaderVersion(reel: ReelVersion.current, ffmpeg: ffmpeg ?? "unknown")
-    let files = facts.map { facts in
-      let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath))
+    let files = facts.sorted { $0.path < $1.path }.map { facts in
+      let findings = RuleEvaluator.findings(facts, by: policy.rules(for: facts.patternPath), claim: claim)
       return EvaluatedFile(
         facts: facts, findings: findings, entry: LockEntry(facts, findings: findings, reader: unread))
     }
@@ -58,8 +60,10 @@ extension FixtureFacts {
 
 extension FixtureReview {
   /// The report of `judgement`, held against `lock` where there is one.
+  /// - Parameter acceptance: the command that locks what was found as it is.
   package func report(
-    _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, strict: Bool, allowsEmpty: Bool
+    _ judgement: Outcome, lock: (place: LockPlace, file: LockFile)?, acceptance: String? = nil,
+    strict: Bool, allowsEmpty: Bool
   ) -> ValidationReport {
     var files = judgement.files.map { judged in
       ValidatedFile(
@@ -68,7 +72,7 @@ extension FixtureReview {
     }
     if let lock {
       let comparison = LockComparison(
-        lock.file, isInRepository: GitRepository.holds(SourcePath(lock.place.path)))
+        lock.file, acceptance: acceptance, git: GitRepository.facts(of:))
       files = judgement.files.map { held($0, against: comparison, lock.place) }
       let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
       files += comparison.gone(found: found) { lock.place.covers($0, inputs, filter) }
@@ -76,7 +80,7 @@ extension FixtureReview {
     }
     return ValidationReport(
       files: files, policy: policy.name, policyVersion: policy.version, isLocked: lock != nil, strict: strict,
-      allowsEmpty: allowsEmpty, reader: judgement.reader)
+      allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)
   }
 
   private func held(
@@ -86,15 +90,21 @@ extension FixtureReview {
     return ValidatedFile(
       path: judged.facts.path,
       findings: comparison.findings(
-        name, judged.entry, findings: judged.findings, reportedAs: judged.facts.path),
+        name, judged.entry, findings: judged.findings, judged.facts),
       unjudged: comparison.accepts(name, judged.entry) ? nil : judged.unjudged,
       warnings: judged.facts.media?.warnings ?? [])
+  }
+
+  /// What stands for another file, which Git LFS has: it is not locked in that one's place.
+  package func pointers(in judgement: Outcome) -> [EvaluatedFile] {
+    judgement.files.filter { $0.facts.problem?.code == .lfsPointer && $0.facts.git?.lfsPlace != nil }
   }
 
   /// What a lock of `judgement` would be.
   package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
     let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
-    return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }) {
+    let refused = Set(pointers(in: judgement).map { place.name(of: $0.facts.path) })
+    return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }, refused: refused) {
       place.covers($0, inputs, filter)
     }
   }

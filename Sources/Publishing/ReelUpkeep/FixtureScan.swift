@@ -95,7 +95,8 @@ package struct FixtureScan: Sendable {
     facts.isRemote = found.isRemote
     if !found.isRemote {
       facts.identity = source.identity
-      facts.isInRepository = Self.isGivenBack(facts.problem) && GitRepository.holds(found.path)
+      if Self.isGivenBack(facts.problem) { facts.git = GitRepository.facts(of: found.path) }
+      if facts.problem?.code == .lfsPointer { facts.pointsTo = Self.target(of: source) }
     }
     do throws(SourceError) {
       facts.digest = try digest(of: source, flag)
@@ -108,6 +109,13 @@ package struct FixtureScan: Sendable {
   /// Whether a repository would have what is missing.
   private static func isGivenBack(_ problem: ProbeError?) -> Bool {
     problem?.code == .empty || problem?.code == .lfsPointer
+  }
+
+  private static func target(of source: SourceFile) -> ContentDigest? {
+    guard source.size <= LFSPointer.most else { return nil }
+    var bytes = [UInt8](repeating: 0, count: LFSPointer.most)
+    let count = bytes.withUnsafeMutableBytes { try? source.handle.read(into: $0, at: 0) }
+    return LFSPointer.target(Array(bytes.prefix(count ?? 0)))
   }
 
   // MARK: Reading

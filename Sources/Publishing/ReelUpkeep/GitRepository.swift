@@ -1,10 +1,37 @@
 import Glibc
 import ReelCore
+import ReelCrypto
+import ReelValidation
 
-/// Whether Git could give a file back.
+/// What Git has of a file. It is asked for what the last commit has, and runs nothing that a repository's settings name.
 enum GitRepository {
+  /// Nil outside of a work tree, and where Git does not answer.
+  static func facts(of path: SourcePath) -> GitFacts? {
+    guard isInWorkTree(path) else { return nil }
+    let name = path.lastComponent.bytes
+    let folder = Array(path.bytes.dropLast(name.count))
+    func ask(_ command: String, _ word: [UInt8]?, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+      let git = "GIT_ALLOW_PROTOCOL= GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -C "
+      let words = [folder.isEmpty ? Array(".".utf8) : folder, word].map { $0.map(ShellWord.quoted) ?? "" }
+      return output(of: "\(git)\(words[0]) \(command) \(words[1]) 2>/dev/null", take)
+    }
+    var prefix: [UInt8] = []
+    guard ask("rev-parse --show-prefix", nil, { prefix += $0 }) else { return nil }
+    var filter: [UInt8] = []
+    _ = ask("check-attr filter --", name) { filter += $0 }
+    let isLFS = filter.suffix(6).elementsEqual(": lfs\n".utf8)
+    var (digest, head) = (SHA256(), [UInt8]())
+    let isCommitted = ask("cat-file blob", Array("HEAD:./".utf8) + name) {
+      digest.update(bufferPointer: $0)
+      if head.count < LFSPointer.most { head += $0.prefix(LFSPointer.most) }
+    }
+    return GitFacts(
+      committed: isCommitted ? LFSPointer.target(head) ?? ContentDigest(digest: digest.finalize()) : nil,
+      lfsPlace: isLFS ? SourcePath(bytes: prefix.dropLast() + name) : nil)
+  }
+
   /// Whether a folder above `path`, where that leads, is a work tree's.
-  static func holds(_ path: SourcePath) -> Bool {
+  private static func isInWorkTree(_ path: SourcePath) -> Bool {
     guard let resolved = realpath(path.text, nil) else { return false }
     defer { free(resolved) }
     var folder = String(cString: resolved)
@@ -13,5 +40,33 @@ enum GitRepository {
       if access(folder + "/.git", F_OK) == 0 { return true }
     }
     return false
+  }
+
+  /// Whether `command` succeeded.
+  private static func output(of command: String, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    guard let pipe = popen(command, "re") else { return false }
+    withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
+      while true {
+        let count = fread(buffer.baseAddress, 1, buffer.count, pipe)
+        guard count > 0 else { return }
+        take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      }
+    }
+    return pclose(pipe) == 0
+  }
+}
+
+/// A small text that stands for a file that Git LFS keeps elsewhere.
+enum LFSPointer {
+  /// Bytes, by its specification.
+  static let most = 1024
+
+  /// The file that `bytes` stand for; nil where they are something else.
+  static func target(_ bytes: [UInt8]) -> ContentDigest? {
+    guard bytes.count <= most, let text = String(validating: bytes, as: UTF8.self),
+      text.hasPrefix("version https://git-lfs.github.com/")
+    else { return nil }
+    let lines = text.split(separator: "\n")
+    return lines.first { $0.hasPrefix("oid sha256:") }.flatMap { ContentDigest(hex: String($0.dropFirst(4))) }
   }
 }

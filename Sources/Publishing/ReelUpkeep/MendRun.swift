@@ -17,6 +17,7 @@ package struct MendRun: Sendable {
   private let target: MendTarget
   private let options: MendOptions
   private let policy: Policy?
+  private let isTrial: Bool
   private let prober: SandboxedProber
   private let mender: SandboxedMender
   private let inputs: [SourceInput]
@@ -26,14 +27,15 @@ package struct MendRun: Sendable {
   /// - Parameters:
   ///   - paths: never replaced.
   ///   - policy: what it asks for that can be mended is mended, too.
+  ///   - isTrial: whether what is mended is thrown away.
   ///   - width: files mended at once.
   package init(
     _ paths: [SourcePath], to target: MendTarget, options: MendOptions, policy: Policy?,
-    prober: SandboxedProber,
-    width: Int, followLinks: Bool
+    isTrial: Bool = false, prober: SandboxedProber, width: Int, followLinks: Bool
   ) {
     (self.target, self.options, self.policy, self.prober) = (target, options, policy, prober)
-    mender = SandboxedMender(prober, isKept: true)
+    self.isTrial = isTrial
+    mender = SandboxedMender(prober, isKept: !isTrial)
     inputs = paths.map { SourceInput(path: $0) }
     // What is made is not to be mended once more.
     let walk = WalkOptions(
@@ -41,6 +43,17 @@ package struct MendRun: Sendable {
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     files = FileRun(inputs: inputs, options: walk, width: width)
     if target.replaces { claimed.protect(paths) }
+  }
+
+  /// Whether `path` can be so mended: it is tried in `folder`, where nothing is left of it.
+  package static func canMend(
+    _ path: SourcePath, _ mends: Set<Mend>, in folder: String, prober: SandboxedProber
+  ) async -> Bool {
+    let name = SourcePath("\(folder)/.reel-trial-\(SystemRandomness().name(length: 12))")
+    let run = MendRun(
+      [path], to: MendTarget(file: name, folder: nil, replaces: false), options: MendOptions(mends),
+      policy: nil, isTrial: true, prober: prober, width: 1, followLinks: true)
+    return (try? await run.run { _ in }) ?? false
   }
 
   /// Calls `report` with what became of each file, in order, and gives whether none failed.
@@ -103,7 +116,7 @@ package struct MendRun: Sendable {
       throw MendError(.sourceChanged, "it changed while it was mended; try again when nothing writes to it")
     }
     guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
-    try draft.finish()
+    if !isTrial { try draft.finish() }
     return (outcome.done, name)
   }
 

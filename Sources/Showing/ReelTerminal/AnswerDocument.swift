@@ -44,6 +44,9 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
   /// As one line for people.
   package var told: String { (path?.text ?? subject).map { "\($0): \(message)" } ?? message }
 
+  /// A folder in which there are none.
+  package static func noFiles(_ message: String) -> AnswerProblem { AnswerProblem("noFiles", message) }
+
   package static let interrupted = AnswerProblem("cancelled", "interrupted before the end")
 
   package init(_ entry: ProblemList.Entry) {

@@ -203,6 +203,17 @@ extension TerminalTraits {
     lines(sentences).map { $0 + "\n" }.joined()
   }
 
+  /// `lines`, made harmless, each on as many as it takes; what begins with spaces keeps them, also where it goes on.
+  package func indented(_ lines: [String]) -> String {
+    lines.map { line in
+      let margin = String(line.prefix { $0 == " " })
+      let more = margin + "    "
+      let room = columns.map { max(16, $0 - more.count) }
+      let pieces = TextFlow.lines(sanitized(String(line.dropFirst(margin.count))), columns: room)
+      return pieces.enumerated().map { ($0 == 0 ? margin : more) + $1 + "\n" }.joined()
+    }.joined()
+  }
+
   /// `text`, harmless already, on as many lines as it takes.
   func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
     TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }

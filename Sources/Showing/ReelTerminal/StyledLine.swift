@@ -77,7 +77,8 @@ extension TerminalTraits {
   }
 }
 
-/// Breaks a text into lines that fit: between words, and within one only where it is longer than a line.
+/// Breaks a text into lines that fit: between words, and within one only where it is longer than a line. What stands in
+/// backticks is copied, and counts as one word where that fits into a line.
 struct TextFlow {
   private let columns: Int
   private var lines: [String] = []
@@ -90,8 +91,24 @@ struct TextFlow {
   static func lines(_ text: String, columns: Int?) -> [String] {
     guard let columns, DisplayWidth.columns(of: text) > columns else { return [text] }
     var flow = TextFlow(columns: max(1, columns))
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) { flow.add(String(word)) }
+    for word in words(of: text, columns: max(1, columns)) { flow.add(word) }
     return flow.lines + [flow.line]
+  }
+
+  private static func words(of text: String, columns: Int) -> [String] {
+    var (words, begun): ([String], Int?) = ([], nil)
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      words.append(String(word))
+      guard word.count(where: { $0 == "`" }) % 2 == 1 else { continue }
+      guard let first = begun else {
+        begun = words.count - 1
+        continue
+      }
+      begun = nil
+      let whole = words[first...].joined(separator: " ")
+      if DisplayWidth.columns(of: whole) <= columns { words.replaceSubrange(first..., with: [whole]) }
+    }
+    return words
   }
 
   private init(columns: Int) { self.columns = columns }

@@ -200,6 +200,60 @@ struct ValidateTests {
     #expect(try await ReelBinary.run(["validate"] + arguments, in: bench.folder).status == 0)
   }
 
+  @Test(
+    "who makes a lock is told what it holds that is broken; a lock of nothing, and of what is not there, is none"
+  )
+  func newLock() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    for name in ["cut-off.mp4", "garbage.mp4", "letter.mp4", "no-moov.mp4"] {
+      try bench.add("broken/" + name)
+    }
+    let run = try await reel(bench, "lock", "clips")
+    #expect(
+      run.output.contains("1 pass, 4 are locked as broken: cut-off.mp4 (file.truncated), garbage.mp4")
+        && run.output.contains("and 1 more; see reel validate --explain file.truncated"), "\(run)")
+    let forced = try await reel(bench, "lock", "clips", "-o", "other.lock", "--json")
+    #expect(try forced.object()["broken"] as? Int == 4, "\(forced)")
+    let none = try await reel(bench, "lock", "nosuch")
+    #expect(none.status == 1 && none.errors.contains("there is no such file or folder"), "\(none)")
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent("empty"), withIntermediateDirectories: false)
+    var codes: Set<String> = []
+    for command in ["lock", "validate"] {
+      let run = try await reel(bench, command, "empty", "--json")
+      let answer = try run.object()
+      #expect(run.status == 4 && answer.count > 3, "\(run)")
+      codes.formUnion((answer["problems"] as? [[String: Any]] ?? []).compactMap { $0["code"] as? String })
+    }
+    #expect(codes == ["noFiles"])
+  }
+
+  @Test("what differs from a lock is written by the command that is told, which has all that was said")
+  func lockCommand() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let arguments = ["clips", "-o", "a lock", "--exclude", "*.mkv", "--policy", "web-playback"]
+    #expect(try await ReelBinary.run(["lock"] + arguments, in: bench.folder).status == 0)
+    try bench.addDistinct(1, from: 1)
+    let run = try await ReelBinary.run(["lock"] + arguments, in: bench.folder)
+    let command = try #require(run.output.split(separator: "\n").last { $0.hasPrefix("  reel lock ") })
+    #expect(run.status == 4, "\(run)")
+    let made = try await ReelBinary.runProgram(
+      "/bin/sh",
+      ["-c", ReelBinary.url.path + command.dropFirst("  reel".count)],
+      in: bench.folder)
+    #expect(made.status == 0, "\(made)")
+    #expect(try await ReelBinary.run(["lock"] + arguments, in: bench.folder).status == 0)
+  }
+
+  @Test("a broken file is no example for a policy")
+  func brokenExample() async throws {
+    let bench = try Workbench()
+    let run = try await reel(bench, "policy", "init", Workbench.sample("broken/cut-off.mp4").path)
+    #expect(run.status == 1 && run.output.isEmpty && run.errors.contains("file.truncated"), "\(run)")
+  }
+
   @Test("a lock that is named by a link is written where the link leads, and keeps its permissions")
   func lockBehindALink() async throws {
     let bench = try Workbench()

@@ -81,7 +81,7 @@ extension Refusal {
   static func rawStream(_ found: String) -> Refusal {
     Refusal(
       .unsupported, found,
-      " without a container; put it into one first, for example with `ffmpeg -i FILE -c copy FILE.mp4`")
+      " without a container; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
   }
 
   static func otherContainer(_ found: String) -> Refusal {

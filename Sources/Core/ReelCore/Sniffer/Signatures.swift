@@ -15,7 +15,7 @@ let containerSignatures: [Signature] = [
 
 /// Video that is not taken in: raw streams, and containers outside the list, that one pattern tells.
 let streamSignatures: [Signature] = [
-  Signature(.text("DKIF\u{0}\u{0}"), refuse: .rawStream("an IVF stream")),
+  Signature(.text("DKIF\u{0}\u{0}"), refuse: .otherContainer("an IVF file")),
   Signature(.text("YUV4MPEG2 "), refuse: .rawStream("a YUV4MPEG stream")),
   Signature(.bytes(0, 0, 1, 0xB3), refuse: .rawStream("a raw MPEG video stream")),
   Signature(.bytes(0, 0, 1, 0xB0), refuse: .rawStream("a raw MPEG-4 video stream")),

@@ -4,8 +4,12 @@ import ReelCore
 package enum Fix: Hashable, Sendable {
   /// A command for the file as it is, with words that ``FixCommand`` puts names in place of: nothing else has to be done.
   case command(String)
+  /// A command as it is.
+  case ready(String)
   /// `reel mend` does it without loss.
   case mend(Mend)
+  /// A raw stream is encoded anew, into a container.
+  case wrap
   /// The name gets the extension of what the file is.
   case rename
   /// It is written anew by ffmpeg, which changes these things.

@@ -6,20 +6,26 @@ struct FixPlan {
   private let rules: [ActiveRule]
 
   /// Nil where no command can: one of the rules has no remedy, or what is left of the file is not known.
-  static func command(for fixes: [Fix], _ facts: FixtureFacts, by rules: [ActiveRule]) -> String? {
-    FixPlan(facts: facts, rules: rules).template(fixes).map { FixCommand.text($0, for: facts.path) }
+  /// - Parameter claim: see ``FixCommand``.
+  static func command(
+    for fixes: [Fix], _ facts: FixtureFacts, by rules: [ActiveRule], claim: (SourcePath) -> Bool
+  ) -> String? {
+    for case .ready(let command) in fixes { return command }
+    return FixPlan(facts: facts, rules: rules).template(fixes).map {
+      FixCommand.text($0, for: facts.path, claim: claim)
+    }
   }
 
   private func template(_ fixes: [Fix]) -> String? {
     for case .command(let command) in fixes { return command }
-    guard let media = facts.media else { return nil }
+    guard let media = facts.media else { return fixes == [.wrap] ? wrap() : nil }
     let isSigned = media.contentCredentials == true
     // Whatever changes it makes them void.
     if isSigned, rules.contains(where: { $0.rule.id == "credentials.missing" }) { return nil }
     var (mends, conversion): (Set<Mend>, Conversion?) = ([], nil)
     for fix in fixes {
       switch fix {
-      case .command, .rename: break
+      case .command, .ready, .rename, .wrap: break
       case .mend(let mend): mends.insert(mend)
       case .convert(let next):
         conversion = conversion ?? Conversion()
@@ -42,6 +48,28 @@ struct FixPlan {
 
   // MARK: ffmpeg
 
+  /// Of a raw stream nothing is known but that FFmpeg reads it. Copied, it would lose pictures that say no time. Nil where a
+  /// rule asks for something that nobody knows of it.
+  private func wrap() -> String? {
+    var (media, video) = (MediaInfo(container: .mp4, size: facts.size ?? 0), VideoFacts())
+    (video.codec, video.hasSamples, video.rotation, video.variableFrameRate) = ("raw", true, 0, false)
+    video.setFormat("yuv420p")
+    (media.fastStart, media.fragmented, media.truncated, media.encrypted) = (true, false, false, false)
+    (media.hasLocation, media.contentCredentials, media.video) = (false, false, video)
+    var encoded = facts
+    encoded.reading = .media(ProbeReport(media: media, provenance: Self.provenance))
+    var conversion = Conversion { $0.encodesVideo = true }
+    for rule in rules {
+      switch rule.judge(encoded) {
+      case .unverified where rule.severity == .error: return nil
+      case .broken(let violation):
+        if case .convert(let more) = violation.fix { conversion.add(more) }
+      case .unverified, .passed, .notApplicable: break
+      }
+    }
+    return convert(media, conversion)
+  }
+
   private func convert(_ source: MediaInfo, _ conversion: Conversion) -> String? {
     var (media, conversion) = (source, conversion)
     if conversion.addsSilence {
@@ -55,7 +83,7 @@ struct FixPlan {
       let pictures = pictures(target, media, video, conversion)
     else { return nil }
     // A program stream has no time for each frame.
-    var words = ["ffmpeg \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
+    var words = ["ffmpeg -n \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
     if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=\(Self.silentRate):cl=stereo") }
     // No cover, and nothing that another container can't hold.
     words.append("-map 0:V:0 -map \(conversion.addsSilence ? "1" : "0"):a?")

@@ -1,13 +1,18 @@
 import ReelCore
 
-/// What a lock says of files as they are now. Pure.
+/// What a lock says of files as they are now. Pure, if `git` is.
 package struct LockComparison: Sendable {
   private let lock: LockFile
-  private let isInRepository: Bool
+  private let acceptance: String?
+  private let git: @Sendable (SourcePath) -> GitFacts?
 
-  /// - Parameter isInRepository: whether Git could give back what was locked.
-  package init(_ lock: LockFile, isInRepository: Bool) {
-    (self.lock, self.isInRepository) = (lock, isInRepository)
+  /// - Parameters:
+  ///   - acceptance: the command that locks all that was found as it is.
+  ///   - git: asked of files that are others than those that were locked.
+  package init(
+    _ lock: LockFile, acceptance: String? = nil, git: @escaping @Sendable (SourcePath) -> GitFacts?
+  ) {
+    (self.lock, self.acceptance, self.git) = (lock, acceptance, git)
   }
 
   /// The findings of a file under the lock: rules that it broke when it was locked are not failures any more; that
@@ -16,18 +21,31 @@ package struct LockComparison: Sendable {
   /// - Parameters:
   ///   - path: relative to the lock's folder.
   ///   - current: the file as it is now, with what its findings say.
-  ///   - reported: the file as it is reported; for the command that fixes it.
+  ///   - facts: of the file, under the path by which it is reported.
   package func findings(
-    _ path: SourcePath, _ current: LockEntry, findings: [Finding], reportedAs reported: SourcePath
+    _ path: SourcePath, _ current: LockEntry, findings: [Finding], _ facts: FixtureFacts
   ) -> [Finding] {
-    guard let locked = lock.entries[path] else { return findings + [Self.new] }
+    guard let locked = lock.entries[path] else { return findings + [accepting(new, beside: findings)] }
     let accepted = findings.map { finding in
       guard finding.state == .broken, locked.broken.contains(finding.rule) else { return finding }
       var accepted = finding
       accepted.state = .locked
       return accepted
     }
-    return accepted + [difference(locked, current, reported)].compactMap { $0 }
+    let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
+    guard locked.digest == current.digest else {
+      return changed(locked, current, changes, facts, accepted)
+    }
+    guard !changes.isEmpty else { return accepted }
+    return accepted + [accepting(Self.readAnew(locked, current, changes), beside: accepted)]
+  }
+
+  /// `finding`, with the command that locks the file as it is; without it where something else is wrong with the file.
+  private func accepting(_ finding: Finding, beside others: [Finding]) -> Finding {
+    var finding = finding
+    let isElse = others.contains { $0.state == .broken && ($0.severity == .error || $0.fix != nil) }
+    (finding.fix, finding.hasRemedy) = (isElse ? nil : acceptance, acceptance != nil)
+    return finding
   }
 
   /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.
@@ -42,30 +60,42 @@ package struct LockComparison: Sendable {
   ///   - found: relative to the lock's folder.
   ///   - isCovered: whether the run would have met a file of this path.
   package func gone(found: Set<SourcePath>, isCovered: (SourcePath) -> Bool) -> [(SourcePath, Finding)] {
-    lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map { ($0, Self.gone) }
-  }
-
-  private func difference(
-    _ locked: LockEntry, _ current: LockEntry, _ reported: SourcePath
-  ) -> Finding? {
-    let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
-    guard locked.digest == current.digest else { return changed(locked, current, changes, reported) }
-    guard !changes.isEmpty else { return nil }
-    return Self.readAnew(locked, current, changes)
+    lock.entries.keys.filter { !found.contains($0) && isCovered($0) }.sorted().map {
+      ($0, accepting(gone, beside: []))
+    }
   }
 
   // MARK: The findings
 
+  /// `findings` of another file than the one that was locked: only to bring that back helps, whatever else is wrong.
   private func changed(
-    _ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges, _ reported: SourcePath
-  ) -> Finding {
-    let facts = changes.isEmpty ? "; its facts are the same" : ": \(changes.sentence)"
-    return Finding(
+    _ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges, _ facts: FixtureFacts,
+    _ findings: [Finding]
+  ) -> [Finding] {
+    let git = facts.isRemote ? nil : facts.git ?? git(facts.path)
+    var (sentence, fix): (String, String?) = ("it is not the file that was locked", nil)
+    if let digest = locked.digest, facts.pointsTo == digest {
+      if findings.contains(where: { $0.rule == RuleIDs.lfsPointer && $0.severity == .error }) {
+        return findings
+      }
+      sentence = "it is a Git LFS pointer to the file that was locked, which is not fetched"
+      fix = git?.lfsPlace.map { GitCommand.fetching(facts.path, at: $0) }
+    } else {
+      sentence += changes.isEmpty ? "; its facts are the same" : ": \(changes.sentence)"
+      if let digest = locked.digest, git?.committed == digest {
+        fix = GitCommand.restoring(facts.path)
+      } else if let committed = git?.committed, [current.digest, facts.pointsTo].contains(committed) {
+        sentence += GitCommand.committed(facts.path)
+      }
+    }
+    let changed = Finding(
       rule: LockRules.changed, severity: .error, state: .broken, expected: Self.shown(locked.digest),
-      found: Self.shown(current.digest), sentence: "it is not the file that was locked\(facts)",
-      // What is there may be nowhere else: it goes to the stash.
-      fix: isInRepository
-        ? FixCommand.text("git --literal-pathspecs stash push -- FILE", for: reported) : nil)
+      found: Self.shown(current.digest), sentence: sentence)
+    return (findings + [changed]).map { finding in
+      var finding = finding
+      if finding.state == .broken { (finding.fix, finding.hasRemedy) = (fix, fix != nil) }
+      return finding
+    }
   }
 
   private static func readAnew(_ locked: LockEntry, _ current: LockEntry, _ changes: LockChanges) -> Finding {
@@ -78,12 +108,12 @@ package struct LockComparison: Sendable {
       sentence: "its bytes are those that were locked, but \(who) read them otherwise: \(changes.sentence)")
   }
 
-  private static let new = Finding(
+  private let new = Finding(
     rule: LockRules.new, severity: .error, state: .broken, expected: "a file of the lock",
     found: "a new file",
     sentence: "it is not in the lock")
 
-  private static let gone = Finding(
+  private let gone = Finding(
     rule: LockRules.gone, severity: .error, state: .broken, expected: "the locked file", found: "none",
     sentence: "it is in the lock, and not there any more")
 
@@ -97,17 +127,18 @@ package struct LockChanges: Hashable, Sendable {
   package struct Change: Hashable, Sendable {
     /// The fact's name, such as `video.rotation`.
     package let key: String
-    /// As locked; nil when it was unknown.
+    /// As locked; nil when there was none.
     package let old: String?
-    /// As it is now; nil when it is unknown.
+    /// As it is now; nil when there is none.
     package let new: String?
   }
-  /// Sorted by key.
+  /// What says most comes first.
   package let changes: [Change]
 
   /// - Parameter tolerances: how far two values of one fact may be apart.
   package init(from old: LockEntry, to new: LockEntry, tolerances: LockTolerances) {
-    var changes = Set(old.facts.keys).union(new.facts.keys).sorted().compactMap { key -> Change? in
+    let keys = Set(old.facts.keys).union(new.facts.keys)
+    var changes = keys.sorted(by: { Self.rank($0) < Self.rank($1) }).compactMap { key -> Change? in
       let change = Change(key: key, old: old.facts[key], new: new.facts[key])
       if let before = change.old, let after = change.new, tolerances.admits(key, before, after) { return nil }
       return change
@@ -115,21 +146,32 @@ package struct LockChanges: Hashable, Sendable {
     // A rule that is broken now and was not is told by its own finding.
     let mended = Set(old.broken).subtracting(new.broken).sorted()
     if !mended.isEmpty {
-      changes.append(Change(key: "broken rules", old: mended.joined(separator: " "), new: nil))
+      changes.insert(Change(key: "broken rules", old: mended.joined(separator: " "), new: nil), at: 0)
     }
     self.changes = changes
   }
 
-  var isEmpty: Bool { changes.isEmpty }
-
-  /// `duration was 12.5 and is 12.6, …`, the first five.
-  var sentence: String {
-    let told = changes.prefix(5).map { "\($0.key) was \($0.old ?? "unknown") and is \($0.new ?? "unknown")" }
-    return told.joined(separator: ", ") + (changes.count > 5 ? " and \(changes.count - 5) more" : "")
+  private static func rank(_ key: String) -> (Int, String) {
+    (weighty.firstIndex(of: key) ?? weighty.count, key)
   }
 
-  var old: String { changes.prefix(5).map { "\($0.key) \($0.old ?? "unknown")" }.joined(separator: ", ") }
-  var new: String { changes.prefix(5).map { "\($0.key) \($0.new ?? "unknown")" }.joined(separator: ", ") }
+  private static let weighty = [
+    "error", "container", "duration", "video.size", "video.codec", "audio.0.codec", "video.rotation",
+    "video.frameRate", "truncated",
+  ]
+
+  var isEmpty: Bool { changes.isEmpty }
+
+  /// `duration was 12.5 and is 12.6, …`, the first five; of a file that can't be read any more, or can be now, only that.
+  var sentence: String {
+    let most = changes.first?.key == "error" ? 1 : 5
+    let told = changes.prefix(most).map { "\($0.key) was \($0.old ?? "none") and is \($0.new ?? "none")" }
+    return told.joined(separator: ", ")
+      + (changes.count > most && most > 1 ? " and \(changes.count - most) more" : "")
+  }
+
+  var old: String { changes.prefix(5).map { "\($0.key) \($0.old ?? "none")" }.joined(separator: ", ") }
+  var new: String { changes.prefix(5).map { "\($0.key) \($0.new ?? "none")" }.joined(separator: ", ") }
 }
 
 /// What a lock can find, with ids like those of the rules.
@@ -143,20 +185,25 @@ package enum LockRules {
     RuleInfo(
       id: changed, title: "the file is the one that was locked",
       explanation:
-        "Its bytes have another SHA-256 than when it was locked. Bring the old file back, or look at the "
-        + "difference with `reel lock --force` and commit it."),
+        "Its bytes have another SHA-256 than when it was locked. Bring the old file back; or, where it is meant to be "
+        + "another one, lock it anew. \(again)"),
     RuleInfo(
       id: reading, title: "the file is read as it was when it was locked",
       explanation:
         "The bytes are the same, and the facts are others: another FFmpeg or another Reel reads it in "
-        + "another way. Decide whether the new reading is right, then `reel lock --force`."),
+        + "another way. Decide whether the new reading is right, and lock it then. \(again)"),
     RuleInfo(
       id: new, title: "the file is in the lock",
-      explanation: "The lock does not know this file. Look at it, then `reel lock --force`."),
+      explanation: "The lock does not know this file. Look at it, and lock it if it is right. \(again)"),
     RuleInfo(
       id: gone, title: "the locked file is there",
-      explanation: "The lock has a file that is not there any more. Bring it back, or `reel lock --force`."),
+      explanation:
+        "The lock has a file that is not there any more. Bring it back, or take it out of the lock. \(again)"),
   ]
+
+  private static let again =
+    "With the paths and the policy of your own, `reel lock fixtures` shows what differs, and "
+    + "`reel lock fixtures --force` writes it; a lock elsewhere is named with -o."
 }
 
 /// What a rule means, for people.
@@ -186,14 +233,18 @@ package struct LockUpdate: Hashable, Sendable {
   /// - Parameters:
   ///   - old: nil when there is no lock yet.
   ///   - current: the files that were found.
+  ///   - refused: of those files, the ones that are not locked as they are; what is locked of them is kept.
   ///   - isCovered: whether the run would have met a file of this path; others are kept.
-  package init(old: LockFile?, current: [SourcePath: LockEntry], isCovered: (SourcePath) -> Bool) {
+  package init(
+    old: LockFile?, current: [SourcePath: LockEntry], refused: Set<SourcePath> = [],
+    isCovered: (SourcePath) -> Bool
+  ) {
     var lock = LockFile(entries: [:], tolerances: old?.tolerances ?? LockTolerances())
     var lines: [String] = []
     let known = old?.entries ?? [:]
     for path in Set(known.keys).union(current.keys).sorted() {
       let name = LockText.Escapes.escaped(path.bytes)
-      switch (known[path], current[path]) {
+      switch (known[path], refused.contains(path) ? known[path] : current[path]) {
       case (let before?, let now?):
         let told = Self.lines(before, now, lock.tolerances)
         lock.entries[path] = told.isEmpty ? before : now
@@ -221,7 +272,7 @@ package struct LockUpdate: Hashable, Sendable {
     let changes = LockChanges(from: old, to: new, tolerances: tolerances).changes
     for change in changes where change.key != "broken rules" {
       let values = [change.old, change.new].map { value in
-        value.map { LockText.Escapes.escaped(Array($0.utf8)) } ?? "unknown"
+        value.map { LockText.Escapes.escaped(Array($0.utf8)) } ?? "none"
       }
       lines.append("  \(change.key): \(values[0]) -> \(values[1])")
     }

@@ -94,7 +94,7 @@ extension LockFile {
   /// - Throws: ``LockError``.
   package init(text bytes: [UInt8]) throws(LockError) {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw LockError("it is not UTF-8; delete it and run `reel lock` again")
+      throw LockError("it is not UTF-8; delete it, and run `reel lock DIR`")
     }
     var reader = LockReader()
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
@@ -114,7 +114,8 @@ private struct LockReader {
     if line.hasPrefix("<<<<<<<") || line.hasPrefix("=======") || line.hasPrefix(">>>>>>>") {
       throw LockError(
         line: number,
-        "it has an unresolved merge conflict; resolve it, or delete the file and run `reel lock` again")
+        "it has an unresolved merge conflict; take one side (`git checkout --ours LOCK`), and let `reel lock DIR --force` "
+          + "write what differs from it; to delete the file would lose its tolerances")
     }
     let text = line.drop { $0 == " " }
     if text.isEmpty || text.hasPrefix("#") { return }
@@ -129,7 +130,7 @@ private struct LockReader {
 
   mutating func finish() throws(LockError) -> LockFile {
     guard hasHeading else {
-      throw LockError("it is not a lock file; name another, or move it away and run `reel lock`")
+      throw LockError("it is not a lock file; name another, or move it away and run `reel lock DIR`")
     }
     try endEntry()
     return lock
@@ -142,7 +143,7 @@ private struct LockReader {
         line: number,
         isOurs
           ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
-          : "it is not a lock file; name another, or move it away and run `reel lock`")
+          : "it is not a lock file; name another, or move it away and run `reel lock DIR`")
     }
     hasHeading = true
   }
@@ -172,9 +173,14 @@ private struct LockReader {
     switch (key, Quantity.tolerance(value)) {
     case ("tolerance.duration", .absolute(let seconds)): lock.tolerances.duration = seconds
     case ("tolerance.rate", .relative(let part)): lock.tolerances.rate = part
+    case ("tolerance.duration", _), ("tolerance.rate", _):
+      let example = key == "tolerance.rate" ? "0.01%" : "0.05s"
+      throw LockError(line: number, "\"\(value)\" is no \(key), like \(example)")
     default:
       throw LockError(
-        line: number, "before the first file stand tolerances, like `tolerance.duration = 0.05s`")
+        line: number,
+        "there is no \"\(key)\"; before the first file stand tolerance.duration and tolerance.rate, and nothing else"
+      )
     }
   }
 
@@ -184,7 +190,8 @@ private struct LockReader {
       guard let value = pairs.removeValue(forKey: key) else {
         throw LockError(
           line: start,
-          "the entry that begins here has no \(key); delete the lock file and run `reel lock` again")
+          "the entry that begins here has no \(key); bring back an older lock, and run `reel lock DIR --force`"
+        )
       }
       return value
     }

@@ -18,7 +18,8 @@ enum ContainerRules {
   private static let disguised = Rule(
     "container.disguised", "the file is not something else under a video's name",
     "Its name says video, its bytes say text, picture, sound, archive or playlist. A playlist is dangerous: "
-      + "players follow it to other files. Often it is the error page that came instead of a download."
+      + "players follow it to other files. Often it is the error page that came instead of a download. Get the video "
+      + "itself, give the file the name of what it is, or leave it out with --exclude."
   ) { facts in
     guard let problem = facts.problem, claimsVideo(facts),
       isNoVideo(problem) && problem.found != nil
@@ -29,12 +30,14 @@ enum ContainerRules {
 
   private static let unsupported = Rule(
     "container.unsupported", "the container is one that Reel reads",
-    "It is media, but no container that Reel reads: a raw stream, sound alone, or a rare format. Put it into "
-      + "MP4 or Matroska."
+    "It is media, but no container that Reel reads: a raw stream, sound alone, or a rare format. A raw stream is "
+      + "encoded anew: when it is only copied into a container, pictures that say no time get lost. Leave out what is "
+      + "meant to be like this with --exclude, or lock it."
   ) { facts in
     guard let problem = facts.problem, problem.code == .unsupported else { return .passed }
     guard !claimsVideo(facts) || isHonest(facts, problem) else { return .passed }
-    return other(than: "one of " + names(MediaContainer.allCases), problem)
+    let isRaw = facts.path.claimedExtension.map { VideoNames.raw.contains($0) } ?? false
+    return other(than: "one of " + names(MediaContainer.allCases), problem, fix: isRaw ? .wrap : nil)
   }
 
   private static let corrupt = Rule(
@@ -97,9 +100,9 @@ enum ContainerRules {
   }
 
   private static func other(
-    than expected: String, _ problem: ProbeError
+    than expected: String, _ problem: ProbeError, fix: Fix? = nil
   ) -> RuleOutcome {
-    .broken(problem.message, expected: expected, found: problem.found ?? "something else")
+    .broken(problem.message, expected: expected, found: problem.found ?? "something else", fix: fix)
   }
 }
 

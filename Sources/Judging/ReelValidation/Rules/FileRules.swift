@@ -26,20 +26,28 @@ enum FileRules {
     "An empty file is what a failed download or an interrupted copy leaves behind. Get it again."
   ) { facts in
     guard facts.problem?.code == .empty else { return .passed }
+    let committed = facts.git?.committed
+    let isCommitted = committed == noBytes
     return .broken(
-      "it has no bytes; get a complete copy", expected: "a video", found: "0 bytes",
-      fix: facts.isInRepository ? .command("git checkout -- FILE") : nil)
+      "it has no bytes; get a complete copy" + (isCommitted ? GitCommand.committed(facts.path) : ""),
+      expected: "a video", found: "0 bytes",
+      fix: isCommitted || committed == nil ? nil : .ready(GitCommand.restoring(facts.path)))
   }
 
+  private static let noBytes = ContentDigest(
+    hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
   private static let lfsPointer = Rule(
-    "file.lfsPointer", "the file itself is there, not a Git LFS pointer",
+    RuleIDs.lfsPointer, "the file itself is there, not a Git LFS pointer",
     "A clone without Git LFS holds small text files in place of the real ones, and tests that skip what they "
-      + "can't read stay green. Install Git LFS, or have the CI job check it out (actions/checkout: lfs: true)."
+      + "can't read stay green. Install Git LFS and `git lfs pull`, or have the CI job check it out (actions/checkout: "
+      + "lfs: true)."
   ) { facts in
     guard facts.problem?.code == .lfsPointer else { return .passed }
     return .broken(
-      "it is a Git LFS pointer, not the video itself; fetch what it points to", expected: "the video itself",
-      found: "a Git LFS pointer", fix: facts.isInRepository ? .command("git lfs pull --include FILE") : nil)
+      "it is a Git LFS pointer: the video itself is not fetched", expected: "the video itself",
+      found: "a Git LFS pointer",
+      fix: facts.git?.lfsPlace.map { .ready(GitCommand.fetching(facts.path, at: $0)) })
   }
 
   private static let truncated = Rule(
@@ -125,6 +133,7 @@ enum NeighbourRules {
 
 /// Rules that others ask for by name.
 package enum RuleIDs {
+  package static let lfsPointer = "file.lfsPointer"
   /// Of a file that is no video, but counted.
   package static let orphan = "sidecar.orphan"
   /// The only rule that must read bytes: whoever gathers facts looks whether it is on.

@@ -61,7 +61,9 @@ enum VideoRules {
 
   private static let encrypted = Rule.media(
     "encryption.present", "the content is not encrypted",
-    "Its streams are encrypted, so that only a player with the key shows a picture."
+    "Its streams are encrypted, so that only a player with the key shows a picture. Get the file as it was before it "
+      + "was encrypted, or decrypt it with its key, for example with `ffmpeg -decryption_key KEY -i FILE -c copy OUT.mp4`. "
+      + "A fixture that is meant to be encrypted: set the rule to off for it, under overrides in a policy."
   ) { media in
     guard media.encrypted == true else { return .passed }
     return .broken("it is encrypted", expected: "content in the clear", found: "encrypted streams")

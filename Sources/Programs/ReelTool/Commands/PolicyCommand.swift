@@ -146,6 +146,12 @@ struct PolicyCommand: AsyncParsableCommand {
         let reason = judgement.files.first?.facts.problem?.message ?? "it can't be read"
         throw CommandFailure(.couldNotRun, "\(RawArguments.path(file)) is not an example: \(reason)")
       }
+      if let broken = judgement.files.first?.findings.first(where: {
+        $0.severity == .error && $0.state == .broken
+      }) {
+        throw CommandFailure(
+          .couldNotRun, "\(RawArguments.path(file)) is not an example: \(broken.sentence) [\(broken.rule)]")
+      }
       try OutputStream.standardOutput.write(
         PolicyDraft.text(from: media, name: facts.path.lastComponent.text))
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import ReelCore
 import ReelPage
 import ReelTerminal
@@ -69,15 +68,12 @@ struct ValidateCommand: AsyncParsableCommand {
     }
   }
 
-  private static func word(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
-
   func run() async throws {
     if let explain { return try explainRule(explain) }
     let place = lock.map { LockPlace(path: $0) }
     let locked = try place.map { place in
       guard let file = try place.read() else {
-        let (files, lock) = (paths.map(Self.word).joined(separator: " "), Self.word(place.path))
-        let command = CommandHint(program: ProgramName.shown).text("lock", "\(files) -o \(lock)")
+        let command = options.lockCommand(paths, place.path, replaces: false)
         throw CommandFailure(.couldNotRun, "there is no lock file \(place.path); make it with: \(command)")
       }
       return (place: place, file: file)
@@ -86,8 +82,10 @@ struct ValidateCommand: AsyncParsableCommand {
     let writer = try ReportWriter(
       reports, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
-    let judgement = try await session.judge(locks: locked != nil)
-    let result = session.review.report(judgement, lock: locked, strict: strict, allowsEmpty: allowEmpty)
+    let judgement = try await session.judge(locks: locked != nil, advises: true)
+    let acceptance = locked.map { options.lockCommand(paths, $0.place.path, replaces: true) }
+    let result = session.review.report(
+      judgement, lock: locked, acceptance: acceptance, strict: strict, allowsEmpty: allowEmpty)
     let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
     let pictures = await session.illustration.pictures(
       of: pictured.map { ListedFile(path: $0, at: begun) })
@@ -139,8 +137,10 @@ struct LockCommand: AsyncParsableCommand {
       The lock of a folder is written to FOLDER/reel.lock. If there is a lock already, the differences are shown and \
       nothing is written, unless --force is given.
 
-      Exit codes: 0 written, or nothing differs · 4 there are differences and no --force, or there is no file · \
-      1 could not run, or a file is not there · 64 usage · 130 interrupted.
+      A Git LFS pointer is not locked in the place of its file: what the lock has of that stays.
+
+      Exit codes: 0 written, or nothing differs · 4 there are differences and no --force, a file is not fetched, or there \
+      is no file · 1 could not run, or a file is not there · 64 usage · 130 interrupted.
       """,
     examples: [
       "reel lock fixtures",
@@ -188,16 +188,66 @@ struct LockCommand: AsyncParsableCommand {
     let old = try place.read()
     let session = try await options.session(paths, of: self)
     let judgement = try await session.judge(locks: true)
-    guard !judgement.files.isEmpty || allowEmpty else {
-      throw CommandFailure(.someRefused, "no files were found to lock; use --allow-empty to accept that")
-    }
+    guard !judgement.files.isEmpty || allowEmpty else { return try refuse(place, old) }
     if let missing = judgement.missing(RawArguments.paths(paths)) {
       throw CommandFailure(.couldNotRun, "\(missing.text): no such file; nothing was locked")
     }
     let change = session.review.update(judgement, old: old, place: place)
-    if old == nil || replaces && !change.lines.isEmpty { try place.write(change.lock) }
-    try tell(change, isNew: old == nil, replaces: replaces, place, unread: judgement.files)
-    if old != nil, !replaces, !change.lines.isEmpty { try ReelExit.someRefused.end() }
+    let pointers = session.review.pointers(in: judgement)
+    let isNew = old == nil && (pointers.isEmpty || !change.lock.entries.isEmpty)
+    let isWritten = isNew || replaces && !change.lines.isEmpty
+    if isWritten { try place.write(change.lock) }
+    let outcome = Outcome(
+      change: change, isNew: old == nil, isWritten: isWritten, place: place, files: judgement.files,
+      pointers: pointers)
+    try tell(outcome)
+    if outcome.isRefused || !pointers.isEmpty { try ReelExit.someRefused.end() }
+  }
+
+  private struct Outcome {
+    let change: LockUpdate
+    let isNew: Bool
+    let isWritten: Bool
+    let place: LockPlace
+    let files: [FixtureReview.EvaluatedFile]
+    let pointers: [FixtureReview.EvaluatedFile]
+
+    var differences: [String] { isNew ? [] : change.lines }
+    var isRefused: Bool { !isWritten && !differences.isEmpty }
+
+    /// Locked as what it is, and most likely not what was meant; or not locked.
+    var problems: [AnswerProblem] {
+      let unread: [AnswerProblem] = files.compactMap { file in
+        guard case .unreachable(let error) = file.facts.reading else { return nil }
+        return AnswerProblem(error.code.rawValue, error.message, path: file.facts.path)
+      }
+      return unread
+        + pointers.map { file in
+          let command = file.findings.lazy.compactMap(\.fix).first.map { "; fetch it first: \($0)" } ?? ""
+          return AnswerProblem(
+            "\(ProbeError.Code.lfsPointer)",
+            "it is a Git LFS pointer, and is not locked in the place of the video\(command)",
+            path: file.facts.path)
+        }
+    }
+
+    /// Who locks them should know.
+    var broken: [(path: SourcePath, entry: LockEntry)] {
+      change.lock.entries.filter { !$0.value.broken.isEmpty }.sorted { $0.key < $1.key }
+        .map { ($0.key, $0.value) }
+    }
+  }
+
+  /// What is told of a lock for which there are no files.
+  private func refuse(_ place: LockPlace, _ old: LockFile?) throws {
+    let sentence = "no files were found to lock; use --allow-empty to accept that"
+    guard json else { throw CommandFailure(.someRefused, sentence) }
+    let answer = Answer(
+      lock: place.path, files: old?.entries.count ?? 0, broken: nil, written: false, differences: [])
+    try OutputStream.standardOutput.write(
+      AnswerDocument(answer, problems: [.noFiles(sentence)]).json(
+        pretty: TerminalTraits.standardOutput().isTerminal))
+    try ReelExit.someRefused.end()
   }
 
   private func path() throws -> String {
@@ -206,49 +256,63 @@ struct LockCommand: AsyncParsableCommand {
       FormerWords.tell("--to \(place)", isNow: "-o \(place)")
     }
     if let place = output ?? to { return place }
-    var facts = stat()
-    guard paths.count == 1, let folder = try? RawArguments.place(paths[0]), stat(folder, &facts) == 0,
-      facts.st_mode & S_IFMT == S_IFDIR
-    else {
+    if let missing = RawArguments.paths(paths).first(where: { $0.fileStatus == nil }) {
+      throw CommandFailure(.couldNotRun, "\(missing.text): there is no such file or folder")
+    }
+    guard let place = LockPlace.usual(for: paths) else {
       throw CommandFailure(
         .usage, "say with -o FILE where to write the lock; it can be left out for a single folder only")
     }
-    return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
+    return place
   }
 
-  private func tell(
-    _ change: LockUpdate, isNew: Bool, replaces: Bool, _ place: LockPlace,
-    unread files: [FixtureReview.EvaluatedFile]
-  ) throws {
+  private func tell(_ outcome: Outcome) throws {
     let traits = TerminalTraits.standardOutput()
-    let count = HumanNumber.count(change.lock.entries.count, "file", "files")
-    let differences = isNew ? [] : change.lines
-    let isWritten = isNew || replaces && !differences.isEmpty
-    let isRefused = !isWritten && !differences.isEmpty
-    let refusal = "\(place.path) was not changed; use --force to write these differences"
-    // Locked as what it is, and most likely not what was meant.
-    let unread: [AnswerProblem] = files.compactMap { file in
-      guard case .unreachable(let error) = file.facts.reading else { return nil }
-      return AnswerProblem(error.code.rawValue, error.message, path: file.facts.path)
-    }
+    let (place, entries, broken) = (outcome.place.path, outcome.change.lock.entries, outcome.broken)
+    let command = options.lockCommand(paths, output ?? to, replaces: true)
     guard !json else {
       let answer = Answer(
-        lock: place.path, files: change.lock.entries.count, written: isWritten, differences: differences)
-      let problems = unread + (isRefused ? [AnswerProblem("differs", refusal, subject: place.path)] : [])
+        lock: place, files: entries.count, broken: broken.count, written: outcome.isWritten,
+        differences: outcome.differences)
+      let refusal = AnswerProblem(
+        "differs", "\(place) was not changed; this writes these differences: \(command)", subject: place)
       return try OutputStream.standardOutput.write(
-        AnswerDocument(answer, problems: problems, ok: !isRefused).json(pretty: traits.isTerminal))
+        AnswerDocument(
+          answer, problems: outcome.problems + (outcome.isRefused ? [refusal] : []),
+          ok: !outcome.isRefused && outcome.pointers.isEmpty
+        ).json(pretty: traits.isTerminal))
     }
-    let ending =
-      isRefused
-      ? refusal : isWritten ? "\(place.path) written: \(count)" : "\(place.path) is up to date: \(count)"
-    try OutputStream.standardOutput.write(
-      traits.text(differences + [ending] + unread.map { $0.told }))
+    let count = HumanNumber.count(entries.count, "file", "files")
+    var text = traits.indented(outcome.differences)
+    if outcome.isRefused {
+      text += traits.text(["\(place) was not changed; this writes these differences:"])
+      text += "  " + traits.sanitized(command) + "\n"
+    } else if outcome.isWritten {
+      text += traits.text(["\(place) written: \(count)"] + Self.told(broken, of: entries.count))
+    } else if !outcome.isNew {
+      text += traits.text(["\(place) is up to date: \(count)"])
+    }
+    // They name commands.
+    text += outcome.problems.map { traits.sanitized($0.told) + "\n" }.joined()
+    try OutputStream.standardOutput.write(text)
+  }
+
+  private static func told(_ broken: [(path: SourcePath, entry: LockEntry)], of all: Int) -> [String] {
+    guard let first = broken.first?.entry.broken.first else { return [] }
+    let names = broken.prefix(3).map { "\($0.path.text) (\($0.entry.broken.joined(separator: ", ")))" }
+    let more = broken.count > names.count ? " and \(broken.count - names.count) more" : ""
+    return [
+      "\(all - broken.count) pass, \(broken.count) \(broken.count == 1 ? "is" : "are") locked as broken: "
+        + names.joined(separator: ", ") + more + "; see reel validate --explain \(first)"
+    ]
   }
 
   /// How a lock stands after `reel lock`.
   private struct Answer: Encodable {
     let lock: String
     let files: Int
+    /// Of these.
+    let broken: Int?
     let written: Bool
     /// Lines for people; `reel validate --lock --json` has them by file and fact.
     let differences: [String]

@@ -10,16 +10,20 @@ struct ValidationSession: Sendable {
   private let scan: @Sendable (FixtureScan.Hashing) -> FixtureScan
   private let policy: Policy
   private let prober: SandboxedProber
+  /// Of workers that mend.
+  private let mending: @Sendable () -> SandboxedProber
   /// For reports with pictures.
   let illustration: ReportIllustration
 
   /// - Parameter width: files read at once.
   init(
     _ inputs: [SourceInput], followLinks: Bool, includesTrash: Bool, filter: FixtureFilter, policy: Policy,
-    prober: SandboxedProber, width: Int, illustration: ReportIllustration
+    prober: SandboxedProber, mending: @escaping @Sendable () -> SandboxedProber, width: Int,
+    illustration: ReportIllustration
   ) {
     review = FixtureReview(inputs, filter: filter, policy: policy)
     (self.policy, self.prober, self.illustration) = (policy, prober, illustration)
+    self.mending = mending
     scan = {
       FixtureScan(
         inputs: inputs, followLinks: followLinks, includesTrash: includesTrash, filter: filter.names,
@@ -28,13 +32,41 @@ struct ValidationSession: Sendable {
   }
 
   /// Reads and judges every file.
-  /// - Parameter locks: whether each file's digest is needed.
+  /// - Parameters:
+  ///   - locks: whether each file's digest is needed.
+  ///   - advises: whether the commands that would mend a file are told.
   /// - Throws: ``ProbeError`` when no file can be read at all.
-  func judge(locks: Bool) async throws -> FixtureReview.Outcome {
+  func judge(locks: Bool, advises: Bool = false) async throws -> FixtureReview.Outcome {
     let scan = scan(locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none)
-    let (result, wasInterrupted) = await Interruption.cancelling { try await scan.run() }
+    let (result, wasInterrupted) = await Interruption.cancelling {
+      let judgement = review.judgement(try await scan.run())
+      return advises ? try await tried(judgement) : judgement
+    }
     await prober.close()
     if wasInterrupted { throw CommandFailure(.interrupted, "interrupted") }
-    return review.judgement(try result.get())
+    return try result.get()
+  }
+
+  /// A larger file is advised to be mended without having been.
+  private static let mostTried: Int64 = 256 << 20
+
+  /// Facts don't tell whether fragments can be put together so that sound and pictures stay where they are: that is tried.
+  private func tried(_ judgement: FixtureReview.Outcome) async throws -> FixtureReview.Outcome {
+    let uncertain = judgement.files.indices.filter { place in
+      let file = judgement.files[place]
+      return (file.facts.size ?? .max) <= Self.mostTried
+        && file.findings.contains { $0.fix?.contains(" \(Mend.unfragment.flag) ") == true }
+    }
+    guard !uncertain.isEmpty else { return judgement }
+    let prober = mending()
+    let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
+    var facts = judgement.files.map(\.facts)
+    for place in uncertain where !Task.isCancelled {
+      let isMended = await MendRun.canMend(
+        facts[place].path, [.faststart, .unfragment], in: folder, prober: prober)
+      if !isMended { facts[place].unmendable.insert(.unfragment) }
+    }
+    await prober.close()
+    return review.judgement(facts)
   }
 }

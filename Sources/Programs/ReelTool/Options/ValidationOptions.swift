@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelSource
+import ReelTerminal
 import ReelUpkeep
 import ReelValidation
 
@@ -32,6 +33,24 @@ struct ValidationOptions: ParsableArguments {
   }
 }
 
+extension ValidationOptions {
+  /// The command that locks `paths`, under the same options, as it is to be copied.
+  /// - Parameter lock: nil for the usual one.
+  func lockCommand(_ paths: [String], _ lock: String?, replaces: Bool) -> String {
+    let word = { (text: String) in ShellWord.quoted(RawArguments.bytes(of: text)) }
+    var words = paths.map(word)
+    if let lock, lock != LockPlace.usual(for: paths) { words += ["-o", word(lock)] }
+    if let policy { words += ["--policy", word(policy)] }
+    words +=
+      names.include.flatMap { ["--include", word($0)] } + names.exclude.flatMap { ["--exclude", word($0)] }
+    if reading.followLinks { words.append("--follow-links") }
+    if walking.includeTrash { words.append("--include-trash") }
+    if replaces { words.append("--force") }
+    return CommandHint(program: ProgramName.shown, config: general.config)
+      .text("lock", words.joined(separator: " "))
+  }
+}
+
 extension ValidationSession {
   /// Put together from the settings.
   init(
@@ -42,7 +61,8 @@ extension ValidationSession {
     self.init(
       try await Sources.inputs(RawArguments.paths(paths), settings), followLinks: followLinks,
       includesTrash: includesTrash, filter: filter, policy: policy,
-      prober: AppContext.prober(settings, workers: workers), width: workers * 2,
+      prober: AppContext.prober(settings, workers: workers),
+      mending: { AppContext.prober(settings, workers: 1, mends: true) }, width: workers * 2,
       illustration: ReportIllustration(settings: settings, followLinks: followLinks))
   }
 }

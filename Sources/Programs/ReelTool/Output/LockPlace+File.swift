@@ -1,10 +1,19 @@
 import Glibc
 import ReelCore
+import ReelSource
 import ReelUpkeep
 import ReelValidation
 
 extension LockPlace {
   init(path: String) { self.init(path: path, workingFolder: WorkingFolder.path()) }
+
+  /// `FOLDER/reel.lock`; nil where `paths` are something else than one folder.
+  static func usual(for paths: [String]) -> String? {
+    guard paths.count == 1, let folder = try? RawArguments.place(paths[0]), !folder.isEmpty,
+      RawArguments.path(paths[0]).fileKind == S_IFDIR
+    else { return nil }
+    return folder + (folder.hasSuffix("/") ? "" : "/") + "reel.lock"
+  }
 
   /// Bytes; some 200,000 files.
   private static let largest = 256 << 20

@@ -60,12 +60,24 @@ package enum ValidationPage {
         reason: finding.rule, word: finding.word, text: ReportPage.sentence(finding.sentence),
         details: [finding.contrast, finding.fix.map { "fix: " + $0 }].compactMap(\.self))
     }
-    // A rule may have told the same.
-    let told = Set(file.findings.map(\.sentence))
-    let warnings = file.warnings.filter { !told.contains($0.message) }.map {
-      ReportPage.Note(reason: $0.code.rawValue, word: "note", text: ReportPage.sentence($0.message))
+    // A rule may have told the same; what none is about has no name that --explain knows.
+    let told = Set(file.findings.flatMap { [$0.sentence, $0.rule] })
+    let warnings = file.warnings.filter { warning in
+      !told.contains(warning.message) && warning.rule.map { !told.contains($0) } ?? true
     }
+    .map { ReportPage.Note(reason: nil, word: "note", text: ReportPage.sentence($0.message)) }
     return ReportPage.Entry(
       path: file.path, result: result, tone: tone, notes: [unjudged].compactMap(\.self) + notes + warnings)
+  }
+}
+
+extension MediaWarning {
+  /// The rule that is about the same.
+  fileprivate var rule: String? {
+    switch code {
+    case .durationMismatch: "duration.mismatch"
+    case .truncated: "file.truncated"
+    default: nil
+    }
   }
 }

@@ -22,7 +22,7 @@ enum JUnitReport {
 
   private static func empty(_ xml: inout XMLText) {
     xml.element("testcase", [("name", "files"), ("classname", "reel.validate")]) { xml in
-      xml.element("failure", [("message", ValidationReport.emptyWords), ("type", "empty")])
+      xml.element("failure", [("message", ValidationReport.emptyWords), ("type", "noFiles")])
     }
   }
 

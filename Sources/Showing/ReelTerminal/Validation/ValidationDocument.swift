@@ -18,7 +18,9 @@ package struct ValidationDocument: Encodable {
     }
     let isPassed = report.outcome == .passed
     if problems.isEmpty, !isPassed {
-      problems.append(AnswerProblem(report.outcome.rawValue, report.headline))
+      problems.append(
+        report.isEmptyFailure
+          ? .noFiles(report.headline) : AnswerProblem(report.outcome.rawValue, report.headline))
     }
     return AnswerDocument(self, problems: problems, ok: isPassed)
   }

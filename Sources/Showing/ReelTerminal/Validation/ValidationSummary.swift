@@ -6,6 +6,12 @@ package enum ValidationSummary {
   package static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
     var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
     if !lines.isEmpty { lines.append(StyledLine()) }
+    let differs = report.files.contains { $0.findings.contains { $0.rule.hasPrefix("lock.") } }
+    if differs, let acceptance = report.acceptance {
+      lines += traits.wrapped(
+        "Where the files are right, and the lock is not, this writes what differs into it:")
+      lines += [StyledLine("  " + traits.sanitized(acceptance)), StyledLine()]
+    }
     let style: StyledLine.TextStyle = report.outcome == .passed ? .success : .failure
     lines += traits.wrapped(traits.sanitized(report.headline), style)
     lines += traits.wrapped(traits.sanitized(by(report)), .dim)
@@ -34,10 +40,11 @@ package enum ValidationSummary {
     for finding in file.findings where finding.state != .locked {
       lines += entry(finding.word, style(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
     }
-    for fix in file.fixes { lines += entry("fix", .dim, fix, traits) }
-    if file.fixes.isEmpty, let finding = file.findings.first(where: { $0.state == .broken }) {
-      let explain = "no command does it: see reel validate --explain \(finding.rule)"
-      lines += entry("fix", .dim, explain, traits)
+    if let fix = file.fix {
+      // Told once, at the end.
+      if fix != report.acceptance { lines.append(whole("fix", traits.sanitized(fix))) }
+    } else if let obstacle = file.obstacle {
+      lines += entry("fix", .dim, "no command does it: see reel validate --explain \(obstacle.rule)", traits)
     }
     return lines
   }
@@ -48,6 +55,12 @@ package enum ValidationSummary {
   }
 
   private static let labelColumns = 10
+
+  /// A command, which is to be copied: with line breaks it would be another one.
+  private static func whole(_ label: String, _ command: String) -> StyledLine {
+    StyledLine("  ") + StyledLine(DisplayWidth.padded(label, to: labelColumns), .dim)
+      + StyledLine("  " + command)
+  }
 
   private static func entry(
     _ label: String, _ style: StyledLine.TextStyle, _ text: String, _ traits: TerminalTraits
