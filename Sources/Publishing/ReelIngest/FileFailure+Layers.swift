@@ -151,7 +151,8 @@ extension FileRefused {
   /// The refusal for `violations`; nil when there are none.
   init?(_ violations: [PolicyViolation]) {
     guard !violations.isEmpty else { return nil }
-    guard let (rule, code) = Self.deciding.first(where: { rule, _ in violations.contains { $0.rule == rule } })
+    guard
+      let (rule, code) = Self.deciding.first(where: { rule, _ in violations.contains { $0.rule == rule } })
     else {
       self.init(code: .policy, violations: violations)
       return

@@ -79,7 +79,8 @@ package struct DiagnosisView: Sendable {
     if byFix > 0 { parts.append("\(byFix) of which --fix can repair") }
     if restorable > 0 {
       let read = diagnosis.wasRead ? " --read" : ""
-      parts.append("\(restorable) of which --fix\(read) --from FOLDER can repair if FOLDER has the lost files")
+      parts.append(
+        "\(restorable) of which --fix\(read) --from FOLDER can repair if FOLDER has the lost files")
     }
     if parts.isEmpty, !fixed { parts.append("none of which --fix can repair") }
     return parts.map { ", " + $0 }.joined()

@@ -178,7 +178,8 @@ extension SQLiteLibrary.WALResetBug {
   /// What it means here, as the end of a sentence about the library.
   package var words: String {
     switch self {
-    case .affected: "which has the WAL-reset bug, and Reel avoids it: it makes its checkpoints while nobody else can commit"
+    case .affected:
+      "which has the WAL-reset bug, and Reel avoids it: it makes its checkpoints while nobody else can commit"
     case .fixed: "without the WAL-reset bug"
     }
   }
