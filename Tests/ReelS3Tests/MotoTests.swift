@@ -121,7 +121,7 @@ struct MotoTests {
     #expect(try await store.remove(key).versions.count == 2)
   }
 
-  @Test("what moto has already is copied part by part")
+  @Test("what moto has already it copies, and tells no SHA-256 of: it is sent after all")
   func copied() async throws {
     let bucket = try await MotoBucket()
     let source = TestSource(size: 11 << 20 + 3)
@@ -143,7 +143,8 @@ struct MotoTests {
       }
     }
     let object = try await bucket.uploader(watched).upload(again, to: key()) { _ in }
-    #expect(parts.withLock { $0 } == [true, true, true], "nothing is sent")
+    let isCopied = parts.withLock { $0 }
+    #expect(isCopied.first == true && isCopied.count { !$0 } == 3, "\(isCopied)")
     #expect(object.digest == source.digest)
     #expect(try await bucket.uploader().readBack(key()) == source.digest)
   }
