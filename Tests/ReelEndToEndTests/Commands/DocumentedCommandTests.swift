@@ -267,7 +267,7 @@ private struct Page {
         .replacing(/[0-9A-Za-z]{22}\.mp4/, with: "NAME.mp4")
         .replacing(/libavformat\ [0-9.]+, header, isolation.*/, with: "libavformat VERSION")
         .replacing(/^\ *[0-9]+\ +ID\ .*/, with: "POST")
-        .replacing(/^place\ +[0-9]+\ in/, with: "place N in")
+        .replacing(/^number\ +[0-9]+\ in/, with: "number N in")
         .split(separator: /\ +/).joined(separator: " ")
     }.filter { !$0.isEmpty }
   }
