@@ -242,9 +242,10 @@ struct SiteUploadTests {
     let ended = try await running.outcome()
     #expect(ended.status == 130, "\(ended.errors)")
     #expect(ended.errors.contains(" uploaded (") && ended.errors.contains("run the same command again"))
+    let puts = site.bucket.objects.count
     site.bucket.refuse(after: nil)
     let again = try await site.page()
-    #expect(again.output.contains("9 files uploaded ("), "\(ended) \(again)")
+    #expect(puts >= 8 && again.output.contains("\(17 - puts) files uploaded ("), "\(ended) \(again)")
     try site.expectWhole()
     await site.server.stop()
   }
