@@ -50,6 +50,7 @@ let package = Package(
     .testTarget(
       name: "ReelServerTests",
       dependencies: [
+        "CUploads",
         "ReelServer",
         .product(name: "Reel", package: "reel"),
         .product(name: "ReelTesting", package: "reel"),

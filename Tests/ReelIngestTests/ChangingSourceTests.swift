@@ -20,11 +20,6 @@ import Testing
 struct ChangingSourceTests {
   enum Store: CaseIterable { case folder, memory }
 
-  /// By which the file was left alone for long.
-  private struct LaterClock: WallClock {
-    func now() -> Date { Date().addingTimeInterval(60) }
-  }
-
   /// A file in memory that is mapped for writing: a write to it moves no time stamp. On a disk that is so as long as the
   /// page is dirty already.
   private final class Mapping: Sendable {

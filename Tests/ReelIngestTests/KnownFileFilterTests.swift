@@ -14,11 +14,6 @@ import Testing
 @Suite("The same again", .shortTime)
 @MainActor
 struct KnownFileFilterTests {
-  /// So late that every file has been left alone for long enough to be trusted.
-  private struct LaterClock: WallClock {
-    func now() -> Date { Date().addingTimeInterval(60) }
-  }
-
   let catalog = MemoryCatalog(clock: LaterClock())
   let folder = ClipFolder((0..<40).map { "\($0).mp4" })
 

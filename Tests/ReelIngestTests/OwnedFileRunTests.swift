@@ -44,13 +44,21 @@ struct OwnedFileRunTests {
     return (status, try await uploader.readBack(try #require(ObjectKey(name))))
   }
 
+  /// The post, and the object that it has.
+  private func published(
+    as text: String
+  ) async throws -> (post: Post, object: (status: stat, digest: ContentDigest?)) {
+    guard case .published(let post) = await publish(try digest(text)) else {
+      throw NotPublished()
+    }
+    return (post, try await stored())
+  }
+
+  private struct NotPublished: Error {}
+
   @Test("stores the file itself")
   func adopted() async throws {
-    guard case .published(let post) = await publish(try digest("a video")) else {
-      Issue.record("it was not published")
-      return
-    }
-    let object = try await stored()
+    let (post, object) = try await published(as: "a video")
     #expect(try post.digest == digest("a video") && object.digest == post.digest)
     #expect(object.status.st_nlink == 2)
   }
@@ -58,11 +66,7 @@ struct OwnedFileRunTests {
   /// So whoever makes one answers for it; reading the object tells.
   @Test("takes its maker's word for the digest")
   func word() async throws {
-    guard case .published(let post) = await publish(try digest("another video")) else {
-      Issue.record("it was not published")
-      return
-    }
-    let object = try await stored()
+    let (post, object) = try await published(as: "another video")
     #expect(try post.digest == digest("another video") && object.digest == digest("a video"))
   }
 
@@ -70,13 +74,27 @@ struct OwnedFileRunTests {
   func writer() async throws {
     let writer = open(folder.path(of: "whole"), O_RDWR)
     defer { close(writer) }
-    guard case .published(let post) = await publish(try digest("another video")) else {
-      Issue.record("it was not published")
-      return
-    }
-    let object = try await stored()
+    let (post, object) = try await published(as: "another video")
     #expect(try post.digest == digest("a video") && object.digest == post.digest)
     #expect(object.status.st_nlink == 1)
+  }
+
+  /// A store that is no folder reads it, and its digest may not be taken for one that was read.
+  @Test("a word that is wrong is not remembered of the file")
+  func wrongWord() async throws {
+    let catalog = MemoryCatalog()
+    let elsewhere = MemoryUploader()
+    let file = OwnedFile(path: SourcePath(folder.path(of: "whole")), digest: try digest("other"), size: 7)
+    var services = IngestServices(prober: ScriptedProber(), uploader: elsewhere, catalog: catalog)
+    services.clock = LaterClock()
+    guard case .failed(let failure) = await services.publish(SourceInput(file)) else {
+      throw NotPublished()
+    }
+    #expect(failure.code == .upload(.sourceChanged) || failure.code == .source(.sourceChanged), "\(failure)")
+    guard case .published(let post) = await services.publish(SourceInput(path: file.path)) else {
+      throw NotPublished()
+    }
+    #expect(try post.digest == digest("a video"))
   }
 
   @Test("fails where it has another size")

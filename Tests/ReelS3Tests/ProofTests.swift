@@ -162,12 +162,7 @@ struct ProofTests {
       fields[.checksumCRC64] = tellsWhole ? FakeS3.sum(Self.source.bytes) : nil
       return HTTPReply(status: reply.status, fields: fields)
     }
-    var error: UploadError?
-    do {
-      _ = try await uploader(mixed).upload(Self.source.upload, to: key()) { _ in }
-    } catch let thrown as UploadError {
-      error = thrown
-    }
+    let error = try await failure(of: uploader(mixed))
     #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
     let stored = fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes }
     #expect(stored == (isDamaged ? nil : Self.source.bytes))
@@ -210,12 +205,7 @@ struct ProofTests {
     let lying = Self.listing(fake) { _, number in
       "<ChecksumSHA256>\(FakeS3.checksum(Self.left[number - 1]))</ChecksumSHA256>"
     }
-    var error: UploadError?
-    do {
-      _ = try await uploader(lying).upload(Self.source.upload, to: key()) { _ in }
-    } catch let thrown as UploadError {
-      error = thrown
-    }
+    let error = try await failure(of: uploader(lying))
     #expect(error?.code == (isDamaged ? .verificationFailed : nil), "\(error?.message ?? "")")
     #expect(
       fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == (isDamaged ? nil : Self.source.bytes))
@@ -236,12 +226,7 @@ struct ProofTests {
       "<ChecksumCRC64NVME>\(FakeS3.sum(bytes))</ChecksumCRC64NVME>"
         + (tellsDigests ? "<ChecksumSHA256>\(FakeS3.checksum(bytes))</ChecksumSHA256>" : "")
     }
-    var error: UploadError?
-    do {
-      _ = try await uploader(transport).upload(Self.source.upload, to: key()) { _ in }
-    } catch let thrown as UploadError {
-      error = thrown
-    }
+    let error = try await failure(of: uploader(transport))
     #expect(error?.code == (tellsDigests ? nil : .verificationFailed), "\(error?.message ?? "")")
     #expect(
       fake.bucket.withLock { $0.objects["a/b/abc.mp4"]?.bytes } == (tellsDigests ? Self.source.bytes : nil))
@@ -249,29 +234,22 @@ struct ProofTests {
 
   @Test("uploads that were begun with another checksum are given up at once, and not gone on with")
   func otherAlgorithm() async throws {
-    let isWhole = Mutex(false)
-    let fake = FakeS3(tellsChecksums: false, checking: .sumsDemanded) { sent async throws(HTTPFailure) in
-      if sent.isPart, sent.call.target.contains("partNumber=3"), !isWhole.withLock({ $0 }) {
-        throw .broken("a test")
-      }
-      return nil
-    }
+    let (fake, isWhole) = Self.breaking(.sumsDemanded)
     fake.bucket.withLock { bucket in
       for id in ["v1", "v2"] {
         bucket.uploads[id] = FakeS3.Upload(
           name: "a/b/abc.mp4", type: "video/mp4", algorithm: "SHA256", parts: [1: Self.left[0]])
       }
     }
-    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
     let error = await #expect(throws: UploadError.self) {
-      _ = try await uploader(fake.transport(), one).upload(Self.source.upload, to: key()) { _ in }
+      _ = try await uploader(fake.transport(), Self.one).upload(Self.source.upload, to: key()) { _ in }
     }
     #expect(error?.code == .interrupted, "\(error?.message ?? "")")
     let left = fake.bucket.withLock { $0.uploads.values.map { "\($0.algorithm ?? "") \($0.parts.count)" } }
     #expect(left == ["CRC64NVME 2"])
-    isWhole.withLock { $0 = true }
+    isWhole.set()
     let again = fake.transport()
-    _ = try await uploader(again, one).upload(Self.source.upload, to: key()) { _ in }
+    _ = try await uploader(again, Self.one).upload(Self.source.upload, to: key()) { _ in }
     #expect(try parts(again.calls, of: key()).count == 1)
     #expect(try await uploader(again).readBack(key()) == Self.source.digest)
   }
@@ -340,47 +318,55 @@ struct ProofTests {
     #expect(try parts(transport.calls, of: key()).allSatisfy { $0.fields[.checksumCRC64] != nil })
   }
 
-  @Test("an upload that broke goes on with the parts that the store has", arguments: FakeS3.Checking.allCases)
-  func resume(_ checking: FakeS3.Checking) async throws {
-    let isWhole = Mutex(false)
+  private static let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+
+  /// A store where the third part breaks off until it is said to be whole.
+  private static func breaking(_ checking: FakeS3.Checking) -> (store: FakeS3, isWhole: TestFlag) {
+    let isWhole = TestFlag()
     let fake = FakeS3(tellsChecksums: false, checking: checking) { sent async throws(HTTPFailure) in
-      if sent.isPart, sent.call.target.contains("partNumber=3"), !isWhole.withLock({ $0 }) {
-        throw .broken("a test")
-      }
+      if sent.isPart, sent.call.target.contains("partNumber=3"), !isWhole.isSet { throw .broken("a test") }
       return nil
     }
-    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    return (fake, isWhole)
+  }
+
+  /// What an upload ends with; nil for one that ends well.
+  private func failure(of uploader: S3Uploader) async throws -> UploadError? {
+    do {
+      _ = try await uploader.upload(Self.source.upload, to: key()) { _ in }
+      return nil
+    } catch let error as UploadError {
+      return error
+    }
+  }
+
+  @Test("an upload that broke goes on with the parts that the store has", arguments: FakeS3.Checking.allCases)
+  func resume(_ checking: FakeS3.Checking) async throws {
+    let (fake, isWhole) = Self.breaking(checking)
     let broken = await #expect(throws: UploadError.self) {
-      _ = try await uploader(fake.transport(), one).upload(Self.source.upload, to: key()) { _ in }
+      _ = try await uploader(fake.transport(), Self.one).upload(Self.source.upload, to: key()) { _ in }
     }
     #expect(broken?.code == .interrupted)
-    isWhole.withLock { $0 = true }
+    isWhole.set()
     // Another process: nothing is known but the key.
     let again = fake.transport()
-    _ = try await uploader(again, one).upload(Self.source.upload, to: key()) { _ in }
+    _ = try await uploader(again, Self.one).upload(Self.source.upload, to: key()) { _ in }
     #expect(try parts(again.calls, of: key()).count == 1)
     #expect(try await uploader(again).readBack(key()) == Self.source.digest)
   }
 
   @Test("parts that were damaged are not gone on with", arguments: FakeS3.Checking.allCases)
   func damagedParts(_ checking: FakeS3.Checking) async throws {
-    let isWhole = Mutex(false)
-    let fake = FakeS3(tellsChecksums: false, checking: checking) { sent async throws(HTTPFailure) in
-      if sent.isPart, sent.call.target.contains("partNumber=3"), !isWhole.withLock({ $0 }) {
-        throw .broken("a test")
-      }
-      return nil
-    }
-    let one = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    let (fake, isWhole) = Self.breaking(checking)
     await #expect(throws: UploadError.self) {
-      _ = try await uploader(fake.transport(), one).upload(Self.source.upload, to: key()) { _ in }
+      _ = try await uploader(fake.transport(), Self.one).upload(Self.source.upload, to: key()) { _ in }
     }
-    isWhole.withLock { $0 = true }
+    isWhole.set()
     fake.bucket.withLock { bucket in
       for id in bucket.uploads.keys { bucket.uploads[id]?.parts[2]?[5] ^= 1 }
     }
     let again = fake.transport()
-    _ = try await uploader(again, one).upload(Self.source.upload, to: key()) { _ in }
+    _ = try await uploader(again, Self.one).upload(Self.source.upload, to: key()) { _ in }
     #expect(try parts(again.calls, of: key()).count == 2)
     #expect(try await uploader(again).readBack(key()) == Self.source.digest)
   }
@@ -402,9 +388,11 @@ struct RealProofTests {
     try await client.makeBucket()
     let checks = try await client.checks(by: #require(ObjectKey("abc.mp4")), "video/mp4")
     #expect(checks == S3Checks(sums: true, unsigned: true))
-    let uploader = S3Uploader(
-      store, options: S3Options(singleLimit: 5 << 20, partSize: 5 << 20),
-      transport: try CurlTransport.patient(), credentials: credentials)
+    // The server may answer requests that race with 503, as in ``RealServerTests``.
+    let uploader = RetryingUploader(
+      base: S3Uploader(
+        store, options: S3Options(singleLimit: 5 << 20, partSize: 5 << 20),
+        transport: try CurlTransport.patient(), credentials: credentials))
     let source = TestSource(size: 11 << 20 + 3).summed
     let key = try #require(ObjectKey("abc.mp4"))
     _ = try await uploader.upload(source.upload, to: key) { _ in }
@@ -415,7 +403,7 @@ struct RealProofTests {
       call.body = .bytes([UInt8](repeating: 7, count: 5 << 20))
     }
     let other = S3Uploader(
-      store, options: S3Options(singleLimit: 5 << 20, partSize: 5 << 20), transport: meddling,
+      store, options: S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 1), transport: meddling,
       credentials: credentials)
     let error = await #expect(throws: UploadError.self) {
       _ = try await other.upload(source.upload, to: try #require(ObjectKey("other.mp4"))) { _ in }
@@ -430,4 +418,11 @@ extension ScriptedTransport.Sent {
   /// A part that asks what the store checks.
   fileprivate var isQuestion: Bool { call.target.contains("partNumber=") && body.count < 100 }
   fileprivate var isPart: Bool { call.target.contains("partNumber=") && !isQuestion }
+}
+
+/// Something that is said once, from anywhere.
+private final class TestFlag: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
 }

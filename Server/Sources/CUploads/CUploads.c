@@ -11,6 +11,6 @@ void uploads_start_writing(int file, off_t offset, off_t count) {
 int uploads_wait_for_writing(int file, off_t offset, off_t count) {
   int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   if (sync_file_range(file, offset, count, flags) == 0) return 0;
-  // EINVAL, ENOSYS, ESPIPE: a kernel or a file system that can't be asked.
-  return errno == EIO || errno == ENOSPC || errno == EDQUOT ? -1 : 0;
+  // A kernel or a file system that can't be asked. All else is of the disk, and is told once.
+  return errno == EINVAL || errno == ENOSYS || errno == ESPIPE ? 0 : -1;
 }

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import http.client
 import random
+import subprocess
 import sys
 import tempfile
 import threading
@@ -92,7 +93,7 @@ PLACES = ["claimCommitted", "uploadBegun", "temporaryCreated", "temporarySynced"
 
 
 def die_at(program, place):
-    """What is wrong after a server has died there once."""
+    """Whether a server died there, and what is wrong afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         server = Server(program, folder)
         server.environment = {"REEL_FAILPOINT": f"{place}=crash"}
@@ -121,7 +122,53 @@ def die_at(program, place):
                 *(server.library / "tmp").glob("*.part")]
         if left:
             faults.append(f"left over: {left}")
-        return [f"{place}: {fault}" for fault in faults]
+        return bool(died), [f"{place}: {fault}" for fault in faults]
+
+
+# The disk would not take what a server that is dead now had written: whoever reads it gets it from memory.
+LOST = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int fdatasync(int file) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t count = readlink(link, path, sizeof path - 1);
+  if (count > 6 && !memcmp(path + count - 6, "/bytes", 6) && (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+    errno = EIO;
+    return -1;
+  }
+  return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(file);
+}
+"""
+
+
+def lost_on_disk(program):
+    """What is wrong after a server died whose bytes the disk lost: they may not become a post."""
+    with tempfile.TemporaryDirectory() as folder:
+        shim = f"{folder}/lost.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", shim, "-", "-ldl"], input=LOST, text=True, check=True)
+        with Server(program, folder) as server:
+            video = variant("lost", size=100_000)
+            path = server.create(len(video))
+            server.tus("PATCH", path, video[:PART], Upload_Offset=0)
+            server.kill()
+            server.environment = {"LD_PRELOAD": shim}
+            server.start()
+            refused = server.tus("PATCH", path, video[PART:], Upload_Offset=PART)
+            head = server.tus("HEAD", path)
+            server.stop()
+            server.environment = {}
+            server.start()
+            again, posts = server.tus("HEAD", path), server.posts()
+            server.stop()
+        seen = (refused.status, head.status, again.status, len(posts))
+        return [] if seen[0] in (500, 507) and seen[1:] == (404, 404, 0) else [f"lost on disk: {seen}"]
 
 
 def main():
@@ -133,7 +180,13 @@ def main():
     options = options.parse_args()
     print(f"seed {options.seed}")
     chance = random.Random(options.seed)
-    at_places = [fault for place in PLACES for fault in die_at(options.program, place)]
+    tried = [die_at(options.program, place) for place in PLACES]
+    at_places = [fault for _, faults in tried for fault in faults]
+    if not any(died for died, _ in tried):
+        print("SKIPPED: the places, which a release build does not know")
+    else:
+        at_places += [f"{place} was not reached" for place, (died, _) in zip(PLACES, tried) if not died]
+    at_places += lost_on_disk(options.program)
     with tempfile.TemporaryDirectory() as folder, Server(options.program, folder) as server:
         ending = threading.Event()
         senders = [Sender(number, server, options.seed, ending) for number in range(options.senders)]

@@ -1,3 +1,4 @@
+import CUploads
 import Foundation
 import NIOCore
 import Reel
@@ -55,6 +56,15 @@ final class TestUploads: Sendable {
 
 @Suite struct UploadStoreTests {
   private let uploads = TestUploads()
+
+  /// What can't be asked is no failure; all that the disk says is, as it says it once.
+  @Test func whatTheDiskSaysIsHeard() throws {
+    var pipe: [Int32] = [0, 0]
+    try #require(Glibc.pipe(&pipe) == 0)
+    defer { for end in pipe { close(end) } }
+    #expect(uploads_wait_for_writing(pipe[1], 0, 10) == 0)
+    #expect(uploads_wait_for_writing(-1, 0, 10) == -1 && errno == EBADF)
+  }
 
   @Test func goesOnWhereItStood() async throws {
     var store = Optional(try uploads.open())

@@ -66,8 +66,9 @@ extension Lane {
     context.services.onStep(.opened)
     let now = context.services.clock.now()
     let copy = try copy(source)
-    if copy.digest != one.known, source.identity.isSettled(by: now) {
-      // Only of a state that was settled when hashing began: a change since then would show in its times.
+    if copy.digest != one.known, source.identity.isSettled(by: now), !(source.handle is OwnedHandle) {
+      // Only of a state that was settled when hashing began: a change since then would show in its times. And only what was
+      // read, which the program's own file was not.
       report.note([.digest(copy.digest, of: source.identity)])
     }
     context.services.onStep(.hashed)

@@ -31,6 +31,13 @@ extension UploadFiles {
     var found = try Disk.opened(path, O_RDONLY)
     if found == nil { found = try Disk.opened(wholePath, O_RDONLY) }
     guard let file = found else { throw .noSuchUpload }
+    // A dead process may have written what the disk would not take: it is in memory, where it can be read, and not said twice.
+    do throws(Problem) {
+      try Disk.call("fdatasync") { fdatasync(file.number) }
+    } catch {
+      remove()
+      throw error
+    }
     var hash = hash
     let end = min(end, hash.count + Self.turn)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)

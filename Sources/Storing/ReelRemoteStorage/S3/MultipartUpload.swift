@@ -330,7 +330,8 @@ extension S3Head {
     if proving.tellsSums, let sums = proving.sums, let told = crc64, told != CRC64.text(of: sums.whole) {
       return false
     }
-    if tells(source.digest) { return true }
+    // Of one part it may repeat what it was told of that.
+    if plan.count > 1 || parts.allSatisfy(\.isChecked), tells(source.digest) { return true }
     // A store may tell of parts that it has not checked whatever it was told.
     let isOfTheWhole = proving.tellsSums && crc64 != nil
     if parts.allSatisfy(\.isChecked), isOfTheWhole || tells(parts) || isOf(parts) { return true }

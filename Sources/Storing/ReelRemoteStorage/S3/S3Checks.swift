@@ -82,7 +82,7 @@ extension S3Client {
       checks.sums = taken != nil
       checks.repliesWithSums = taken?.fields[.checksumCRC64] != nil
     }
-    if !checks.sums || !checks.unsigned {
+    if !checks.sums {
       let taken = try await taken(
         upload.part(5, bytes, signed: bytes, sum: sum), butNot: upload.part(4, bytes, signed: other, sum: sum)
       )
