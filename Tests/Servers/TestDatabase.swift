@@ -11,8 +11,7 @@ package struct TestDatabase: Sendable {
   package init(on server: PostgresServer? = nil) async throws {
     self.server = if let server { server } else { try await PostgresServer.shared() }
     name = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
-    let connection = try PostgresConnection(try address("postgres"), library: try PostgresLibrary())
-    try connection.execute("CREATE DATABASE \(name)")
+    try Self.connect(try address("postgres")).execute("CREATE DATABASE \(name)")
   }
 
   /// - Parameter port: of what stands before the server; nil for itself.
@@ -27,19 +26,25 @@ package struct TestDatabase: Sendable {
   }
 
   package func connect() throws -> PostgresConnection {
-    try PostgresConnection(try address(), library: try PostgresLibrary())
+    try Self.connect(try address())
+  }
+
+  private static func connect(_ address: PostgresAddress) throws -> PostgresConnection {
+    try PostgresConnection(
+      address, library: try PostgresLibrary(), connectTimeout: .seconds(600), timeout: .seconds(600))
   }
 
   /// Makes room for others: several hundred databases take gigabytes.
   package func drop() {
-    try? PostgresConnection(try address("postgres"), library: try PostgresLibrary()).execute(
-      "DROP DATABASE \(name) WITH (FORCE)")
+    try? Self.connect(try address("postgres")).execute("DROP DATABASE \(name) WITH (FORCE)")
   }
 
   package func pool(
     port: Int? = nil, _ change: (inout PostgresPool.Settings) -> Void = { _ in }
   ) throws -> PostgresPool {
     var settings = PostgresPool.Settings()
+    // However slow the machine is. Tests of what happens when time is up set their own.
+    (settings.connectTimeout, settings.statementTimeout) = (.seconds(600), .seconds(600))
     change(&settings)
     return PostgresPool(try address(port: port), library: try PostgresLibrary(), settings: settings)
   }
