@@ -145,6 +145,23 @@ def walk(browser, address, count, feed):
     # The number that the address has, too.
     settled(browser, count + 1 - middle)
     browser.until(f"location.hash === '#p{middle}'", f"the address has the number of post {middle}")
+    # What is no number of a post changes nothing, or is told.
+    for text, is_told in [("", False), ("-5", False), ("1e21", False), (str(count + 7), True), (str(count + 7), True)]:
+        browser.run("document.getElementById('position').focus()")
+        browser.run(f"document.getElementById('position').value = '{text}'")
+        browser.run("document.getElementById('go').requestSubmit()")
+        if is_told:
+            browser.until("document.getElementById('gone').checkVisibility()", f"it is told that there is no {text}")
+            settled(browser, 1)
+        else:
+            check(browser.run("location.hash") == f"#p{middle}", f"'{text}' leads to {browser.run('location.hash')}")
+            browser.run("document.getElementById('position').blur()")
+    browser.run("document.getElementById('position').focus()")
+    browser.run(f"document.getElementById('position').value = {middle}")
+    browser.run("document.getElementById('go').requestSubmit()")
+    settled(browser, count + 1 - middle)
+    browser.until(f"location.hash === '#p{middle}'", f"the address has the number of post {middle} again")
+    check(not browser.run("document.getElementById('gone').checkVisibility()"), "what is there is told to be gone")
     is_bounded(browser)
 
     browser.size(390, 780, touch=True)

@@ -85,7 +85,7 @@ struct PageTests {
     #expect(after.addresses["#p2"] == Shown.Address(caption: "edited", number: 2, says: ""))
     #expect(after.addresses["#p6"] == Shown.Address(caption: "video 5", number: 6, says: ""))
     let dead = try #require(after.addresses["#p3"])
-    #expect(dead.caption == "video 5" && dead.says.contains("No video has that number any more"))
+    #expect(dead.caption == "video 5" && dead.says.contains("No video has that number."))
     #expect(!after.requests.contains { objects.contains($0) })
     #expect(after.messages.isEmpty)
 

@@ -71,6 +71,7 @@ const start = () => {
     gone.hidden = asked === undefined || isKnown;
     if (location.hash === "#grid") showGrid(isGrid() ? grid.place : player.place);
     else if (isGrid() || known !== player.place || !document.querySelector(".slide")) showPlayer(known);
+    if (!isGrid()) showPosition(player.place);
   };
 
   const toggleView = () => {
@@ -80,12 +81,16 @@ const start = () => {
   viewButton.onclick = toggleView;
   document.getElementById("go").onsubmit = (event) => {
     event.preventDefault();
-    const asked = Math.round(Number(position.value));
+    const asked = Number(position.value);
+    if (!Number.isSafeInteger(asked) || asked < 1) return;
     const place = feed.placeOf(asked);
     position.blur();
-    if (!(place >= 0 && place < feed.count)) location.hash = `#p${asked}`;
-    else if (isGrid()) grid.go(place);
-    else player.go(place);
+    if (place >= 0 && place < feed.count) {
+      gone.hidden = true;
+      if (isGrid()) grid.go(place);
+      else player.go(place);
+    } else if (location.hash === `#p${asked}`) follow();
+    else location.hash = `#p${asked}`;
   };
 
   const keys = {
