@@ -11,7 +11,9 @@ enum GitRepository {
     let name = path.lastComponent.bytes
     let folder = Array(path.bytes.dropLast(name.count))
     func ask(_ command: String, _ word: [UInt8]?, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
-      let git = "GIT_ALLOW_PROTOCOL= GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -C "
+      // In a hook they name a repository, and `-C` does not.
+      let git =
+        "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR; GIT_ALLOW_PROTOCOL= GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -C "
       let words = [folder.isEmpty ? Array(".".utf8) : folder, word].map { $0.map(ShellWord.quoted) ?? "" }
       return output(of: "\(git)\(words[0]) \(command) \(words[1]) 2>/dev/null", take)
     }

@@ -45,15 +45,21 @@ package struct MendRun: Sendable {
     if target.replaces { claimed.protect(paths) }
   }
 
-  /// Whether `path` can be so mended: it is tried in `folder`, where nothing is left of it.
+  /// Whether `path` can be so mended, for all that can be found out: it is tried in `folder`, where nothing is left of it.
   package static func canMend(
     _ path: SourcePath, _ mends: Set<Mend>, in folder: String, prober: SandboxedProber
   ) async -> Bool {
+    // Where it can't be tried, the file is not to blame.
+    guard DirectoryIdentity(at: SourcePath(folder)) != nil else { return true }
     let name = SourcePath("\(folder)/.reel-trial-\(SystemRandomness().name(length: 12))")
     let run = MendRun(
       [path], to: MendTarget(file: name, folder: nil, replaces: false), options: MendOptions(mends),
       policy: nil, isTrial: true, prober: prober, width: 1, followLinks: true)
-    return (try? await run.run { _ in }) ?? false
+    var isOfTheFile = false
+    _ = try? await run.run { file in
+      if case .failure(let failure) = file.result { isOfTheFile = failure.code.isOfTheFile }
+    }
+    return !isOfTheFile
   }
 
   /// Calls `report` with what became of each file, in order, and gives whether none failed.

@@ -26,7 +26,7 @@ package struct VideoCopies: Sendable {
         return .failure(
           PosterError(
             .unreadable,
-            "the store does not have it any more, or something else in its place: run reel verify --read"
+            "the store does not have it any more, or something else in its place: run \(command: "verify --read")"
           ))
       }
       try file.seal()

@@ -518,4 +518,25 @@ struct ValidateTests {
     process.waitUntilExit()
     return (process.terminationStatus, String(decoding: told, as: UTF8.self))
   }
+
+  @Test("the command that locks has every file, however many are named, and none where one can't be locked")
+  func manyNamed() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(41)
+    try FileManager.default.moveItem(
+      at: bench.clips.appendingPathComponent("clip-00040.mp4"),
+      to: bench.clips.appendingPathComponent("it's $last.mp4"))
+    func shell(_ script: String) async throws -> ReelBinary.Outcome {
+      try await ReelBinary.runProgram(
+        "/bin/bash", ["-c", script], in: bench.folder,
+        environment: ["PATH": ReelBinary.url.deletingLastPathComponent().path + ":/usr/bin:/bin"])
+    }
+    let missing = try await shell("reel validate clips/*.mp4 --lock k.lock")
+    let make = try #require(missing.errors.split(separator: "make it with: ").last)
+    #expect(try await shell(String(make)).status == 0)
+    #expect(try await shell("reel validate clips/*.mp4 --lock k.lock").status == 0)
+    let address = try await shell("reel validate http://127.0.0.1:9/a.mp4 --lock none.lock")
+    #expect(address.status == 1 && address.errors.contains("only files on this machine"), "\(address)")
+    #expect(!address.errors.contains("make it with"))
+  }
 }

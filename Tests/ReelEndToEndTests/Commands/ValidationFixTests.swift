@@ -95,6 +95,46 @@ struct ValidationFixTests {
     }
   }
 
+  @Test("says nothing of a file where it could not be tried")
+  func untried() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/fragmented.mp4")
+    try bench.write("rules: {mp4.fragmented: error}", to: "../ours.yaml")
+    let here = try await validate("clips", "ours.yaml", bench)
+    #expect(here.first?.commands.count == 1)
+    let nowhere = bench.folder.appendingPathComponent("nowhere").path
+    for folder in ["/proc", nowhere] {
+      let run = try await ReelBinary.run(
+        ["validate", "clips", "--policy", "ours.yaml", "--json"], in: bench.folder,
+        environment: ["TMPDIR": folder])
+      #expect(run.output.contains("--unfragment"), "\(folder): \(run)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: nowhere))
+  }
+
+  @Test("is for a raw stream, too, which has no container", arguments: ["h264", "hevc"])
+  func raw(format: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let name = "it's $raw.\(format == "hevc" ? "h265" : format)"
+    let made = try await ReelBinary.runProgram(
+      "/usr/bin/ffmpeg",
+      [
+        "-v", "error", "-f", "lavfi", "-i", "testsrc=d=1:s=160x120", "-pix_fmt", "yuv420p", "-c:v",
+        format == "hevc" ? "libx265" : "libx264", "-f", format, "clips/\(name)",
+      ], in: bench.folder)
+    #expect(made.status == 0, "\(made)")
+    let files = try await validate("clips", "web-playback", bench)
+    let file = try #require(files.first { $0.path.hasSuffix(name) })
+    let command = try #require(file.commands.first, "\(file)")
+    let run = try await ReelBinary.runProgram(
+      "/bin/bash", ["-c", command + " </dev/null"], in: bench.folder,
+      environment: ["PATH": ReelBinary.url.deletingLastPathComponent().path + ":/usr/bin:/bin"])
+    #expect(run.status == 0, "\(command): \(run.errors.suffix(500))")
+    let after = try await validate("clips", "web-playback", bench).filter { $0.path.contains("mended") }
+    #expect(after.map(\.broken) == [[]], "\(after)")
+  }
+
   @Test("is not given where no command helps, nor from a repository that there is none of")
   func none() async throws {
     let bench = try Workbench()

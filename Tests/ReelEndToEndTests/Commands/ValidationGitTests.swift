@@ -78,6 +78,15 @@ struct ValidationGitTests {
     #expect(try await reel("validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
+  @Test("a hook's variables name no other repository")
+  func inAHook() async throws {
+    try Data(contentsOf: Workbench.sample("clips/cover.mp4")).write(to: file(names[0]))
+    let run = try await ReelBinary.run(
+      ["validate", "clips", "--lock", "clips/reel.lock"], in: bench.folder,
+      environment: ["GIT_DIR": ".git", "GIT_INDEX_FILE": ".git/index", "GIT_PREFIX": ""])
+    #expect(run.output.contains("git -C clips stash push -- a.mp4"), "\(run)")
+  }
+
   @Test("what was committed like this is said, and no command is told that would do nothing")
   func committed() async throws {
     try Data(contentsOf: Workbench.sample("clips/cover.mp4")).write(to: file(names[1]))

@@ -73,8 +73,11 @@ struct ValidateCommand: AsyncParsableCommand {
     let place = lock.map { LockPlace(path: $0) }
     let locked = try place.map { place in
       guard let file = try place.read() else {
-        let command = options.lockCommand(paths, place.path, replaces: false)
-        throw CommandFailure(.couldNotRun, "there is no lock file \(place.path); make it with: \(command)")
+        let advice =
+          canBeLocked
+          ? "make it with: \(options.lockCommand(paths, place.path, replaces: false))"
+          : "only files on this machine can be locked"
+        throw CommandFailure(.couldNotRun, "there is no lock file \(place.path); \(advice)")
       }
       return (place: place, file: file)
     }
@@ -83,7 +86,9 @@ struct ValidateCommand: AsyncParsableCommand {
       reports, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
     let judgement = try await session.judge(locks: locked != nil, advises: true)
-    let acceptance = locked.map { options.lockCommand(paths, $0.place.path, replaces: true) }
+    let acceptance = locked.flatMap {
+      canBeLocked ? options.lockCommand(paths, $0.place.path, replaces: true) : nil
+    }
     let result = session.review.report(
       judgement, lock: locked, acceptance: acceptance, strict: strict, allowsEmpty: allowEmpty)
     let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
@@ -93,6 +98,8 @@ struct ValidateCommand: AsyncParsableCommand {
     if judgement.missing(RawArguments.paths(paths)) != nil { try ReelExit.couldNotRun.end() }
     try ReelExit(result.outcome).end()
   }
+
+  private var canBeLocked: Bool { !RawArguments.paths(paths).contains(where: \.isAddress) }
 
   private func explainRule(_ id: String) throws {
     let traits = TerminalTraits.standardOutput()

@@ -38,7 +38,7 @@ extension ValidationOptions {
   /// - Parameter lock: nil for the usual one.
   func lockCommand(_ paths: [String], _ lock: String?, replaces: Bool) -> String {
     let word = { (text: String) in ShellWord.quoted(RawArguments.bytes(of: text)) }
-    var words = paths.map(word)
+    var words = RawArguments.paths(paths).map { ShellWord.quoted($0.bytes) }
     if let lock, lock != LockPlace.usual(for: paths) { words += ["-o", word(lock)] }
     if let policy { words += ["--policy", word(policy)] }
     words +=
