@@ -184,7 +184,8 @@ extension CatalogError {
   package static func moving(between old: Destination, and new: Destination) -> CatalogError {
     CatalogError(
       .unusable,
-      "a move of posts between \(old) and \(new) was cut off: end it with reel doctor --fix, then try again")
+      "a move of posts between \(old) and \(new) was cut off: end it with \(command: "doctor --fix"), then try again"
+    )
   }
 
   package static func publishedMeanwhile(in old: Destination) -> CatalogError {

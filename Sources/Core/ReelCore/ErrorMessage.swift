@@ -1,7 +1,9 @@
-/// A sentence for people in which settings are values, not text, so that each program can name them in its own way.
+/// A sentence for people in which settings and commands are values, not text, so that each program can name them in its own
+/// way.
 ///
 /// `"use fewer \(setting: .jobs)"` reads "use fewer" and the setting's name in backquotes; `reel` tells it as "use fewer
-/// --jobs". Whatever else is put into it stays as it is: a file that is named like a setting keeps its name.
+/// --jobs". `"run \(command: "doctor --fix")"` reads "run reel doctor --fix", and `reel` adds the library that it was given.
+/// Whatever else is put into it stays as it is: a file that is named like a setting keeps its name.
 public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
   /// A setting that a message may name. The raw value is its name in docs/settings.md.
   public enum Setting: String, Sendable, CaseIterable {
@@ -60,6 +62,7 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
   fileprivate enum Part: Sendable {
     case text(String)
     case setting(Setting)
+    case command(String)
   }
 
   private var parts: [Part]
@@ -74,17 +77,20 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     self.init(text)
   }
 
-  /// What was interpolated: settings as settings, messages with theirs, all else as text.
+  /// What was interpolated: settings and commands as such, messages with theirs, all else as text.
   public init(stringInterpolation: StringInterpolation) {
     parts = stringInterpolation.parts
   }
 
-  /// The text, with `name` for each setting.
-  public func naming(_ name: (Setting) -> String) -> String {
+  /// The text, with `name` for each setting, and `writing` for each command of `reel`: its words behind the program's name.
+  public func naming(
+    _ name: (Setting) -> String, writing: (String) -> String = { "reel \($0)" }
+  ) -> String {
     parts.reduce(into: "") { text, part in
       switch part {
       case .text(let literal): text += literal
       case .setting(let setting): text += name(setting)
+      case .command(let command): text += writing(command)
       }
     }
   }
@@ -133,7 +139,10 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     /// A setting, by whatever name the program has for it.
     public mutating func appendInterpolation(setting: Setting) { parts.append(.setting(setting)) }
 
-    /// Another message, with its settings.
+    /// A command of `reel` that is to be run, its words behind the program's name.
+    public mutating func appendInterpolation(command: String) { parts.append(.command(command)) }
+
+    /// Another message, with its settings and commands.
     public mutating func appendInterpolation(_ message: ErrorMessage) { parts += message.parts }
   }
 }

@@ -49,7 +49,7 @@ struct CommandFailure: Error {
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
     try? OutputStream.standardError.write(
-      "reel: \(SanitizedText.line(CommandHint.ofThisProcess.completing(message)))\n")
+      "reel: \(SanitizedText.line(message))\n")
   }
 
   /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
@@ -63,7 +63,7 @@ struct CommandFailure: Error {
     guard flags.contains("--json"), isTaken || !OutputStream.hasOutput else { return }
     let problem =
       code == .interrupted
-      ? .interrupted : AnswerProblem("\(code)", CommandHint.ofThisProcess.completing(message))
+      ? .interrupted : AnswerProblem("\(code)", message)
     let (stream, traits) =
       isTaken
       ? (OutputStream.standardError, TerminalTraits.standardError())

@@ -23,12 +23,12 @@ enum CommandWords {
     }
   }
 
-  /// In `-dash.mp4` the parser finds the flag `-h`, and prints help.
+  /// In `-dash.mp4` the parser finds the flag `-h`, and prints help. (`-o=x.jpg` has a value.)
   private static func checkFlags(_ arguments: some Collection<String>) throws {
     for argument in arguments.prefix(while: { $0 != "--" }) {
-      guard argument.hasPrefix("-"), !argument.hasPrefix("--"),
-        argument.contains(where: { $0 == "." || $0 == "/" }),
-        Double(argument) == nil
+      guard argument.hasPrefix("-"), !argument.hasPrefix("--"), argument.contains("h"),
+        !argument.contains("="),
+        argument.contains(where: { $0 == "." || $0 == "/" })
       else { continue }
       throw ValidationError(
         "There is no option '\(argument)'; for a file of that name write './\(argument)'.")
@@ -39,9 +39,8 @@ enum CommandWords {
   private static let elsewhere = [
     "add": "ingest", "import": "ingest", "upload": "ingest", "scan": "ingest", "list": "feed", "ls": "feed",
     "search": "feed", "delete": "remove", "rm": "remove", "undo": "restore", "undelete": "restore",
-    "info": "probe",
-    "inspect": "probe", "check": "validate", "fix": "mend", "repair": "doctor", "thumbnail": "poster",
-    "serve": "page",
+    "info": "probe", "inspect": "probe", "check": "validate", "fix": "mend", "repair": "doctor",
+    "thumbnail": "poster",
   ]
 
   private static func unknown(

@@ -1,9 +1,12 @@
 import ReelCore
+import ReelTerminal
 
 /// The library names settings (`ErrorMessage.Setting`); the command line tells them as its flags.
 enum FlagNames {
   /// The message with `--jobs` where it names the setting `jobs`.
-  static func put(into message: ErrorMessage) -> String { message.naming(flag) }
+  static func put(into message: ErrorMessage) -> String {
+    message.naming(flag, writing: CommandHint.ofThisProcess.text(completing:))
+  }
 
   static func flag(_ setting: ErrorMessage.Setting) -> String {
     SettingTable.flag(setting.rawValue)

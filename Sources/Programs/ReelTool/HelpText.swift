@@ -15,10 +15,9 @@ enum HelpText {
     else { return help }
     var moved = sections.remove(at: own)
     // Sections end with an empty line, but for the last.
-    if own == sections.count {
-      moved.append("")
-      if sections[own - 1].last == "" { sections[own - 1].removeLast() }
-    }
+    while moved.last == "" { moved.removeLast() }
+    moved.append("")
+    if own == sections.count, sections[own - 1].last == "" { sections[own - 1].removeLast() }
     sections.insert(moved, at: sections[first].first == "COMMON:" ? first + 1 : first)
     return sections.joined().joined(separator: "\n")
   }

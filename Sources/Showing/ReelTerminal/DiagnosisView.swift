@@ -7,15 +7,12 @@ package struct DiagnosisView: Sendable {
   private let library: String
   private let fixed: Bool
   private let sqlite: SQLiteLibrary?
-  private let hint: CommandHint
 
   /// - Parameter sqlite: nil for a catalog that is another database's.
   package init(
-    _ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?,
-    hint: CommandHint = CommandHint()
+    _ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?
   ) {
     self.sqlite = sqlite
-    self.hint = hint
     self.diagnosis = diagnosis
     self.library = library
     self.fixed = fixed
@@ -52,8 +49,8 @@ package struct DiagnosisView: Sendable {
     let way =
       switch finding.repair {
       case .byFix:
-        fixed ? "--fix could not repair it: run it again" : "--fix \(hint.completing(finding.remedy))"
-      case .byHand: hint.completing(finding.remedy)
+        fixed ? "--fix could not repair it: run it again" : "--fix \(finding.remedy)"
+      case .byHand: finding.remedy.description
       }
     return known + "; " + way
   }
@@ -92,7 +89,7 @@ extension DiagnosisView: Encodable {
     AnswerDocument(
       self,
       problems: diagnosis.left.map {
-        AnswerProblem($0.kind.rawValue, "\($0.meaning); \(hint.completing($0.remedy))", subject: $0.subject)
+        AnswerProblem($0.kind.rawValue, "\($0.meaning); \($0.remedy)", subject: $0.subject)
       } + diagnosis.failures.map { AnswerProblem($0) }, ok: diagnosis.left.isEmpty)
   }
 
@@ -106,10 +103,10 @@ extension DiagnosisView: Encodable {
     // Whatever it is, `--fix` repaired it.
     try container.encode(
       diagnosis.repaired.map {
-        FindingEntry(finding: $0, repair: .byFix, remedy: hint.completing($0.remedy))
+        FindingEntry(finding: $0, repair: .byFix)
       }, forKey: .mended)
     try container.encode(
-      diagnosis.left.map { FindingEntry(finding: $0, repair: $0.repair, remedy: hint.completing($0.remedy)) },
+      diagnosis.left.map { FindingEntry(finding: $0, repair: $0.repair) },
       forKey: .left)
     try container.encode(diagnosis.failures, forKey: .failures)
     try container.encode(diagnosis.objects, forKey: .objects)
@@ -122,14 +119,13 @@ extension DiagnosisView: Encodable {
     private enum CodingKeys: String, CodingKey { case kind, subject, meaning, remedy, mending, age }
     let finding: Finding
     let repair: Finding.Repair
-    let remedy: String
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(finding.kind, forKey: .kind)
       try container.encode(finding.subject, forKey: .subject)
       try container.encode(finding.meaning, forKey: .meaning)
-      try container.encode(remedy, forKey: .remedy)
+      try container.encode(finding.remedy, forKey: .remedy)
       try container.encode(repair, forKey: .mending)
       try container.encodeIfPresent(finding.age.map { Int($0 / .seconds(1)) }, forKey: .age)
     }

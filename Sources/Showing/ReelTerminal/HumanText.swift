@@ -124,23 +124,9 @@ package struct CommandHint: Hashable, Sendable {
     return "\(program) \(command)\(place)" + (arguments.isEmpty ? "" : " " + arguments)
   }
 
-  /// A sentence of a layer that does not know how its catalog was named: the commands in it are completed.
-  package func completing(_ sentence: String) -> String {
-    guard [library, catalog, config].contains(where: { $0 != nil }) else { return sentence }
-    var text = sentence
-    for command in Self.ofCatalogs where text.contains("reel \(command)") {
-      let parts = text.split(separator: "reel \(command)", omittingEmptySubsequences: false)
-      text = parts.dropFirst().reduce(into: String(parts[0])) { text, rest in
-        let isComplete =
-          rest.hasPrefix(" --library") || rest.hasPrefix(" --catalog") || rest.hasPrefix(" --config")
-        text += (isComplete ? "reel \(command)" : self.text(command)) + rest
-      }
-    }
-    return text
+  /// The command of an `ErrorMessage`, whose layer does not know how the catalog was named.
+  package func text(completing command: String) -> String {
+    let name = command.prefix { $0 != " " }
+    return text(String(name), String(command.dropFirst(name.count + 1)))
   }
-
-  /// Those that a sentence may advise.
-  private static let ofCatalogs = [
-    "doctor", "verify", "relocate", "restore", "prune", "status", "feed", "remove", "poster",
-  ]
 }

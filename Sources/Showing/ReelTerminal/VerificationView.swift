@@ -33,8 +33,7 @@ package struct VerificationView: Sendable {
   /// What is written for this event; empty for an object that is sound.
   package mutating func text(_ event: VerificationEvent) throws -> String {
     count.add(event)
-    guard var problem = Problem(event) else { return "" }
-    problem.message = hint.completing(problem.message)
+    guard let problem = Problem(event, hint) else { return "" }
     guard json else {
       return traits.wrapped("\(problem.kind):", .warning, traits.sanitized(problem.message)).text(traits)
     }
@@ -85,19 +84,21 @@ private struct Problem: Encodable {
   /// The same, as `code` was called up to 0.2.
   let kind: String
   let destination: String
-  var message: String
+  let message: String
   var id: String?
   var key: String?
   var size: Int64?
   var found: Int64?
 
-  init?(_ event: VerificationEvent) {
+  init?(_ event: VerificationEvent, _ hint: CommandHint) {
     switch event {
     case .unreachable(let store, let error):
       kind = "unreachable"
       code = kind
       destination = store.name
-      let remedy = error.code == .storeUnusable ? store.moved.map { "; " + $0 } ?? "" : ""
+      let remedy =
+        error.code == .storeUnusable
+        ? store.moved.map { "; " + $0.naming(\.rawValue, writing: hint.text(completing:)) } ?? "" : ""
       message =
         "\(store.name) was not checked, or not completely: \(error.message) [\(error.code.rawValue)]"
         + remedy
@@ -116,17 +117,17 @@ private struct Problem: Encodable {
       key = verified.object.key.rawValue
       size = verified.object.size
       if case .otherLength(let length) = verified.verdict { found = length }
-      message = Self.message(verified)
+      message = Self.message(verified, hint)
     }
   }
 
-  private static func message(_ verified: VerifiedObject) -> String {
+  private static func message(_ verified: VerifiedObject, _ hint: CommandHint) -> String {
     let object = verified.object
     let name = "post \(object.id): \(object.key) in \(verified.destination)"
     let flags = if case .otherBytes = verified.verdict { "--fix --read" } else { "--fix" }
     let way =
       ["file:", "firebase"].contains { verified.destination.name.hasPrefix($0) }
-      ? "reel doctor \(flags) --from FOLDER puts it back from a backup of the store or the original"
+      ? "\(hint.text("doctor", "\(flags) --from FOLDER")) puts it back from a backup of the store or the original"
       : "put it back from a backup of the store"
     let remedy = "\(way) (\(object.digest))"
     return switch verified.verdict {

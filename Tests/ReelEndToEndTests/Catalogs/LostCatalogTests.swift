@@ -92,7 +92,9 @@ struct LostCatalogTests {
     for command in Self.commands {
       let outcome = try await ReelBinary.run(command + ["--library", bench.library.path], in: bench.folder)
       #expect(
-        outcome.status == 1 && outcome.errors.contains("--rebuild"), "\(command): \(outcome)")
+        outcome.status == 1
+          && outcome.errors.contains("reel doctor --library \(bench.library.path) --rebuild"),
+        "\(command): \(outcome)")
     }
     #expect(try await bench.reel("doctor", "--rebuild").status == 0)
     try await expectHealthy(bench, 3)

@@ -37,13 +37,88 @@ struct PlainSentenceTests {
     #expect(try await ReelBinary.run(["ingest", "clips"] + to, in: bench.folder).status == 0)
   }
 
+  @Test("and a move there makes no folder either")
+  func storeToMoveToIsGone() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let library = ["--library", "l"]
+    for (clip, store) in [("clips/clip-00000.mp4", "disk/one"), ("clips/clip-00001.mp4", "two")] {
+      #expect(
+        try await ReelBinary.run(["publish", clip, "--to", store] + library, in: bench.folder).status == 0)
+    }
+    _ = try await shell(bench, "mv disk away")
+    let move = ["move", "clips/clip-00001.mp4", "--to", "disk/one"] + library
+    let refused = try await ReelBinary.run(move, in: bench.folder)
+    #expect(refused.status == 1 && refused.errors.contains("mount it"), "\(refused)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/disk"))
+    _ = try await shell(bench, "mv away disk")
+    #expect(try await ReelBinary.run(move, in: bench.folder).status == 0)
+    #expect(try await ReelBinary.run(["doctor"] + library, in: bench.folder).status == 0)
+  }
+
+  @Test(
+    "what is advised names the library, in JSON, too, and nothing is taken for a command that only looks like one"
+  )
+  func advice() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try FileManager.default.moveItem(
+      at: bench.clips.appendingPathComponent("clip-00000.mp4"),
+      to: bench.clips.appendingPathComponent("reel doctor.mp4"))
+    let library = ["--library", "reel status"]
+    let word = "'reel status'"
+    #expect(
+      try await ReelBinary.run(["publish", "clips/reel doctor.mp4", "--to", "s"] + library, in: bench.folder)
+        .status == 0)
+    _ = try await shell(bench, "mv s away")
+    let verify = try await ReelBinary.run(["verify"] + library, in: bench.folder)
+    #expect(verify.output.contains("reel relocate --library \(word) file:"), "\(verify)")
+    let doctor = try await ReelBinary.run(["doctor", "--json"] + library, in: bench.folder)
+    #expect(doctor.output.contains("run reel doctor --library \(word) again"), "\(doctor)")
+    let moved = try await ReelBinary.run(
+      ["move", "clips/reel doctor.mp4", "--to", "t", "--json"] + library, in: bench.folder)
+    let problem = try #require((try moved.object()["problems"] as? [[String: Any]])?.first)
+    #expect(
+      (problem["message"] as? String)?.contains("reel relocate --library \(word) file:") == true, "\(moved)")
+    let posts = try #require(try moved.object()["posts"] as? [[String: Any]])
+    let error = try #require(posts.first?["error"] as? [String: Any])
+    #expect((error["message"] as? String)?.contains("--library \(word) file:") == true, "\(moved)")
+    _ = try await shell(bench, "mv away s")
+    let removed = try await ReelBinary.run(
+      ["remove", "clips/reel doctor.mp4", "--keep", "1d"] + library, in: bench.folder)
+    #expect(removed.output.contains("(reel doctor.mp4)"), "\(removed)")
+    let command = try #require(removed.output.split(separator: "\n").last?.split(separator: ": ").last)
+    #expect(removed.output.contains("To put it back until 20"), "\(removed)")
+    let pasted = try await ReelBinary.runProgram(
+      "/bin/bash", ["-c", String(command)], in: bench.folder,
+      environment: ["PATH": ReelBinary.url.deletingLastPathComponent().path + ":/usr/bin:/bin"])
+    #expect(pasted.status == 0, "\(command): \(pasted)")
+    _ = try await shell(bench, "rm 'reel status'/catalog.sqlite*")
+    let lost = try await ReelBinary.run(["feed"] + library, in: bench.folder)
+    #expect(lost.status == 1 && lost.errors.contains("(reel doctor --library \(word) --rebuild)"), "\(lost)")
+    #expect(lost.errors.contains("/reel status/catalog.sqlite is gone"), "\(lost)")
+  }
+
+  @Test("a value beside its flag is no file", arguments: ["-o=x.jpg", "-o=./x.jpg", "-o=h.jpg"])
+  func joinedValue(flag: String) async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    let outcome = try await ReelBinary.run(["poster", "clips/faststart.mp4", flag], in: bench.folder)
+    #expect(outcome.status == 0, "\(outcome)")
+  }
+
   @Test("a run whose reader has gone away was done all the same, and ends as it ended")
   func closedOutput() async throws {
     let bench = try Workbench()
     try bench.addDistinct(2)
     for end in ["", "-v", "--json"] {
+      // The reader is gone before Reel begins.
       let outcome = try await ReelBinary.runProgram(
-        "/bin/bash", ["-c", "exec 3>&1; { \"$REEL\" ingest clips \(end) --library l; echo $? >&3; } | true"],
+        "/bin/bash",
+        [
+          "-c",
+          "exec 3>&1; mkfifo gone-\(end); exec 4<>gone-\(end) 5>gone-\(end) 4<&-; \"$REEL\" ingest clips \(end) --library l >&5; echo $? >&3",
+        ],
         in: bench.folder, environment: ["REEL": ReelBinary.url.path])
       #expect(outcome.output == "0\n", "\(end): \(outcome.output) \(outcome.errors)")
     }

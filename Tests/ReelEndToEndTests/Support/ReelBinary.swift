@@ -183,3 +183,8 @@ final class Signal: Sendable {
     }
   }
 }
+
+extension String {
+  /// What a command said, without the lines that only tell how far it is: it writes them where it takes long.
+  var withoutProgress: String { replacing(#/(?m)^\d+/\d+…? files.*\n/#, with: "") }
+}

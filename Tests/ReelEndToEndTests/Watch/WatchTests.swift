@@ -112,6 +112,26 @@ struct WatchTests {
     expectNothing(try LibraryInspection(library: scene.bench.library).broken())
   }
 
+  @Test("at its end it says what was not complete yet", arguments: [true, false])
+  func waiting(inJSON: Bool) async throws {
+    let scene = try WatchScene()
+    try scene.bench.addDistinct(1)
+    let half = scene.bench.clips.appendingPathComponent("half.mp4")
+    try WatchScene.video(7).prefix(20_000).write(to: half)
+    let open = try #require(FileHandle(forWritingAtPath: half.path))
+    let watch = try scene.start(inJSON ? ["--json"] : [])
+    try await watch.until { try scene.posts() == 1 }
+    watch.send(SIGTERM)
+    let outcome = try await watch.outcome()
+    try open.close()
+    #expect(outcome.status == 0, "\(outcome)")
+    if inJSON {
+      #expect(try outcome.object()["waiting"] as? Int == 1, "\(outcome)")
+    } else {
+      #expect(outcome.output.contains(/waiting +1, not complete yet/), "\(outcome)")
+    }
+  }
+
   @Test("a variable that is not UTF-8 and has nothing to do with it is no obstacle")
   func otherVariables() async throws {
     let scene = try WatchScene()

@@ -72,7 +72,8 @@ private struct BackupFile {
       }
       guard let first = damage.first else { return }
       throw CatalogError(
-        .corrupt, "the catalog \(origin) is damaged (\(first)), so no backup was made: run reel doctor")
+        .corrupt,
+        "the catalog \(origin) is damaged (\(first)), so no backup was made: run \(command: "doctor")")
     } catch let error as CatalogError {
       throw error
     } catch {

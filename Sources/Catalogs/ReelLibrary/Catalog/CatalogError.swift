@@ -30,7 +30,7 @@ extension CatalogError {
       return CatalogError(
         .corrupt,
         "the \(noun) \(path) is damaged or is not a catalog (\(error.message)): put a backup in its place, or "
-          + "move it away and make a new one of the stored objects (reel doctor --rebuild)")
+          + "move it away and make a new one of the stored objects (\(command: "doctor --rebuild"))")
     case .diskFull:
       return CatalogError(
         .diskFull, "no space left on the disk of the \(noun) \(path): free some, and try again")
@@ -138,7 +138,7 @@ extension CatalogError {
     CatalogError(
       .lost,
       "the catalog \(path) is gone or empty, and this library had one: put a backup in its place (docs/backup.md), or "
-        + "make a new one of the objects in its folders (reel doctor --rebuild); with none, everything would be published "
+        + "make a new one of the objects in its folders (\(command: "doctor --rebuild")); with none, everything would be published "
         + "again"
     )
   }

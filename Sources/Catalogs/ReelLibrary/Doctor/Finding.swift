@@ -50,13 +50,13 @@ package struct Finding: Hashable, Sendable {
   /// What is wrong, and what that means; a sentence.
   package let meaning: ErrorMessage
   /// What `--fix` does about it, or what a person does; a sentence.
-  package let remedy: String
+  package let remedy: ErrorMessage
   package let repair: Repair
   /// Of an intent: for how long nobody has gone on with it. Nil for anything else.
   package let age: Duration?
 
   init(
-    _ kind: Kind, _ subject: String, _ repair: Repair, meaning: ErrorMessage, remedy: String,
+    _ kind: Kind, _ subject: String, _ repair: Repair, meaning: ErrorMessage, remedy: ErrorMessage,
     age: Duration? = nil
   ) {
     self.kind = kind
@@ -70,9 +70,11 @@ package struct Finding: Hashable, Sendable {
   /// Whether `--fix --from` repairs it, where the bytes are found there.
   package var isRestorable: Bool { kind == .objectMissing || kind == .objectDiffers }
 
-  /// The same, in the words that `wording` has for what is wrong.
+  /// The same, in the words of `wording`.
   func worded(_ wording: (ErrorMessage) -> String) -> Finding {
-    Finding(kind, subject, repair, meaning: ErrorMessage(wording(meaning)), remedy: remedy, age: age)
+    Finding(
+      kind, subject, repair, meaning: ErrorMessage(wording(meaning)), remedy: ErrorMessage(wording(remedy)),
+      age: age)
   }
 
   /// Two findings of one kind about one thing are the same, however they are told.
@@ -173,7 +175,7 @@ extension Finding {
     Finding(
       .storeUnreachable, destination.name, .byHand,
       meaning: "its objects were not looked at: \(error.text)",
-      remedy: "mount it or bring it back, then run reel doctor again"
+      remedy: "mount it or bring it back, then run \(command: "doctor") again"
         + (destination.moved.map { "; " + $0 } ?? ""))
   }
 
@@ -182,7 +184,7 @@ extension Finding {
       .objectMissing, object.key.rawValue, .byHand,
       meaning: "post \(object.id) is published, but its \(object.noun) is missing from \(destination)",
       remedy:
-        "reel doctor --fix --from FOLDER puts it back if FOLDER has \(object.sources) (\(object.digest)); "
+        "\(command: "doctor --fix --from FOLDER") puts it back if FOLDER has \(object.sources) (\(object.digest)); "
         + "ingesting the file again does not, because it is already published")
   }
 
@@ -192,7 +194,8 @@ extension Finding {
       .objectDiffers, object.key.rawValue, .byHand,
       meaning: "the \(object.noun) of post \(object.id) is not what was published: \(how)",
       remedy:
-        "reel doctor \(remedy) --from FOLDER replaces it if FOLDER has \(object.sources) (\(object.digest))")
+        "\(command: "doctor \(remedy) --from FOLDER") replaces it if FOLDER has \(object.sources) (\(object.digest))"
+    )
   }
 
   static func unneeded(_ object: ExaminedObject) -> Finding {
@@ -209,7 +212,7 @@ extension Finding {
       remedy:
         "it may belong to another library, or be newer than a backup that was restored, so Reel never removes it; "
         + "check it, and move it away if nothing needs it"
-        + (commandMovingAway(name, in: destination).map { ": " + $0 } ?? ""))
+        + (commandMovingAway(name, in: destination).map { ": \($0)" } ?? ""))
   }
 
   /// For a shell; nil for a store that has no such command. What is moved stays beside the store.
@@ -259,7 +262,7 @@ extension Finding {
       meaning:
         "post \(object.id) was removed and can't be restored: its \(object.noun) is missing from \(destination)",
       remedy:
-        "reel restore \(object.id) --from FILE brings it back, with the original file; otherwise there is nothing to do"
+        "\(command: "restore \(object.id) --from FILE") brings it back, with the original file; otherwise there is nothing to do"
     )
   }
 

@@ -177,8 +177,8 @@ package enum ObjectVerdict: Hashable, Sendable {
 
 extension Destination {
   /// What to do when a folder is not where it was; nil for another store.
-  package var moved: String? {
-    name.hasPrefix("file:") ? "if it was moved, say so: reel relocate \(name) NEW" : nil
+  package var moved: ErrorMessage? {
+    name.hasPrefix("file:") ? "if it was moved, say so: \(command: "relocate \(name) NEW")" : nil
   }
 }
 

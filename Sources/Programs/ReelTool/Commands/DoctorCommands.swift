@@ -94,8 +94,7 @@ struct DoctorCommand: AsyncParsableCommand {
     let diagnosis = try await session.diagnosis(fixing: fix)
     let place = try CatalogPlace(settings)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite,
-      hint: .ofThisProcess)
+      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite)
     let isOnErrors = session.events?.isStandardOutput ?? false
     let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
     try (isOnErrors ? OutputStream.standardError : .standardOutput).write(

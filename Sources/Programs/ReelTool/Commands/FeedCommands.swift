@@ -74,7 +74,7 @@ struct FeedCommand: AsyncParsableCommand {
         ? AnswerDocument(FeedDocument(page)).json(pretty: traits.isTerminal)
         : FeedTable.text(
           page, order: order, size: size, filter: filter.text, in: try CatalogPlace(settings).name,
-          hint: library.hint, traits))
+          hint: .ofThisProcess, traits))
   }
 
   private func signed(
@@ -211,7 +211,7 @@ struct ShowCommand: AsyncParsableCommand {
       return try await self.posts(path, catalog)
     } catch let failure as CommandFailure {
       // A file that is not here may have been another machine's.
-      guard let item = try await QueuePlace.said(of: path, settings, library.hint) else { throw failure }
+      guard let item = try await QueuePlace.said(of: path, settings) else { throw failure }
       throw CommandFailure(failure.code, "\(failure.message); \(item)")
     }
   }
@@ -223,7 +223,7 @@ struct ShowCommand: AsyncParsableCommand {
       return CommandFailure(
         .couldNotRun, "there is no post \(subject) in this library; reel feed lists its posts")
     }
-    let item = try await QueuePlace.said(of: path, settings, library.hint).map { ": " + $0 } ?? ""
+    let item = try await QueuePlace.said(of: path, settings).map { ": " + $0 } ?? ""
     return CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)\(item)")
   }
 

@@ -97,8 +97,7 @@ struct IngestCommand: AsyncParsableCommand {
       settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
-      appContext: appContext, output: output, settings: settings, target: target,
-      hint: library.hint)
+      appContext: appContext, output: output, settings: settings, target: target)
     var walk = WalkOptions(
       followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
@@ -165,8 +164,7 @@ struct PublishCommand: AsyncParsableCommand {
       settings, dryRun: once.dryRun, jobs: 1, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
-      appContext: appContext, output: output, settings: settings, target: target,
-      hint: library.hint)
+      appContext: appContext, output: output, settings: settings, target: target)
     var walk = WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.publish(

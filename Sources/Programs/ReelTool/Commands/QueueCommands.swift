@@ -314,7 +314,7 @@ struct WorkCommand: AsyncParsableCommand {
       settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
-      appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
+      appContext: appContext, output: output, settings: settings, target: target)
     let destination = appContext.services.uploader.destination.name
     var walk = WalkOptions(
       followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
@@ -326,7 +326,7 @@ struct WorkCommand: AsyncParsableCommand {
       work = try await WorkSession.begin(
         catalog, destination: destination,
         serving: QueueWorker.Serving(
-          labels: onlyLabel, policy: try settings.policy.map { try PolicyFiles.shared($0).name }),
+          labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name }),
         retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
         grace: .seconds(grace ?? 25), sources: Sources(settings), allowed: allowed,
         check: MachineCheck(services: appContext.services))

@@ -106,7 +106,7 @@ struct QueueCommand: AsyncParsableCommand {
       if found.isEmpty {
         throw CommandFailure(
           .couldNotRun,
-          "there is no item \(RawArguments.path(item).text) in the queue; `\(library.hint.text("queue list"))` lists them"
+          "there is no item \(RawArguments.path(item).text) in the queue; `\(CommandHint.ofThisProcess.text("queue list"))` lists them"
         )
       }
       let traits = TerminalTraits.standardOutput()
@@ -148,7 +148,7 @@ struct QueueCommand: AsyncParsableCommand {
       // What was cancelled is put back only where that is meant.
       if !choice.state.contains(.cancelled), items.isEmpty { filter.areCancelled = false }
       try await outcome.steer(
-        .retry, filter, named: items, settings, library.hint,
+        .retry, filter, named: items, settings,
         (did: "to be retried", would: "would be retried"))
     }
   }
@@ -173,7 +173,7 @@ struct QueueCommand: AsyncParsableCommand {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try choice.filter(items, needed: "cancel")
       try await outcome.steer(
-        .cancel, filter, named: items, settings, library.hint,
+        .cancel, filter, named: items, settings,
         (did: "cancelled", would: "would be cancelled"))
     }
   }
@@ -199,7 +199,7 @@ struct QueueCommand: AsyncParsableCommand {
       let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try choice.filter(items, needed: "change")
       try await outcome.steer(
-        .priority(priority.value), filter, named: items, settings, library.hint,
+        .priority(priority.value), filter, named: items, settings,
         (did: "now of priority \(priority.value)", would: "would be of priority \(priority.value)"))
     }
   }
@@ -324,7 +324,7 @@ struct QueueCommand: AsyncParsableCommand {
       let first = found?.firstEnd.map { "; the first did \(QueuedItemView.time($0))" } ?? ""
       let reason = count > 0 ? "" : ": none of those that are meant ended so long ago\(first)"
       try await outcome.tell(
-        count, of: items, settings, library.hint,
+        count, of: items, settings,
         (did: "forgotten\(reason)", would: "would be forgotten\(reason)"))
     }
   }
@@ -460,7 +460,7 @@ struct SteeringOptions: ParsableArguments {
 
   /// - Parameter names: the items that were named.
   func steer(
-    _ what: Steering, _ filter: ItemFilter, named names: [String], _ settings: Settings, _ hint: CommandHint,
+    _ what: Steering, _ filter: ItemFilter, named names: [String], _ settings: Settings,
     _ words: (did: String, would: String)
   ) async throws {
     let dryRun = dryRun
@@ -470,15 +470,15 @@ struct SteeringOptions: ParsableArguments {
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
-    try await tell(count ?? 0, of: names, settings, hint, words)
+    try await tell(count ?? 0, of: names, settings, words)
   }
 
   /// Says to how many it was done, and of each that was named and is not there that it is not.
   func tell(
-    _ count: Int, of names: [String], _ settings: Settings, _ hint: CommandHint,
+    _ count: Int, of names: [String], _ settings: Settings,
     _ words: (did: String, would: String)
   ) async throws {
-    let missing = try await missing(of: names, tellsOthers: count == 0, settings, hint)
+    let missing = try await missing(of: names, tellsOthers: count == 0, settings)
     let traits = TerminalTraits.standardOutput()
     let view = SteeringView(items: count, dryRun: dryRun)
     try OutputStream.standardOutput.write(
@@ -492,7 +492,7 @@ struct SteeringOptions: ParsableArguments {
   /// What is said of those that are not there.
   /// - Parameter tellsOthers: whether nothing was done to any of them: the first few that are there are told on stderr.
   private func missing(
-    of names: [String], tellsOthers: Bool, _ settings: Settings, _ hint: CommandHint
+    of names: [String], tellsOthers: Bool, _ settings: Settings
   ) async throws -> [AnswerProblem] {
     let filters = try names.map { try ItemOptions.named([$0]) }
     let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
@@ -501,12 +501,12 @@ struct SteeringOptions: ParsableArguments {
     let traits = TerminalTraits.standardError()
     for item in tellsOthers ? Array(found.joined().prefix(3)) : [] {
       try? OutputStream.standardError.write(
-        traits.text([QueuedItemView(item).sentence(hint)]))
+        traits.text([QueuedItemView(item).sentence(.ofThisProcess)]))
     }
     return zip(names, found).filter(\.1.isEmpty).map { name, _ in
       AnswerProblem(
         "notFound",
-        "there is no item \(RawArguments.path(name).text) in the queue; `\(hint.text("queue list"))` lists them",
+        "there is no item \(RawArguments.path(name).text) in the queue; `\(CommandHint.ofThisProcess.text("queue list"))` lists them",
         subject: RawArguments.path(name).text)
     }
   }
@@ -539,7 +539,7 @@ extension QueuePlace {
   }
 
   /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
-  static func said(of path: SourcePath, _ settings: Settings, _ hint: CommandHint) async throws -> String? {
+  static func said(of path: SourcePath, _ settings: Settings) async throws -> String? {
     guard case .server = try CatalogPlace(settings) else { return nil }
     var filter = ItemFilter()
     filter.places = [WorkingFolder.canonical(path)]
@@ -547,7 +547,7 @@ extension QueuePlace {
     let items = try? await changing(settings, dryRun: true) { queue throws(CatalogError) in
       try queue.items(asked, upTo: 100)
     }
-    return items?.last.map { "its \(QueuedItemView($0).sentence(hint))" }
+    return items?.last.map { "its \(QueuedItemView($0).sentence(.ofThisProcess))" }
   }
 
   /// Gives `body` the queue that is there.

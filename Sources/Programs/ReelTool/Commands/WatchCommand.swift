@@ -123,7 +123,7 @@ struct WatchCommand: AsyncParsableCommand {
       settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
     let session = RunSession(
-      appContext: appContext, output: output, settings: settings, target: target, hint: library.hint)
+      appContext: appContext, output: output, settings: settings, target: target)
     walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let watches = watches(inputs, walk, begun)

@@ -41,8 +41,13 @@ struct AppContext: Sendable {
     let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
     let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
     let store = try await stores.open(settings.to)
-    if !dryRun, let folder = store.folder {
-      try await checkIsMounted(folder, store.uploader.destination, catalog)
+    if !dryRun {
+      do {
+        try await store.checkIsMounted(in: catalog)
+      } catch {
+        try? await catalog.close()
+        throw error
+      }
     }
     // A dry run makes no library.
     let copies = dryRun ? nil : path.map { $0 + "/tmp" }
@@ -61,26 +66,6 @@ struct AppContext: Sendable {
       ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
         DirectoryIdentity(at: SourcePath($0))
       })
-  }
-
-  /// A folder would be made where its disk is not mounted, and be hidden when it is again.
-  private static func checkIsMounted(
-    _ folder: String, _ destination: Destination, _ catalog: any PostCatalog
-  ) async throws {
-    if SourcePath(folder).isFolderWithEntries { return }
-    let posts: Int
-    do throws(CatalogError) {
-      posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
-    } catch {
-      try? await catalog.close()
-      throw error
-    }
-    if posts == 0 { return }
-    try? await catalog.close()
-    throw CommandFailure(
-      .couldNotRun,
-      "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and its folder is missing or empty on this machine: mount it, or name another store; "
-        + "if it has moved, reel relocate says so; if it was emptied on purpose, put any file into it")
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the

@@ -34,8 +34,15 @@ struct ChangeSession: Sendable {
     let catalog = try await place.writing()
     let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
     let writer = ChangeEventWriter(target: events)
+    let opening: @Sendable (Destination) async throws(UploadError) -> PostChanges.Store
+    do {
+      opening = try await self.opening(stores, catalog)
+    } catch {
+      try? await catalog.close()
+      throw error
+    }
     let changes = Self.changes(
-      catalog, stores, supply: supply.map(Self.supply), writer, opening: try await opening(stores),
+      catalog, stores, supply: supply.map(Self.supply), writer, opening: opening,
       notice: { post, removal in report.note(removal, of: post) })
     let (result, wasInterrupted) = await Interruption.cancelling {
       try await body(changes, catalog)
@@ -94,12 +101,14 @@ struct ChangeSession: Sendable {
 
   /// Opens the stores of posts, and the one that they go to.
   private func opening(
-    _ stores: Destinations
+    _ stores: Destinations, _ catalog: any PostCatalog
   ) async throws -> @Sendable (Destination) async throws(UploadError) -> PostChanges.Store {
     guard let source else {
       return { destination async throws(UploadError) in try await Self.open(destination, stores) }
     }
-    let target = try await stores.open(stores.settings.to).uploader.destination
+    let opened = try await stores.open(stores.settings.to)
+    try await opened.checkIsMounted(in: catalog)
+    let target = opened.uploader.destination
     var others = stores
     others.secretsAreFor = source.named
     return { [others] destination async throws(UploadError) in

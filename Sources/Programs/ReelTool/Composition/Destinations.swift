@@ -4,6 +4,7 @@ import ReelFeeds
 import ReelLibrary
 import ReelRemoteStorage
 import ReelStorage
+import ReelTerminal
 
 /// Where an address becomes an uploader: the one place that knows every kind of store.
 struct Destinations: Sendable {
@@ -36,6 +37,22 @@ struct Destinations: Sendable {
     var uploadsAtOnce: Int?
     /// What writes posts down beside the objects; nil for a store that keeps none. Throws when a setting is missing.
     var recorder: (@Sendable () throws -> any PostRecorder)?
+
+    /// A folder would be made where its disk is not mounted: what is stored there would be hidden when it is again, and is
+    /// found by no other machine.
+    /// - Throws: ``CommandFailure`` where it has posts, and is missing or empty.
+    func checkIsMounted(in catalog: any PostCatalog) async throws {
+      guard let folder, !SourcePath(folder).isFolderWithEntries else { return }
+      let destination = uploader.destination
+      let posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
+      if posts == 0 { return }
+      throw CommandFailure(
+        .couldNotRun,
+        "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and its folder is missing or empty on "
+          + "this machine: mount it, or name another store; if it was moved, say so: "
+          + CommandHint.ofThisProcess.text("relocate", "\(destination) NEW")
+          + "; if it was emptied on purpose, put any file into it")
+    }
   }
 
   /// The store at `to` (`--to`), or the library's own.

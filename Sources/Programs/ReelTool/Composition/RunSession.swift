@@ -12,8 +12,6 @@ struct RunSession: Sendable {
   let settings: Settings
   /// Where the events go; nil when nobody asked for them.
   let target: EventTarget?
-  /// Writes the commands that may come next.
-  let hint: CommandHint
   /// To be shown while a run is on.
   private let told = ToldLines()
 
@@ -119,7 +117,7 @@ struct RunSession: Sendable {
   func tell(_ report: RunReport, _ exit: ReelExit) throws {
     try write(
       json: { try RunDocument(report).answer(ok: exit == .done).json(pretty: $0) },
-      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: hint) })
+      text: { report.text($0, listing: wereProblemsShown ? 0 : 20, hint: .ofThisProcess) })
   }
 
   /// `reel publish`
@@ -131,7 +129,7 @@ struct RunSession: Sendable {
     let (end, exit) = try await run(.files([file], walk), options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(
-      path: file.path, result: end.result ?? .failed(failure), said: options.metadata, hint: hint)
+      path: file.path, result: end.result ?? .failed(failure), said: options.metadata, hint: .ofThisProcess)
     // The log has told it, where this would.
     if let result = end.result, outcome.isProblem, !output.json, log?.tells(result) == true { return exit }
     // Standard output carries the post, if there is one.

@@ -21,11 +21,6 @@ struct LibraryOptions: SettingFlags {
     }
     try validateSettings()
   }
-
-  /// For commands that may come next.
-  var hint: CommandHint {
-    CommandHint(program: ProgramName.shown, library: library, catalog: catalog?.address, config: config)
-  }
 }
 
 /// Of every command that has settings.

@@ -18,6 +18,8 @@ final class ChangeReport: Sendable {
   private struct State {
     var results: [Result] = []
     var changed = 0
+    /// The first of them.
+    var first: PostID?
     /// What earlier commands had begun, and is finished now.
     var carriedOn = 0
     var unchanged = 0
@@ -138,6 +140,7 @@ final class ChangeReport: Sendable {
   ) throws {
     state.withLock { state in
       state[keyPath: count] += 1
+      if count == \State.changed, state.first == nil { state.first = result.id }
       if json {
         var result = result
         if count == \State.failed || count == \State.unknown {
@@ -149,7 +152,7 @@ final class ChangeReport: Sendable {
         state.results.append(result)
       }
     }
-    if !json { try output.write(traits.text([CommandHint.ofThisProcess.completing(line)])) }
+    if !json { try output.write(traits.text([line])) }
   }
 
   /// What a store keeps of an object of a post.
@@ -192,12 +195,13 @@ final class ChangeReport: Sendable {
           isDryRun ? "\(what) of the catalog would be forgotten" : "\(what) of the catalog forgotten")
       }
       var lines = [parts.joined(separator: ", ")]
-      if case .removal(let removal) = kind, !isDryRun, state.changed > 0 {
+      if case .removal(let removal) = kind, !isDryRun, let first = state.first {
+        let id = state.changed == 1 ? first.description : "ID"
+        let hint = CommandHint.ofThisProcess
         lines.append(
-          CommandHint.ofThisProcess.completing(
-            removal.keptUntil == nil
-              ? "To put one back: reel restore ID --from FILE, with the file that it was made from"
-              : "To put one back until then: reel restore ID"))
+          removal.keptUntil.map { "To put it back until \(ISOTime.second($0)): \(hint.text("restore", id))" }
+            ?? "To put it back: \(hint.text("restore", "\(id) --from FILE")), with the file that it was made from"
+        )
       }
       try output.write(traits.text(lines))
     }

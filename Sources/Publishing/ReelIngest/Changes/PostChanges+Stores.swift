@@ -243,7 +243,7 @@ extension PostChanges {
     let name = SourcePath(uploader.destination.name + "/" + object.key.rawValue)
     let damaged = UploadError(
       .conflict,
-      "what is stored as \(object.key) in \(uploader.destination) is not what was published: run reel verify --read"
+      "what is stored as \(object.key) in \(uploader.destination) is not what was published: run \(command: "verify --read")"
     )
     if let readable = store.reader {
       let file = try staging.makeFile()
@@ -384,7 +384,7 @@ final class OpenStores: Sendable {
             guard SourcePath(folder).fileStatus != nil else {
               throw UploadError(
                 .storeUnusable,
-                "the folder \(folder) is not there: check that it is mounted, or say where it is with reel relocate"
+                "the folder \(folder) is not there: check that it is mounted, or, if it was moved, say so: \(command: "relocate \(destination) NEW")"
               )
             }
           }
