@@ -125,8 +125,8 @@ let package = Package(
     module(
       .products, "Reel",
       [
-        "ReelCore", "ReelSource", "ReelSandbox", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelIngest", httpTypes,
+        "ReelCore", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage", "ReelRemoteStorage",
+        "ReelLibrary", "ReelPostgres", "ReelIngest", httpTypes,
       ]),
     module(.products, "ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 

@@ -50,21 +50,29 @@ extension Finding {
   }
 }
 
-/// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out.
-package struct PolicyIntake: IntakePolicy {
+/// A policy as the door of `reel publish` and `reel ingest`: what breaks a rule of severity `error` stays out
+/// (docs/validate.md).
+public struct PolicyIntake: IntakePolicy {
   private let policy: Policy
+
+  /// A policy as `reel --policy` takes it: a preset (`feed-vertical`), or a YAML file, whose name has a slash or a dot. Blocks
+  /// while files are read.
+  /// - Throws: ``PolicyError`` that says everything that is wrong with it.
+  public init(named name: String) throws(PolicyError) {
+    policy = try PolicyLibrary.local.policy(name)
+  }
 
   package init(_ policy: Policy) {
     self.policy = policy
   }
 
   /// Judges by the facts alone; overrides and rules about the name need ``violations(in:of:)``.
-  package func violations(in media: MediaInfo) -> [PolicyViolation] {
+  public func violations(in media: MediaInfo) -> [PolicyViolation] {
     violations(in: media, of: SourcePath(""))
   }
 
   /// What is unverified does not keep a file out: nobody could say what it should do about it.
-  package func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
+  public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
     let report = ProbeReport(
       media: media, provenance: ProbeProvenance(method: .full, isolation: .none, ffmpeg: ""))
     let facts = FixtureFacts(path: path, size: media.size, reading: .media(report))
@@ -74,7 +82,7 @@ package struct PolicyIntake: IntakePolicy {
   }
 
   /// By `bytes.max`.
-  package func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
+  public func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] {
     let rules = policy.rules(for: path).filter { $0.rule.id == WeightRules.bytes.id && $0.severity == .error }
     let unread = FixtureReading.unreadable(ProbeError(.unreadable, "it was not read"))
     return RuleEvaluator.findings(FixtureFacts(path: path, size: size, reading: unread), by: rules)

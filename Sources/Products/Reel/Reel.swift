@@ -5,7 +5,9 @@
 @_exported import ReelCore
 @_exported import ReelIngest
 @_exported import ReelLibrary
+@_exported import ReelPostgres
 @_exported import ReelRemoteStorage
 @_exported import ReelSandbox
 @_exported import ReelSource
 @_exported import ReelStorage
+@_exported import ReelValidation

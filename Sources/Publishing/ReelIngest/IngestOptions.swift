@@ -110,7 +110,7 @@ public struct IngestServices: Sendable {
   /// that it returns.
   ///
   /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`): an app may put its own names in their
-  /// place (``ErrorMessage/naming(_:)``), as the command line puts its flags.
+  /// place (``ErrorMessage/naming(_:writing:)``), as the command line puts its flags.
   public var wording: (@Sendable (ErrorMessage) -> String)?
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }

@@ -128,7 +128,7 @@ extension PolicyProblem: CustomStringConvertible {
 }
 
 /// Why a policy can't be used: everything that is wrong with it.
-package struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
   /// At least one, in the order of the file.
   package let problems: [PolicyProblem]
 
@@ -136,5 +136,6 @@ package struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
     self.problems = problems
   }
 
-  package var description: String { problems.map(\.description).joined(separator: "\n") }
+  /// A line for each: `policy.yaml:3:5: there is no rule …`.
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -1,0 +1,31 @@
+import FoundationEssentials
+import ReelCore
+
+/// The catalog that several machines share, in PostgreSQL 13 or newer (docs/fleet.md): what `reel --catalog` names.
+public enum SharedCatalog {
+  /// Opens the catalog of a database, and makes it when there is none. libpq is loaded by the first call.
+  ///
+  /// - Parameters:
+  ///   - address: `postgres://USER@HOST/DATABASE`. What it leaves out libpq takes from its variables (`PGHOST`, …), its
+  ///     password file and its service file.
+  ///   - allowsPassword: whether the address may hold a password; not where others can see it, as in arguments.
+  ///   - onWait: called with a sentence when a server that was there is gone for a second; it is waited for.
+  /// - Throws: ``CatalogError``: `unusable` for an address that is none and for a server that can't be reached.
+  public static func open(
+    at address: String, allowsPassword: Bool = true, onWait: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws(CatalogError) -> any PostCatalog {
+    var settings = PostgresPool.Settings()
+    settings.onWait = onWait
+    let pool: PostgresPool
+    do {
+      let (library, variables) = (try PostgresLibrary(), ProcessInfo.processInfo.environment)
+      let address = try PostgresAddress(
+        address, passwords: allowsPassword ? .inAddress : .elsewhere, library: library,
+        environment: { name in variables[name].flatMap { $0.isEmpty ? nil : $0 } })
+      pool = PostgresPool(address, library: library, settings: settings)
+    } catch {
+      throw CatalogError(.unusable, "\((error as? PostgresError)?.message ?? "\(error)")")
+    }
+    return try await PostgresCatalog.open(pool)
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import ReelCore
+
+extension PolicyLibrary {
+  /// Policies of this machine: presets, and files. Blocks.
+  package static let local = PolicyLibrary(load: file)
+
+  /// Reads a policy file. A name in `extends` is relative to the file that it stands in. Blocks.
+  package static func file(_ name: String, from: String?) throws(PolicyError) -> (
+    bytes: [UInt8], source: String
+  ) {
+    let folder = name.hasPrefix("/") ? nil : from.map(folder(of:))
+    let path = folder.map { $0.isEmpty ? name : $0 + "/" + name } ?? name
+    do throws(SystemError) {
+      let file = Descriptor(
+        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
+      return (try file.readToEnd(limit: largest + 1), path)
+    } catch {
+      throw PolicyError([PolicyProblem(source: path, message: "it can't be read: \(error.reason)")])
+    }
+  }
+
+  /// What `path` is in, without a slash at its end; empty for the working folder.
+  private static func folder(of path: String) -> String {
+    (path.hasPrefix("/") ? "/" : "") + path.split(separator: "/").dropLast().joined(separator: "/")
+  }
+
+  /// In bytes; of more it is said that it is too long.
+  private static let largest = 1 << 20
+}
