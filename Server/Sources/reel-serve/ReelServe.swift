@@ -7,8 +7,9 @@ import ReelServer
 struct ReelServe: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reel-serve",
-    abstract: "Take uploads, and answer each with what became of it.",
-    subcommands: [Run.self, UploadURL.self, NewKey.self], defaultSubcommand: Run.self)
+    abstract: "Take uploads, and answer each with what became of it.", version: FrontDoor.version,
+    subcommands: [Run.self, UploadURL.self, NewKey.self, NewWebhookSecret.self, Events.self],
+    defaultSubcommand: Run.self)
 }
 
 /// `reel-serve`
@@ -22,6 +23,19 @@ struct Run: AsyncParsableCommand {
   var library: String
   @Option(help: ArgumentHelp("Where videos go: a folder, s3://bucket/prefix.", valueName: "store"))
   var to: String?
+  @Option(
+    help: ArgumentHelp(
+      "The catalog that several servers share: postgres://user@host/database. Uploads are kept in --library all the same.",
+      valueName: "address"))
+  var catalog: String?
+  @Option(help: ArgumentHelp("Which videos are wanted: a preset of reel's, or a file.", valueName: "policy"))
+  var policy: String?
+  @Option(help: ArgumentHelp("Who is told of posts: https://app.example/hook.", valueName: "url"))
+  var webhook: String?
+  @Option(
+    help: ArgumentHelp(
+      "What the webhook's events are signed with (see new-webhook-secret).", valueName: "file"))
+  var webhookSecretFile: String?
   @Option(help: ArgumentHelp("The server's key (see new-key).", valueName: "file"))
   var keyFile: String?
   @Option(help: ArgumentHelp("What clients call this server: https://upload.example.", valueName: "url"))
@@ -42,17 +56,33 @@ struct Run: AsyncParsableCommand {
   var patience: Int64 = 30
   @Option(help: ArgumentHelp("Pages of this origin may use the server (any number).", valueName: "origin"))
   var allowOrigin: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "Connections that one address may have at once; 0 for any number, where a proxy on another machine is in front.",
+      valueName: "n"))
+  var perAddress = 128
   @Flag(help: "Make a poster for each post.")
   var posters = false
   @Option(help: "What is logged: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
   var logLevel: Logger.Level = .info
+
+  func validate() throws {
+    guard (webhook == nil) == (webhookSecretFile == nil) else {
+      throw ValidationError(
+        "a webhook needs a secret, and a secret a webhook: --webhook and --webhook-secret-file")
+    }
+    guard perAddress >= 0 else { throw ValidationError("--per-address is a number, 0 for no limit") }
+  }
 
   func run() async throws {
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     var logger = Logger(label: "reel-serve")
     logger.logLevel = logLevel
     var configuration = ServerConfiguration(library: library, address: listen)
-    configuration.to = to
+    (configuration.to, configuration.catalog, configuration.policy) = (to, catalog, policy)
+    if let webhook, let webhookSecretFile {
+      configuration.webhook = (webhook, try WebhookSecret.read(webhookSecretFile))
+    }
     configuration.key = try keyFile.map { try AccessKey.read($0) }
     configuration.origins = Set(allowOrigin)
     configuration.publicURL = base(url)
@@ -60,6 +90,7 @@ struct Run: AsyncParsableCommand {
     (configuration.maxSize, configuration.lifetime) = (maxSize, keep)
     (configuration.leastRate, configuration.patience) = (minRate, patience)
     configuration.posters = posters
+    configuration.connectionsOfAddress = perAddress
     try await FrontDoor.run(configuration, logger: logger)
   }
 }
@@ -96,6 +127,50 @@ struct NewKey: ParsableCommand {
   var file: String
 
   func run() throws { try AccessKey.make(at: file) }
+}
+
+/// `reel-serve new-webhook-secret`
+struct NewWebhookSecret: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "new-webhook-secret",
+    abstract: "Make a secret that events are signed with, in a file that nobody else can read.",
+    discussion:
+      "The webhook's receiver gets the same one: whsec_…, as libraries for Standard Webhooks take it.")
+
+  @Argument(help: ArgumentHelp("A file that is not there yet.", valueName: "file"))
+  var file: String
+
+  func run() throws { try WebhookSecret.make(at: file) }
+}
+
+/// `reel-serve events`
+struct Events: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the events that the webhook has not taken, deliver them once more, or add others.",
+    discussion: "A line for each: state, time, type and post, with tabs between them.")
+
+  @Option(help: ArgumentHelp("The server's library.", valueName: "folder"))
+  var library: String
+  @Flag(help: "Deliver those that were set aside once more.")
+  var replay = false
+  @Flag(help: "Add the events on stdin: reel remove ID --events - | reel-serve events --library FOLDER --add")
+  var add = false
+
+  func validate() throws {
+    if replay, add { throw ValidationError("--replay or --add, one of them") }
+  }
+
+  func run() throws {
+    let outbox = try EventOutbox.existing(inLibrary: library)
+    if add {
+      let count = try outbox.add(lines: AnySequence { AnyIterator { readLine() } })
+      print("\(count) added")
+    } else if replay {
+      print("\(try outbox.replay()) to be delivered once more")
+    } else {
+      for line in try outbox.report() { print(line) }
+    }
+  }
 }
 
 /// Without a slash at its end.

@@ -82,3 +82,45 @@ import Testing
     #expect(!channel.isActive)
   }
 }
+
+@Suite struct AddressGuardTests {
+  private static func channel(_ counts: ConnectionCounts, _ address: String) throws -> EmbeddedChannel {
+    let channel = EmbeddedChannel()
+    channel.localAddress = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
+    channel.remoteAddress = try SocketAddress(ipAddress: address, port: 1_024)
+    try channel.connect(to: try SocketAddress(ipAddress: address, port: 1_024)).wait()
+    try channel.pipeline.syncOperations.addHandler(AddressGuard(counts))
+    channel.embeddedEventLoop.run()
+    return channel
+  }
+
+  @Test func anAddressHasItsPartAndNoMore() throws {
+    let counts = ConnectionCounts(most: 2)
+    let first = try Self.channel(counts, "198.51.100.7")
+    let second = try Self.channel(counts, "198.51.100.7")
+    #expect(first.isActive && second.isActive)
+    #expect(try !Self.channel(counts, "198.51.100.7").isActive)
+    #expect(try Self.channel(counts, "198.51.100.8").isActive)
+    // One that goes makes room.
+    _ = try first.finish(acceptAlreadyClosed: true)
+    #expect(try Self.channel(counts, "198.51.100.7").isActive)
+    #expect(try !Self.channel(counts, "198.51.100.7").isActive)
+  }
+
+  @Test func aNetworkOfIPv6IsOneAddress() throws {
+    let counts = ConnectionCounts(most: 1)
+    #expect(try Self.channel(counts, "2001:db8:0:1::1").isActive)
+    #expect(try !Self.channel(counts, "2001:db8:0:1:ffff::2").isActive)
+    #expect(try Self.channel(counts, "2001:db8:0:2::1").isActive)
+    #expect(try Self.channel(counts, "::ffff:198.51.100.7").isActive)
+    #expect(try Self.channel(counts, "::ffff:198.51.100.8").isActive)
+  }
+
+  @Test(arguments: ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+  func aProxyOnThisMachineStandsForEverybody(address: String) throws {
+    let counts = ConnectionCounts(most: 1)
+    for _ in 0..<3 { #expect(try Self.channel(counts, address).isActive) }
+    let unlimited = ConnectionCounts(most: 0)
+    for _ in 0..<3 { #expect(try Self.channel(unlimited, "198.51.100.7").isActive) }
+  }
+}

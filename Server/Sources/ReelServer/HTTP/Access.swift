@@ -1,6 +1,5 @@
 import Crypto
 import FoundationEssentials
-import Glibc
 import HTTPTypes
 import Hummingbird
 import Reel
@@ -23,21 +22,10 @@ public struct AccessKey: Sendable {
   /// Reads the file. Blocks.
   /// - Throws: a sentence for whoever starts the server.
   public static func read(_ path: String) throws -> AccessKey {
-    // Where secrets are mounted, they are links.
-    let place = realpath(path, nil)
-    defer { free(place) }
-    let target = place.map { String(cString: $0) } ?? path
-    guard let status = Disk.status(of: target), status.st_mode & S_IFMT == S_IFREG,
-      let bytes = try? Disk.contents(of: target)
-    else {
-      throw StartFailure("the key's file \(path) can't be read: `reel-serve new-key \(path)` makes one")
-    }
-    guard status.st_mode & 0o037 == 0 else {
-      throw StartFailure("others may read the key's file \(path), or write to it: chmod 600 \(path)")
-    }
-    guard let key = AccessKey(String(decoding: bytes, as: UTF8.self)) else {
+    guard let key = AccessKey(try SecretFile.read(path, "the key", maker: "new-key")) else {
       throw StartFailure(
-        "the key in \(path) is shorter than \(shortest) characters: `reel-serve new-key` makes a better one")
+        "the key in \(path) is shorter than \(shortest) characters: `reel-serve new-key FILE` makes a better one"
+      )
     }
     return key
   }
@@ -45,14 +33,8 @@ public struct AccessKey: Sendable {
   /// Makes a file with a new key (0600). Blocks.
   /// - Throws: a sentence, where there is a file already, too.
   public static func make(at path: String) throws {
-    let key = SymmetricKey(size: .bits256).withUnsafeBytes { Base64.encodeForURL(Array($0)) }
-    do throws(Problem) {
-      let file = try Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
-      try Disk.write(Array((key + "\n").utf8), to: file)
-      try Disk.call("fsync") { fsync(file.number) }
-    } catch {
-      throw StartFailure("no key could be made at \(path): \(error.message)")
-    }
+    try SecretFile.make(
+      at: path, SymmetricKey(size: .bits256).withUnsafeBytes { Base64.encodeForURL(Array($0)) })
   }
 
   /// Compared by digests, so that the time it takes says nothing.

@@ -15,16 +15,29 @@ final class Judge: Sendable {
   private let posters: IngestOptions.Posters
   private let metrics: ServerMetrics
   private let logger: Logger
+  private let outbox: EventOutbox?
   private let places: Places
   private let running = Mutex<[UploadID: Task<Judgement, Never>]>([:])
+  /// Verdicts that could not be written down yet: judged anew in this process, a post would be called a duplicate of itself.
+  private let unwritten = Mutex<[UploadID: Ending]>([:])
 
-  /// - Parameter atOnce: how many are judged at a time.
+  private struct Ending {
+    let verdict: Verdict
+    /// What the run told of posts.
+    let told: [IngestEvent]
+    let run: IngestRun
+    var isAnnounced = false
+  }
+
+  /// - Parameters:
+  ///   - atOnce: how many are judged at a time.
+  ///   - outbox: where events of posts wait for the webhook; nil where there is none.
   init(
     _ services: IngestServices, _ store: UploadStore, maxSize: Int64, posters: IngestOptions.Posters,
-    atOnce: Int, metrics: ServerMetrics, logger: Logger
+    atOnce: Int, outbox: EventOutbox? = nil, metrics: ServerMetrics, logger: Logger
   ) {
     (self.services, self.store, self.maxSize, self.posters) = (services, store, maxSize, posters)
-    (self.metrics, self.logger) = (metrics, logger)
+    (self.outbox, self.metrics, self.logger) = (outbox, metrics, logger)
     places = Places(atOnce)
   }
 
@@ -66,9 +79,11 @@ final class Judge: Sendable {
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
+        if let ending = unwritten.withLock({ $0[id] }) { return await conclude(id, ending) }
         return try await publish(upload)
       }
     } catch {
+      if error == .noSuchUpload { unwritten.withLock { $0[id] = nil } }
       return .postponed(error)
     }
   }
@@ -97,16 +112,33 @@ final class Judge: Sendable {
     let judgement = Judgement(result ?? error.map(PublishResult.failed) ?? .cancelled)
     switch judgement {
     case .verdict(let verdict):
-      do {
-        try await settle(id, verdict)
-      } catch {
-        log(error, id)
-        return .unwritten(error)
-      }
-      await run.acknowledge(told)
-    case .postponed(let problem), .unwritten(let problem): log(problem, id)
+      return await conclude(id, Ending(verdict: verdict, told: told, run: run))
+    case .postponed(let problem), .unwritten(let problem):
+      log(problem, id)
+      return judgement
     }
-    return judgement
+  }
+
+  /// Writes a verdict down. Events go first: whoever dies in between judges the upload, and tells of it, again.
+  private func conclude(_ id: UploadID, _ ending: Ending) async -> Judgement {
+    var ending = ending
+    do throws(Problem) {
+      if !ending.isAnnounced { try await announce(ending.told) }
+      ending.isAnnounced = true
+      try await settle(id, ending.verdict)
+    } catch {
+      unwritten.withLock { $0[id] = ending }
+      log(error, id)
+      return .unwritten(error)
+    }
+    unwritten.withLock { $0[id] = nil }
+    await ending.run.acknowledge(ending.told)
+    return .verdict(ending.verdict)
+  }
+
+  private func announce(_ events: [IngestEvent]) async throws(Problem) {
+    guard let outbox, !events.isEmpty else { return }
+    try await store.disk.run { () throws(Problem) in _ = try outbox.add(events) }
   }
 
   private func log(_ problem: Problem, _ id: UploadID) {

@@ -6,6 +6,14 @@ final class ServerMetrics: Sendable {
     var verdicts: [Verdict.Word: Int] = [:]
     var problems: [String: Int] = [:]
     var received: Int64 = 0
+    var events = Events()
+  }
+  /// Of a webhook.
+  private struct Events {
+    var waiting = 0
+    var taken = 0
+    var refused = 0
+    var setAside = 0
   }
   private let numbers = Mutex(Numbers())
 
@@ -20,6 +28,11 @@ final class ServerMetrics: Sendable {
   func count(problem: String) { numbers.withLock { $0.problems[problem, default: 0] += 1 } }
 
   func count(received bytes: Int) { numbers.withLock { $0.received += Int64(bytes) } }
+
+  func set(waitingEvents count: Int) { numbers.withLock { $0.events.waiting = count } }
+  func count(takenEvents count: Int) { numbers.withLock { $0.events.taken += count } }
+  func countRefusedEvent() { numbers.withLock { $0.events.refused += 1 } }
+  func count(eventsSetAside count: Int) { numbers.withLock { $0.events.setAside += count } }
 
   /// - Parameter busy: uploads that are worked on now.
   func text(busy: Int, version: String) -> String {
@@ -37,6 +50,16 @@ final class ServerMetrics: Sendable {
         [("", Int(numbers.received))]),
       family(
         "reel_serve_busy_uploads", "gauge", "Uploads that are being received or judged.", nil, [("", busy)]),
+      family(
+        "reel_serve_webhook_waiting_events", "gauge", "Events that the webhook has not taken yet.", nil,
+        [("", numbers.events.waiting)]),
+      family(
+        "reel_serve_webhook_deliveries_total", "counter",
+        "Deliveries to the webhook, by their end; aside: given up after days.", "end",
+        [
+          ("taken", numbers.events.taken), ("refused", numbers.events.refused),
+          ("aside", numbers.events.setAside),
+        ]),
       family("reel_build_info", "gauge", "The version of Reel; always 1.", "version", [(version, 1)]),
     ].joined()
   }

@@ -131,4 +131,8 @@ extension HTTPField.Name {
   static let reelVerdict = named("Reel-Verdict")
   /// The id of its post.
   static let reelPost = named("Reel-Post")
+  /// Standard Webhooks, "Webhook headers".
+  static let webhookID = named("webhook-id")
+  static let webhookTimestamp = named("webhook-timestamp")
+  static let webhookSignature = named("webhook-signature")
 }

@@ -9,6 +9,9 @@ import ServiceLifecycle
 
 /// A server, from its start to its end.
 public enum FrontDoor {
+  /// Reel's, as the server is of one build with it.
+  public static var version: String { ReelVersion.current }
+
   /// Runs until SIGTERM or SIGINT. Then no connection is taken any more; uploads that can go on later are left as they are, and
   /// what is being judged gets its verdict.
   /// - Throws: a sentence, when it can't be started.
@@ -16,14 +19,16 @@ public enum FrontDoor {
     try configuration.check()
     raiseFileLimit()
     let library = try await ServerLibrary.open(configuration, logger: logger)
+    let counts = ConnectionCounts(most: configuration.connectionsOfAddress)
     let application = Application(
       responder: library.door(configuration),
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: [
+            AddressGuard(counts),
             ConnectionGuard(
               headPatience: .seconds(configuration.patience * 2), restPatience: .seconds(10),
-              readerPatience: .seconds(configuration.patience), endPatience: .minutes(4))
+              readerPatience: .seconds(configuration.patience), endPatience: .minutes(4)),
           ])),
       configuration: .init(
         address: .hostname(configuration.address.host, port: configuration.address.port), serverName: nil,
@@ -35,7 +40,8 @@ public enum FrontDoor {
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         // The library closes last: what is begun needs it.
-        services: [.init(service: library), .init(service: application)],
+        services: [.init(service: library), .init(service: application)]
+          + library.deliveries.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
   }
@@ -53,13 +59,21 @@ public enum FrontDoor {
 /// What a server works with, for as long as it runs.
 struct ServerLibrary: Service {
   private let prober: SandboxedProber
-  private let catalog: SQLiteCatalog
+  private let catalog: any PostCatalog
   private let store: UploadStore
   private let judge: Judge
   private let metrics: ServerMetrics
   private let logger: Logger
+  /// One, where there is a webhook.
+  let deliveries: [WebhookDelivery]
 
   static func open(_ configuration: ServerConfiguration, logger: Logger) async throws -> ServerLibrary {
+    let policy = try configuration.policy.map { try PolicyIntake(named: $0) }
+    let webhook = try configuration.webhook.map {
+      try Webhook(
+        $0.address, secret: $0.secret,
+        extraCertificates: ProcessInfo.processInfo.environment["SSL_CERT_FILE"])
+    }
     let folder = try await LibraryFolder.prepare(at: configuration.library)
     let prober = SandboxedProber(
       worker: .installed, workers: configuration.judgedAtOnce,
@@ -77,16 +91,27 @@ struct ServerLibrary: Service {
     } catch {
       throw StartFailure(error.message)
     }
-    let catalog = try await SQLiteCatalog.open(library: folder)
+    let catalog: any PostCatalog =
+      if let address = configuration.catalog {
+        try await SharedCatalog.open(at: address, allowsPassword: false) { logger.warning("\($0)") }
+      } else {
+        try await SQLiteCatalog.open(library: folder)
+      }
     let services = IngestServices(
       prober: prober, posters: configuration.posters ? prober : nil,
-      uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog)
+      uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog,
+      policy: policy ?? DefaultIntakePolicy())
     let metrics = ServerMetrics()
+    let outbox = try webhook.map { _ in try EventOutbox(library: folder.path) }
     let judge = Judge(
       services, store, maxSize: configuration.maxSize, posters: configuration.posters ? .wanted : .none,
-      atOnce: configuration.judgedAtOnce, metrics: metrics, logger: logger)
+      atOnce: configuration.judgedAtOnce, outbox: outbox, metrics: metrics, logger: logger)
+    let delivery = webhook.flatMap { webhook in
+      outbox.map { WebhookDelivery($0, to: webhook, disk: disk, metrics: metrics, logger: logger) }
+    }
     return ServerLibrary(
-      prober: prober, catalog: catalog, store: store, judge: judge, metrics: metrics, logger: logger)
+      prober: prober, catalog: catalog, store: store, judge: judge, metrics: metrics, logger: logger,
+      deliveries: delivery.map { [$0] } ?? [])
   }
 
   func door(_ configuration: ServerConfiguration) -> Door {

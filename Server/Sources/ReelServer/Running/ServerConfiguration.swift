@@ -6,6 +6,12 @@ public struct ServerConfiguration: Sendable {
   public var library: String
   /// Where videos go, as `reel --to` takes it: a folder or a bucket; nil for the library's own folder.
   public var to: String?
+  /// `postgres://…`, where several servers share a catalog; nil for the library's own.
+  public var catalog: String?
+  /// A policy as `reel --policy` takes it; nil for the built-in one.
+  public var policy: String?
+  /// Who is told of posts.
+  public var webhook: (address: String, secret: WebhookSecret)?
   /// Where it listens.
   public var address: ListenAddress
   /// Who has it may do everything; nil: everybody may who reaches the server.
@@ -30,6 +36,8 @@ public struct ServerConfiguration: Sendable {
   public var judgedAtOnce = 8
   /// Connections at once; others wait.
   public var connections = 4_096
+  /// Connections of one address at once, but for this machine's; 0 for as many as it likes.
+  public var connectionsOfAddress = 128
 
   /// A server of `library` at `address`.
   public init(library: String, address: ListenAddress) { (self.library, self.address) = (library, address) }
@@ -39,6 +47,11 @@ public struct ServerConfiguration: Sendable {
     guard key != nil || address.isLoopback else {
       throw StartFailure(
         "without a key, whoever reaches the server may do everything: make one with `reel-serve new-key FILE` and say --key-file FILE, or listen on 127.0.0.1 alone"
+      )
+    }
+    guard catalog == nil || to != nil else {
+      throw StartFailure(
+        "servers that share a catalog share a store, too: say which with --to (s3://bucket/prefix, or a folder that all of them have)"
       )
     }
   }

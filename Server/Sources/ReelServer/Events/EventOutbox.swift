@@ -1,0 +1,159 @@
+import FoundationEssentials
+import Glibc
+import Reel
+import Synchronization
+
+/// Events on their way to a webhook, each in a file until it is taken; what is not taken for days is set aside. All of it
+/// blocks.
+public final class EventOutbox: Sendable {
+  let folder: String
+  /// Where those are that were not taken.
+  private var asideFolder: String { folder + "/aside" }
+  private let clock: any WallClock
+  private let last: Mutex<Int64>
+
+  /// Makes the folder (0700) where it is missing.
+  /// - Throws: a sentence for people.
+  public convenience init(library: String) throws {
+    do throws(Problem) {
+      try self.init(folder: library + "/events", clock: SystemWallClock())
+    } catch {
+      throw StartFailure("events can't be kept in \(library)/events: \(error.message)")
+    }
+  }
+
+  /// That of a server which was told of a webhook once.
+  /// - Throws: a sentence for people, where there is none.
+  public static func existing(inLibrary library: String) throws -> EventOutbox {
+    guard Disk.status(of: library + "/events") != nil else {
+      throw StartFailure(
+        "there are no events in \(library): a server makes their folder once it is started with --webhook")
+    }
+    return try EventOutbox(library: library)
+  }
+
+  init(folder: String, clock: any WallClock) throws(Problem) {
+    (self.folder, self.clock) = (folder, clock)
+    for path in [folder, folder + "/aside"] where mkdir(path, 0o700) != 0 && errno != EEXIST {
+      throw Problem(errno: errno, in: "mkdir")
+    }
+    last = Mutex(0)
+    try Disk.syncFolder(of: folder + "/aside")
+    try Disk.syncFolder(of: folder)
+    // A clock that went back would put what comes now before it.
+    let newest = try waiting().last?.number ?? 0
+    last.withLock { $0 = newest }
+  }
+
+  /// Those that are to be delivered, in their order.
+  func waiting() throws(Problem) -> [OutgoingEvent] { try Self.events(in: folder) }
+
+  /// Those that were not taken, in their order.
+  func setAside() throws(Problem) -> [OutgoingEvent] { try Self.events(in: asideFolder) }
+
+  private static func events(in folder: String) throws(Problem) -> [OutgoingEvent] {
+    try Disk.names(in: folder).compactMap { OutgoingEvent(fileName: $0) }.sorted { $0.number < $1.number }
+  }
+
+  /// Keeps those of `events` that are about posts; they are on disk when it returns.
+  /// - Returns: how many these are.
+  @discardableResult
+  func add(_ events: [IngestEvent]) throws(Problem) -> Int {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    var count = 0
+    for event in events {
+      guard let post = event.post, let line = try? encoder.encode(event), let type = Self.type(of: line),
+        let body = try? encoder.encode(WebhookBody(type: type, timestamp: event.at, data: event))
+      else { continue }
+      let outgoing = OutgoingEvent(number: nextNumber(), type: type, post: post.id)
+      // A hidden one is not seen until it is whole.
+      let (path, new) = (path(of: outgoing), "\(folder)/.\(outgoing.fileName)")
+      let file = try Disk.open(new, O_WRONLY | O_CREAT | O_TRUNC)
+      try Disk.write(Array(body), to: file)
+      // The server has to read what root has added.
+      if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
+        try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
+      }
+      try Disk.call("fdatasync") { fdatasync(file.number) }
+      try Disk.call("rename") { rename(new, path) }
+      count += 1
+    }
+    if count > 0 { try Disk.syncFolder(of: folder + "/") }
+    return count
+  }
+
+  /// The same of lines as `reel --events` writes them. Lines that are not about posts are passed over.
+  /// - Throws: a sentence about the first line that is no event.
+  public func add(lines: some Sequence<String>) throws -> Int {
+    var events: [IngestEvent] = []
+    for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
+      do {
+        events.append(try JSONDecoder().decode(IngestEvent.self, from: Data(line.utf8)))
+      } catch {
+        throw StartFailure(
+          "line \(index + 1) is no event as `reel --events` writes them, so none of the lines was taken")
+      }
+    }
+    do throws(Problem) {
+      return try add(events)
+    } catch {
+      throw StartFailure("the events could not be kept: \(error.message)")
+    }
+  }
+
+  private static func type(of line: Data) -> String? {
+    struct Typed: Decodable { let type: String }
+    return try? JSONDecoder().decode(Typed.self, from: line).type
+  }
+
+  private func nextNumber() -> Int64 {
+    let now = Int64(clamping: Int(clock.now().timeIntervalSince1970 * 1_000_000))
+    return last.withLock { last in
+      last = max(now, last &+ 1)
+      return last
+    }
+  }
+
+  private func path(of event: OutgoingEvent) -> String { "\(folder)/\(event.fileName)" }
+  private func asidePath(of event: OutgoingEvent) -> String { "\(asideFolder)/\(event.fileName)" }
+
+  /// What is sent of it; nil when it is gone.
+  func body(of event: OutgoingEvent) throws(Problem) -> [UInt8]? { try Disk.contents(of: path(of: event)) }
+
+  /// It was taken. After a power cut it may be there again, and is sent again.
+  func remove(_ event: OutgoingEvent) throws(Problem) {
+    guard unlink(path(of: event)) == 0 || errno == ENOENT else { throw Problem(errno: errno, in: "unlink") }
+  }
+
+  func setAside(_ events: [OutgoingEvent]) throws(Problem) {
+    for event in events { try Disk.call("rename") { rename(path(of: event), asidePath(of: event)) } }
+  }
+
+  /// Those that were not taken are to be delivered once more.
+  /// - Returns: how many these are.
+  /// - Throws: a sentence for people.
+  public func replay() throws -> Int {
+    do throws(Problem) {
+      let events = try setAside()
+      for event in events { try Disk.call("rename") { rename(asidePath(of: event), path(of: event)) } }
+      return events.count
+    } catch {
+      throw StartFailure("the events in \(asideFolder) could not all be taken back: \(error.message)")
+    }
+  }
+
+  /// A line for each that was not taken yet.
+  /// - Throws: a sentence for people.
+  public func report() throws -> [String] {
+    do throws(Problem) {
+      return try setAside().map { Self.line("set aside", $0) } + waiting().map { Self.line("waiting", $0) }
+    } catch {
+      throw StartFailure("the events in \(folder) can't be read: \(error.message)")
+    }
+  }
+
+  private static func line(_ state: String, _ event: OutgoingEvent) -> String {
+    "\(state)\t\(event.addedAt.formatted(Date.ISO8601FormatStyle()))\t\(event.type)\t\(event.post)"
+  }
+}

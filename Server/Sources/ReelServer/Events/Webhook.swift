@@ -1,0 +1,109 @@
+import Crypto
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Reel
+
+/// The secret that a webhook's receiver knows, too (Standard Webhooks, "Signature scheme": symmetric).
+public struct WebhookSecret: Sendable {
+  private static let prefix = "whsec_"
+  private let key: SymmetricKey
+
+  /// Nil for anything but `whsec_` and 24 to 64 bytes in Base64.
+  init?(_ text: some StringProtocol) {
+    let text = String(text).filter { !$0.isWhitespace }
+    guard text.hasPrefix(Self.prefix), let bytes = Base64.decode(text.dropFirst(Self.prefix.count)),
+      (24...64).contains(bytes.count)
+    else { return nil }
+    key = SymmetricKey(data: bytes)
+  }
+
+  /// Reads the file. Blocks.
+  /// - Throws: a sentence for whoever starts the server.
+  public static func read(_ path: String) throws -> WebhookSecret {
+    let text = try SecretFile.read(path, "the webhook's secret", maker: "new-webhook-secret")
+    guard let secret = WebhookSecret(text) else {
+      throw StartFailure(
+        "\(path) holds no secret of a webhook (whsec_ and 24 bytes or more in Base64): `reel-serve new-webhook-secret FILE` makes one"
+      )
+    }
+    return secret
+  }
+
+  /// Makes a file with a new secret (0600). Blocks.
+  /// - Throws: a sentence, where there is a file already, too.
+  public static func make(at path: String) throws {
+    let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+    try SecretFile.make(at: path, prefix + Base64.encode(bytes))
+  }
+
+  func signature(of body: [UInt8], id: String, at seconds: Int64) -> String {
+    let code = HMAC<SHA256>.authenticationCode(for: Data("\(id).\(seconds).".utf8) + body, using: key)
+    return "v1," + Base64.encode(code)
+  }
+}
+
+/// What a webhook said to an event.
+enum WebhookAnswer: Hashable, Sendable {
+  case taken
+  /// It has something against this one.
+  case refused(status: Int)
+  /// It takes nothing just now; after that many seconds at the earliest, where it says so.
+  case away(reason: String, seconds: Double?)
+}
+
+/// A program that is told of posts.
+struct Webhook: Sendable {
+  private let address: HTTPAddress
+  private let secret: WebhookSecret
+  private let transport: any HTTPTransport
+  private let clock: any WallClock
+
+  /// - Throws: a sentence for whoever starts the server: over the network it has to be https.
+  init(_ address: String, secret: WebhookSecret, extraCertificates: String?) throws {
+    let rules = HTTPRules(
+      extraCertificates: extraCertificates, timeouts: HTTPTimeouts(idle: .seconds(20)), connections: 4)
+    do {
+      let parsed = try HTTPAddress(parsing: address)
+      try rules.check(parsed.origin)
+      self.init(parsed, secret: secret, transport: try CurlTransport(rules), clock: SystemWallClock())
+    } catch let error as HTTPAddressError {
+      throw StartFailure("the webhook's address can't be used: \(error.reason)")
+    } catch HTTPFailure.plainHTTP(let origin) {
+      throw StartFailure(
+        "a webhook on another machine (\(origin)) needs https: what is sent could be read and changed on its way"
+      )
+    }
+  }
+
+  init(_ address: HTTPAddress, secret: WebhookSecret, transport: any HTTPTransport, clock: any WallClock) {
+    (self.address, self.secret, self.transport, self.clock) = (address, secret, transport, clock)
+  }
+
+  var name: String { address.origin.description }
+
+  func send(_ event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
+    let now = clock.now()
+    let seconds = Int64(now.timeIntervalSince1970)
+    var call = HTTPCall(
+      .post, address.origin, address.path.isEmpty ? "/" : address.path, body: .bytes(body))
+    call.fields = [
+      .contentType: "application/json", .userAgent: "reel-serve/\(ReelVersion.current)", .webhookID: event.id,
+      .webhookTimestamp: "\(seconds)",
+      .webhookSignature: secret.signature(of: body, id: event.id, at: seconds),
+    ]
+    call.patience = .seconds(20)
+    do {
+      let reply = try await transport.send(call)
+      if reply.isSuccess { return .taken }
+      return switch reply.status.code {
+      // It, or what stands before it, asks for a pause.
+      case 429, 502, 503, 504:
+        .away(reason: "it answers with \(reply.status.code)", seconds: reply.retryAfter(now: now))
+      default: .refused(status: reply.status.code)
+      }
+    } catch {
+      return .away(reason: "\(error)", seconds: nil)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Glibc
+
+/// A file with a secret in it. All of it blocks.
+enum SecretFile {
+  /// - Parameters:
+  ///   - what: the secret, for the sentence.
+  ///   - maker: the command that makes such a file.
+  /// - Throws: a sentence for whoever starts the server, also where others may read the file.
+  static func read(_ path: String, _ what: String, maker: String) throws -> String {
+    // Where secrets are mounted, they are links.
+    let place = realpath(path, nil)
+    defer { free(place) }
+    let target = place.map { String(cString: $0) } ?? path
+    guard let status = Disk.status(of: target), status.st_mode & S_IFMT == S_IFREG,
+      let bytes = try? Disk.contents(of: target)
+    else {
+      throw StartFailure("the file of \(what), \(path), can't be read: `reel-serve \(maker) FILE` makes one")
+    }
+    guard status.st_mode & 0o037 == 0 else {
+      throw StartFailure("others may read the file of \(what), or write to it: chmod 600 \(path)")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Makes it (0600).
+  /// - Throws: a sentence, where there is a file already, too.
+  static func make(at path: String, _ secret: String) throws {
+    do throws(Problem) {
+      let file = try Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
+      try Disk.write(Array((secret + "\n").utf8), to: file)
+      try Disk.call("fsync") { fsync(file.number) }
+    } catch {
+      throw StartFailure("no secret could be written to \(path): \(error.message)")
+    }
+  }
+}

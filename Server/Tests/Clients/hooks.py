@@ -1,0 +1,196 @@
+"""Webhooks, policies and a shared catalog, as others meet them. hooks.py PROGRAM
+
+The signatures are verified by Standard Webhooks' own library; the database is a real PostgreSQL."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from receiver import Receiver, make_secret
+from served import ROOT, Server, variant
+
+PROGRAM = Path(sys.argv[1])
+REEL = ROOT / ".build" / "debug" / "reel"
+
+
+def until(condition, what):
+    """However slow the machine is."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert time.monotonic() < end, f"it did not come: {what()}"
+        time.sleep(0.05)
+
+
+def events(server, *options, stdin=None):
+    return subprocess.run(
+        [PROGRAM, "events", "--library", server.library, *options], input=stdin, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def a_webhook_is_told_of_posts(folder):
+    path, secret = make_secret(PROGRAM, folder)
+    receiver = Receiver(secret)
+    server = Server(PROGRAM, folder, "--webhook", f"http://127.0.0.1:{receiver.port}/hook", "--webhook-secret-file", str(path))
+    with server:
+        post = server.ask("PUT", "/videos?author=ada", variant(1)).json["post"]
+        assert server.ask("PUT", "/videos", b"<html>").status == 422
+        assert server.ask("PUT", "/videos?author=ada", variant(1)).status == 200
+        until(lambda: receiver.events, lambda: receiver.bad)
+        event = receiver.events[0]
+        assert (event["type"], event["data"]["type"]) == ("post.published", "post.published"), event
+        assert event["data"]["post"] == post, event
+        # It is gone for a while, and so is the server.
+        port = receiver.port
+        receiver.close()
+        second = server.ask("PUT", "/videos?author=ada", variant(2)).json["post"]
+        until(lambda: "waiting\t" in events(server), lambda: events(server))
+        server.kill()
+        server.start()
+        third = server.ask("PUT", "/videos?author=ada", variant(3)).json["post"]
+        receiver = Receiver(secret, port)
+        wanted = {f"post_published_{each['id']}" for each in (second, third)}
+        until(lambda: receiver.ids() == wanted, receiver.ids)
+        until(lambda: events(server) == "", lambda: events(server))
+        # One that is refused stands in nobody's way.
+        receiver.status = lambda body: 400 if body["data"]["post"]["author"] == "bob" else 204
+        server.ask("PUT", "/videos?author=bob", variant(4))
+        server.ask("PUT", "/videos?author=ada", variant(5))
+        until(lambda: len(receiver.events) == 3, lambda: receiver.events)
+        numbers = server.ask("GET", "/metrics").body.decode()
+        assert 'reel_serve_webhook_deliveries_total{end="refused"}' in numbers, numbers
+        receiver.status = 204
+        until(lambda: len(receiver.events) == 4, lambda: receiver.events)
+        if REEL.exists():
+            # What `reel` does in the same library goes the same way, in order.
+            removed = subprocess.run(
+                [REEL, "remove", post["id"], "--library", server.library, "--events", "-"],
+                capture_output=True, text=True, check=True).stdout
+            assert events(server, "--add", stdin=removed) == "1 added\n"
+            until(lambda: len(receiver.events) == 5, lambda: receiver.events)
+            assert receiver.events[-1]["type"] == "post.removed" and receiver.events[-1]["data"]["post"]["id"] == post["id"]
+        assert not receiver.bad, receiver.bad
+        assert server.stop() == 0
+    receiver.close()
+
+
+def what_can_not_work_is_told_at_once(folder):
+    path, _ = make_secret(PROGRAM, folder)
+
+    def said(*options):
+        run = subprocess.run(
+            [PROGRAM, "--listen", "127.0.0.1:0", "--library", f"{folder}/library", *options], capture_output=True, text=True, timeout=120)
+        assert run.returncode != 0, options
+        return run.stderr
+
+    assert "https" in said("--webhook", "http://192.0.2.1/hook", "--webhook-secret-file", str(path))
+    assert "--webhook-secret-file" in said("--webhook", "https://app.example/hook")
+    assert "feed-vertical" in said("--policy", "feed-vertica")
+    assert "--to" in said("--catalog", "postgres://postgres@127.0.0.1/reel")
+    assert "PGPASSWORD" in said("--catalog", "postgres://postgres:secret@127.0.0.1/reel", "--to", f"{folder}/store")
+    path.chmod(0o644)
+    assert "chmod 600" in said("--webhook", "https://app.example/hook", "--webhook-secret-file", str(path))
+    path.unlink()
+    assert "new-webhook-secret" in said("--webhook", "https://app.example/hook", "--webhook-secret-file", str(path))
+
+
+def a_policy_decides(folder):
+    policy = Path(folder) / "short.yaml"
+    policy.write_text("policy: 1\nrules:\n  duration.max: 0.5s\n")
+    with Server(PROGRAM, folder, "--policy", str(policy)) as server:
+        answer = server.ask("PUT", "/videos", variant(1))
+        assert (answer.status, answer.code) == (422, "policy"), answer
+        assert [each["rule"] for each in answer.json["problems"][0]["violations"]] == ["duration.max"], answer
+        server.stop()
+    with Server(PROGRAM, folder, "--policy", "feed-vertical") as server:
+        answer = server.ask("PUT", "/videos", variant(1))
+        assert (answer.status, answer.code) == (422, "policy"), answer
+        rules = {each["rule"] for each in answer.json["problems"][0]["violations"]}
+        if REEL.exists():
+            # As `reel` has it.
+            clip = Path(folder) / "clip.mp4"
+            clip.write_bytes(variant(1))
+            report = json.loads(subprocess.run(
+                [REEL, "ingest", "--dry-run", "--library", f"{folder}/other", "--policy", "feed-vertical", "--events", "-", clip],
+                capture_output=True, text=True).stdout.splitlines()[-2])
+            assert {each["rule"] for each in report["violations"]} == rules, (report, rules)
+        server.stop()
+
+
+def servers_share_a_catalog(folder):
+    script = ROOT / "scripts" / "lib" / "postgres-server"
+    if subprocess.run([script, "programs"], capture_output=True).returncode != 0:
+        print("SKIPPED: servers_share_a_catalog, as there is no PostgreSQL here")
+        return
+    database = subprocess.Popen([script, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        _, port, place = database.stdout.readline().split()
+        options = ["--catalog", f"postgres://postgres@127.0.0.1:{port}/postgres", "--to", f"{folder}/store"]
+        one, two = (Server(PROGRAM, Path(folder) / name, *options) for name in ("one", "two"))
+        with one, two:
+            post = one.ask("PUT", "/videos?author=ada", variant(1)).json["post"]
+            again = two.ask("PUT", "/videos?author=ada", variant(1))
+            assert (again.status, again.json["post"]) == (200, post), again
+            # Many at once, the same at both: one post each.
+            answers = []
+            senders = [
+                threading.Thread(target=lambda server=server, number=number: answers.append(
+                    (number, server.ask("PUT", "/videos?author=ada", variant(number)))))
+                for number in range(2, 12) for server in (one, two)]
+            for sender in senders:
+                sender.start()
+            for sender in senders:
+                sender.join()
+            for number in range(2, 12):
+                seen = sorted(answer.status for each, answer in answers if each == number)
+                # Who comes while the other is at it may be asked to come again.
+                assert seen in ([200, 201], [201, 503]), (number, seen, answers)
+            assert [each["id"] for each in one.posts()] == [each["id"] for each in two.posts()]
+            assert len(one.posts()) == 11, one.posts()
+            objects = [file for file in (Path(folder) / "store").iterdir() if not file.name.startswith(".")]
+            assert len(objects) == 11, objects
+            # The database is killed under an upload: no verdict, and one when it is back.
+            path = one.create(len(variant(20)), Upload_Metadata=None)
+            subprocess.run([script, "kill", place], check=True)
+            threading.Timer(3, lambda: subprocess.run([script, "start", place], check=True)).start()
+            answer = one.tus("PATCH", path, variant(20), Upload_Offset=0, Prefer="return=representation")
+            assert answer.status in (201, 503), answer
+            until(lambda: one.tus("GET", path).json.get("verdict") == "published", lambda: one.tus("GET", path))
+            assert len(two.posts()) == 12
+            # One that is killed leaves the other alone, and its own uploads to itself.
+            path = one.create(len(variant(21)))
+            one.tus("PATCH", path, variant(21)[:100], Upload_Offset=0)
+            one.kill()
+            assert two.ask("PUT", "/videos?author=ada", variant(22)).status == 201
+            assert two.ask("GET", "/healthz").status == 200
+            one.start()
+            answer = one.tus("PATCH", path, variant(21)[100:], Upload_Offset=100, Prefer="return=representation")
+            assert answer.status == 201, answer
+            assert len(two.posts()) == 14
+            assert one.stop() == 0 and two.stop() == 0
+    finally:
+        database.stdin.close()
+        database.wait()
+
+
+def main():
+    failed = 0
+    for check in [a_webhook_is_told_of_posts, what_can_not_work_is_told_at_once, a_policy_decides, servers_share_a_catalog]:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            try:
+                check(folder)
+                print(f"ok {check.__name__}")
+            except Exception as error:
+                failed += 1
+                traceback.print_exc()
+                print(f"FAILED {check.__name__}: {error}")
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,56 @@
+"""The other side of a webhook, by Standard Webhooks' own library."""
+
+import http.server
+import json
+import subprocess
+import threading
+from pathlib import Path
+
+from standardwebhooks.webhooks import Webhook
+
+
+class Receiver:
+    """A program that is told of posts: takes what is signed, unless it is told to answer otherwise."""
+
+    def __init__(self, secret, port=0):
+        self.events, self.bad, self.status = [], [], 204
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status = receiver.status(json.loads(body)) if callable(receiver.status) else receiver.status
+                if status < 300:
+                    try:
+                        Webhook(secret).verify(body, dict(self.headers))
+                        receiver.events.append({"id": self.headers["webhook-id"], **json.loads(body)})
+                    except Exception as error:
+                        receiver.bad.append(error)
+                        status = 401
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def port(self):
+        return self.server.server_address[1]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def ids(self):
+        return {event["id"] for event in self.events}
+
+
+def make_secret(program, folder):
+    path = Path(folder) / "secret"
+    subprocess.run([program, "new-webhook-secret", path], check=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path, path.read_text().strip()

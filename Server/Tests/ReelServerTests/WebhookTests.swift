@@ -1,0 +1,240 @@
+import Foundation
+import HTTPTypes
+import Logging
+import Reel
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelServer
+
+/// A clock that a test sets.
+private final class SetClock: WallClock {
+  private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+  func now() -> Date { time.withLock { $0 } }
+  func pass(_ seconds: Double) { time.withLock { $0 += seconds } }
+}
+
+/// An outbox in a folder of its own, and a webhook whose answers a test gives.
+private final class TestWebhook: HTTPTransport {
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID())").path
+  let clock = SetClock()
+  let metrics = ServerMetrics()
+  private let disk = DiskThreads(count: 2)
+  private let heard = Mutex<[String]>([])
+  private let answers = Mutex<[String: (status: Int, retryAfter: String?)]>([:])
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  func outbox() throws -> EventOutbox { try EventOutbox(folder: folder, clock: clock) }
+
+  func delivery() throws -> WebhookDelivery {
+    let secret = try #require(WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+    return WebhookDelivery(
+      try outbox(),
+      to: Webhook(
+        try HTTPAddress(parsing: "https://app.example/hook"), secret: secret, transport: self, clock: clock),
+      disk: disk, metrics: metrics, logger: Logger(label: "test"), clock: clock)
+  }
+
+  /// What is answered to events whose id begins so; a 204 to all others.
+  func answer(_ id: String, _ status: Int?, retryAfter: String? = nil) {
+    answers.withLock { $0[id] = status.map { ($0, retryAfter) } }
+  }
+
+  /// The ids of what came since this was asked last.
+  func came() -> [String] {
+    heard.withLock { heard in
+      defer { heard = [] }
+      return heard
+    }
+  }
+
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    let id = call.fields[.webhookID] ?? ""
+    heard.withLock { $0.append(id) }
+    guard let answer = answers.withLock({ $0.first { id.hasPrefix($0.key) }?.value }) else {
+      return HTTPReply(status: .noContent)
+    }
+    guard answer.status > 0 else { throw .unreachable("no such host") }
+    var fields: HTTPFields = [:]
+    fields[.retryAfter] = answer.retryAfter
+    return HTTPReply(status: HTTPResponse.Status(code: answer.status), fields: fields)
+  }
+
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) { (try await send(call), initial) }
+
+  func published(_ post: Post) -> IngestEvent {
+    IngestEvent(
+      sequence: 1, at: clock.now(),
+      body: .postPublished(FileReference(number: 1, path: SourcePath("upload")), post))
+  }
+
+  func restored(_ post: Post) -> IngestEvent {
+    IngestEvent(sequence: 1, at: clock.now(), body: .postRestored(post))
+  }
+}
+
+@Suite struct WebhookTests {
+  private let webhook = TestWebhook()
+
+  /// From Standard Webhooks' own tests.
+  @Test func signsAsTheStandardDoes() throws {
+    let secret = try #require(WebhookSecret(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"))
+    #expect(
+      secret.signature(
+        of: Array(#"{"test": 2432232314}"#.utf8), id: "msg_p5jXN8AQM9LWM0D4loKWxJek", at: 1_614_265_330)
+        == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    for bad in ["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8G", "whsec_%", ""] {
+      #expect(WebhookSecret(bad) == nil, "\(bad)")
+    }
+  }
+
+  @Test func eventsAreKeptUntilTheyAreTaken() async throws {
+    let (first, second) = (Post.sample(1), Post.sample(2))
+    let outbox = try webhook.outbox()
+    #expect(
+      try outbox.add([webhook.published(first), webhook.published(second), webhook.restored(first)]) == 3)
+    // One that is about a file, or a run, is no event of a post.
+    #expect(
+      try outbox.add([
+        IngestEvent(
+          sequence: 1, at: webhook.clock.now(),
+          body: .fileDuplicate(FileReference(number: 1, path: SourcePath("a")), FileDuplicate(post: first)))
+      ]) == 0)
+    let oldest = try #require(try outbox.waiting().first)
+    let body = try #require(try outbox.body(of: oldest))
+    struct Sent: Decodable {
+      let type, timestamp: String
+      let data: IngestEvent
+    }
+    let sent = try JSONDecoder().decode(Sent.self, from: Data(body))
+    #expect(sent.type == "post.published" && sent.data.post?.id == first.id)
+    #expect(sent.timestamp == "2027-01-15T08:00:00.000Z")
+    // A clock that goes back changes no order, and another process finds them.
+    webhook.clock.pass(-100)
+    _ = try webhook.outbox().add([webhook.restored(second)])
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    while await delivery.deliver(by: &schedule) {}
+    let came = webhook.came()
+    #expect(Set(came).count == 4 && came.count == 4)
+    for post in [first, second] {
+      let own = came.filter { $0.contains("\(post.id)") }
+      #expect(own.count == 2 && own.first == "post_published_\(post.id)")
+    }
+    #expect(try outbox.waiting().isEmpty)
+  }
+
+  @Test func oneThatIsAwayIsAskedWithOneEvent() async throws {
+    let posts = (0..<20).map { Post.sample($0) }
+    try webhook.outbox().add(posts.map(webhook.published))
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    webhook.answer("", 0)
+    #expect(await delivery.deliver(by: &schedule) == false)
+    // Those that were on their way together.
+    #expect((1...4).contains(webhook.came().count))
+    // 1, 2, 4, … 60 s later.
+    for pause in [1, 2, 4, 8, 16, 32, 60, 60] as [Double] {
+      webhook.clock.pass(pause - 0.5)
+      #expect(await delivery.deliver(by: &schedule) == false)
+      #expect(webhook.came().isEmpty)
+      webhook.clock.pass(0.5)
+      #expect(await delivery.deliver(by: &schedule) == false)
+      #expect(webhook.came() == ["post_published_\(posts[0].id)"])
+    }
+    // It says itself how long, within reason.
+    webhook.answer("", 503, retryAfter: "600")
+    webhook.clock.pass(60)
+    _ = await delivery.deliver(by: &schedule)
+    webhook.clock.pass(599)
+    _ = await delivery.deliver(by: &schedule)
+    #expect(webhook.came().count == 1)
+    webhook.answer("", nil)
+    webhook.clock.pass(1)
+    while await delivery.deliver(by: &schedule) {}
+    #expect(webhook.came() == posts.map { "post_published_\($0.id)" })
+  }
+
+  @Test func whatIsRefusedStandsInNobodysWay() async throws {
+    let (bad, good) = (Post.sample(1), Post.sample(2))
+    let outbox = try webhook.outbox()
+    try outbox.add([webhook.published(bad), webhook.restored(bad), webhook.published(good)])
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    let name = "post_published_\(bad.id)"
+    webhook.answer(name, 500)
+    while await delivery.deliver(by: &schedule) {}
+    #expect(Set(webhook.came()) == [name, "post_published_\(good.id)"])
+    // 5, 15, … s later; at last every hour.
+    for pause in [5, 15, 45, 135, 405, 1_215, 3_600, 3_600] as [Double] {
+      webhook.clock.pass(pause - 1)
+      _ = await delivery.deliver(by: &schedule)
+      #expect(webhook.came().isEmpty)
+      webhook.clock.pass(1)
+      _ = await delivery.deliver(by: &schedule)
+      #expect(webhook.came() == [name])
+    }
+    // After three days it is set aside, and what comes after it too.
+    webhook.clock.pass(3 * 86_400)
+    _ = await delivery.deliver(by: &schedule)
+    #expect(webhook.came() == [name])
+    #expect(try outbox.waiting().isEmpty)
+    #expect(try outbox.report().count == 2 && outbox.report().allSatisfy { $0.hasPrefix("set aside\t") })
+    // And delivered, in order, when somebody says so.
+    webhook.answer(name, nil)
+    #expect(try outbox.replay() == 2)
+    while await delivery.deliver(by: &schedule) {}
+    let came = webhook.came()
+    #expect(came.count == 2 && came.first == name)
+    #expect(try outbox.report().isEmpty)
+    #expect(webhook.metrics.text(busy: 0, version: "").contains("deliveries_total{end=\"aside\"} 2"))
+  }
+
+  @Test func linesOfReelsEventsMayBeAdded() throws {
+    let outbox = try webhook.outbox()
+    let encoder = JSONEncoder()
+    let lines = try [webhook.published(.sample()), webhook.restored(.sample())].map {
+      String(decoding: try encoder.encode($0), as: UTF8.self)
+    }
+    #expect(try outbox.add(lines: lines + [""]) == 2)
+    #expect(throws: StartFailure.self) { try outbox.add(lines: [lines[0], "no event"]) }
+    #expect(try outbox.waiting().count == 2)
+    #expect(throws: StartFailure.self) { try EventOutbox.existing(inLibrary: webhook.folder) }
+  }
+
+  /// A verdict without its event would be a post untold.
+  @Test func aPostIsToldBeforeItsVerdictIsKept() async throws {
+    let uploads = TestUploads()
+    let store = try uploads.open()
+    let outbox = try webhook.outbox()
+    // What is told again is the catalog's to know.
+    let library = webhook.folder + "-library"
+    defer { try? FileManager.default.removeItem(atPath: library) }
+    let catalog = try await SQLiteCatalog.open(library: try await LibraryFolder.prepare(at: library))
+    let judge = Judge(
+      IngestServices(prober: ScriptedProber(), uploader: MemoryUploader(), catalog: catalog), store,
+      maxSize: 1_000, posters: .none, atOnce: 1, outbox: outbox, metrics: webhook.metrics,
+      logger: Logger(label: "test"))
+    let id = try await uploads.upload("a video", of: 7, in: store)
+    try FileManager.default.moveItem(atPath: webhook.folder, toPath: webhook.folder + ".away")
+    guard case .unwritten = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("a verdict")
+      return
+    }
+    #expect(try await store.find(id).state.verdict == nil)
+    try FileManager.default.moveItem(atPath: webhook.folder + ".away", toPath: webhook.folder)
+    guard case .verdict(let verdict) = await judge.judgement(of: try store.find(id)) else {
+      Issue.record("no verdict")
+      return
+    }
+    #expect(verdict.word == .published)
+    let posts = try outbox.waiting().map(\.post)
+    #expect(posts == [verdict.post?.id.description])
+    try await catalog.close()
+  }
+}
