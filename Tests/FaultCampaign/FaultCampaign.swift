@@ -36,17 +36,20 @@ package struct FaultCampaign: Sendable {
   let share: Int
   /// Whether a kind is left out at requests of that shape.
   let spares: @Sendable (FaultKind, String) -> Bool
+  /// Whether what was begun may stay behind after a fault at a request of that shape: the store itself keeps it.
+  let mayLeave: @Sendable (Fault, String) -> Bool
   let makeStore: @Sendable () async throws -> any StoreBehindProxy
 
   package init(
     _ name: String, size: Int, kinds: [FaultKind], lanes: Int = 12, hasPoster: Bool = false,
     oneKindIn share: Int = 1,
     sparing spares: @escaping @Sendable (FaultKind, String) -> Bool = { _, _ in false },
+    leaving mayLeave: @escaping @Sendable (Fault, String) -> Bool = { _, _ in false },
     makeStore: @escaping @Sendable () async throws -> any StoreBehindProxy
   ) {
     (self.name, self.size, self.kinds, self.lanes, self.share) = (name, size, kinds, lanes, share)
     self.hasPoster = hasPoster
-    self.spares = spares
+    (self.spares, self.mayLeave) = (spares, mayLeave)
     self.makeStore = makeStore
   }
 
@@ -94,7 +97,9 @@ package struct FaultCampaign: Sendable {
     // Who waits so shortly may lose its patience with a busy machine, too: after a stall only the end counts.
     let first = try await stage.publish(fault.kind.isStall ? .milliseconds(500) : Stage.patience)
     var outcome = ScenarioOutcome(fault: fault.description, result: first, struck: stage.proxy.struck)
-    outcome.broken = try await stage.broken(after: first)
+    let struck = stage.proxy.requests.dropFirst(fault.request - 1).first
+    let mayLeave = struck.map { self.mayLeave(fault, $0) } ?? false
+    outcome.broken = try await stage.broken(after: first, mayLeave: mayLeave)
     if !fault.kind.isStall, fault.reach == .once, stage.proxy.requests.count >= fault.request,
       fault.kind.passes(on: stage.proxy.requests[fault.request - 1]), case .failed(let failure) = first
     {
@@ -105,7 +110,7 @@ package struct FaultCampaign: Sendable {
     if case .failed(let failure) = second {
       outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
     }
-    outcome.broken += try await stage.broken(after: second).map { "after the second run: " + $0 }
+    outcome.broken += try await stage.broken(after: second, mayLeave: mayLeave).map { "after the second run: " + $0 }
     let heard = stage.elsewhere.requests
     if !heard.isEmpty, !fault.kind.mayLead {
       outcome.broken.append("another server was asked: \(heard.map(\.target))")
@@ -144,11 +149,14 @@ private struct Stage: Sendable {
     }
   }
 
-  func broken(after result: PublishResult) async throws -> [String] {
+  /// - Parameter mayLeave: whether what was begun may be there still.
+  func broken(after result: PublishResult, mayLeave: Bool = false) async throws -> [String] {
     // What the client gave up may still be on its way to the store, or hold an upload there.
     try await proxy.settle()
+    var contents = try await store.contents()
+    if mayLeave { contents.unfinished = [] }
     return OnceVerdict(of: scene.digest, secrets: store.secrets).broken(
-      after: result, try await store.contents(), try CatalogLook(library: scene.library))
+      after: result, contents, try CatalogLook(library: scene.library))
   }
 
   /// Signatures, too.

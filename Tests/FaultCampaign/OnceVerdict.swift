@@ -6,7 +6,7 @@ package struct StoreContents: Sendable {
   /// Whole objects: the name that the uploader gave, and the digest of the bytes. A name may stand twice.
   package let objects: [(name: String, digest: ContentDigest?)]
   /// Names of uploads that were begun, and are neither objects nor given up.
-  package let unfinished: [String]
+  package var unfinished: [String]
   /// The posts that the store itself keeps, each by the name of the object that it shows; nil for a store that keeps
   /// none.
   package let documents: [String]?
