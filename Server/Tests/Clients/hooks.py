@@ -2,6 +2,7 @@
 
 The signatures are verified by Standard Webhooks' own library; the database is a real PostgreSQL."""
 
+import http.client
 import json
 import os
 import subprocess
@@ -33,6 +34,12 @@ def events(server, *options, stdin=None):
     ).stdout
 
 
+def form(video):
+    """Path, body and headers of a form with a video in it."""
+    head = b'--b\r\nContent-Disposition: form-data; name=video; filename=a.mp4\r\n\r\n'
+    return "/videos?author=eve", head + video + b"\r\n--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
+
+
 def a_webhook_is_told_of_posts(folder):
     path, secret = make_secret(PROGRAM, folder)
     receiver = Receiver(secret)
@@ -43,6 +50,7 @@ def a_webhook_is_told_of_posts(folder):
         assert server.ask("PUT", "/videos?author=ada", variant(1)).status == 200
         until(lambda: receiver.events, lambda: receiver.bad)
         event = receiver.events[0]
+        assert "uploads" not in event["data"]["path"], event
         assert (event["type"], event["data"]["type"]) == ("post.published", "post.published"), event
         assert event["data"]["post"] == post, event
         # It is gone for a while, and so is the server.
@@ -61,19 +69,36 @@ def a_webhook_is_told_of_posts(folder):
         receiver.status = lambda body: 400 if body["data"]["post"]["author"] == "bob" else 204
         server.ask("PUT", "/videos?author=bob", variant(4))
         server.ask("PUT", "/videos?author=ada", variant(5))
-        until(lambda: len(receiver.events) == 3, lambda: receiver.events)
-        numbers = server.ask("GET", "/metrics").body.decode()
-        assert 'reel_serve_webhook_deliveries_total{end="refused"}' in numbers, numbers
+        until(lambda: len(receiver.ids()) == 3, receiver.ids)
+        until(lambda: 'reel_serve_webhook_deliveries_total{end="refused"} 0' not in server.ask("GET", "/metrics").body.decode(),
+              lambda: "a refusal")
         receiver.status = 204
-        until(lambda: len(receiver.events) == 4, lambda: receiver.events)
+        until(lambda: len(receiver.ids()) == 4, receiver.ids)
+        # A server that dies between a post and its event, whichever way the video came: its post is told once it is back.
+        for place in ("completeCommitted", "postInserted"):
+            for path, body, headers in [("/videos?author=eve", variant(f"put {place}"), {}), form(variant(f"form {place}"))]:
+                told = receiver.ids()
+                server.stop()
+                server.environment = {"REEL_FAILPOINT": f"{place}=crash"}
+                server.start()
+                try:
+                    server.ask("PUT" if not headers else "POST", path, body, headers)
+                except (OSError, http.client.HTTPException):
+                    pass
+                server.kill()
+                server.environment = {}
+                server.start()
+                until(lambda: len(receiver.ids()) == len(told) + 1, lambda: (place, path, receiver.ids()))
+                # The first one went to the receiver before this one.
+                assert receiver.ids() == {f"post_published_{each['id']}" for each in server.posts() if each["id"] != post["id"]}
         if REEL.exists():
             # What `reel` does in the same library goes the same way, in order.
             removed = subprocess.run(
                 [REEL, "remove", post["id"], "--library", server.library, "--events", "-"],
                 capture_output=True, text=True, check=True).stdout
             assert events(server, "--add", stdin=removed) == "1 added\n"
-            until(lambda: len(receiver.events) == 5, lambda: receiver.events)
-            assert receiver.events[-1]["type"] == "post.removed" and receiver.events[-1]["data"]["post"]["id"] == post["id"]
+            until(lambda: receiver.events[-1]["type"] == "post.removed", lambda: receiver.events[-1])
+            assert receiver.events[-1]["data"]["post"]["id"] == post["id"]
         assert not receiver.bad, receiver.bad
         assert server.stop() == 0
     receiver.close()

@@ -42,7 +42,10 @@ class Server:
             listening.set()
 
         threading.Thread(target=read, args=[self.process.stderr], daemon=True).start()
-        if not listening.wait(120) or self.process.poll() is not None:
+        if listening.wait(120) and not any("listening" in line for line in self.log):
+            # Its log is over, and so is it, in a moment.
+            self.process.wait(60)
+        if not listening.is_set() or self.process.poll() is not None:
             raise RuntimeError("the server did not start: " + "".join(self.log[-5:]))
         return self
 

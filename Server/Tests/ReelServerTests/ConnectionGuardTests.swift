@@ -1,4 +1,5 @@
 import HTTPTypes
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
@@ -84,6 +85,12 @@ import Testing
 }
 
 @Suite struct AddressGuardTests {
+  private static let metrics = ServerMetrics()
+
+  private static func counts(_ most: Int) -> ConnectionCounts {
+    ConnectionCounts(most: most, metrics: metrics, logger: Logger(label: "test"))
+  }
+
   private static func channel(_ counts: ConnectionCounts, _ address: String) throws -> EmbeddedChannel {
     let channel = EmbeddedChannel()
     channel.localAddress = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
@@ -95,7 +102,7 @@ import Testing
   }
 
   @Test func anAddressHasItsPartAndNoMore() throws {
-    let counts = ConnectionCounts(most: 2)
+    let counts = Self.counts(2)
     let first = try Self.channel(counts, "198.51.100.7")
     let second = try Self.channel(counts, "198.51.100.7")
     #expect(first.isActive && second.isActive)
@@ -108,7 +115,7 @@ import Testing
   }
 
   @Test func aNetworkOfIPv6IsOneAddress() throws {
-    let counts = ConnectionCounts(most: 1)
+    let counts = Self.counts(1)
     #expect(try Self.channel(counts, "2001:db8:0:1::1").isActive)
     #expect(try !Self.channel(counts, "2001:db8:0:1:ffff::2").isActive)
     #expect(try Self.channel(counts, "2001:db8:0:2::1").isActive)
@@ -116,11 +123,11 @@ import Testing
     #expect(try Self.channel(counts, "::ffff:198.51.100.8").isActive)
   }
 
-  @Test(arguments: ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+  @Test(arguments: ["127.0.0.1", "::1", "::ffff:127.0.0.1", "192.0.2.1"])
   func aProxyOnThisMachineStandsForEverybody(address: String) throws {
-    let counts = ConnectionCounts(most: 1)
+    let counts = Self.counts(1)
     for _ in 0..<3 { #expect(try Self.channel(counts, address).isActive) }
-    let unlimited = ConnectionCounts(most: 0)
+    let unlimited = Self.counts(0)
     for _ in 0..<3 { #expect(try Self.channel(unlimited, "198.51.100.7").isActive) }
   }
 }

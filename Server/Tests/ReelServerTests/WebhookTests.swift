@@ -11,8 +11,14 @@ import Testing
 /// A clock that a test sets.
 private final class SetClock: WallClock {
   private let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+  private let passed = Mutex(ContinuousClock.now)
   func now() -> Date { time.withLock { $0 } }
-  func pass(_ seconds: Double) { time.withLock { $0 += seconds } }
+  func set(_ seconds: Double) { time.withLock { $0 += seconds } }
+  func pass(_ seconds: Double) {
+    set(seconds)
+    passed.withLock { $0 += .seconds(seconds) }
+  }
+  var instant: ContinuousClock.Instant { passed.withLock { $0 } }
 }
 
 /// An outbox in a folder of its own, and a webhook whose answers a test gives.
@@ -32,9 +38,8 @@ private final class TestWebhook: HTTPTransport {
     let secret = try #require(WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
     return WebhookDelivery(
       try outbox(),
-      to: Webhook(
-        try HTTPAddress(parsing: "https://app.example/hook"), secret: secret, transport: self, clock: clock),
-      disk: disk, metrics: metrics, logger: Logger(label: "test"), clock: clock)
+      to: try Webhook("https://app.example/hook?key=1", secret: secret, transport: self, clock: clock),
+      disk: disk, metrics: metrics, logger: Logger(label: "test"), now: { [clock] in clock.instant })
   }
 
   /// What is answered to events whose id begins so; a 204 to all others.
@@ -51,6 +56,7 @@ private final class TestWebhook: HTTPTransport {
   }
 
   func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    #expect(call.origin.description + call.target == "https://app.example/hook?key=1")
     let id = call.fields[.webhookID] ?? ""
     heard.withLock { $0.append(id) }
     guard let answer = answers.withLock({ $0.first { id.hasPrefix($0.key) }?.value }) else {
@@ -115,7 +121,7 @@ private final class TestWebhook: HTTPTransport {
     #expect(sent.type == "post.published" && sent.data.post?.id == first.id)
     #expect(sent.timestamp == "2027-01-15T08:00:00.000Z")
     // A clock that goes back changes no order, and another process finds them.
-    webhook.clock.pass(-100)
+    webhook.clock.set(-86_400)
     _ = try webhook.outbox().add([webhook.restored(second)])
     let delivery = try webhook.delivery()
     var schedule = DeliverySchedule()
@@ -138,15 +144,25 @@ private final class TestWebhook: HTTPTransport {
     #expect(await delivery.deliver(by: &schedule) == false)
     // Those that were on their way together.
     #expect((1...4).contains(webhook.came().count))
-    // 1, 2, 4, … 60 s later.
-    for pause in [1, 2, 4, 8, 16, 32, 60, 60] as [Double] {
+    // 1, 2, 4, … 60 s later, each time another one: it may be the fault of one.
+    var asked: Set<String> = []
+    let pauses: [Double] = [1, 2, 4, 8, 16, 32, 60, 60]
+    for pause in pauses {
       webhook.clock.pass(pause - 0.5)
       #expect(await delivery.deliver(by: &schedule) == false)
       #expect(webhook.came().isEmpty)
       webhook.clock.pass(0.5)
       #expect(await delivery.deliver(by: &schedule) == false)
-      #expect(webhook.came() == ["post_published_\(posts[0].id)"])
+      let came = webhook.came()
+      #expect(came.count == 1)
+      asked.formUnion(came)
     }
+    #expect(asked.count == pauses.count)
+    // Pauses do not depend on what the clock of the machine is set to.
+    webhook.clock.set(-86_400)
+    webhook.clock.pass(60)
+    _ = await delivery.deliver(by: &schedule)
+    #expect(webhook.came().count == 1)
     // It says itself how long, within reason.
     webhook.answer("", 503, retryAfter: "600")
     webhook.clock.pass(60)
@@ -157,13 +173,46 @@ private final class TestWebhook: HTTPTransport {
     webhook.answer("", nil)
     webhook.clock.pass(1)
     while await delivery.deliver(by: &schedule) {}
-    #expect(webhook.came() == posts.map { "post_published_\($0.id)" })
+    // Those that it was away for follow a little later.
+    webhook.clock.pass(5)
+    while await delivery.deliver(by: &schedule) {}
+    let came = webhook.came()
+    #expect(Set(came) == Set(posts.map { "post_published_\($0.id)" }) && came.count == posts.count)
+  }
+
+  /// A gateway's 502 for one event is no reason to keep the others waiting.
+  @Test func oneThatMakesItFailStandsInNobodysWay() async throws {
+    let posts = (0..<6).map { Post.sample($0) }
+    try webhook.outbox().add(posts.map(webhook.published))
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    let bad = "post_published_\(posts[0].id)"
+    webhook.answer(bad, 502)
+    var came: [String] = []
+    for _ in 0..<20 {
+      while await delivery.deliver(by: &schedule) {}
+      came += webhook.came()
+      webhook.clock.pass(1)
+    }
+    #expect(Set(came) == Set(posts.map { "post_published_\($0.id)" }))
+    #expect(came.filter { $0 != bad }.count == 5)
+    // It is set aside like one that is refused, once others were taken for days.
+    for number in 10..<30 {
+      webhook.clock.pass(6 * 3_600)
+      try webhook.outbox().add([webhook.published(.sample(number))])
+      for _ in 0..<4 {
+        while await delivery.deliver(by: &schedule) {}
+        webhook.clock.pass(60)
+      }
+    }
+    #expect(try webhook.outbox().setAside().map(\.id) == [bad])
+    #expect(try webhook.outbox().waiting().isEmpty)
   }
 
   @Test func whatIsRefusedStandsInNobodysWay() async throws {
-    let (bad, good) = (Post.sample(1), Post.sample(2))
+    let (bad, good, later) = (Post.sample(1), Post.sample(2), Post.sample(3))
     let outbox = try webhook.outbox()
-    try outbox.add([webhook.published(bad), webhook.restored(bad), webhook.published(good)])
+    try outbox.add([webhook.published(bad), webhook.published(good)])
     let delivery = try webhook.delivery()
     var schedule = DeliverySchedule()
     let name = "post_published_\(bad.id)"
@@ -179,20 +228,61 @@ private final class TestWebhook: HTTPTransport {
       _ = await delivery.deliver(by: &schedule)
       #expect(webhook.came() == [name])
     }
-    // After three days it is set aside, and what comes after it too.
-    webhook.clock.pass(3 * 86_400)
+    // After three days, but not if nothing else was taken in them: then it is not the event's fault.
+    webhook.clock.pass(4 * 86_400)
     _ = await delivery.deliver(by: &schedule)
-    #expect(webhook.came() == [name])
+    #expect(try webhook.came() == [name] && outbox.report().map { $0.prefix(7) } == ["waiting"])
+    try outbox.add([webhook.published(later)])
+    while await delivery.deliver(by: &schedule) {}
+    webhook.clock.pass(3_600)
+    _ = await delivery.deliver(by: &schedule)
+    #expect(webhook.came() == ["post_published_\(later.id)", name])
     #expect(try outbox.waiting().isEmpty)
+    // What comes later of that post waits behind it.
+    try outbox.add([webhook.restored(bad), webhook.restored(later)])
+    while await delivery.deliver(by: &schedule) {}
+    #expect(webhook.came().count == 1)
     #expect(try outbox.report().count == 2 && outbox.report().allSatisfy { $0.hasPrefix("set aside\t") })
-    // And delivered, in order, when somebody says so.
+    // And is delivered, in order, when somebody says so.
     webhook.answer(name, nil)
     #expect(try outbox.replay() == 2)
     while await delivery.deliver(by: &schedule) {}
     let came = webhook.came()
     #expect(came.count == 2 && came.first == name)
     #expect(try outbox.report().isEmpty)
-    #expect(webhook.metrics.text(busy: 0, version: "").contains("deliveries_total{end=\"aside\"} 2"))
+  }
+
+  /// A wrong path, or a bad release: one is asked now and then, and nothing is given up.
+  @Test func oneThatTakesNothingIsLeftInPeace() async throws {
+    try webhook.outbox().add((0..<200).map { webhook.published(.sample($0)) })
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    webhook.answer("", 404)
+    for _ in 0..<3_600 {
+      _ = await delivery.deliver(by: &schedule)
+      webhook.clock.pass(1)
+    }
+    #expect((10...120).contains(webhook.came().count))
+    webhook.clock.pass(5 * 86_400)
+    for _ in 0..<3_600 {
+      _ = await delivery.deliver(by: &schedule)
+      webhook.clock.pass(1)
+    }
+    #expect(try webhook.outbox().setAside().isEmpty)
+    webhook.answer("", nil)
+    _ = webhook.came()
+    webhook.clock.pass(3_600)
+    while await delivery.deliver(by: &schedule) {}
+    #expect(webhook.came().count == 200)
+  }
+
+  @Test func whatIsSentSaysNothingOfTheUpload() throws {
+    let event = IngestEvent(
+      sequence: 1, at: webhook.clock.now(),
+      body: .postPublished(FileReference(number: 1, path: SourcePath("/srv/uploads/secret/whole")), .sample())
+    )
+    let line = String(decoding: try JSONEncoder().encode(event.withoutUpload), as: UTF8.self)
+    #expect(!line.contains("secret") && line.contains(Post.sample().video.rawValue))
   }
 
   @Test func linesOfReelsEventsMayBeAdded() throws {
@@ -227,6 +317,8 @@ private final class TestWebhook: HTTPTransport {
       return
     }
     #expect(try await store.find(id).state.verdict == nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: webhook.folder + ".away") == ["aside"])
+    await #expect(throws: Problem.self) { try await judge.concludeUnwritten(id) }
     try FileManager.default.moveItem(atPath: webhook.folder + ".away", toPath: webhook.folder)
     guard case .verdict(let verdict) = await judge.judgement(of: try store.find(id)) else {
       Issue.record("no verdict")
@@ -235,6 +327,19 @@ private final class TestWebhook: HTTPTransport {
     #expect(verdict.word == .published)
     let posts = try outbox.waiting().map(\.post)
     #expect(posts == [verdict.post?.id.description])
+    // One whose upload is gone meanwhile is told all the same.
+    let other = try await uploads.upload("another video", of: 13, in: store)
+    try FileManager.default.moveItem(atPath: webhook.folder, toPath: webhook.folder + ".away")
+    guard case .unwritten = await judge.judgement(of: try store.find(other)) else {
+      Issue.record("a verdict")
+      return
+    }
+    try FileManager.default.moveItem(atPath: webhook.folder + ".away", toPath: webhook.folder)
+    try await store.remove(other)
+    await judge.concludeUnwritten()
+    #expect(try outbox.waiting().count == 2)
+    await judge.concludeUnwritten()
+    #expect(try outbox.waiting().count == 2)
     try await catalog.close()
   }
 }

@@ -48,6 +48,17 @@ public final class EventOutbox: Sendable {
   /// Those that are to be delivered, in their order.
   func waiting() throws(Problem) -> [OutgoingEvent] { try Self.events(in: folder) }
 
+  /// Those that may be delivered, in their order. What comes after events of the same post that were set aside is set aside,
+  /// too: nobody is told of a removal before they are told of the post.
+  func deliverable() throws(Problem) -> [OutgoingEvent] {
+    let first = Dictionary(try setAside().map { ($0.post, $0.number) }) { min($0, $1) }
+    let waiting = try waiting()
+    guard !first.isEmpty else { return waiting }
+    let late = waiting.filter { event in first[event.post].map { event.number > $0 } ?? false }
+    try setAside(late)
+    return late.isEmpty ? waiting : waiting.filter { !late.contains($0) }
+  }
+
   /// Those that were not taken, in their order.
   func setAside() throws(Problem) -> [OutgoingEvent] { try Self.events(in: asideFolder) }
 
@@ -69,18 +80,34 @@ public final class EventOutbox: Sendable {
       let outgoing = OutgoingEvent(number: nextNumber(), type: type, post: post.id)
       // A hidden one is not seen until it is whole.
       let (path, new) = (path(of: outgoing), "\(folder)/.\(outgoing.fileName)")
-      let file = try Disk.open(new, O_WRONLY | O_CREAT | O_TRUNC)
-      try Disk.write(Array(body), to: file)
-      // The server has to read what root has added.
-      if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
-        try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
+      do throws(Problem) {
+        try write(body, to: new)
+        try Disk.call("rename") { rename(new, path) }
+      } catch {
+        unlink(new)
+        throw error
       }
-      try Disk.call("fdatasync") { fdatasync(file.number) }
-      try Disk.call("rename") { rename(new, path) }
       count += 1
     }
     if count > 0 { try Disk.syncFolder(of: folder + "/") }
     return count
+  }
+
+  private func write(_ body: Data, to path: String) throws(Problem) {
+    let file = try Disk.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    try Disk.write(Array(body), to: file)
+    // The server has to read what root has added.
+    if geteuid() == 0, let owner = Disk.status(of: folder), owner.st_uid != 0 {
+      try Disk.call("fchown") { fchown(file.number, owner.st_uid, owner.st_gid) }
+    }
+    try Disk.call("fdatasync") { fdatasync(file.number) }
+  }
+
+  /// Removes what somebody left who died while adding it. For the one server that has the folder, before it adds any.
+  func tidy() throws(Problem) {
+    for name in try Disk.names(in: folder, hidden: true) where name.hasSuffix(".json") {
+      unlink("\(folder)/\(name)")
+    }
   }
 
   /// The same of lines as `reel --events` writes them. Lines that are not about posts are passed over.

@@ -53,6 +53,15 @@ extension IngestEvent {
   }
 }
 
+extension IngestEvent {
+  /// The same without the path of the upload, which is good for asking for it: in its place is the name of the video.
+  var withoutUpload: IngestEvent {
+    guard case .postPublished(let file, let post) = body else { return self }
+    let named = FileReference(number: file.number, path: SourcePath(post.video.rawValue))
+    return IngestEvent(sequence: sequence, at: at, body: .postPublished(named, post))
+  }
+}
+
 /// What a webhook is sent: the event as `reel --events` writes it, in the frame of Standard Webhooks.
 struct WebhookBody: Encodable {
   let type: String

@@ -47,26 +47,29 @@ public struct WebhookSecret: Sendable {
 enum WebhookAnswer: Hashable, Sendable {
   case taken
   /// It has something against this one.
-  case refused(status: Int)
+  case refused(reason: String)
   /// It takes nothing just now; after that many seconds at the earliest, where it says so.
   case away(reason: String, seconds: Double?)
 }
 
 /// A program that is told of posts.
 struct Webhook: Sendable {
-  private let address: HTTPAddress
+  private let origin: HTTPOrigin
+  /// Path and query.
+  private let target: String
   private let secret: WebhookSecret
   private let transport: any HTTPTransport
   private let clock: any WallClock
 
+  /// How long it may take to answer.
+  private static let patience = Duration.seconds(20)
+
   /// - Throws: a sentence for whoever starts the server: over the network it has to be https.
   init(_ address: String, secret: WebhookSecret, extraCertificates: String?) throws {
-    let rules = HTTPRules(
-      extraCertificates: extraCertificates, timeouts: HTTPTimeouts(idle: .seconds(20)), connections: 4)
+    let rules = HTTPRules(extraCertificates: extraCertificates, connections: 4)
     do {
-      let parsed = try HTTPAddress(parsing: address)
-      try rules.check(parsed.origin)
-      self.init(parsed, secret: secret, transport: try CurlTransport(rules), clock: SystemWallClock())
+      try self.init(address, secret: secret, transport: try CurlTransport(rules), clock: SystemWallClock())
+      try rules.check(origin)
     } catch let error as HTTPAddressError {
       throw StartFailure("the webhook's address can't be used: \(error.reason)")
     } catch HTTPFailure.plainHTTP(let origin) {
@@ -76,32 +79,52 @@ struct Webhook: Sendable {
     }
   }
 
-  init(_ address: HTTPAddress, secret: WebhookSecret, transport: any HTTPTransport, clock: any WallClock) {
-    (self.address, self.secret, self.transport, self.clock) = (address, secret, transport, clock)
+  /// - Throws: `HTTPAddressError`.
+  init(_ address: String, secret: WebhookSecret, transport: any HTTPTransport, clock: any WallClock) throws {
+    // Some take their key as a query.
+    let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let base = try HTTPAddress(parsing: String(parts[0]))
+    let query = parts.count > 1 ? "?" + parts[1].prefix { $0 != "#" }.filter(\.isASCII) : ""
+    (origin, target) = (base.origin, (base.path.isEmpty ? "/" : base.path) + query)
+    (self.secret, self.transport, self.clock) = (secret, transport, clock)
   }
 
-  var name: String { address.origin.description }
+  /// Without its path, which may be as good as a key.
+  var name: String { origin.description }
 
   func send(_ event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
+    await withTaskGroup { group in
+      group.addTask { await answer(to: event, body) }
+      group.addTask {
+        try? await Task.sleep(for: Self.patience)
+        return .away(reason: "it gives no answer within \(Self.patience / .seconds(1)) s", seconds: nil)
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? .away(reason: "it was not asked", seconds: nil)
+    }
+  }
+
+  private func answer(to event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
     let now = clock.now()
     let seconds = Int64(now.timeIntervalSince1970)
-    var call = HTTPCall(
-      .post, address.origin, address.path.isEmpty ? "/" : address.path, body: .bytes(body))
+    var call = HTTPCall(.post, origin, target, body: .bytes(body))
     call.fields = [
-      .contentType: "application/json", .userAgent: "reel-serve/\(ReelVersion.current)", .webhookID: event.id,
-      .webhookTimestamp: "\(seconds)",
+      .contentType: "application/json", .userAgent: "reel-serve/\(ReelVersion.current)",
+      .webhookID: event.id, .webhookTimestamp: "\(seconds)",
       .webhookSignature: secret.signature(of: body, id: event.id, at: seconds),
     ]
-    call.patience = .seconds(20)
     do {
-      let reply = try await transport.send(call)
+      // What a success says besides is nothing to us, however long it is.
+      let reply = try await transport.fetch(call, into: 0) { _, _ in }.reply
       if reply.isSuccess { return .taken }
+      let reason = "it answers with \(reply.status.code)"
       return switch reply.status.code {
       // It, or what stands before it, asks for a pause.
-      case 429, 502, 503, 504:
-        .away(reason: "it answers with \(reply.status.code)", seconds: reply.retryAfter(now: now))
-      default: .refused(status: reply.status.code)
+      case 429, 502, 503, 504: .away(reason: reason, seconds: reply.retryAfter(now: now))
+      default: .refused(reason: reason)
       }
+    } catch .replyTooLarge {
+      return .refused(reason: "it answers at length")
     } catch {
       return .away(reason: "\(error)", seconds: nil)
     }

@@ -1,36 +1,57 @@
+import Logging
 import NIOCore
 import Synchronization
 
 /// How many connections each address has, and may have.
 final class ConnectionCounts: Sendable {
+  private struct State {
+    var counts: [String: Int] = [:]
+    var toldAt: ContinuousClock.Instant?
+  }
   private let most: Int
-  private let counts = Mutex<[String: Int]>([:])
+  private let metrics: ServerMetrics
+  private let logger: Logger
+  private let state = Mutex(State())
 
   /// - Parameter most: for one address; 0 for as many as it likes.
-  init(most: Int) { self.most = most }
+  init(most: Int, metrics: ServerMetrics, logger: Logger) {
+    (self.most, self.metrics, self.logger) = (most, metrics, logger)
+  }
 
   /// - Returns: false for one too many.
   func take(_ address: String) -> Bool {
-    counts.withLock { counts in
-      let count = counts[address, default: 0]
-      guard most == 0 || count < most else { return false }
-      counts[address] = count + 1
-      return true
+    let (isTaken, isToTell) = state.withLock { state in
+      let count = state.counts[address, default: 0]
+      if most == 0 || count < most {
+        state.counts[address] = count + 1
+        return (true, false)
+      }
+      // Whoever floods a server does not flood its log.
+      let isToTell = state.toldAt.map { .now - $0 > .seconds(60) } ?? true
+      if isToTell { state.toldAt = .now }
+      return (false, isToTell)
     }
+    if !isTaken { metrics.countClosedConnection() }
+    if isToTell {
+      logger.warning(
+        "connections were closed: an address has more than --per-address allows",
+        metadata: ["address": "\(address)", "most": "\(most)"])
+    }
+    return isTaken
   }
 
   func giveBack(_ address: String) {
-    counts.withLock { counts in
-      guard let count = counts[address] else { return }
-      counts[address] = count > 1 ? count - 1 : nil
+    state.withLock { state in
+      guard let count = state.counts[address] else { return }
+      state.counts[address] = count > 1 ? count - 1 : nil
     }
   }
 
   /// What counts as one address: of IPv6 the 64 bits of a network, as whoever has one has them all. Nil for this machine, as a
   /// proxy on it stands for everybody.
-  static func address(of socket: SocketAddress?) -> String? {
-    guard let socket, let text = socket.ipAddress, !text.hasPrefix("127."), text != "::1",
-      !text.hasPrefix("::ffff:127.")
+  static func address(of socket: SocketAddress?, at local: SocketAddress?) -> String? {
+    guard let socket, let text = socket.ipAddress, text != local?.ipAddress, !text.hasPrefix("127."),
+      text != "::1", !text.hasPrefix("::ffff:127.")
     else { return nil }
     guard case .v6(let address) = socket, !text.hasPrefix("::ffff:") else { return text }
     return withUnsafeBytes(of: address.address.sin6_addr) { Array($0.prefix(8)) }.description
@@ -47,7 +68,9 @@ final class AddressGuard: ChannelInboundHandler, RemovableChannelHandler {
   init(_ counts: ConnectionCounts) { self.counts = counts }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    guard let address = ConnectionCounts.address(of: context.remoteAddress) else { return }
+    guard let address = ConnectionCounts.address(of: context.remoteAddress, at: context.localAddress) else {
+      return
+    }
     guard counts.take(address) else { return context.close(promise: nil) }
     taken = address
   }

@@ -176,12 +176,31 @@ struct Door: HTTPResponder {
     try Self.only(.get, .head, of: request)
     let (store, disk) = (store, store.disk)
     _ = try await disk.run { () throws(Problem) in try Disk.room(at: store.folder) }
-    do {
-      _ = try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 1)
-    } catch {
-      throw Problem(
-        .serviceUnavailable, "catalog.\(error.code.rawValue)", "the catalog does not answer", retryAfter: 10)
+    let catalog = catalog
+    // A database that is away is waited for, and whoever asks has no time for that.
+    let (answers, answer) = AsyncStream.makeStream(of: Problem?.self)
+    let asking = Task {
+      do throws(CatalogError) {
+        _ = try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 1)
+        answer.yield(nil)
+      } catch {
+        answer.yield(.noCatalog(error.code.rawValue))
+      }
     }
+    let waiting = Task {
+      try await Task.sleep(for: .seconds(5))
+      answer.yield(.noCatalog("timeout"))
+    }
+    defer {
+      asking.cancel()
+      waiting.cancel()
+    }
+    var problem: Problem?
+    for await said in answers {
+      problem = said
+      break
+    }
+    if let problem { throw problem }
     return .json(.ok, NoKeys())
   }
 
@@ -192,5 +211,11 @@ struct Door: HTTPResponder {
       status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
       body: ResponseBody(
         byteBuffer: ByteBuffer(string: metrics.text(busy: store.busyCount, version: ReelVersion.current))))
+  }
+}
+
+extension Problem {
+  fileprivate static func noCatalog(_ code: String) -> Problem {
+    Problem(.serviceUnavailable, "catalog.\(code)", "the catalog does not answer", retryAfter: 10)
   }
 }

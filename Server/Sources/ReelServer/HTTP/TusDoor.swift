@@ -105,6 +105,7 @@ struct TusDoor: Sendable {
   /// `DELETE`, as the draft has it, too.
   func remove(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     if !Draft.isSpoken(in: request.headers) { try Tus.checkVersion(request.headers) }
+    try await judge.concludeUnwritten(id)
     try await store.holding(id) { () throws(Problem) in
       let upload = try await store.find(id)
       // What is remembered of an address for one upload stays.

@@ -58,13 +58,32 @@ final class Judge: Sendable {
   }
 
   /// The upload with what became of it, where it is whole and whoever asks waits for that.
-  func told(_ upload: Upload, _ request: Request) async -> Upload {
-    guard upload.isComplete, !request.headers.prefers("respond-async"),
-      case .verdict(let verdict) = await judgement(of: upload)
-    else { return upload }
-    var upload = upload
-    upload.state.verdict = verdict
-    return upload
+  /// - Throws: why there is no verdict yet: who asks would take anything else for one.
+  func told(_ upload: Upload, _ request: Request) async throws(Problem) -> Upload {
+    guard upload.isComplete, !request.headers.prefers("respond-async") else { return upload }
+    switch await judgement(of: upload) {
+    case .verdict(let verdict):
+      var upload = upload
+      upload.state.verdict = verdict
+      return upload
+    case .postponed(let problem), .unwritten(let problem): throw problem
+    }
+  }
+
+  /// Writes down a verdict that could not be: before its upload is removed, as a post may be told only after it.
+  /// - Throws: when it still can't.
+  func concludeUnwritten(_ id: UploadID) async throws(Problem) {
+    guard unwritten.withLock({ $0[id] }) != nil else { return }
+    let judgement = try await store.holding(id, waits: true) { () async throws(Problem) -> Judgement? in
+      guard let ending = unwritten.withLock({ $0[id] }) else { return nil }
+      return await conclude(id, ending)
+    }
+    if case .unwritten(let problem) = judgement { throw problem }
+  }
+
+  /// The same of all.
+  func concludeUnwritten() async {
+    for id in unwritten.withLock({ Array($0.keys) }) { try? await concludeUnwritten(id) }
   }
 
   /// Waits for all that are being judged.
@@ -75,15 +94,14 @@ final class Judge: Sendable {
   private func judge(_ id: UploadID) async -> Judgement {
     do {
       return try await store.holding(id, waits: true) { () throws(Problem) in
+        if let ending = unwritten.withLock({ $0[id] }) { return await conclude(id, ending) }
         // Much may have come of it between the look of who asks and now.
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
-        if let ending = unwritten.withLock({ $0[id] }) { return await conclude(id, ending) }
         return try await publish(upload)
       }
     } catch {
-      if error == .noSuchUpload { unwritten.withLock { $0[id] = nil } }
       return .postponed(error)
     }
   }
@@ -126,6 +144,8 @@ final class Judge: Sendable {
       if !ending.isAnnounced { try await announce(ending.told) }
       ending.isAnnounced = true
       try await settle(id, ending.verdict)
+    } catch .noSuchUpload {
+      // It is over, and nobody asks any more; its post has been told.
     } catch {
       unwritten.withLock { $0[id] = ending }
       log(error, id)
@@ -138,7 +158,15 @@ final class Judge: Sendable {
 
   private func announce(_ events: [IngestEvent]) async throws(Problem) {
     guard let outbox, !events.isEmpty else { return }
-    try await store.disk.run { () throws(Problem) in _ = try outbox.add(events) }
+    do {
+      try await store.disk.run { () throws(Problem) in _ = try outbox.add(events.map(\.withoutUpload)) }
+    } catch {
+      guard error != .diskFull else { throw error }
+      var problem = Problem(
+        .serviceUnavailable, "events", "the server can't tell of it just now", retryAfter: 10)
+      problem.detail = "events can't be kept: \(error.message)"
+      throw problem
+    }
   }
 
   private func log(_ problem: Problem, _ id: UploadID) {

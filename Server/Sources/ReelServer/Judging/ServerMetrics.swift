@@ -7,6 +7,7 @@ final class ServerMetrics: Sendable {
     var problems: [String: Int] = [:]
     var received: Int64 = 0
     var events = Events()
+    var closedConnections = 0
   }
   /// Of a webhook.
   private struct Events {
@@ -28,6 +29,8 @@ final class ServerMetrics: Sendable {
   func count(problem: String) { numbers.withLock { $0.problems[problem, default: 0] += 1 } }
 
   func count(received bytes: Int) { numbers.withLock { $0.received += Int64(bytes) } }
+
+  func countClosedConnection() { numbers.withLock { $0.closedConnections += 1 } }
 
   func set(waitingEvents count: Int) { numbers.withLock { $0.events.waiting = count } }
   func count(takenEvents count: Int) { numbers.withLock { $0.events.taken += count } }
@@ -60,6 +63,9 @@ final class ServerMetrics: Sendable {
           ("taken", numbers.events.taken), ("refused", numbers.events.refused),
           ("aside", numbers.events.setAside),
         ]),
+      family(
+        "reel_serve_closed_connections_total", "counter",
+        "Connections of addresses that had as many as they may have.", nil, [("", numbers.closedConnections)]),
       family("reel_build_info", "gauge", "The version of Reel; always 1.", "version", [(version, 1)]),
     ].joined()
   }

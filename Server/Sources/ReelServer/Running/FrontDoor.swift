@@ -19,7 +19,8 @@ public enum FrontDoor {
     try configuration.check()
     raiseFileLimit()
     let library = try await ServerLibrary.open(configuration, logger: logger)
-    let counts = ConnectionCounts(most: configuration.connectionsOfAddress)
+    let counts = ConnectionCounts(
+      most: configuration.connectionsOfAddress, metrics: library.metrics, logger: logger)
     let application = Application(
       responder: library.door(configuration),
       server: .http1(
@@ -62,7 +63,7 @@ struct ServerLibrary: Service {
   private let catalog: any PostCatalog
   private let store: UploadStore
   private let judge: Judge
-  private let metrics: ServerMetrics
+  let metrics: ServerMetrics
   private let logger: Logger
   /// One, where there is a webhook.
   let deliveries: [WebhookDelivery]
@@ -103,6 +104,7 @@ struct ServerLibrary: Service {
       policy: policy ?? DefaultIntakePolicy())
     let metrics = ServerMetrics()
     let outbox = try webhook.map { _ in try EventOutbox(library: folder.path) }
+    try? outbox?.tidy()
     let judge = Judge(
       services, store, maxSize: configuration.maxSize, posters: configuration.posters ? .wanted : .none,
       atOnce: configuration.judgedAtOnce, outbox: outbox, metrics: metrics, logger: logger)
@@ -134,13 +136,19 @@ struct ServerLibrary: Service {
   func run() async throws {
     await cancelWhenGracefulShutdown {
       while !Task.isCancelled {
+        await judge.concludeUnwritten()
         await sweep()
         try? await Task.sleep(for: .seconds(60))
       }
     }
     await judge.drain()
     await prober.close()
-    try await catalog.close()
+    do throws(CatalogError) {
+      try await catalog.close()
+    } catch {
+      // What it holds lapses by itself.
+      logger.error("the catalog could not be closed", metadata: ["message": "\(error.message)"])
+    }
     await store.disk.close()
   }
 

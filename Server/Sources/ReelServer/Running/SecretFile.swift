@@ -11,11 +11,23 @@ enum SecretFile {
     let place = realpath(path, nil)
     defer { free(place) }
     let target = place.map { String(cString: $0) } ?? path
-    guard let status = Disk.status(of: target), status.st_mode & S_IFMT == S_IFREG,
-      let bytes = try? Disk.contents(of: target)
-    else {
-      throw StartFailure("the file of \(what), \(path), can't be read: `reel-serve \(maker) FILE` makes one")
+    let file = open(target, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      let code = errno
+      let advice =
+        switch code {
+        case ENOENT: "`reel-serve \(maker) FILE` makes one"
+        case EACCES: "it has to be of the user that the server runs as: chown USER \(path)"
+        default: "check its name"
+        }
+      throw StartFailure(
+        "the file of \(what), \(path), can't be opened (\(String(cString: strerror(code)))): \(advice)")
     }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let bytes = try? Disk.contents(of: target)
+    else { throw StartFailure("\(path) is no file that could hold \(what)") }
     guard status.st_mode & 0o037 == 0 else {
       throw StartFailure("others may read the file of \(what), or write to it: chmod 600 \(path)")
     }
@@ -25,8 +37,12 @@ enum SecretFile {
   /// Makes it (0600).
   /// - Throws: a sentence, where there is a file already, too.
   static func make(at path: String, _ secret: String) throws {
+    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else {
+      throw StartFailure("\(path) can't be made: \(String(cString: strerror(errno)))")
+    }
+    let file = OpenFile(number: number)
     do throws(Problem) {
-      let file = try Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
       try Disk.write(Array((secret + "\n").utf8), to: file)
       try Disk.call("fsync") { fsync(file.number) }
     } catch {

@@ -121,8 +121,8 @@ enum Disk {
     return isTooLarge ? .max : bytes
   }
 
-  /// The names in a folder, but for hidden ones.
-  static func names(in folder: String) throws(Problem) -> [String] {
+  /// The names in a folder: those that are hidden, or those that are not.
+  static func names(in folder: String, hidden: Bool = false) throws(Problem) -> [String] {
     guard let stream = opendir(folder) else { throw Problem(errno: errno, in: "opendir") }
     defer { closedir(stream) }
     var names: [String] = []
@@ -130,7 +130,7 @@ enum Disk {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if !name.hasPrefix(".") { names.append(name) }
+      if name.hasPrefix(".") == hidden { names.append(name) }
     }
     return names
   }

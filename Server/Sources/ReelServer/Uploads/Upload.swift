@@ -118,6 +118,8 @@ struct UploadFiles: Sendable {
   /// What is there of the bytes.
   private var received: stat? { Disk.status(of: path) ?? Disk.status(of: wholePath) }
   var hasBytes: Bool { received != nil }
+  /// Whether it is being published, or was when somebody died.
+  var isSealed: Bool { Disk.status(of: wholePath) != nil }
 
   /// No byte comes any more, from now on. For who holds the upload.
   func seal() throws(Problem) {

@@ -187,9 +187,10 @@ final class UploadStore: Sendable {
       let files = files(id)
       // One that can't be read says nothing of the others.
       let found = try? await disk.run { () throws(Problem) in
-        (try files.find(), files.hasBytes)
+        (try files.find(), files.hasBytes, files.isSealed)
       }
-      guard case let (upload?, hasBytes)? = found, isAlive(upload), upload.state.verdict == nil || !hasBytes
+      guard case let (upload?, hasBytes, isSealed)? = found, isAlive(upload, isSealed: isSealed),
+        upload.state.verdict == nil || !hasBytes
       else {
         try? await tidy(files)
         continue
@@ -204,7 +205,7 @@ final class UploadStore: Sendable {
   private func tidy(_ files: UploadFiles) async throws(Problem) {
     try await holding(files.id) { () throws(Problem) in
       try await disk.run { [self] () throws(Problem) in
-        guard let upload = try files.find(), isAlive(upload) else {
+        guard let upload = try files.find(), isAlive(upload, isSealed: files.isSealed) else {
           remember(nil, of: files.id)
           return files.remove()
         }
@@ -213,10 +214,11 @@ final class UploadStore: Sendable {
     }
   }
 
-  /// Whether it is to stay: its time is not over, and its sender can go on, or come back for its verdict, or is still there.
-  private func isAlive(_ upload: Upload) -> Bool {
+  /// Whether it is to stay: its time is not over, and its sender can go on, or come back for its verdict, or is still there, or
+  /// it may be a post, of which somebody has to be told.
+  private func isAlive(_ upload: Upload, isSealed: Bool) -> Bool {
     upload.expires(after: lifetime) > now
       && (upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
-        || upload.isComplete && upload.state.rememberedUntil != nil)
+        || upload.isComplete && (upload.state.rememberedUntil != nil || isSealed))
   }
 }
