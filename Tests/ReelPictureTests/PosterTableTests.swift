@@ -224,7 +224,7 @@ struct PosterTableTests {
         "testsrc2=s=96x288:r=50:d=2", "-filter_complex",
         "[0][1]overlay=x='mod(t*600,256)',tinterlace=interleave_top,setfield=tff", "-c:v", codec, "-b:v",
         "8M",
-        "-flags", "+ildct+ilme", "-top", "1",
+        "-flags", "+ildct+ilme",
       ])
     let frames = try TestVideo(bytes).frames(count: 1, side: 352)
     let picture = try #require(frames.first?.picture)

@@ -122,7 +122,7 @@ struct ContentClockTests {
 
   /// As capture cards and editors write them: an empty chunk stands for a frame that was dropped.
   @Test func framesThatAnAVILeavesOutTakeTheirTime() throws {
-    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-vsync", "vfr"]
+    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-fps_mode", "vfr"]
     let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=4"]
     guard let file = try FFmpegTool.make("a.avi", long + arguments) else { return }
     let media = try file.read(as: .avi).media
@@ -132,7 +132,7 @@ struct ContentClockTests {
 
   /// However few they are: the frames are counted, not timed.
   @Test func theRateOfAnAVIThatLeavesOutTwoFramesIsExact() throws {
-    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(eq(n,100)+eq(n,150))'", "-vsync", "vfr"]
+    let arguments = ["-c:v", "mpeg4", "-vf", "select='not(eq(n,100)+eq(n,150))'", "-fps_mode", "vfr"]
     let long = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=8"]
     guard let file = try FFmpegTool.make("a.avi", long + arguments) else { return }
     let media = try file.read(as: .avi).media

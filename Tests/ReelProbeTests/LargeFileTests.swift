@@ -134,14 +134,14 @@ struct LargeFileTests {
   }
 
   @Test(arguments: [Content.even, .uneven, .slowInTheMiddle]) func windowsMedia(content: Content) throws {
-    let arguments = Self.picture(content) + Self.words("-c:v wmv2 -q:v 2 -c:a wmav2 -ac 2 -vsync vfr")
+    let arguments = Self.picture(content) + Self.words("-c:v wmv2 -q:v 2 -c:a wmav2 -ac 2 -fps_mode vfr")
     if let made = try FFmpegTool.make("a.wmv", arguments) {
       hold(made, Way(name: "a.wmv", arguments: ""), content)
     }
   }
 
   @Test(arguments: [Content.even, .slowInTheMiddle]) func webM(content: Content) throws {
-    let fast = "-c:v libvpx -deadline realtime -cpu-used 16 -b:v 2M -qmax 10 -c:a libopus -ac 2 -vsync vfr"
+    let fast = "-c:v libvpx -deadline realtime -cpu-used 16 -b:v 2M -qmax 10 -c:a libopus -ac 2 -fps_mode vfr"
     if let made = try FFmpegTool.make("a.webm", Self.picture(content) + Self.words(fast)) {
       hold(made, Way(name: "a.webm", arguments: ""), content)
     }
@@ -264,7 +264,7 @@ struct LargeFileTests {
   private static func base(_ content: Content, _ base: Base) throws -> OpenFile? {
     let order = content == .reordered ? "-bf 2" : base == .h264 ? "-bf 0" : ""
     return try FFmpegTool.make(
-      "a.mkv", picture(content) + words("\(base.arguments) -g 50 -vsync vfr \(order)"))
+      "a.mkv", picture(content) + words("\(base.arguments) -g 50 -fps_mode vfr \(order)"))
   }
 
   // MARK: Holding

@@ -36,7 +36,10 @@ struct MovieEvidenceTests {
 
   @Test(arguments: [200, 16_000, UInt64(UInt32.max)]) func theMoviesDurationIsAClaim(ticks: UInt64) throws {
     var movie = try movie()
-    movie.write(ticks, at: try #require(movie.box("moov/mvhd")) + 16)
+    // In the unit of the movie: a millisecond, or, from FFmpeg 9 on, what suits all of its tracks.
+    let head = try #require(movie.box("moov/mvhd"))
+    let unit = Double(movie.number(at: head + 12))
+    movie.write(ticks < UInt64(UInt32.max) ? UInt64(Double(ticks) / 1000 * unit) : ticks, at: head + 16)
     let found = try media(movie)
     #expect(abs((found.duration ?? 0) - 2) < 0.15)
     if ticks < UInt64(UInt32.max) {
@@ -68,6 +71,30 @@ struct MovieEvidenceTests {
       #expect(
         warning(.durationMismatch, found) != nil && warning(.frameRateMismatch, found) != nil, "\(path)")
     }
+  }
+
+  /// FFmpeg 9 gives the movie the clock of its sound: then a track header that lies with the movie seems to be in the sound's
+  /// own ticks, which that of the video is not.
+  @Test func aMovieThatLiesWithItsVideoIsNamedByItsSound() throws {
+    let made = try #require(
+      try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"]))
+    var movie = MovieBytes(made.allBytes)
+    let head = try #require(movie.box("moov/mvhd"))
+    // In the clock of the sound, whatever FFmpeg this is.
+    var places = [head + 16]
+    for track in 0..<2 {
+      places.append(try #require(movie.box("moov/trak/tkhd", track: track)) + 20)
+      if let edit = movie.box("moov/trak/edts/elst", track: track) { places.append(edit + 8) }
+    }
+    for place in places {
+      movie.write(movie.number(at: place) * 44_100 / movie.number(at: head + 12), at: place)
+    }
+    movie.write(44_100, at: head + 12)
+    #expect(try media(movie).warnings == [])
+    movie.write(22_050, at: head + 12)
+    let clock = try #require(movie.box("moov/trak/mdia/mdhd")) + 12
+    movie.write(movie.number(at: clock) / 2, at: clock)
+    #expect(warning(.durationMismatch, try media(movie)) != nil)
   }
 
   @Test func tablesThatCountDifferentSamplesAreNamed() throws {

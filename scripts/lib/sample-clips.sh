@@ -36,7 +36,7 @@ make_mp4_clips() {
   encode_silent 160x90 30000/1001 1 "$to/silent.mp4" "${h264[@]}" -movflags +faststart
   encode 144x144 25 1 "$to/ipod.m4v" "${h264[@]}" "${aac[@]}" -f ipod
   encode 160x90 25 1 "$to/mov-named.mp4" "${h264[@]}" "${aac[@]}" -f mov
-  encode_silent 160x90 30 2 "$to/variable-rate.mp4" "${h264[@]}" -vf "select='lt(t,1)+not(mod(n,5))'" -vsync vfr \
+  encode_silent 160x90 30 2 "$to/variable-rate.mp4" "${h264[@]}" -vf "select='lt(t,1)+not(mod(n,5))'" -fps_mode vfr \
     -movflags +faststart
   encode_silent 160x90 25 1 "$to/full-colour.mp4" "${h264[@]}" -pix_fmt yuv444p -movflags +faststart
   exact_ffmpeg -i "$to/titled.mp4" -i "$to/silent.mp4" -map 0:v -map 1:v -map 0:a -map_metadata -1 -c copy \

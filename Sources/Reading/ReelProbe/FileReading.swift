@@ -175,7 +175,7 @@ struct FileReading {
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
     isParsed: Bool, _ scan: inout PacketScan, _ evidence: ContentEvidence?
   ) throws(ProbeError) -> MediaInfo {
-    if !isParsed, let stream = streams.video { believeFrames(of: stream, &scan) }
+    if let stream = streams.video { believeFrames(of: stream, header, isParsed: isParsed, &scan) }
     var media = MediaInfo(container: structure.container, size: source.size)
     for stream in streams.audios { media.audio.append(sound(of: stream, &scan)) }
     let crops = PictureCrops(structure)
@@ -317,21 +317,25 @@ struct FileReading {
   }
 
   /// What FFmpeg leaves to the container: it knows VP8's pixel format without decoding, and so takes the size from there,
-  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone. Of encrypted pictures a decoder
-  /// makes nothing, or only sometimes something; their headers are in the clear.
-  private func believeFrames(of stream: UnsafeMutablePointer<AVStream>, _ scan: inout PacketScan) {
+  /// true or not; from 7.1 on its decoder tells ProRes's colours with each picture alone, and from 9 on what the container
+  /// says of colours stays. Of encrypted pictures a decoder makes nothing, or only sometimes something; their headers are in
+  /// the clear.
+  private func believeFrames(
+    of stream: UnsafeMutablePointer<AVStream>, _ header: HeaderFacts, isParsed: Bool, _ scan: inout PacketScan
+  ) {
     guard let parameters = stream.pointee.codecpar else { return }
     let codec = parameters.pointee.codec_id
-    let isEncrypted = structure.encrypted == true && BitstreamHeader.codecs.contains(codec)
-    guard isEncrypted || [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec) else {
-      return
-    }
+    let hasHeader = BitstreamHeader.codecs.contains(codec)
+    let isEncrypted = structure.encrypted == true && hasHeader
+    let namesTransfer = header.transfers[stream.pointee.index] != nil && hasHeader
+    // A header that was parsed has told it all, but for Motion JPEG, which FFmpeg's decoder tells of.
+    let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
+    let isLeft = [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
+    guard !isTold, isEncrypted || isLeft || namesTransfer else { return }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first else { return }
     if isEncrypted {
       BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
-    } else if codec == AV_CODEC_ID_PRORES {
-      BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     } else if codec == AV_CODEC_ID_MJPEG {
       // FFmpeg takes a JPEG that is lower than its header says for a field.
       if !MotionJPEG.isOfFields(BitstreamHeader.bytes(of: packet)),
@@ -341,9 +345,12 @@ struct FileReading {
           Int32(clamping: size.width), Int32(clamping: size.height)
         )
       }
-    } else if let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) {
+    } else if codec == AV_CODEC_ID_VP8 {
+      guard let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) else { return }
       parameters.pointee.width = Int32(clamping: frame.width)
       parameters.pointee.height = Int32(clamping: frame.height)
+    } else {
+      BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     }
   }
 

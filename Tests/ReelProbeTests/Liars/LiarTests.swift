@@ -35,7 +35,7 @@ struct LiarTests {
         "hdr.mp4", .mp4,
         "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none -vf \(FFmpegTool.pq) -c:a aac"
       ),
-      recipe("uneven.mp4", .mp4, "-vf select=not(mod(n\\,5))+lt(n\\,25) -vsync vfr -c:v libx264 -c:a aac"),
+      recipe("uneven.mp4", .mp4, "-vf select=not(mod(n\\,5))+lt(n\\,25) -fps_mode vfr -c:v libx264 -c:a aac"),
       recipe("silent.mp4", .mp4, "-c:v libx264 -an"), recipe("silent.mov", .mov, "-c:v mpeg4 -an"),
       recipe("silent-fragments.mp4", .mp4, "-c:v libx264 -g 10 -an -movflags frag_keyframe+empty_moov"),
       recipe("h263.3gp", .threeGP, "-s 176x144 -c:v h263 -c:a aac"),

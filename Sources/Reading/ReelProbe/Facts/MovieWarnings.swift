@@ -72,7 +72,8 @@ struct MovieWarnings {
     else { return nil }
     // Some writers leave the edits out, or put the media's own ticks there.
     let others =
-      [Double(ticks) / Double(scale)] + (track.timescale.map { [Double(ticks) / Double($0)] } ?? [])
+      [Double(ticks) / Double(scale)]
+      + (hasOwnTicks ? track.timescale.map { [Double(ticks) / Double($0)] } ?? [] : [])
     guard
       presentation.mediaSeconds < 0.15
         || others.allSatisfy({ isFar($0, presentation.mediaSeconds, presentation) })
@@ -80,6 +81,15 @@ struct MovieWarnings {
       return nil
     }
     return (Double(ticks) / Double(scale), presentation.seconds)
+  }
+
+  /// Whether the header of each track may have the media's own ticks: whoever mistakes the unit does so in all of them.
+  private var hasOwnTicks: Bool {
+    shownTracks.allSatisfy { track in
+      guard let ticks = track.header?.duration, let scale = track.timescale, let shown = track.presentation
+      else { return true }
+      return !isFar(Double(ticks) / Double(scale), shown.mediaSeconds, shown)
+    }
   }
 
   /// More than the last sample and the rounding of clocks account for.
