@@ -110,7 +110,9 @@ package struct FaultCampaign: Sendable {
     if case .failed(let failure) = second {
       outcome.broken.append("the run after it failed: \(failure.code), \(failure.message)")
     }
-    outcome.broken += try await stage.broken(after: second, mayLeave: mayLeave).map { "after the second run: " + $0 }
+    outcome.broken += try await stage.broken(after: second, mayLeave: mayLeave).map {
+      "after the second run: " + $0
+    }
     let heard = stage.elsewhere.requests
     if !heard.isEmpty, !fault.kind.mayLead {
       outcome.broken.append("another server was asked: \(heard.map(\.target))")

@@ -87,7 +87,9 @@ struct DraftDoor: Sendable {
   /// `HEAD`.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     let version = try Draft.version(request.headers)
-    let upload = try await receiver.judge.told(store.find(id), request)
+    let found = try await store.find(id)
+    let upload = try await receiver.judge.told(
+      found, request, place: Draft.headers(version, offset: found.offset, isComplete: found.isComplete))
     return Response(
       status: upload.state.isUnwanted ? .unprocessableContent : .noContent,
       headers: Draft.headers(version, offset: upload.offset, isComplete: upload.isComplete)

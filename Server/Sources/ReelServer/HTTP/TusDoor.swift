@@ -61,7 +61,8 @@ struct TusDoor: Sendable {
   /// `HEAD`. At the end of an upload clients take it for what became of it, so it waits for that, as `PATCH` does.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     try Tus.checkVersion(request.headers)
-    let upload = try await judge.told(store.find(id), request)
+    let found = try await store.find(id)
+    let upload = try await judge.told(found, request, place: place(of: found))
     var headers = place(of: upload)
     headers[.cacheControl] = "no-store"
     headers[.uploadLength] = upload.state.length.map { "\($0)" }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import Logging
 import Reel
@@ -58,15 +59,18 @@ final class Judge: Sendable {
   }
 
   /// The upload with what became of it, where it is whole and whoever asks waits for that.
+  /// - Parameter place: what is said of where the upload stands in any case.
   /// - Throws: why there is no verdict yet: who asks would take anything else for one.
-  func told(_ upload: Upload, _ request: Request) async throws(Problem) -> Upload {
+  func told(_ upload: Upload, _ request: Request, place: HTTPFields) async throws(Problem) -> Upload {
     guard upload.isComplete, !request.headers.prefers("respond-async") else { return upload }
     switch await judgement(of: upload) {
     case .verdict(let verdict):
       var upload = upload
       upload.state.verdict = verdict
       return upload
-    case .postponed(let problem), .unwritten(let problem): throw problem
+    case .postponed(var problem), .unwritten(var problem):
+      problem.headers = place
+      throw problem
     }
   }
 
