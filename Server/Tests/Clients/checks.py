@@ -1,18 +1,22 @@
 """What clients see that nobody here wrote: curl, tuspy, sockets. checks.py PROGRAM [FOLDER OF HOSTILE FILES]"""
 
+import asyncio
 import base64
 import hashlib
 import http.client
+import io
 import json
 import re
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from pathlib import Path
 
+import aiotus
 from tusclient import client as tus_client
 from tusclient.exceptions import TusCommunicationError
 
@@ -233,6 +237,41 @@ def tuspy_is_told_of_a_refusal(server):
         raise AssertionError("a text was taken")
     except TusCommunicationError as error:
         assert error.status_code == 422 and b"notMedia" in error.response_content, error
+
+
+# tus, by another one.
+
+
+def aiotus_upload(server, video, chunk=65_536):
+    """The path of the upload; None where it failed."""
+    configuration = aiotus.RetryConfiguration(max_retry_period_seconds=0.2, retry_attempts=100)
+    place = asyncio.run(aiotus.upload(
+        server.url + "/uploads", io.BytesIO(video), {"author": b"ada", "caption": "Über".encode()}, config=configuration,
+        chunksize=chunk))
+    return place and place.path
+
+
+@check()
+def aiotus_uploads(server):
+    video = variant(1, size=300_000)
+    answer = server.ask("GET", aiotus_upload(server, video))
+    assert answer.json["verdict"] == "published", answer
+    assert (answer.json["post"]["caption"], answer.json["post"]["author"]) == ("Über", "ada")
+    assert answer.json["post"]["digest"] == "sha256:" + hashlib.sha256(video).hexdigest()
+
+
+@check()
+def aiotus_goes_on_when_the_server_is_killed(server):
+    video, paths = variant(1, size=8_000_000), []
+    sender = threading.Thread(target=lambda: paths.append(aiotus_upload(server, video, 8_192)))
+    sender.start()
+    until(lambda: any(file.stat().st_size > 100_000 for file in (server.library / "uploads").glob("*/bytes")) or paths)
+    assert not paths, "it was faster than the kill"
+    server.kill()
+    server.start()
+    sender.join(300)
+    assert server.ask("GET", paths[0]).json["verdict"] == "published"
+    assert [post["digest"] for post in server.posts()] == ["sha256:" + hashlib.sha256(video).hexdigest()]
 
 
 # tus, word by word.

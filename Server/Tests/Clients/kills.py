@@ -57,7 +57,7 @@ class Sender(threading.Thread):
     def upload(self, video):
         created = self.insist("POST", "/uploads", Upload_Length=len(video))
         assert created.status == 201, created
-        path, offset, last = created.headers["Location"], 0, None
+        path, offset, last = self.server.path(created), 0, None
         while offset < len(video):
             part = video[offset:offset + PART]
             more = {}

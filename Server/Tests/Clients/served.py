@@ -97,7 +97,13 @@ class Server:
         """The path of a new upload."""
         answer = self.tus("POST", path, Upload_Length=length, **headers)
         assert answer.status == 201, answer
-        return answer.headers["Location"]
+        return self.path(answer)
+
+    def path(self, answer):
+        """Of what was made; its address is one of this server."""
+        place = answer.headers["Location"]
+        assert place.startswith((self.url + "/", "/")), place
+        return place.removeprefix(self.url)
 
     def begin(self, method, path, **headers):
         """A request that is only begun: its socket."""

@@ -34,6 +34,12 @@ struct Door: HTTPResponder {
     if request.headers[.tusResumable] != nil || request.method == .options {
       response.headers[.tusResumable] = Tus.version
     }
+    // Some clients of tus take no other (aiotus). Without a key no proxy is in between, which would have another name.
+    if access.key == nil, let place = response.headers[.location], place.hasPrefix("/"),
+      let authority = request.head.authority
+    {
+      response.headers[.location] = "http://\(authority)\(place)"
+    }
     response.headers = response.headers.merging(access.headers(for: request.headers[.origin]))
     return request.method == .head ? response.createHeadResponse() : response
   }
