@@ -251,9 +251,9 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelRemoteStorage", "ReelLibrary", "ReelPostgres",
-        "ReelValidation", "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHTTPFakes",
-        "ReelFakeGoogle", "ReelTestServers", httpTypes,
+        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
+        "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTesting", "ReelTool", "reel-sabotaged-worker",
+        "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],
   swiftLanguageModes: [.v6]

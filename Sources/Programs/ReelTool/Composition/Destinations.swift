@@ -45,7 +45,8 @@ struct Destinations: Sendable {
       guard let folder, !SourcePath(folder).isFolderWithEntries else { return }
       let destination = uploader.destination
       let posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
-      if posts == 0 { return }
+      // Once more: those that another process has published meanwhile are there.
+      if posts == 0 || SourcePath(folder).isFolderWithEntries { return }
       throw CommandFailure(
         .couldNotRun,
         "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and its folder is missing or empty on "

@@ -1,0 +1,28 @@
+import Foundation
+import ReelLibrary
+import ReelStorage
+import ReelTesting
+import Testing
+
+@testable import ReelTool
+
+@Suite("A store's folder that has posts", .shortTime)
+struct MountedStoreTests {
+  @Test("is there when another process fills it while it is looked at, and gone when nobody does")
+  func isFilledMeanwhile() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let away = bench.folder.appendingPathComponent("away")
+    try FileManager.default.moveItem(at: bench.media, to: away)
+    let library = try #require(try await LibraryFolder.existing(at: bench.library.path))
+    let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: library))
+    let store = Destinations.Opened(
+      uploader: FolderUploader(root: library.mediaPath), folder: library.mediaPath, keepsToRate: false)
+    await #expect(throws: CommandFailure.self) { try await store.checkIsMounted(in: catalog) }
+    let media = bench.media
+    let filled = ScriptedCatalog(base: catalog) { _ in try? FileManager.default.moveItem(at: away, to: media)
+    }
+    try await store.checkIsMounted(in: filled)
+  }
+}
