@@ -242,19 +242,18 @@ def tuspy_is_told_of_a_refusal(server):
 # tus, by another one.
 
 
-def aiotus_upload(server, video, chunk=65_536):
+def aiotus_upload(server, file, chunk=65_536):
     """The path of the upload; None where it failed."""
     configuration = aiotus.RetryConfiguration(max_retry_period_seconds=0.2, retry_attempts=100)
     place = asyncio.run(aiotus.upload(
-        server.url + "/uploads", io.BytesIO(video), {"author": b"ada", "caption": "Über".encode()}, config=configuration,
-        chunksize=chunk))
+        server.url + "/uploads", file, {"author": b"ada", "caption": "Über".encode()}, config=configuration, chunksize=chunk))
     return place and place.path
 
 
 @check()
 def aiotus_uploads(server):
     video = variant(1, size=300_000)
-    answer = server.ask("GET", aiotus_upload(server, video))
+    answer = server.ask("GET", aiotus_upload(server, io.BytesIO(video)))
     assert answer.json["verdict"] == "published", answer
     assert (answer.json["post"]["caption"], answer.json["post"]["author"]) == ("Über", "ada")
     assert answer.json["post"]["digest"] == "sha256:" + hashlib.sha256(video).hexdigest()
@@ -262,13 +261,24 @@ def aiotus_uploads(server):
 
 @check()
 def aiotus_goes_on_when_the_server_is_killed(server):
-    video, paths = variant(1, size=8_000_000), []
-    sender = threading.Thread(target=lambda: paths.append(aiotus_upload(server, video, 8_192)))
+    begun, killed = threading.Event(), threading.Event()
+
+    class Pausing(io.BytesIO):
+        """In the middle it waits for the server's death."""
+
+        def read(self, *size):
+            if self.tell() > 100_000:
+                begun.set()
+                killed.wait(300)
+            return super().read(*size)
+
+    video, paths = variant(1, size=300_000), []
+    sender = threading.Thread(target=lambda: paths.append(aiotus_upload(server, Pausing(video), 8_192)))
     sender.start()
-    until(lambda: any(file.stat().st_size > 100_000 for file in (server.library / "uploads").glob("*/bytes")) or paths)
-    assert not paths, "it was faster than the kill"
+    assert begun.wait(300)
     server.kill()
     server.start()
+    killed.set()
     sender.join(300)
     assert server.ask("GET", paths[0]).json["verdict"] == "published"
     assert [post["digest"] for post in server.posts()] == ["sha256:" + hashlib.sha256(video).hexdigest()]

@@ -285,6 +285,15 @@ private final class TestWebhook: HTTPTransport {
     #expect(!line.contains("secret") && line.contains(Post.sample().video.rawValue))
   }
 
+  @Test(arguments: ["?a b", "?a\r\nX: y", "?ü", "?a#b", "#b"])
+  func aQueryIsOneOrTheServerDoesNotStart(query: String) throws {
+    let secret = try #require(WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+    #expect(throws: (any Error).self) {
+      try Webhook(
+        "https://app.example/hook" + query, secret: secret, transport: webhook, clock: webhook.clock)
+    }
+  }
+
   @Test func linesOfReelsEventsMayBeAdded() throws {
     let outbox = try webhook.outbox()
     let encoder = JSONEncoder()

@@ -14,7 +14,7 @@ public final class EventOutbox: Sendable {
 
   /// Makes the folder (0700) where it is missing.
   /// - Throws: a sentence for people.
-  public convenience init(library: String) throws {
+  convenience init(library: String) throws {
     do throws(Problem) {
       try self.init(folder: library + "/events", clock: SystemWallClock())
     } catch {
@@ -110,7 +110,7 @@ public final class EventOutbox: Sendable {
     }
   }
 
-  /// The same of lines as `reel --events` writes them. Lines that are not about posts are passed over.
+  /// The same of lines as `reel ingest --events` writes them. Lines that are not about posts are passed over.
   /// - Throws: a sentence about the first line that is no event.
   public func add(lines: some Sequence<String>) throws -> Int {
     var events: [IngestEvent] = []
@@ -119,7 +119,7 @@ public final class EventOutbox: Sendable {
         events.append(try JSONDecoder().decode(IngestEvent.self, from: Data(line.utf8)))
       } catch {
         throw StartFailure(
-          "line \(index + 1) is no event as `reel --events` writes them, so none of the lines was taken")
+          "line \(index + 1) is no event as `reel ingest --events` writes them, so none of the lines was taken")
       }
     }
     do throws(Problem) {

@@ -79,12 +79,16 @@ struct Webhook: Sendable {
     }
   }
 
-  /// - Throws: `HTTPAddressError`.
+  /// - Throws: `HTTPAddressError`, or a sentence about the query.
   init(_ address: String, secret: WebhookSecret, transport: any HTTPTransport, clock: any WallClock) throws {
     // Some take their key as a query.
     let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let base = try HTTPAddress(parsing: String(parts[0]))
-    let query = parts.count > 1 ? "?" + parts[1].prefix { $0 != "#" }.filter(\.isASCII) : ""
+    let query = parts.count > 1 ? "?" + parts[1] : ""
+    guard query.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
+      throw StartFailure(
+        "the webhook's address can't be used: its query holds characters that have to be percent-encoded")
+    }
     (origin, target) = (base.origin, (base.path.isEmpty ? "/" : base.path) + query)
     (self.secret, self.transport, self.clock) = (secret, transport, clock)
   }
