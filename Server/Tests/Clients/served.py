@@ -56,7 +56,7 @@ class Server:
     def stop(self):
         """As a service manager does; gives the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(300)
 
     def __enter__(self):
         return self.start()
