@@ -119,7 +119,8 @@ public final class EventOutbox: Sendable {
         events.append(try JSONDecoder().decode(IngestEvent.self, from: Data(line.utf8)))
       } catch {
         throw StartFailure(
-          "line \(index + 1) is no event as `reel ingest --events` writes them, so none of the lines was taken")
+          "line \(index + 1) is no event as `reel ingest --events` writes them, so none of the lines was taken"
+        )
       }
     }
     do throws(Problem) {
