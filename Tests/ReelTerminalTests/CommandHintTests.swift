@@ -20,4 +20,36 @@ import Testing
     #expect(
       CommandHint(library: library).text("feed", "--before 9") == "reel feed --library \(word) --before 9")
   }
+
+  @Test(arguments: [
+    (
+      "To put it back: reel restore --library lib 17 --from FILE, with the file that it was made from.",
+      [
+        "To put it back:", "reel restore --library lib 17 --from FILE,", "with the file that it was made",
+        "from.",
+      ]
+    ),
+    (
+      "there is no item x in the queue; `reel queue list --library /srv/lib` lists them",
+      [
+        "there is no item x in the", "queue;", "`reel queue list --library /srv/lib`", "lists them",
+      ]
+    ),
+    (
+      "No posts in lib. To add some: scripts/reel ingest --library lib FOLDER",
+      [
+        "No posts in lib. To add some:", "scripts/reel ingest --library lib FOLDER",
+      ]
+    ),
+    ("Reel makes a showreel of each reel", ["Reel makes a showreel of each", "reel"]),
+  ])
+  func noNewlineIsPutIntoACommand(sentence: String, lines: [String]) {
+    #expect(TerminalTraits(isTerminal: true, columns: 30).lines([sentence]) == lines)
+  }
+
+  @Test func anIdentifierThatFitsOnALineIsWhole() throws {
+    let narrow = TerminalTraits(isTerminal: true, columns: 40)
+    let text = PostSummary.text(try Samples.post(), title: .published, narrow)
+    #expect(text.contains("\n  018f33a3-02fa-7707-8707-070707070707\n"), "\(text)")
+  }
 }

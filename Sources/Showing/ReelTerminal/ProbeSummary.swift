@@ -168,8 +168,13 @@ struct FactSheet {
       return facts.flatMap { beside($0, labelColumns, indent: indent, room: nil) }
     }
     let room = columns - indent - labelColumns - 2
-    if room >= 16 { return facts.flatMap { beside($0, labelColumns, indent: indent, room: room) } }
-    return facts.flatMap { below($0, columns: columns) }
+    return facts.flatMap { fact in
+      // An identifier that fits on a line is not broken: it is to be copied.
+      let longest = fact.value.split(separator: " ").map { DisplayWidth.columns(of: String($0)) }.max() ?? 0
+      let fitsBelow = longest > room && longest <= columns - 2
+      return room < 16 || fitsBelow
+        ? below(fact, columns: columns) : beside(fact, labelColumns, indent: indent, room: room)
+    }
   }
 
   private func beside(_ fact: Fact, _ labelColumns: Int, indent: Int, room: Int?) -> [StyledLine] {
@@ -195,7 +200,7 @@ struct FactSheet {
 extension TerminalTraits {
   /// `sentences`, made harmless, each on as many lines as it takes; without newlines.
   package func lines(_ sentences: [String]) -> [String] {
-    sentences.flatMap { TextFlow.lines(sanitized($0), columns: columns) }
+    sentences.flatMap { flow(sanitized($0), columns: columns) }
   }
 
   /// The same with a newline after each line.
@@ -209,14 +214,14 @@ extension TerminalTraits {
       let margin = String(line.prefix { $0 == " " })
       let more = margin + "    "
       let room = columns.map { max(16, $0 - more.count) }
-      let pieces = TextFlow.lines(sanitized(String(line.dropFirst(margin.count))), columns: room)
+      let pieces = flow(sanitized(String(line.dropFirst(margin.count))), columns: room)
       return pieces.enumerated().map { ($0 == 0 ? margin : more) + $1 + "\n" }.joined()
     }.joined()
   }
 
   /// `text`, harmless already, on as many lines as it takes.
   func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
-    TextFlow.lines(text, columns: columns).map { StyledLine($0, style) }
+    flow(text, columns: columns).map { StyledLine($0, style) }
   }
 
   /// `sentence`, then a command, on a line of its own where the line has no room: it is to be copied as it is, so it is
@@ -229,9 +234,13 @@ extension TerminalTraits {
 
   /// A word set off by colour, then a text, harmless already, on as many lines as it takes.
   func wrapped(_ lead: String, _ style: StyledLine.TextStyle?, _ text: String) -> [StyledLine] {
-    var lines = TextFlow.lines(lead + " " + text, columns: columns)
+    var lines = flow(lead + " " + text, columns: columns)
     guard let first = lines.first, first.hasPrefix(lead) else { return lines.map { StyledLine($0) } }
     lines.removeFirst()
     return [StyledLine(lead, style) + String(first.dropFirst(lead.count))] + lines.map { StyledLine($0) }
+  }
+
+  private func flow(_ text: String, columns: Int?) -> [String] {
+    TextFlow.lines(text, columns: columns, keepingCommands: true)
   }
 }

@@ -87,47 +87,75 @@ struct TextFlow {
 
   /// The lines of `text`; one, as it is, without a limit.
   ///
-  /// - Parameter columns: cells of a line; nil for no limit.
-  static func lines(_ text: String, columns: Int?) -> [String] {
+  /// - Parameters:
+  ///   - columns: cells of a line; nil for no limit.
+  ///   - keepingCommands: whether a command of `reel` stays on one line even where it is longer, because it is to be copied
+  ///     as it is: the terminal breaks it then, which adds no newline.
+  static func lines(_ text: String, columns: Int?, keepingCommands: Bool = false) -> [String] {
     guard let columns, DisplayWidth.columns(of: text) > columns else { return [text] }
     var flow = TextFlow(columns: max(1, columns))
-    for word in words(of: text, columns: max(1, columns)) { flow.add(word) }
+    for word in words(of: text, columns: max(1, columns), keepingCommands) { flow.add(word) }
     return flow.lines + [flow.line]
   }
 
-  private static func words(of text: String, columns: Int) -> [String] {
-    var (words, begun): ([String], Int?) = ([], nil)
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-      words.append(String(word))
-      guard word.count(where: { $0 == "`" }) % 2 == 1 else { continue }
+  private struct Word {
+    var text: String
+    var isCommand = false
+  }
+
+  /// What stands between backquotes counts as a word where it fits on a line.
+  private static func words(of text: String, columns: Int, _ keepingCommands: Bool) -> [Word] {
+    var (words, begun): ([Word], Int?) = ([], nil)
+    var pieces = text.split(separator: " ", omittingEmptySubsequences: false)[...]
+    while let piece = pieces.first {
+      if keepingCommands, begun == nil, let count = commandLength(at: pieces) {
+        words.append(Word(text: pieces.prefix(count).joined(separator: " "), isCommand: true))
+        pieces = pieces.dropFirst(count)
+        continue
+      }
+      pieces = pieces.dropFirst()
+      words.append(Word(text: String(piece)))
+      guard piece.count(where: { $0 == "`" }) % 2 == 1 else { continue }
       guard let first = begun else {
         begun = words.count - 1
         continue
       }
       begun = nil
-      let whole = words[first...].joined(separator: " ")
-      if DisplayWidth.columns(of: whole) <= columns { words.replaceSubrange(first..., with: [whole]) }
+      let whole = words[first...].map(\.text).joined(separator: " ")
+      if DisplayWidth.columns(of: whole) <= columns {
+        words.replaceSubrange(first..., with: [Word(text: whole)])
+      }
     }
     return words
+  }
+
+  /// How many of `pieces` are a command of `reel` that begins with the first of them: up to a mark that ends it, or all.
+  private static func commandLength(at pieces: ArraySlice<Substring>) -> Int? {
+    guard let program = pieces.first?.drop(while: { "`(".contains($0) }), let name = pieces.dropFirst().first,
+      program == "reel" || program.hasSuffix("/reel"), let initial = name.first,
+      initial.isLowercase || initial == "-"
+    else { return nil }
+    let end = pieces.firstIndex { $0.last.map { "`,;:.)".contains($0) } ?? false } ?? pieces.endIndex - 1
+    return end - pieces.startIndex + 1
   }
 
   private init(columns: Int) { self.columns = columns }
 
   private var room: Int { columns - used }
 
-  private mutating func add(_ word: String) {
-    let width = DisplayWidth.columns(of: word)
+  private mutating func add(_ word: Word) {
+    let width = DisplayWidth.columns(of: word.text)
     let isFirstWord = line.isEmpty
     if width + (isFirstWord ? 0 : 1) <= room {
-      append((isFirstWord ? "" : " ") + word)
-    } else if width <= columns {
-      breakLine()
-      append(word)
+      append((isFirstWord ? "" : " ") + word.text)
+    } else if width <= columns || word.isCommand {
+      if !isFirstWord { breakLine() }
+      append(word.text)
     } else {
       if !isFirstWord {
         if room > 1 { append(" ") } else { breakLine() }
       }
-      addInPieces(word)
+      addInPieces(word.text)
     }
   }
 

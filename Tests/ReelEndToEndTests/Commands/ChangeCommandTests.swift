@@ -56,7 +56,8 @@ struct RemoveCommandTests {
     #expect(
       byID.status == 0
         && byID.output.contains(
-          "\n1 removed\nTo put it back: reel restore --library \(bench.library.path) \(first) --from FILE"),
+          "\n1 removed\nTo put it back, with the file that it was made from: "
+            + "reel restore --library \(bench.library.path) \(first) --from FILE"),
       "\(byID)")
     #expect(try bench.objects().count == 3)
     #expect(try await bench.feed().compactMap { $0["pageNumber"] as? Int } == [4, 3, 2])

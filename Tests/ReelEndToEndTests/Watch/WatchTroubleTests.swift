@@ -35,7 +35,8 @@ struct WatchTroubleTests {
     #expect(try size(of: scene) == [Int64(whole.count + 8)])
     // On a busy machine it may also be set aside as one that takes long to read, or be looked at once more when the run
     // ends.
-    let postponed = scene.events("file.postponed").filter { !$0.contains("timeout") && !$0.contains("cancelled") }
+    let postponed = scene.events("file.postponed")
+      .filter { !$0.contains("timeout") && !$0.contains("cancelled") }
     #expect(postponed.count == 1 && postponed[0].contains("sourceChanged"), "\(postponed)")
     #expect(scene.events("file.failed").isEmpty && scene.notices().isEmpty)
   }

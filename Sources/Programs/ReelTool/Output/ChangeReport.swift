@@ -200,7 +200,7 @@ final class ChangeReport: Sendable {
         let hint = CommandHint.ofThisProcess
         lines.append(
           removal.keptUntil.map { "To put it back until \(ISOTime.second($0)): \(hint.text("restore", id))" }
-            ?? "To put it back: \(hint.text("restore", "\(id) --from FILE")), with the file that it was made from"
+            ?? "To put it back, with the file that it was made from: \(hint.text("restore", "\(id) --from FILE"))"
         )
       }
       try output.write(traits.text(lines))
