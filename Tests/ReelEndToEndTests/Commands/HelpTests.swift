@@ -217,4 +217,18 @@ struct HelpTests {
     let run = try await reel(words(line))
     #expect(run.status == 64 && run.errors.contains("Unknown option"), "\(run)")
   }
+
+  @Test("a policy is completed by the presets' names and by files")
+  func policyCompletion() async throws {
+    let bench = try Workbench()
+    try Data().write(to: bench.folder.appendingPathComponent("own.yaml"))
+    func completed(_ begun: String) async throws -> String {
+      let asked = ["---completion", "ingest", "--", "--policy", "3", "\(begun.utf8.count)"]
+      return try await ReelBinary.run(asked + ["reel", "ingest", "--policy", begun], in: bench.folder).output
+    }
+    let here = try await completed("")
+    #expect(here.hasPrefix("sanity\n") && here.contains("\nown.yaml\n"), "\(here)")
+    let there = try await completed(bench.folder.path + "/o")
+    #expect(there.contains("\n\(bench.folder.path)/own.yaml\n"), "\(there)")
+  }
 }

@@ -1,8 +1,20 @@
 import ArgumentParser
+import FoundationEssentials
 import ReelCore
 import ReelSource
 import ReelTerminal
 import ReelValidation
+
+extension CompletionKind {
+  /// The presets' names, and what lies in the folder whose name is being written.
+  static var policies: CompletionKind {
+    .custom { _, _, begun in
+      let folder = begun.lastIndex(of: "/").map { String(begun[...$0]) } ?? ""
+      let entries = try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)
+      return Preset.all.map(\.name) + (entries ?? []).sorted().map { folder + $0 }
+    }
+  }
+}
 
 /// `reel policy`
 struct PolicyCommand: AsyncParsableCommand {
@@ -61,7 +73,8 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
-    @Argument(help: "A preset.", transform: RawArguments.text)
+    @Argument(
+      help: "A preset.", completion: .list(Preset.all.map(\.name)), transform: RawArguments.text)
     var name: String
 
     func run() async throws {

@@ -10,7 +10,7 @@ struct ValidationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A preset or a policy file (`reel policy list`). Default: the built-in sanity rules.",
-      valueName: "name|file"), completion: .file(), transform: RawArguments.place)
+      valueName: "name|file"), completion: .policies, transform: RawArguments.place)
   var policy: String?
 
   @OptionGroup(title: "Which files") var names: FilterByNameOptions

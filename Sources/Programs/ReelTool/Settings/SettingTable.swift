@@ -25,7 +25,7 @@ struct SettingTable: Sendable {
   let policy = Setting(
     "policy", .place,
     "What is accepted: a preset or a policy file (`reel policy list`). Default: any whole video.",
-    valueName: "name|file", completion: .file())
+    valueName: "name|file", completion: .policies)
   let author = Setting("author", .text, "The author's id.", valueName: "id")
   let authorName = Setting("authorName", .text, "The author's name.", valueName: "name")
   let publicBaseURL = Setting(
