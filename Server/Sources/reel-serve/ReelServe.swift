@@ -85,7 +85,7 @@ struct Run: AsyncParsableCommand {
     }
     configuration.key = try keyFile.map { try AccessKey.read($0) }
     configuration.origins = Set(allowOrigin)
-    configuration.publicURL = base(url)
+    configuration.publicURL = try url.map { try ServerConfiguration.publicURL($0) } ?? ""
     configuration.mediaURL = publicBaseURL
     (configuration.maxSize, configuration.lifetime) = (maxSize, keep)
     (configuration.leastRate, configuration.patience) = (minRate, patience)
@@ -103,7 +103,7 @@ struct UploadURL: ParsableCommand {
   @Option(help: ArgumentHelp("The server's key.", valueName: "file"))
   var keyFile: String
   @Option(help: ArgumentHelp("What clients call the server.", valueName: "url"))
-  var url = ""
+  var url: String?
   @Option(help: ArgumentHelp("Whose the post is to be.", valueName: "id"))
   var author: String?
   @Option(help: ArgumentHelp("The largest video.", valueName: "size"), transform: size)
@@ -114,7 +114,8 @@ struct UploadURL: ParsableCommand {
   func run() throws {
     let ticket = UploadTicket(
       author: author, maxSize: maxSize, expires: Date(timeIntervalSinceNow: Double(expires)))
-    print(base(url) + ticket.path(signedWith: try AccessKey.read(keyFile)))
+    let base = try url.map { try ServerConfiguration.publicURL($0) } ?? ""
+    print(base + ticket.path(signedWith: try AccessKey.read(keyFile)))
   }
 }
 
@@ -171,12 +172,6 @@ struct Events: ParsableCommand {
       for line in try outbox.report() { print(line) }
     }
   }
-}
-
-/// Without a slash at its end.
-private func base(_ url: String?) -> String {
-  guard let url else { return "" }
-  return url.hasSuffix("/") ? String(url.dropLast()) : url
 }
 
 private func size(_ text: String) throws -> Int64 {

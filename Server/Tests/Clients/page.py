@@ -83,6 +83,7 @@ def main():
                 [PROGRAM, "upload-url", "--key-file", key, "--url", server.url, "--author", "ada"],
                 capture_output=True, text=True, check=True).stdout.strip()
             page = Page(browser, address)
+            assert page.value("document.getElementById('files').multiple") is False
             page.choose(CLIPS / "silent.mp4")
             until(lambda: page.verdicts() == ["published"])
             page.choose(CLIPS / "captioned.mp4")

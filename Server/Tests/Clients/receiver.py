@@ -13,7 +13,7 @@ class Receiver:
     """A program that is told of posts: takes what is signed, unless it is told to answer otherwise."""
 
     def __init__(self, secret, port=0):
-        self.events, self.bad, self.status = [], [], 204
+        self.events, self.bad, self.status, self.hangs = [], [], 204, False
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,9 +27,13 @@ class Receiver:
                     except Exception as error:
                         receiver.bad.append(error)
                         status = 401
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
+                self.send_response(status if not receiver.hangs else 200)
+                self.send_header("Content-Length", "10" if receiver.hangs else "0")
                 self.end_headers()
+                if receiver.hangs:
+                    self.wfile.write(b"so far")
+                    self.wfile.flush()
+                    threading.Event().wait(60)
 
             def log_message(self, *_):
                 pass

@@ -105,6 +105,49 @@ import Testing
     #expect(access.headers(for: "https://evil.example").isEmpty)
   }
 
+  @Test(
+    arguments: [
+      ("https://app.example", "https://app.example"), ("HTTPS://App.Example", "https://app.example"),
+      ("https://app.example:443", "https://app.example"),
+      ("http://app.example:443", "http://app.example:443"),
+      ("http://[::1]:8080", "http://[::1]:8080"), ("capacitor://localhost", "capacitor://localhost"),
+      ("https://app.example/", nil), ("https://app.example/x", nil), ("*", nil), ("https://*.example", nil),
+      ("app.example", nil), ("null", nil), ("https://u@app.example", nil), ("https://ü.example", nil),
+      ("", nil),
+    ] as [(String, String?)])
+  func anOriginIsWhatBrowsersSend(said: String, origin: String?) throws {
+    #expect(ServerConfiguration.origin(said) == origin)
+    var configuration = ServerConfiguration(library: "/nowhere", address: .standard)
+    configuration.origins = [said]
+    if origin == nil {
+      #expect(throws: StartFailure.self) { try configuration.check() }
+    } else {
+      try configuration.check()
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("https://upload.example/", "https://upload.example"),
+      ("http://[::1]:8080/up/", "http://[::1]:8080/up"),
+      ("HTTPS://upload.example", "HTTPS://upload.example"), ("upload.example", nil),
+      ("upload.example:8080", nil),
+      ("ftp://upload.example", nil), ("https://upload.example?a", nil), ("https://upload.example/ a", nil),
+      ("https://", nil), ("", nil),
+    ] as [(String, String?)])
+  func anAddressOfTheServerIsOne(said: String, address: String?) throws {
+    #expect((try? ServerConfiguration.publicURL(said)) == address)
+    var configuration = ServerConfiguration(library: "/nowhere", address: .standard)
+    configuration.publicURL = said
+    if address == nil, !said.isEmpty { #expect(throws: StartFailure.self) { try configuration.check() } }
+  }
+
+  @Test(arguments: [(0, 1), (40, 1), (64, 8), (1_024, 328), (1 << 20, 4_096), (.max, 4_096)] as [(Int, Int)])
+  func connectionsAreAsManyAsDescriptorsAllow(limit: Int, connections: Int) {
+    let configuration = ServerConfiguration(library: "/nowhere", address: .standard)
+    #expect(configuration.connections(withDescriptors: limit) == connections)
+  }
+
   @Test func withoutAKeyItListensOnThisMachineAlone() throws {
     for (text, isLoopback) in [
       ("127.0.0.1:80", true), ("[::1]:0", true), ("localhost:1", true), ("0.0.0.0:80", false),

@@ -59,6 +59,24 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  /// Hummingbird closes for no other word.
+  @Test(
+    arguments: [
+      ("Close, TE", "close"), ("close", "close"), ("keep-alive", "keep-alive"), ("closed", "closed"),
+    ])
+  func knowsWhoWantsToClose(said: String, heard: String) throws {
+    try connect()
+    var head = Self.head
+    head.headerFields[.connection] = said
+    try channel.writeInbound(HTTPRequestPart.head(head))
+    guard case .head(let seen) = try channel.readInbound(as: HTTPRequestPart.self) else {
+      Issue.record("no head")
+      return
+    }
+    #expect(seen.headerFields[.connection] == heard)
+    _ = try? channel.finish()
+  }
+
   @Test func closesInTheEnd() throws {
     try connect()
     try channel.writeInbound(HTTPRequestPart.head(Self.head))

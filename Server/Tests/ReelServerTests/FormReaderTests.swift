@@ -13,7 +13,7 @@ import Testing
 
   /// The form as it was read, and its video.
   private func read(_ text: String, by size: Int = 5_000) throws -> (FormReader, String) {
-    let form = try #require(FormReader(contentType: "multipart/form-data; boundary=b"))
+    let form = try #require(try FormReader(contentType: "multipart/form-data; boundary=b"))
     var (rest, video) = (ByteBuffer(string: text), "")
     while let piece = rest.readSlice(length: min(size, rest.readableBytes)), piece.readableBytes > 0 {
       video += String(buffer: try form.video(in: piece))
@@ -31,12 +31,20 @@ import Testing
     }
   }
 
+  @Test func aFileWithoutBytesIsNone() throws {
+    #expect(try read(Self.part("a; filename=\"\"", "") + Self.whole).1 == Self.video)
+    #expect(throws: Problem.self) { _ = try read(Self.part("a; filename=a.mp4", "") + "--b--") }
+    #expect(try read(Self.part("caption", "") + Self.whole).0["caption"] == nil)
+  }
+
   @Test(arguments: [
     whole + String(repeating: "x", count: 70_000),
     part("other", String(repeating: "x", count: 70_000)) + whole,
     String(repeating: part("x", ""), count: 3_000) + whole,
     part("caption", String(repeating: "x", count: 20_000)) + whole,
     part("caption", "Hi") + "--b--",
+    part("caption", "Hi") + part("caption", "") + whole,
+    part("v; filename=a", "a") + whole,
   ])
   func refusesWhatHasNoEnd(text: String) {
     #expect(throws: Problem.self) { _ = try read(text) }

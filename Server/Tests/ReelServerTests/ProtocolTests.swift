@@ -101,6 +101,12 @@ import Testing
     #expect(creation.length == 100 && creation.metadata["caption"] == "hi")
   }
 
+  @Test func aTypeHasParametersAndCapitals() throws {
+    var headers = Self.part
+    headers[.contentType] = "Application/Offset+Octet-Stream; charset=utf-8"
+    _ = try Tus.Part(headers)
+  }
+
   @Test func refusesABodyThatIsNoUpload() {
     let headers: HTTPFields = [
       .tusResumable: "1.0.0", .uploadLength: "100", .contentLength: "5", .contentType: "text/plain",
@@ -231,10 +237,33 @@ import Testing
     arguments: [
       ("multipart/form-data; boundary=b0", "b0"),
       ("Multipart/Form-Data;charset=utf-8; boundary=\"b 0\"", "b 0"),
-      ("multipart/form-data", nil), ("multipart/mixed; boundary=b0", nil), ("video/mp4", nil), (nil, nil),
-      ("multipart/form-data; boundary=", nil),
+      ("multipart/form-data;\tboundary = b0", "b0"),
+      ("multipart/form-data; x=\"; boundary=no\"; boundary=b0", "b0"),
+      ("multipart/mixed; boundary=b0", nil), ("video/mp4", nil), (nil, nil),
     ] as [(String?, String?)])
-  func findsTheBoundary(type: String?, boundary: String?) {
-    #expect(MultipartParser.boundary(of: type) == boundary)
+  func findsTheBoundary(type: String?, boundary: String?) throws {
+    #expect(try MultipartParser.boundary(of: type) == boundary)
+  }
+
+  @Test(arguments: [
+    "multipart/form-data", "multipart/form-data; boundary=", "MULTIPART/form-data; boundary=\"\"",
+  ])
+  func wantsABoundary(type: String) {
+    #expect(throws: Problem.self) { _ = try MultipartParser.boundary(of: type) }
+  }
+
+  @Test(
+    arguments: [
+      (#"Content-Disposition:form-data; name="a"; filename="b""#, "a true"),
+      ("content-disposition:\tForm-Data;NAME=a;FILENAME=b", "a true"),
+      (#"Content-Disposition: form-data ; name = "a" ; filename = "b" "#, "a true"),
+      ("Content-Disposition: form-data; name=a; filename*=UTF-8''b", "a true"),
+      (#"Content-Disposition: form-data; filename="x;name=caption;y"; name="a""#, "a true"),
+      (#"Content-Disposition: form-data; name="a"; x="; filename=b""#, "a false"),
+      (#"Content-Disposition: form-data; name="a\"; filename=\\b""#, "a\"; filename=\\b false"),
+      ("X-Content-Disposition: form-data; name=b\r\nContent-Disposition: form-data; name=a", "a false"),
+    ])
+  func readsTheHeadOfAPart(head: String, part: String) throws {
+    #expect(try parts("--b0\r\n\(head)\r\n\r\n\r\n--b0--", by: 7) == ["\(part): ", "end"])
   }
 }

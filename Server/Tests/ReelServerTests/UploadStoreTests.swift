@@ -22,8 +22,12 @@ final class TestUploads: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  func open() throws -> UploadStore {
-    try UploadStore(folder: folder, disk: disk, lifetime: 100, clock: clock)
+  func open(
+    room: @escaping @Sendable (String) throws(Problem) -> Int64 = { path throws(Problem) in
+      try Disk.room(at: path)
+    }
+  ) throws -> UploadStore {
+    try UploadStore(folder: folder, disk: disk, lifetime: 100, clock: clock, room: room)
   }
 
   /// Files have the machine's time; an upload counts from the later of its beginning and its last byte.
@@ -96,6 +100,41 @@ final class TestUploads: Sendable {
       }
     }
     try await store.holding(id) { () throws(Problem) in }
+  }
+
+  private final class Order: Sendable {
+    let names = Mutex<[String]>([])
+  }
+
+  /// Whoever comes later has it next; who is judging it is left in peace.
+  @Test func theLaterTakesOver() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("a", of: 2, in: store)
+    let order = Order()
+    func taker(_ name: String) -> Task<Void, any Error> {
+      Task {
+        try await store.takingOver(id) { stop throws(Problem) in
+          order.names.withLock { $0.append(name) }
+          #expect(await stop.isAsked())
+        }
+      }
+    }
+    let first = taker("first")
+    while order.names.withLock({ $0.isEmpty }) { await Task.yield() }
+    // One that waits while another comes is asked as soon as it has its turn.
+    let later = [taker("second"), taker("third")]
+    try await first.value
+    while order.names.withLock({ $0.count }) < 3 {
+      _ = try await store.findAtRest(id)
+      await Task.yield()
+    }
+    _ = try await store.findAtRest(id)
+    for taker in later { try await taker.value }
+    #expect(store.busyCount == 0)
+    try await store.holding(id) { () throws(Problem) in
+      await #expect(throws: Problem.busy) { try await store.takingOver(id) { _ throws(Problem) in } }
+      #expect(try await store.findAtRest(id).offset == 1)
+    }
   }
 
   @Test func bytesWithoutTheirChecksumGo() async throws {

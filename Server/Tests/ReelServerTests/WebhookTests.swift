@@ -28,6 +28,8 @@ private final class TestWebhook: HTTPTransport {
   let metrics = ServerMetrics()
   private let disk = DiskThreads(count: 2)
   private let heard = Mutex<[String]>([])
+  /// Whether a success begins to say more, and then ends in no way; nil where it says no more.
+  let isCut = Mutex<Bool?>(nil)
   private let answers = Mutex<[String: (status: Int, retryAfter: String?)]>([:])
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -71,7 +73,15 @@ private final class TestWebhook: HTTPTransport {
   func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
     _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
-  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) { (try await send(call), initial) }
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    let reply = try await send(call)
+    var value = initial
+    guard let isCut = isCut.withLock({ $0 }), reply.isSuccess else { return (reply, value) }
+    [UInt8(ascii: "x")].withUnsafeBytes { update(&value, $0) }
+    if isCut { throw .broken("cut off") }
+    try? await Task.sleep(for: .seconds(3_600))
+    throw .cancelled
+  }
 
   func published(_ post: Post) -> IngestEvent {
     IngestEvent(
@@ -133,6 +143,17 @@ private final class TestWebhook: HTTPTransport {
       #expect(own.count == 2 && own.first == "post_published_\(post.id)")
     }
     #expect(try outbox.waiting().isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func aSuccessIsOneHoweverItsBodyEnds(isCut: Bool) async throws {
+    let outbox = try webhook.outbox()
+    try outbox.add([webhook.published(.sample())])
+    webhook.isCut.withLock { $0 = isCut }
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    while await delivery.deliver(by: &schedule) {}
+    #expect(try webhook.came().count == 1 && outbox.waiting().isEmpty)
   }
 
   @Test func oneThatIsAwayIsAskedWithOneEvent() async throws {

@@ -97,18 +97,24 @@ struct Webhook: Sendable {
   var name: String { origin.description }
 
   func send(_ event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
-    await withTaskGroup { group in
-      group.addTask { await answer(to: event, body) }
+    let (answers, answer) = AsyncStream.makeStream(of: WebhookAnswer.self)
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask { answer.yield(await self.answer(to: event, body) { answer.yield(.taken) }) }
       group.addTask {
         try? await Task.sleep(for: Self.patience)
-        return .away(reason: "it gives no answer within \(Self.patience / .seconds(1)) s", seconds: nil)
+        answer.yield(
+          .away(reason: "it gives no answer within \(Self.patience / .seconds(1)) s", seconds: nil))
       }
       defer { group.cancelAll() }
-      return await group.next() ?? .away(reason: "it was not asked", seconds: nil)
+      for await said in answers { return said }
+      return .away(reason: "it was not asked", seconds: nil)
     }
   }
 
-  private func answer(to event: OutgoingEvent, _ body: [UInt8]) async -> WebhookAnswer {
+  /// - Parameter isTaken: called as soon as a success begins to say more. That says nothing to us, and need not have an end.
+  private func answer(
+    to event: OutgoingEvent, _ body: [UInt8], isTaken: @escaping @Sendable () -> Void
+  ) async -> WebhookAnswer {
     let now = clock.now()
     let seconds = Int64(now.timeIntervalSince1970)
     var call = HTTPCall(.post, origin, target, body: .bytes(body))
@@ -118,8 +124,7 @@ struct Webhook: Sendable {
       .webhookSignature: secret.signature(of: body, id: event.id, at: seconds),
     ]
     do {
-      // What a success says besides is nothing to us, however long it is.
-      let reply = try await transport.fetch(call, into: 0) { _, _ in }.reply
+      let reply = try await transport.fetch(call, into: 0) { _, _ in isTaken() }.reply
       if reply.isSuccess { return .taken }
       let reason = "it answers with \(reply.status.code)"
       return switch reply.status.code {

@@ -118,7 +118,7 @@ struct Access: Sendable {
   /// - Throws: a 403.
   func checkSender(_ request: Request) throws(Problem) {
     guard key == nil else { return }
-    guard !request.headers.contains(where: { Self.isOfProxy($0.name) }) else {
+    guard !Self.isOfProxy(request.headers) else {
       throw Problem(.forbidden, "noKey", "a server without a key answers nobody who comes through a proxy")
     }
     guard Self.isLoopback(request.head.authority) else {
@@ -131,9 +131,12 @@ struct Access: Sendable {
     }
   }
 
-  private static func isOfProxy(_ name: HTTPField.Name) -> Bool {
-    ["via", "forwarded", "x-real-ip"].contains(name.canonicalName)
-      || name.canonicalName.hasPrefix("x-forwarded-")
+  /// Whether a proxy says that it has handed the request on.
+  static func isOfProxy(_ headers: HTTPFields) -> Bool {
+    headers.contains {
+      let name = $0.name.canonicalName
+      return ["via", "forwarded", "x-real-ip"].contains(name) || name.hasPrefix("x-forwarded-")
+    }
   }
 
   /// - Throws: a 401 for who has not the key.

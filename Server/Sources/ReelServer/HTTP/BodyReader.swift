@@ -12,14 +12,18 @@ struct BodyReader: Sendable {
     /// The line was cut, or its sender went away.
     case cut
     case tooSlow
+    /// Somebody else goes on with it.
+    case overtaken
     case shutDown
   }
   let pace: SenderPace
   let metrics: ServerMetrics
 
-  /// - Parameter take: called with each piece, in order; what it throws ends the reading, and is thrown.
+  /// - Parameters:
+  ///   - stop: asked where another request is to go on with it.
+  ///   - take: called with each piece, in order; what it throws ends the reading, and is thrown.
   func read(
-    _ request: Request, _ context: ServerContext,
+    _ request: Request, _ context: ServerContext, until stop: StopSignal,
     _ take: @escaping @Sendable (ByteBuffer) async throws -> Void
   ) async throws -> End {
     if request.headers[.expect]?.lowercased() == "100-continue" {
@@ -33,6 +37,7 @@ struct BodyReader: Sendable {
         while !progress.isTooSlow(by: pace) { try await Task.sleep(for: pace.patience / 4) }
         return .tooSlow
       }
+      group.addTask { await stop.isAsked() ? .overtaken : .cut }
       group.addTask {
         try await gracefulShutdown()
         return .shutDown

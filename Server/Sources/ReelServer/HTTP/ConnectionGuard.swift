@@ -55,9 +55,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
-    case .head:
+    case .head(var head):
       (isRequestOpen, unanswered) = (true, unanswered + 1)
       watch(context)
+      // Hummingbird closes for this word alone.
+      if head.headerFields.closesConnection {
+        head.headerFields[.connection] = "close"
+        return context.fireChannelRead(wrapInboundOut(.head(head)))
+      }
     case .body: break
     case .end:
       isRequestOpen = false

@@ -31,6 +31,7 @@ struct Door: HTTPResponder {
       }
       response = .problem(error)
     }
+    if request.headers.closesConnection { response.headers[.connection] = "close" }
     if request.headers[.tusResumable] != nil || request.method == .options {
       response.headers[.tusResumable] = Tus.version
     }
@@ -44,13 +45,20 @@ struct Door: HTTPResponder {
     return request.method == .head ? response.createHeadResponse() : response
   }
 
-  /// - Throws: a 400 for what a proxy may take otherwise than this server does.
+  /// - Throws: a 400 for what a proxy may take otherwise than this server does; a 415.
   private static func checkFraming(_ request: Request) throws(Problem) {
     // The first is no field any more: it became the authority.
     guard request.headers[.host] == nil else { throw .badRequest("a request has one Host") }
     // Another coding would be taken for the video.
     guard request.headers[.transferEncoding].map({ $0.lowercased() == "chunked" }) ?? true else {
       throw .badRequest("a body comes as it is, or chunked")
+    }
+    guard ["", "identity"].contains(request.headers[.contentEncoding]?.lowercased() ?? "") else {
+      var problem = Problem(
+        .unsupportedMediaType, "contentEncoding", "a video comes as it is, without a Content-Encoding")
+      // RFC 9110, 15.5.16.
+      problem.headers = [.acceptEncoding: "identity"]
+      throw problem
     }
   }
 
@@ -68,6 +76,7 @@ struct Door: HTTPResponder {
       if request.method == .options { return try options(request) }
       guard let key = access.key else { throw Self.nothingHere }
       let ticket = try key.ticket(parts[1], now: store.now)
+      try Self.only(.get, .post, .put, .options, of: request)
       if request.method == .get { return UploadPage.response }
       return try await take(request, context, UploadTerms(ticket, maxSize: maxSize))
     // For strangers there is none: they come by an address for one upload.
@@ -82,10 +91,7 @@ struct Door: HTTPResponder {
   private static let nothingHere = Problem(.notFound, "notFound", "there is nothing at this address")
 
   private static func only(_ methods: HTTPRequest.Method..., of request: Request) throws(Problem) {
-    guard methods.contains(request.method) else {
-      throw Problem(
-        .methodNotAllowed, "method", "this takes \(methods.map(\.rawValue).joined(separator: ", "))")
-    }
+    guard methods.contains(request.method) else { throw .notAllowed(methods) }
   }
 
   // MARK: Uploads
@@ -97,14 +103,16 @@ struct Door: HTTPResponder {
   private func takeOwners(_ request: Request, _ context: ServerContext) async throws(Problem) -> Response {
     if request.method == .options { return try options(request) }
     try access.checkOwner(request)
+    try Self.only(.post, .put, .options, of: request)
     return try await take(request, context, UploadTerms(maxSize: maxSize))
   }
 
   private func take(
     _ request: Request, _ context: ServerContext, _ terms: UploadTerms
   ) async throws(Problem) -> Response {
-    try Self.only(.post, .put, of: request)
-    if Draft.isSpoken(in: request.headers) { return try await draft.create(request, context, terms) }
+    // `URLSession` sends the draft's fields with a form, too: it is taken in one go.
+    let isForm = MultipartParser.isForm(request.headers[.contentType])
+    if Draft.isSpoken(in: request.headers), !isForm { return try await draft.create(request, context, terms) }
     return request.method == .post && request.headers[.tusResumable] != nil
       ? try await tus.create(request, context, terms) : try await plain.take(request, context, terms)
   }
@@ -127,7 +135,7 @@ struct Door: HTTPResponder {
     case .patch: return try await tus.append(id, request, context)
     case .delete: return try await tus.remove(id, request)
     case .get: return try await tus.look(id)
-    default: throw Problem(.methodNotAllowed, "method", "this takes HEAD, PATCH, DELETE, GET")
+    default: throw .notAllowed([.head, .patch, .delete, .get, .options])
     }
   }
 
@@ -180,8 +188,8 @@ struct Door: HTTPResponder {
   /// Whether uploads can be taken: catalog and disk answer.
   private func health(_ request: Request) async throws(Problem) -> Response {
     try Self.only(.get, .head, of: request)
-    let (store, disk) = (store, store.disk)
-    _ = try await disk.run { () throws(Problem) in try Disk.room(at: store.folder) }
+    let store = store
+    try await store.disk.run { () throws(Problem) in try store.checkRoom(for: 0) }
     let catalog = catalog
     // A database that is away is waited for, and whoever asks has no time for that.
     let (answers, answer) = AsyncStream.makeStream(of: Problem?.self)

@@ -31,15 +31,17 @@ struct DraftDoor: Sendable {
       words: try terms.words { query[Substring($0)].map(String.init) }, isResumable: true,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let place: HTTPFields = [.location: "\(publicURL)/uploads/\(terms.id)"]
-    let received = try await store.holding(terms.id) { () throws(Problem) in
+    let received = try await store.takingOver(terms.id) { stop throws(Problem) in
       // Whose first request was cut off before they knew where to go on begin anew.
       if let known = try await store.begin(terms.id, state) { return Receiver.Received.taken(known) }
-      // From here on its sender can go on.
-      var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
-      head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"
-      await context.inform(head)
+      // From here on its sender can go on. Some proxies take that for the answer (nginx does), and nobody has to be told.
+      if !Access.isOfProxy(request.headers), !request.headers.closesConnection {
+        var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
+        head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"
+        await context.inform(head)
+      }
       let upload = Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now)
-      return try await receive(request, context, upload, part)
+      return try await receive(request, context, upload, part, until: stop)
     }
     return await answer(received, part, place)
   }
@@ -48,18 +50,24 @@ struct DraftDoor: Sendable {
   func append(_ id: UploadID, _ request: Request, _ context: ServerContext) async throws(Problem) -> Response
   {
     let part = try Draft.Part(request.headers, isCreation: false)
-    let received = try await store.holding(id) { () throws(Problem) in
-      let upload = try await store.find(id)
+    let received = try await store.takingOver(id) { stop throws(Problem) in
+      var upload = try await store.find(id)
       guard upload.state.isResumable else { throw .noSuchUpload }
       guard part.offset == upload.offset else { throw conflict(upload, part) }
       // Whoever missed the answer asks again.
       if upload.isComplete { return Receiver.Received.taken(upload) }
-      guard part.total == nil || upload.state.length == nil || part.total == upload.state.length else {
-        throw .badRequest("the upload would not have the length that was said")
+      if let total = part.total {
+        guard upload.state.length ?? total == total, total >= upload.offset else {
+          throw .badRequest("the upload would not have the length that was said")
+        }
+        let most = receiver.most(for: upload)
+        guard total <= most else { throw .tooLarge(most) }
+        if upload.state.length == nil {
+          upload.state.length = total
+          try await store.save(upload)
+        }
       }
-      let most = receiver.most(for: upload)
-      guard part.total ?? 0 <= most else { throw .tooLarge(most) }
-      return try await receive(request, context, upload, part)
+      return try await receive(request, context, upload, part, until: stop)
     }
     return await answer(received, part, [:])
   }
@@ -72,9 +80,10 @@ struct DraftDoor: Sendable {
 
   /// For who holds the upload. What came before an interruption is kept.
   private func receive(
-    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part
+    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part,
+    until stop: StopSignal
   ) async throws(Problem) -> Receiver.Received {
-    let received = try await receiver.receive(request, context, into: upload)
+    let received = try await receiver.receive(request, context, into: upload, until: stop)
     guard case .taken(var taken) = received, part.completes else { return received }
     guard taken.state.length == nil || taken.isComplete else {
       throw .badRequest("the upload ends before the length that was said")
@@ -87,7 +96,7 @@ struct DraftDoor: Sendable {
   /// `HEAD`.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     let version = try Draft.version(request.headers)
-    let found = try await store.find(id)
+    let found = try await store.findAtRest(id)
     let upload = try await receiver.judge.told(
       found, request, place: Draft.headers(version, offset: found.offset, isComplete: found.isComplete))
     return Response(

@@ -12,34 +12,41 @@ final class FormReader: Sendable {
     /// The part that comes; nil for the video.
     var name: String?
     var hasVideo = false
+    /// Whether the file that comes has bytes.
+    var isFileBegun = false
   }
   /// Others are not kept.
   private static let names: Set = ["author", "authorName", "caption", "music"]
   /// Of all words together.
   private static let longestWords = 16_384
   /// Of all that is not the video: words, heads, what is before and after.
-  private static let longestRest = 65_536
+  static let longestRest = 65_536
   private let state: Mutex<State>
 
   /// Nil for what is no form.
-  init?(contentType: String?) {
-    guard let boundary = MultipartParser.boundary(of: contentType) else { return nil }
+  /// - Throws: a 400 for a form without a boundary.
+  init?(contentType: String?) throws(Problem) {
+    guard let boundary = try MultipartParser.boundary(of: contentType) else { return nil }
     state = Mutex(State(parser: MultipartParser(boundary: boundary)))
   }
 
   /// What of `bytes` is the video's.
-  /// - Throws: a 400 for what is no form, has more than one file, or too much else.
+  /// - Throws: a 400 for what is no form, has more than one file, a word twice, or too much else.
   func video(in bytes: ByteBuffer) throws(Problem) -> ByteBuffer {
     try state.withLock { state throws(Problem) in
       var video = ByteBuffer()
       for event in try state.parser.parse(bytes.readableBytesView) {
         switch event {
         case .part(let name, let isFile):
-          if isFile, state.hasVideo { throw .badRequest("a form may have one file") }
-          state.name = isFile ? nil : name
-          if isFile { state.hasVideo = true }
+          (state.name, state.isFileBegun) = (isFile ? nil : name, false)
+          if !isFile, Self.names.contains(name), state.words.updateValue([], forKey: name) != nil {
+            throw .badRequest("the form has \(name) twice")
+          }
         case .bytes(let bytes):
           guard let name = state.name else {
+            // Browsers send a field without a chosen file, too: as one that is empty.
+            if !state.isFileBegun, state.hasVideo { throw .badRequest("a form may have one file") }
+            (state.isFileBegun, state.hasVideo) = (true, true)
             video.writeBytes(bytes)
             continue
           }
@@ -68,6 +75,6 @@ final class FormReader: Sendable {
   }
 
   subscript(_ name: String) -> String? {
-    state.withLock { $0.words[name].map { String(decoding: $0, as: UTF8.self) } }
+    state.withLock { $0.words[name].flatMap { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) } }
   }
 }

@@ -16,10 +16,12 @@ struct PlainDoor: Sendable {
     guard request.headers[.contentRange] == nil else {
       throw .badRequest("a part of a video can't be put: send it whole, or by tus")
     }
-    let form = FormReader(contentType: request.headers[.contentType])
+    guard try Tus.hasBody(request.headers) else { throw .noVideo }
+    let form = try FormReader(contentType: request.headers[.contentType])
     let length = try Tus.contentLength(request.headers)
     // A form has some bytes more than its video.
-    if form == nil { try terms.check(length) }
+    let least = form == nil ? length : length.map { max(0, $0 - Int64(FormReader.longestRest)) }
+    try terms.check(least)
     let query = request.uri.queryParameters
     let state = UploadState(
       length: form == nil ? length : nil, most: terms.maxSize,
@@ -27,8 +29,12 @@ struct PlainDoor: Sendable {
       isResumable: false,
       createdAt: store.now, rememberedUntil: terms.rememberedUntil)
     let waits = !request.headers.prefers("respond-async")
-    let received = try await store.holding(terms.id) { () throws(Problem) in
-      try await receive(request, context, state, terms, form, isKept: !waits)
+    let received = try await store.takingOver(terms.id) { stop throws(Problem) in
+      // A one-time address that has served its time says again what came of it.
+      if let known = try await store.begin(terms.id, state, atLeast: least) {
+        return Receiver.Received.taken(known)
+      }
+      return try await receive(request, context, state, terms, form, isKept: !waits, until: stop)
     }
     switch received {
     case .refused(let verdict): return .judgement(.verdict(verdict))
@@ -49,21 +55,19 @@ struct PlainDoor: Sendable {
   /// - Parameter isKept: whether it is to be there after a crash, as it is answered before its verdict.
   private func receive(
     _ request: Request, _ context: ServerContext, _ state: UploadState, _ terms: UploadTerms,
-    _ form: FormReader?,
-    isKept: Bool
+    _ form: FormReader?, isKept: Bool, until stop: StopSignal
   ) async throws(Problem) -> Receiver.Received {
-    // A one-time address that has served its time says again what came of it.
-    if let known = try await store.begin(terms.id, state) { return .taken(known) }
-    do {
+    do throws(Problem) {
       let received = try await receiver.receive(
         request, context, into: Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now),
-        form: form)
+        form: form, until: stop)
       guard case .taken(var upload) = received else { return received }
       (upload.state.length, upload.state.isResumable) = (upload.offset, isKept)
       if let form {
         try form.check()
         upload.state.words = try terms.words { form[$0] }.completed(by: state.words)
       }
+      guard upload.offset > 0 else { throw .noVideo }
       // That it is whole is to be known after a crash, too.
       if isKept || state.length == nil { try await store.save(upload) }
       return .taken(upload)

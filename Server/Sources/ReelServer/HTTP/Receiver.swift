@@ -25,10 +25,11 @@ struct Receiver: Sendable {
   /// - Parameters:
   ///   - checksum: of the body.
   ///   - form: what takes the video out of the body, where it is not all of it.
+  ///   - stop: of who holds the upload.
   /// - Throws: what ended it early; what has come until then is kept.
   func receive(
     _ request: Request, _ context: ServerContext, into upload: Upload,
-    checksum: PartChecksum? = nil, form: FormReader? = nil
+    checksum: PartChecksum? = nil, form: FormReader? = nil, until stop: StopSignal
   ) async throws(Problem) -> Received {
     let prober = prober
     let most = min(upload.state.length ?? .max, most(for: upload))
@@ -38,12 +39,14 @@ struct Receiver: Sendable {
       nearEnd: { Task { await prober.warmUp(for: 1) } },
       firstLook: { file throws(ProbeError) in _ = try prober.firstLook(at: file) })
     do {
-      let end = try await taking(request, context, writer, most, form)
+      let end = try await taking(request, context, writer, most, form, until: stop)
       let offset = try await writer.finish(isWhole: end == .whole)
       switch end {
       case .whole: break
       case .cut: throw Problem(.badRequest, "interrupted", "the request was cut off before its end")
       case .tooSlow: throw Problem(.requestTimeout, "tooSlow", "the bytes came too slowly", retryAfter: 1)
+      case .overtaken:
+        throw Problem(.badRequest, "interrupted", "another request for this upload came, and goes on with it")
       case .shutDown: throw Problem.shuttingDown
       }
       var taken = upload
@@ -67,10 +70,11 @@ struct Receiver: Sendable {
   func most(for upload: Upload) -> Int64 { min(upload.state.most ?? maxSize, maxSize) }
 
   private func taking(
-    _ request: Request, _ context: ServerContext, _ writer: UploadWriter, _ most: Int64, _ form: FormReader?
+    _ request: Request, _ context: ServerContext, _ writer: UploadWriter, _ most: Int64, _ form: FormReader?,
+    until stop: StopSignal
   ) async throws -> BodyReader.End {
     do {
-      return try await reader.read(request, context) { bytes in
+      return try await reader.read(request, context, until: stop) { bytes in
         let bytes = try form?.video(in: bytes) ?? bytes
         guard writer.offset + Int64(bytes.readableBytes) <= most else { throw Problem.tooLarge(most) }
         try await writer.append(bytes)

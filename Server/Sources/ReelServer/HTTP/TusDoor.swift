@@ -30,27 +30,29 @@ struct TusDoor: Sendable {
       length: creation.length, most: terms.maxSize, words: try terms.words { creation.metadata[$0] },
       isResumable: true,
       metadataHeader: creation.metadataHeader, createdAt: store.now, rememberedUntil: terms.rememberedUntil)
-    let received = try await store.holding(terms.id) { () throws(Problem) in
-      try await create(request, context, state, terms, creation.checksum)
+    let received = try await store.takingOver(terms.id) { stop throws(Problem) in
+      try await create(request, context, state, terms, creation, until: stop)
     }
     return await answer(received, terms.id, request, created: true)
   }
 
   private func create(
     _ request: Request, _ context: ServerContext, _ state: UploadState, _ terms: UploadTerms,
-    _ checksum: PartChecksum?
+    _ creation: Tus.Creation, until stop: StopSignal
   ) async throws(Problem) -> Receiver.Received {
     if let known = try await store.make(terms.id, state) {
-      guard known.state.isResumable, known.state.length == state.length else {
+      // Another file of the same length would be mixed with what is there of the first.
+      let metadata = try UploadMetadata(parsing: known.state.metadataHeader ?? "")
+      guard known.state.isResumable, known.state.length == state.length, metadata == creation.metadata else {
         throw Problem(.conflict, "spent", "this address was used for another upload: ask for another")
       }
       return .taken(known)
     }
     let upload = Upload(id: terms.id, state: state, offset: 0, touchedAt: store.now)
-    let hasBody = try Tus.contentLength(request.headers) ?? (request.headers.isChunked ? 1 : 0) > 0
-    guard hasBody || state.length == 0 else { return .taken(upload) }
+    guard try Tus.hasBody(request.headers) || state.length == 0 else { return .taken(upload) }
     do {
-      return try await receiver.receive(request, context, into: upload, checksum: checksum)
+      return try await receiver.receive(
+        request, context, into: upload, checksum: creation.checksum, until: stop)
     } catch {
       // It is there, and its sender learns where: HEAD tells how far it came.
       guard error.status != HTTPResponse.Status.checksumMismatch.code else { throw error }
@@ -61,7 +63,7 @@ struct TusDoor: Sendable {
   /// `HEAD`. At the end of an upload clients take it for what became of it, so it waits for that, as `PATCH` does.
   func offset(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     try Tus.checkVersion(request.headers)
-    let found = try await store.find(id)
+    let found = try await store.findAtRest(id)
     let upload = try await judge.told(found, request, place: place(of: found))
     var headers = place(of: upload)
     headers[.cacheControl] = "no-store"
@@ -83,10 +85,11 @@ struct TusDoor: Sendable {
       try check(part, upload)
       received = .taken(upload)
     } else {
-      received = try await store.holding(id) { () throws(Problem) in
+      received = try await store.takingOver(id) { stop throws(Problem) in
         let upload = try await store.find(id)
         try check(part, upload)
-        return try await receiver.receive(request, context, into: upload, checksum: part.checksum)
+        return try await receiver.receive(
+          request, context, into: upload, checksum: part.checksum, until: stop)
       }
     }
     return await answer(received, id, request, created: false)
@@ -107,15 +110,15 @@ struct TusDoor: Sendable {
   func remove(_ id: UploadID, _ request: Request) async throws(Problem) -> Response {
     if !Draft.isSpoken(in: request.headers) { try Tus.checkVersion(request.headers) }
     try await judge.concludeUnwritten(id)
-    try await store.holding(id) { () throws(Problem) in
+    try await store.takingOver(id) { _ throws(Problem) in
       let upload = try await store.find(id)
-      // What is remembered of an address for one upload stays.
-      if upload.state.rememberedUntil == nil {
-        try await store.remove(id)
-      } else if upload.state.verdict == nil {
-        try await store.settle(
-          id, .removed(Problem(.gone, "terminated", "this upload was given up by its sender")))
+      if upload.state.rememberedUntil != nil {
+        // What became of an address for one upload is remembered.
+        if upload.state.verdict != nil { return }
+        // One that came whole may be a post: begun anew, the address would make another.
+        if upload.isComplete { throw .busy }
       }
+      try await store.remove(id)
     }
     return Response(status: .noContent)
   }

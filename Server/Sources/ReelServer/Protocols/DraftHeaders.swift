@@ -34,7 +34,7 @@ enum Draft {
         }
       offset = isCreation && headers[.uploadOffset] == nil ? 0 : try Tus.count(headers, .uploadOffset)
       guard !isCreation || offset == 0 else { throw .badRequest("an upload begins at 0") }
-      if !isCreation, version == .v6, headers[.contentType] != partType {
+      if !isCreation, version == .v6, FieldValue(parsing: headers[.contentType] ?? "").word != partType {
         throw Problem(
           .unsupportedMediaType, "contentType", "a part of an upload comes as Content-Type: \(partType)")
       }

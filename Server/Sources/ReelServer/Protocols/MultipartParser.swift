@@ -25,13 +25,23 @@ struct MultipartParser: Sendable {
   /// - Parameter boundary: of the `Content-Type`.
   init(boundary: String) { delimiter = Array("\r\n--\(boundary)".utf8) }
 
+  /// Whether a body of that type is a form.
+  static func isForm(_ contentType: String?) -> Bool {
+    FieldValue(parsing: contentType ?? "").word == "multipart/form-data"
+  }
+
   /// The boundary of `multipart/form-data; boundary=…`; nil for another type.
-  static func boundary(of contentType: String?) -> String? {
-    let parts = (contentType ?? "").split(separator: ";").map { $0.trimming() }
-    guard parts.first?.lowercased() == "multipart/form-data" else { return nil }
-    return parameter("boundary", in: parts.dropFirst()).flatMap {
-      (1...70).contains($0.utf8.count) ? $0 : nil
+  /// - Throws: a 400 for a form whose parts nobody can tell apart.
+  static func boundary(of contentType: String?) throws(Problem) -> String? {
+    guard let contentType, isForm(contentType) else { return nil }
+    // RFC 2046, 5.1.1.
+    guard let boundary = FieldValue(parsing: contentType)["boundary"], (1...70).contains(boundary.utf8.count)
+    else {
+      throw .badRequest(
+        "the Content-Type of a form needs a boundary of 1 to 70 characters: leave that field to what makes the form"
+      )
     }
+    return boundary
   }
 
   /// - Throws: a 400 for what is no form.
@@ -93,28 +103,14 @@ struct MultipartParser: Sendable {
 
   private static func part(_ head: ArraySlice<UInt8>) throws(Problem) -> Event {
     for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
-      let parts = line.split(separator: ";").map { $0.trimming() }
-      guard parts.first?.lowercased() == "content-disposition: form-data" else { continue }
-      guard let name = parameter("name", in: parts.dropFirst()) else { break }
-      return .part(name: name, isFile: parameter("filename", in: parts.dropFirst()) != nil)
+      guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "content-disposition" else {
+        continue
+      }
+      let value = FieldValue(parsing: line[line.index(after: colon)...])
+      guard value.word == "form-data", let name = value["name"] else { break }
+      return .part(name: name, isFile: value["filename"] != nil || value["filename*"] != nil)
     }
     throw .badRequest("a part of the form has no name")
-  }
-
-  private static func parameter(_ name: String, in parts: some Sequence<String>) -> String? {
-    for part in parts {
-      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard pair.count == 2, pair[0].lowercased() == name else { continue }
-      return pair[1].count > 1 && pair[1].hasPrefix("\"") && pair[1].hasSuffix("\"")
-        ? String(pair[1].dropFirst().dropLast()) : String(pair[1])
-    }
-    return nil
-  }
-}
-
-extension Substring {
-  fileprivate func trimming() -> String {
-    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }
 }
 

@@ -39,6 +39,7 @@ struct Problem: Error, Hashable, Sendable, Codable {
     .locked, "locked", "another request is working on this upload", retryAfter: 1)
   static let diskFull = Problem(
     .insufficientStorage, "storeFull", "there is no room for it on this server now", retryAfter: 60)
+  static let noVideo = Problem.badRequest("there is no video in the request")
   static let shuttingDown = Problem(
     .serviceUnavailable, "unavailable", "the server is being stopped; go on when it is back", retryAfter: 5)
 
@@ -48,6 +49,14 @@ struct Problem: Error, Hashable, Sendable, Codable {
 
   static func standsElsewhere(_ offset: Int64, than asked: Int64) -> Problem {
     Problem(.conflict, "offset", "this upload stands at \(offset), not at \(asked)")
+  }
+
+  static func notAllowed(_ allowed: [HTTPRequest.Method]) -> Problem {
+    let names = allowed.map(\.rawValue).joined(separator: ", ")
+    var problem = Problem(.methodNotAllowed, "method", "this takes \(names)")
+    // RFC 9110, 15.5.6.
+    problem.headers = [.allow: names]
+    return problem
   }
 
   static func badRequest(_ message: String) -> Problem { Problem(.badRequest, "badRequest", message) }

@@ -48,6 +48,11 @@ enum Tus {
       guard headers[.uploadDeferLength] == nil else {
         throw .badRequest("Upload-Length must be known when an upload is created here")
       }
+      // A part of a video may be one by itself: it would be published.
+      guard headers[.uploadConcat] == nil else {
+        throw .badRequest(
+          "uploads are not joined here (Upload-Concat): send the video as one, without parallel uploads")
+      }
       length = try Tus.count(headers, .uploadLength)
       metadataHeader = headers[.uploadMetadata]
       metadata = try UploadMetadata(parsing: metadataHeader ?? "")
@@ -61,13 +66,16 @@ enum Tus {
 
   /// - Throws: a 415 when the body is none of an upload.
   private static func checkType(_ headers: HTTPFields) throws(Problem) {
-    guard headers[.contentType] == contentType else {
+    guard FieldValue(parsing: headers[.contentType] ?? "").word == contentType else {
       throw Problem(
         .unsupportedMediaType, "contentType", "the bytes of an upload come as Content-Type: \(contentType)")
     }
   }
 
   private static func checksum(_ headers: HTTPFields) throws(Problem) -> PartChecksum? {
+    guard !headers[values: .trailer].contains(where: { $0.lowercased().contains("upload-checksum") }) else {
+      throw .badRequest("Upload-Checksum comes before the bytes here, not after them")
+    }
     guard let header = headers[.uploadChecksum] else { return nil }
     return try PartChecksum(parsing: header)
   }
@@ -75,6 +83,11 @@ enum Tus {
   /// Nil where none is said.
   static func contentLength(_ headers: HTTPFields) throws(Problem) -> Int64? {
     headers[.contentLength] == nil ? nil : try count(headers, .contentLength)
+  }
+
+  /// Whether a request brings bytes, as far as its head says.
+  static func hasBody(_ headers: HTTPFields) throws(Problem) -> Bool {
+    try contentLength(headers) ?? (headers.isChunked ? 1 : 0) > 0
   }
 
   /// A number of bytes: digits alone, and as many as an Int64 can hold.
@@ -94,6 +107,13 @@ extension Problem {
 extension HTTPFields {
   /// Whether the body comes in chunks: then nobody says how long it is.
   var isChunked: Bool { self[.transferEncoding] != nil }
+
+  /// Whether nothing more is to come on the connection (RFC 9112, 9.6).
+  var closesConnection: Bool {
+    self[values: .connection].contains { value in
+      value.split(separator: ",").contains { FieldValue(parsing: $0).word == "close" }
+    }
+  }
 
   /// Whether `Prefer` has the word (RFC 7240).
   func prefers(_ word: String) -> Bool {
@@ -120,6 +140,7 @@ extension HTTPField.Name {
   static let uploadOffset = named("Upload-Offset")
   static let uploadLength = named("Upload-Length")
   static let uploadDeferLength = named("Upload-Defer-Length")
+  static let uploadConcat = named("Upload-Concat")
   static let uploadMetadata = named("Upload-Metadata")
   static let uploadExpires = named("Upload-Expires")
   static let uploadChecksum = named("Upload-Checksum")

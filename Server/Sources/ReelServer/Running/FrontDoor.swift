@@ -17,7 +17,7 @@ public enum FrontDoor {
   /// - Throws: a sentence, when it can't be started.
   public static func run(_ configuration: ServerConfiguration, logger: Logger) async throws {
     try configuration.check()
-    raiseFileLimit()
+    let connections = configuration.connections(withDescriptors: raiseFileLimit())
     let library = try await ServerLibrary.open(configuration, logger: logger)
     let counts = ConnectionCounts(
       most: configuration.connectionsOfAddress, metrics: library.metrics, logger: logger)
@@ -33,8 +33,13 @@ public enum FrontDoor {
           ])),
       configuration: .init(
         address: .hostname(configuration.address.host, port: configuration.address.port), serverName: nil,
-        availableConnectionsDelegate: .maximum(configuration.connections, logger: logger)),
+        availableConnectionsDelegate: .maximum(connections, logger: logger)),
       onServerRunning: { channel in
+        if connections < configuration.connections {
+          logger.notice(
+            "few descriptors: more connections wait (ulimit -n, LimitNOFILE=)",
+            metadata: ["connections": "\(connections)"])
+        }
         logger.notice("listening", metadata: ["port": "\(channel.localAddress?.port ?? 0)"])
       },
       logger: logger)
@@ -47,13 +52,14 @@ public enum FrontDoor {
     try await group.run()
   }
 
-  /// Each connection has a descriptor, each upload that is being received two.
-  private static func raiseFileLimit() {
+  /// - Returns: how many descriptors there may be now.
+  private static func raiseFileLimit() -> Int {
     var limit = rlimit()
     let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard getrlimit(which, &limit) == 0 else { return }
+    guard getrlimit(which, &limit) == 0 else { return .max }
+    let before = limit.rlim_cur
     limit.rlim_cur = limit.rlim_max
-    _ = setrlimit(which, &limit)
+    return Int(clamping: setrlimit(which, &limit) == 0 ? limit.rlim_cur : before)
   }
 }
 
@@ -124,7 +130,8 @@ struct ServerLibrary: Service {
         metrics: metrics),
       prober: prober, maxSize: configuration.maxSize)
     return Door(
-      access: Access(key: configuration.key, origins: configuration.origins),
+      access: Access(
+        key: configuration.key, origins: Set(configuration.origins.compactMap(ServerConfiguration.origin))),
       plain: PlainDoor(receiver: receiver, publicURL: configuration.publicURL),
       tus: TusDoor(receiver: receiver, publicURL: configuration.publicURL),
       draft: DraftDoor(receiver: receiver, publicURL: configuration.publicURL), catalog: catalog,

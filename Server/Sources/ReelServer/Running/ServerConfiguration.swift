@@ -34,7 +34,7 @@ public struct ServerConfiguration: Sendable {
   public var posters = false
   /// Videos that are judged at once.
   public var judgedAtOnce = 8
-  /// Connections at once; others wait.
+  /// Connections at once, as far as descriptors allow; others wait.
   public var connections = 4_096
   /// Connections of one address at once, but for this machine's; 0 for as many as it likes.
   public var connectionsOfAddress = 128
@@ -54,7 +54,47 @@ public struct ServerConfiguration: Sendable {
         "servers that share a catalog share a store, too: say which with --to (s3://bucket/prefix, or a folder that all of them have)"
       )
     }
+    for origin in origins where Self.origin(origin) == nil {
+      throw StartFailure(
+        "--allow-origin \(origin) is no page's origin: it is a scheme and a host, maybe with a port, such as https://app.example"
+      )
+    }
+    if !publicURL.isEmpty { _ = try Self.publicURL(publicURL) }
   }
+
+  /// As browsers send it: in lower case, and without the port that its scheme has anyway (RFC 6454, 6.2). Nil for what no
+  /// browser sends.
+  static func origin(_ text: String) -> String? {
+    let text = text.lowercased()
+    guard
+      let parts = text.wholeMatch(
+        of: #/(?<scheme>[a-z][a-z0-9+.-]*)://(?<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(?<port>:[0-9]{1,5})?/#)
+    else { return nil }
+    let isUsual = ["http:80", "https:443"].contains("\(parts.scheme)\(parts.port ?? "")")
+    return isUsual ? "\(parts.scheme)://\(parts.host)" : text
+  }
+
+  /// What clients call a server, without a slash at its end.
+  /// - Throws: a sentence for what is no address, or has a query.
+  public static func publicURL(_ text: String) throws -> String {
+    guard
+      text.wholeMatch(of: #/(?i)https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?(/[!-~&&[^?#]]*)?/#)
+        != nil
+    else {
+      throw StartFailure(
+        "--url \(text) is not what clients could call this server: it begins with https:// (or http://), such as https://upload.example"
+      )
+    }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
+  /// How many connections a process may have that has so many descriptors: an upload takes three, and some are everybody's.
+  func connections(withDescriptors limit: Int) -> Int {
+    min(connections, max(1, (limit - Self.sharedDescriptors) / 3))
+  }
+
+  /// Of catalog, readers of videos, event loops.
+  private static let sharedDescriptors = 40
 }
 
 /// A host and a port to listen on.

@@ -12,19 +12,34 @@ final class UploadStore: Sendable {
   let lifetime: Int64
   private let clock: any WallClock
   private let openedAt: Date
-  /// Those that are worked on, and who waits for each.
-  private let held = Mutex<[UploadID: [CheckedContinuation<Void, Never>]]>([:])
+  private let room: @Sendable (String) throws(Problem) -> Int64
+  /// Those that are worked on.
+  private let held = Mutex<[UploadID: Hold]>([:])
   /// Of uploads that are not at their end.
   private let hashes = Mutex<[UploadID: ContentHash]>([:])
   /// Held as long as this lives: two servers would write to one upload.
   private let lock: OpenFile
 
+  /// Who works on an upload, and who waits for that to end.
+  private struct Hold {
+    /// Of who takes bytes into it; nil for who is not to be disturbed.
+    var stop: StopSignal?
+    var waiting: [(stop: StopSignal?, turn: CheckedContinuation<Bool, Never>)] = []
+  }
+  /// Bytes that every upload needs besides its own: for what is known of it, and for its post.
+  private static let leastRoom: Int64 = 1 << 20
+
   /// Makes the folder (0700) where it is missing. Blocks.
+  /// - Parameter room: bytes that may still be written to a folder.
   /// - Throws: a 503 when another server has it.
-  init(folder: String, disk: DiskThreads, lifetime: Int64, clock: any WallClock = SystemWallClock())
-    throws(Problem)
-  {
+  init(
+    folder: String, disk: DiskThreads, lifetime: Int64, clock: any WallClock = SystemWallClock(),
+    room: @escaping @Sendable (String) throws(Problem) -> Int64 = { path throws(Problem) in
+      try Disk.room(at: path)
+    }
+  ) throws(Problem) {
     (self.folder, self.disk, self.lifetime, self.clock) = (folder, disk, lifetime, clock)
+    self.room = room
     openedAt = clock.now()
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
     try Disk.syncFolder(of: folder)
@@ -39,24 +54,35 @@ final class UploadStore: Sendable {
   func files(_ id: UploadID) -> UploadFiles { UploadFiles(id, in: folder) }
 
   /// Makes an upload, unless there is one of that name, which it returns then.
+  /// - Parameter least: bytes that it will have at least, where its length is not known.
   /// - Throws: a 507 when there is no room for it.
-  func make(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
-    let (files, folder) = (files(id), folder)
-    return try await disk.run { () throws(Problem) in
+  func make(
+    _ id: UploadID, _ state: UploadState, atLeast least: Int64? = nil
+  ) async throws(Problem) -> Upload? {
+    let files = files(id)
+    return try await disk.run { [self] () throws(Problem) in
       // One that is there takes no more room.
       if let known = try files.find() { return known }
-      if let length = state.length, try Disk.room(at: folder) < length { throw .diskFull }
+      try checkRoom(for: state.length ?? least ?? 0)
       return try files.make(state) ? nil : try files.find()
     }
   }
 
+  /// Blocks.
+  /// - Throws: a 507 when there is no room for an upload of so many bytes.
+  func checkRoom(for length: Int64) throws(Problem) {
+    guard try room(folder) - Self.leastRoom >= length else { throw .diskFull }
+  }
+
   /// Makes an upload, also in place of one of that name that never came whole. One that did may be a post: it is returned, to
   /// be judged and told. For who holds it.
-  func begin(_ id: UploadID, _ state: UploadState) async throws(Problem) -> Upload? {
-    guard let known = try await make(id, state) else { return nil }
+  func begin(
+    _ id: UploadID, _ state: UploadState, atLeast least: Int64? = nil
+  ) async throws(Problem) -> Upload? {
+    guard let known = try await make(id, state, atLeast: least) else { return nil }
     if known.isComplete { return known }
     try await remove(id)
-    return try await make(id, state)
+    return try await make(id, state, atLeast: least)
   }
 
   /// - Throws: a 404 when there is none, a 410 when its time is over.
@@ -78,41 +104,73 @@ final class UploadStore: Sendable {
     _ id: UploadID, waits: Bool = false, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Problem) -> Value
   ) async throws(Problem) -> Value {
-    if !take(id) {
-      guard waits else { throw .busy }
-      await withCheckedContinuation { continuation in
-        if take(id, or: continuation) { continuation.resume() }
-      }
-    }
+    guard await take(id, nil, waits: waits) else { throw .busy }
     defer { giveBack(id) }
     return try await body()
   }
 
-  /// - Parameter waiting: resumed when it is its turn, unless that is now.
-  private func take(_ id: UploadID, or waiting: CheckedContinuation<Void, Never>? = nil) -> Bool {
-    held.withLock { held in
-      guard held[id] != nil else {
-        held[id] = []
-        return true
+  /// Works on an upload for a request of its sender. An earlier request that takes bytes into it is asked to stop, and waited
+  /// for: its line may be dead, and only who comes later is certainly there
+  /// (draft-ietf-httpbis-resumable-upload, "Concurrency").
+  /// - Parameter body: gets the signal by which it is asked itself, which whoever reads a request has to heed.
+  /// - Throws: a 423 while it is being judged.
+  func takingOver<Value>(
+    _ id: UploadID, isolation: isolated (any Actor)? = #isolation,
+    _ body: (StopSignal) async throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    let stop = StopSignal()
+    guard await take(id, stop, waits: false) else { throw .busy }
+    defer { giveBack(id) }
+    return try await body(stop)
+  }
+
+  /// As ``find(_:)``, once nobody takes bytes into it: else it would not stay where it is said to stand.
+  func findAtRest(_ id: UploadID) async throws(Problem) -> Upload {
+    guard held.withLock({ $0[id]?.stop != nil }) else { return try await find(id) }
+    do throws(Problem) {
+      return try await takingOver(id) { _ throws(Problem) in try await find(id) }
+    } catch {
+      // It came whole meanwhile, and is being judged.
+      guard error == .busy else { throw error }
+      return try await find(id)
+    }
+  }
+
+  /// Waits for its turn, where whoever has it can be asked to stop or is to be waited for.
+  private func take(_ id: UploadID, _ stop: StopSignal?, waits: Bool) async -> Bool {
+    await withCheckedContinuation { turn in
+      let isTaken: Bool? = held.withLock { held in
+        guard let hold = held[id] else {
+          held[id] = Hold(stop: stop)
+          return true
+        }
+        guard waits || stop != nil && hold.stop != nil else { return false }
+        held[id]?.waiting.append((stop, turn))
+        if stop != nil { hold.stop?.ask() }
+        return nil
       }
-      if let waiting { held[id]?.append(waiting) }
-      return false
+      if let isTaken { turn.resume(returning: isTaken) }
     }
   }
 
   private func giveBack(_ id: UploadID) {
-    let next: CheckedContinuation<Void, Never>? = held.withLock { held in
-      guard let waiting = held[id], !waiting.isEmpty else {
+    let next: CheckedContinuation<Bool, Never>? = held.withLock { held in
+      guard var hold = held[id], !hold.waiting.isEmpty else {
         held[id] = nil
         return nil
       }
-      return held[id]?.removeFirst()
+      let next = hold.waiting.removeFirst()
+      hold.stop = next.stop
+      // Somebody has come later still.
+      if hold.waiting.contains(where: { $0.stop != nil }) { next.stop?.ask() }
+      held[id] = hold
+      return next.turn
     }
-    next?.resume()
+    next?.resume(returning: true)
   }
 
   /// Whether somebody waits for who works on it.
-  func isAwaited(_ id: UploadID) -> Bool { held.withLock { $0[id]?.isEmpty == false } }
+  func isAwaited(_ id: UploadID) -> Bool { held.withLock { $0[id]?.waiting.isEmpty == false } }
 
   /// How many are worked on.
   var busyCount: Int { held.withLock { $0.count } }

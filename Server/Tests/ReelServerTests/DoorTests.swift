@@ -1,0 +1,259 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOEmbedded
+import Reel
+import ReelTesting
+import Testing
+
+@testable import ReelServer
+
+/// A server without its network: requests go in at the door.
+private final class TestServer: Sendable {
+  let uploads = TestUploads()
+  let store: UploadStore
+  let catalog = MemoryCatalog()
+  private let key: AccessKey
+  private let door: Door
+
+  init(maxSize: Int64 = 1_000, room: Int64 = .max) throws {
+    store = try uploads.open { _ throws(Problem) in room }
+    key = try #require(AccessKey("0123456789abcdef0123456789abcdef"))
+    let (prober, metrics) = (ScriptedProber(), ServerMetrics())
+    let judge = Judge(
+      IngestServices(prober: prober, uploader: MemoryUploader(), catalog: catalog), store, maxSize: maxSize,
+      posters: .none, atOnce: 2, metrics: metrics, logger: Logger(label: "test"))
+    let receiver = Receiver(
+      store: store, judge: judge,
+      reader: BodyReader(pace: SenderPace(least: 1, patience: .seconds(600)), metrics: metrics),
+      prober: prober,
+      maxSize: maxSize)
+    door = Door(
+      access: Access(key: key, origins: []), plain: PlainDoor(receiver: receiver, publicURL: ""),
+      tus: TusDoor(receiver: receiver, publicURL: ""), draft: DraftDoor(receiver: receiver, publicURL: ""),
+      catalog: catalog, metrics: metrics, publicURL: "")
+  }
+
+  /// The path of a new address for one upload.
+  func address() -> String {
+    UploadTicket(author: "ada", maxSize: nil, expires: store.now + 3_600).path(signedWith: key)
+  }
+
+  func ask(
+    _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], _ body: String = ""
+  ) async -> Response {
+    var fields = headers
+    fields[.authorization] = "Bearer 0123456789abcdef0123456789abcdef"
+    if !body.isEmpty, fields[.contentLength] == nil, fields[.transferEncoding] == nil {
+      fields[.contentLength] = "\(body.utf8.count)"
+    }
+    let head = HTTPRequest(
+      method: method, scheme: "http", authority: "localhost", path: path, headerFields: fields)
+    return await door.respond(
+      to: Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body))),
+      context: ServerContext(
+        source: ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: Logger(label: "test"))))
+  }
+
+  func tus(
+    _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields = [:], _ body: String = ""
+  ) async -> Response {
+    var fields = headers
+    fields[.tusResumable] = "1.0.0"
+    if !body.isEmpty { fields[.contentType] = Tus.contentType }
+    return await ask(method, path, fields, body)
+  }
+
+  func draft(
+    _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String = ""
+  ) async -> Response {
+    var fields = headers
+    fields[.uploadDraftInteropVersion] = "6"
+    if method == .patch { fields[.contentType] = Draft.partType }
+    return await ask(method, path, fields, body)
+  }
+
+  func left() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: uploads.folder).filter { $0 != ".lock" }
+  }
+
+  func posts() async throws -> [Post] {
+    try await catalog.newestPosts(matching: PostFilter(), before: nil, limit: 10).posts
+  }
+}
+
+@Suite struct DoorTests {
+  private static let formType = "multipart/form-data; boundary=b"
+  private static let form =
+    "--b\r\nContent-Disposition: form-data; name=v; filename=a.mp4\r\n\r\na video\r\n--b--\r\n"
+
+  private static func field(_ name: String, _ value: String) -> String {
+    "--b\r\nContent-Disposition: form-data; name=\(name)\r\n\r\n\(value)\r\n"
+  }
+
+  @Test(
+    arguments: [
+      (.post, [:], "", 400), (.put, [.contentLength: "0"], "", 400),
+      (.put, [.transferEncoding: "chunked"], "", 400),
+      (.post, [.contentType: "multipart/form-data"], form, 400),
+      (.post, [.contentType: "multipart/form-data; boundary="], form, 400),
+      (.put, [.contentEncoding: "gzip"], "packed", 415),
+      (
+        .post, [.contentType: formType],
+        "--b\r\nContent-Disposition: form-data; name=v; filename=\"\"\r\n\r\n\r\n--b--\r\n", 400
+      ),
+      (.post, [.contentType: formType], field("caption", "Hi") + "--b--\r\n", 400),
+      (.post, [.contentType: formType], field("author", "bob") + field("author", "eve") + form, 400),
+    ] as [(HTTPRequest.Method, HTTPFields, String, Int)])
+  func whatIsNoVideoLeavesAnAddressGood(
+    method: HTTPRequest.Method, headers: HTTPFields, body: String, status: Int
+  ) async throws {
+    let server = try TestServer()
+    let address = server.address()
+    let answer = await server.ask(method, address, headers, body)
+    #expect(answer.status.code == status)
+    #expect(answer.headers[.acceptEncoding] == (status == 415 ? "identity" : nil))
+    #expect(try server.left().isEmpty)
+    #expect(await server.ask(.put, address, [:], "a video").status == .created)
+  }
+
+  @Test func aFieldWithoutAChosenFileIsNone() async throws {
+    let server = try TestServer()
+    let empty = "--b\r\nContent-Disposition: form-data; name=w; filename=\"\"\r\n\r\n\r\n"
+    let answer = await server.ask(.post, "/videos", [.contentType: Self.formType], empty + Self.form)
+    #expect(answer.status == .created)
+    #expect(try await server.posts().first?.size == 7)
+  }
+
+  @Test func aFormThatCannotFitIsRefusedByItsLength() async throws {
+    let server = try TestServer(maxSize: 1_000)
+    // A form of 1,000 bytes of video may have so much besides; what is said and not brought is a 400.
+    for (length, status) in [(66_537, 413), (66_536, 400)] {
+      let headers: HTTPFields = [.contentType: Self.formType, .contentLength: "\(length)"]
+      #expect(await server.ask(.post, server.address(), headers, Self.form).status.code == status)
+    }
+    let small = try TestServer(maxSize: .max, room: 2 << 20)
+    let headers: HTTPFields = [.contentType: Self.formType, .contentLength: "\(3 << 20)"]
+    #expect(await small.ask(.post, "/videos", headers).status.code == 507)
+    #expect(try server.left().isEmpty && small.left().isEmpty)
+  }
+
+  @Test func partsOfAVideoAreNoUploads() async throws {
+    let server = try TestServer()
+    let refused: [HTTPFields] = [
+      [.uploadLength: "7", .uploadConcat: "partial"], [.uploadConcat: "final;/uploads/a /uploads/b"],
+      [.uploadDeferLength: "1"], [.uploadLength: "7", .trailer: "Upload-Checksum"],
+    ]
+    for headers in refused {
+      #expect(await server.tus(.post, "/uploads", headers, "a video").status == .badRequest)
+      #expect(try server.left().isEmpty)
+    }
+    #expect(await server.tus(.post, "/uploads", [.uploadLength: "7"], "a video").status == .created)
+  }
+
+  @Test func anotherFileOfTheSameLengthIsAnotherUpload() async throws {
+    let (server, words) = (try TestServer(), "filename YQ==,caption YQ==")
+    let address = server.address()
+    let first = await server.tus(.post, address, [.uploadLength: "7", .uploadMetadata: words])
+    for (words, status) in [
+      (words, 201), ("caption YQ==,filename YQ==", 201), ("filename Yg==,caption YQ==", 409), (nil, 409),
+    ] as [(String?, Int)] {
+      var headers: HTTPFields = [.uploadLength: "7"]
+      headers[.uploadMetadata] = words
+      let answer = await server.tus(.post, address, headers)
+      #expect(answer.status.code == status)
+      if status == 201 { #expect(answer.headers[.location] == first.headers[.location]) }
+    }
+  }
+
+  @Test func whatWasGivenUpIsGoneAndItsAddressGood() async throws {
+    let server = try TestServer()
+    let address = server.address()
+    let place = try #require(await server.tus(.post, address, [.uploadLength: "7"]).headers[.location])
+    #expect(await server.tus(.patch, place, [.uploadOffset: "0"], "a vi").status == .noContent)
+    #expect(await server.tus(.delete, place).status == .noContent)
+    for method in [HTTPRequest.Method.head, .delete, .get] {
+      #expect(await server.tus(method, place).status == .notFound)
+    }
+    #expect(await server.tus(.post, address, [.uploadLength: "8"], "a video!").status == .created)
+    // With a verdict it stays spent.
+    #expect(await server.tus(.delete, place).status == .noContent)
+    #expect(await server.tus(.head, place).status == .ok)
+  }
+
+  /// Begun anew, its address would make a second post.
+  @Test func whatMayBeAPostIsNotGivenUp() async throws {
+    let server = try TestServer()
+    let (id, later) = (UploadID(), server.store.now + 3_600)
+    var state = server.uploads.state(7)
+    state.rememberedUntil = later
+    _ = try await server.store.make(id, state)
+    try await server.uploads.append("a video", to: id, in: server.store)
+    #expect(await server.tus(.delete, "/uploads/\(id)").status == .locked)
+    #expect(try await server.store.find(id).isComplete)
+  }
+
+  @Test func aFormMayComeWithTheDraftsFields() async throws {
+    let server = try TestServer()
+    let headers: HTTPFields = [.contentType: Self.formType, .uploadComplete: "?1"]
+    let answer = await server.draft(.post, "/videos?author=ada", headers, Self.form)
+    #expect(answer.status == .created)
+    #expect(try await server.posts().first?.size == 7)
+  }
+
+  @Test func aLengthThatWasSaidOnceIsHeldTo() async throws {
+    let server = try TestServer()
+    let begun = await server.draft(.post, "/videos", [.uploadComplete: "?0"], "a ")
+    let place = try #require(begun.headers[.location])
+    func part(_ offset: Int, _ text: String, _ length: Int?, ends: Bool = false) async -> Int {
+      var headers: HTTPFields = [.uploadOffset: "\(offset)", .uploadComplete: ends ? "?1" : "?0"]
+      headers[.uploadLength] = length.map { "\($0)" }
+      return await server.draft(.patch, place, headers, text).status.code
+    }
+    #expect(await part(2, "v", 1) == 400)
+    #expect(await part(2, "v", 2_000) == 413)
+    #expect(await part(2, "v", 7) == 201)
+    #expect(await part(3, "i", 8) == 400)
+    #expect(await part(3, "ideos", nil) == 413)
+    #expect(await part(3, "id", nil, ends: true) == 400)
+    #expect(
+      try await server.store.find(#require(UploadID(place.dropFirst("/uploads/".count)))).state.length == 7)
+  }
+
+  @Test(
+    arguments: [
+      (.delete, "/videos", "POST, PUT, OPTIONS"), (.get, "/uploads", "POST"), (.post, "/posts", "GET"),
+      (.post, "/healthz", "GET, HEAD"), (.put, "/metrics", "GET"),
+      (.put, "/uploads/\(UploadID())", "HEAD, PATCH, DELETE, GET, OPTIONS"),
+    ] as [(HTTPRequest.Method, String, String)])
+  func aMethodThatIsNotTakenIsToldWhichAre(method: HTTPRequest.Method, path: String, allowed: String)
+    async throws
+  {
+    let answer = await (try TestServer()).ask(method, path)
+    #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == allowed)
+  }
+
+  @Test func anAddressTakesWhatItTakes() async throws {
+    let server = try TestServer()
+    let answer = await server.ask(.delete, server.address())
+    #expect(answer.status == .methodNotAllowed && answer.headers[.allow] == "GET, POST, PUT, OPTIONS")
+  }
+
+  @Test(arguments: [(0, 507), (1 << 20 - 1, 507), (1 << 20, 200)] as [(Int64, Int)])
+  func whereThereIsNoRoomItIsNotWell(room: Int64, status: Int) async throws {
+    let server = try TestServer(room: room)
+    #expect(await server.ask(.get, "/healthz").status.code == status)
+    // An upload of unknown length has no more room than that.
+    let answer = await server.ask(.put, "/videos", [.transferEncoding: "chunked"], "a video")
+    #expect(answer.status.code == (status == 200 ? 201 : 507))
+  }
+
+  @Test(arguments: ["close", "Close, TE", "keep-alive, close"])
+  func whoWantsToCloseIsToldSo(value: String) async throws {
+    let server = try TestServer()
+    #expect(await server.ask(.get, "/healthz", [.connection: value]).headers[.connection] == "close")
+    #expect(await server.ask(.get, "/healthz", [.connection: "keep-alive"]).headers[.connection] == nil)
+  }
+}
