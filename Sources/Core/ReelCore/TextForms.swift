@@ -1,5 +1,11 @@
 /// Names put into commands that a person may copy.
 public enum ShellWord {
+  /// What is wrong with a path that a shell should have expanded; nil where nothing is.
+  package static func unexpandedHome(in path: String) -> String? {
+    path == "~" || path.hasPrefix("~/")
+      ? "no shell expanded its ~; write $HOME or the whole path, or ./~ for a folder of that name" : nil
+  }
+
   /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with bytes that are not UTF-8,
   /// and with characters that are not shown as they are, it is bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String { quoted(path, ascii: false) }

@@ -76,7 +76,15 @@ struct CommandFailure: Error {
 extension AnswerProblem {
   /// Why a command could not go on, in an answer that it has begun.
   static func couldNotGoOn(_ error: any Error) -> AnswerProblem {
-    AnswerProblem("\(ReelExit.couldNotRun)", CommandFailure.reason(error))
+    let failure = CommandFailure(error)
+    if failure?.code == .interrupted || error is CancellationError || error is OutputClosed {
+      return .interrupted
+    }
+    if let exit = error as? CommandExit {
+      return exit.code == .interrupted
+        ? .interrupted : AnswerProblem("\(exit.code)", "it ended early; what went wrong was said before")
+    }
+    return AnswerProblem("\(failure?.code ?? .couldNotRun)", CommandFailure.reason(error))
   }
 }
 

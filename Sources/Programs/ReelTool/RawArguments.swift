@@ -141,6 +141,7 @@ enum RawArguments {
     guard let text = try? text(argument) else {
       throw ValidationError("its name is not UTF-8; rename it, or name a link to it whose name is UTF-8")
     }
+    if let problem = ShellWord.unexpandedHome(in: text) { throw ValidationError(problem) }
     return text
   }
 }

@@ -29,7 +29,9 @@ extension IngestContext {
       if failure.isSourceChanged || failure.isOfMissingBytes { return report }
     case .refused: break
     }
-    if case .failed(let failure) = failure, failure.isOfNoFile, feed?.expectsFiles != true {
+    if file.path.bytes.isEmpty {
+      // There is no path under which it could be shown, or be forgotten.
+    } else if case .failed(let failure) = failure, failure.isOfNoFile, feed?.expectsFiles != true {
       report.notes.append(note(nil, of: file))
     } else if let record = record(failure) {
       report.notes.append(note(record, of: file))

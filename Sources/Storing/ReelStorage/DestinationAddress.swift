@@ -79,10 +79,7 @@ public enum DestinationAddress: Hashable, Sendable {
   }
 
   private static func path(_ text: String) throws(DestinationAddressError) -> String {
-    guard text != "~", !text.hasPrefix("~/") else {
-      throw .notAPath(
-        text, "the shell did not expand ~; write $HOME, or ./~ for a folder of that name")
-    }
+    if let problem = ShellWord.unexpandedHome(in: text) { throw .notAPath(text, problem) }
     return text
   }
 

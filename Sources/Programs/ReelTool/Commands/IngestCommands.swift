@@ -92,11 +92,11 @@ struct IngestCommand: AsyncParsableCommand {
     }
     options.onError = onError
     let target = try EventTarget.open(output.events)
-    let page = try report.map { try UserFile(writing: $0.path) }
+    let page = try report.map { try UserFile(writing: $0.path, as: .html) }
     let appContext = try await AppContext.open(
       settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
-    let session = RunSession(
+    let session = try RunSession(
       appContext: appContext, output: output, settings: settings, target: target)
     var walk = WalkOptions(
       followLinks: reading.followLinks,
@@ -163,7 +163,7 @@ struct PublishCommand: AsyncParsableCommand {
     let appContext = try await AppContext.open(
       settings, dryRun: once.dryRun, jobs: 1, posters: options.posters,
       measures: output.metrics != nil)
-    let session = RunSession(
+    let session = try RunSession(
       appContext: appContext, output: output, settings: settings, target: target)
     var walk = WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [appContext.services.uploader.destination.name]

@@ -313,7 +313,7 @@ struct WorkCommand: AsyncParsableCommand {
     let appContext = try await AppContext.open(
       settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
-    let session = RunSession(
+    let session = try RunSession(
       appContext: appContext, output: output, settings: settings, target: target)
     let destination = appContext.services.uploader.destination.name
     var walk = WalkOptions(

@@ -122,7 +122,7 @@ struct WatchCommand: AsyncParsableCommand {
     let appContext = try await AppContext.open(
       settings, dryRun: false, jobs: options.jobs, posters: options.posters,
       measures: output.metrics != nil)
-    let session = RunSession(
+    let session = try RunSession(
       appContext: appContext, output: output, settings: settings, target: target)
     walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]

@@ -15,6 +15,12 @@ struct RunSession: Sendable {
   /// To be shown while a run is on.
   private let told = ToldLines()
 
+  /// - Throws: ``CommandFailure`` where metrics would replace something else.
+  init(appContext: AppContext, output: RunOutputOptions, settings: Settings, target: EventTarget?) throws {
+    (self.appContext, self.output, self.settings, self.target) = (appContext, output, settings, target)
+    try output.metrics.map(OutputForm.metrics.check)
+  }
+
   /// How a run ended, and what was seen of it.
   private struct End: Sendable {
     let summary: RunSummary

@@ -24,11 +24,7 @@ struct EventTarget: Sendable {
       return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true)
     }
     if name.hasPrefix("fd:") { return try inherited(name) }
-    guard mayBeReplaced(name) else {
-      throw CommandFailure(
-        .usage, "--events \(name): that file contains something other than events; name another, or remove it"
-      )
-    }
+    try OutputForm.events.check(name)
     let descriptor = Glibc.open(
       name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
@@ -36,17 +32,8 @@ struct EventTarget: Sendable {
         .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(
-      stream: OutputStream(descriptor: descriptor), owner: Descriptor(adopting: descriptor),
+      stream: OutputStream(descriptor: descriptor, name: name), owner: Descriptor(adopting: descriptor),
       isStandardOutput: false, isBegunAnew: !appends)
-  }
-
-  /// A file with content is the log of an earlier run, or none of ours: `--events clips/*` would end a video.
-  private static func mayBeReplaced(_ name: String) -> Bool {
-    var facts = stat()
-    guard stat(name, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size > 0 else { return true }
-    let beginning = Array(#"{"at":""#.utf8)
-    guard let begun = try? UserFile.read(name, upTo: beginning.count) else { return true }
-    return begun.starts(with: beginning)
   }
 
   private static func inherited(_ name: String) throws -> EventTarget {
@@ -88,6 +75,8 @@ struct OutputClosed: Error {}
 /// A descriptor that text goes to.
 struct OutputStream: Sendable {
   let descriptor: Int32
+  /// Of the file, as the user gave it.
+  var name: String?
 
   static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
   static let standardError = OutputStream(descriptor: STDERR_FILENO)
@@ -150,6 +139,7 @@ struct OutputStream: Sendable {
 
   private func failure(_ code: Int32) -> any Error {
     if code == EPIPE { return OutputClosed() }
-    return CommandFailure(.couldNotRun, "the output can't be written: \(String(cString: strerror(code)))")
+    return CommandFailure(
+      .couldNotRun, "\(name ?? "the output") can't be written: \(String(cString: strerror(code)))")
   }
 }

@@ -86,13 +86,19 @@ struct ReportWriter {
   /// - Throws: ``CommandFailure``.
   init(_ targets: [ReportTarget], stepSummary: String?) throws {
     files = try targets.compactMap { target in
-      try target.path.map { (target.kind, try UserFile(writing: $0)) }
+      try target.path.map { (target.kind, try UserFile(writing: $0, as: target.kind.form)) }
+    }
+    for (index, file) in files.enumerated() {
+      guard let other = files[..<index].first(where: { $0.1.isSameFile(as: file.1) }) else { continue }
+      throw CommandFailure(
+        .usage,
+        "two reports can't go to one file: \(other.1.path) and \(file.1.path) are the same; name another")
     }
     output = targets.first { $0.path == nil }?.kind ?? .text(.people)
     let wantsSummary = targets.contains { if case .text(.github) = $0.kind { true } else { false } }
     summary =
       try wantsSummary
-      ? stepSummary.map { try UserFile(writing: $0, appends: true) } : nil
+      ? stepSummary.map { try UserFile(writing: $0, as: nil) } : nil
   }
 
   /// Whether one of them shows its files with pictures.

@@ -17,19 +17,27 @@ struct UserFile {
   let path: String
   private let stream: OutputStream
   private let appends: Bool
+  private let isNew: Bool
 
   /// Opens it for writing before the work is done, so that a wrong name costs nothing; it keeps its old content until
   /// ``write(_:)``.
-  /// - Throws: ``CommandFailure``.
-  init(writing path: String, appends: Bool = false) throws {
+  /// - Parameter form: what it is to be; nil for one that is added to.
+  /// - Throws: ``CommandFailure``, also where it holds something else.
+  init(writing path: String, as form: OutputForm?) throws {
+    try form?.check(path)
     self.path = path
-    self.appends = appends
+    appends = form == nil
+    var facts = stat()
+    isNew = stat(path, &facts) != 0
     let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (appends ? O_APPEND : 0), 0o666)
     guard descriptor >= 0 else {
       throw CommandFailure(.couldNotRun, "\(path) can't be written: \(String(cString: strerror(errno)))")
     }
-    stream = OutputStream(descriptor: descriptor)
+    stream = OutputStream(descriptor: descriptor, name: path)
   }
+
+  /// Whether both are one file, which only one of them can be written to.
+  func isSameFile(as other: UserFile) -> Bool { size != nil && stream.isSamePlace(as: other.stream) }
 
   /// Bytes; nil for a pipe or a device.
   var size: Int? {
@@ -38,11 +46,17 @@ struct UserFile {
     return Int(clamping: status.st_size)
   }
 
-  /// Puts `text` in place of what was there, or after it.
+  /// Puts `text` in place of what was there, as a whole or not at all; or after it.
   func write(_ text: String) throws {
-    // A pipe or a device has no length.
-    if !appends { _ = ftruncate(stream.descriptor, 0) }
-    try stream.write(text)
+    guard !appends, size != nil else { return try stream.write(text) }
+    do {
+      let file = try WholeFile(at: path)
+      try file.write(text)
+      try file.finish(durably: false)
+    } catch {
+      if isNew { unlink(path) }
+      throw error
+    }
   }
 }
 

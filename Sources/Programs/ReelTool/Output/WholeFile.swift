@@ -30,7 +30,7 @@ final class WholeFile {
     descriptor = Descriptor(adopting: number)
     // Who could read it can go on doing so, whatever the umask is.
     if isThere, isReplaced { fchmod(number, facts.st_mode & 0o777) }
-    stream = OutputStream(descriptor: number)
+    stream = OutputStream(descriptor: number, name: path)
   }
 
   /// Whether what is written to `path` is in another file until it is whole: a process that is killed leaves that one.

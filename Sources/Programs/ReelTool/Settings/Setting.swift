@@ -72,7 +72,14 @@ extension SettingForm<String> {
   static var text: SettingForm { SettingForm(argument: { try RawArguments.text($0) }) { $0.text } }
 
   /// A file, a folder or a destination of Reel's own.
-  static var place: SettingForm { SettingForm(argument: { try RawArguments.place($0) }) { $0.text } }
+  static var place: SettingForm {
+    SettingForm(argument: { try RawArguments.place($0) }) { text throws(SettingRefusal) in
+      if ShellWord.unexpandedHome(in: text.text) != nil {
+        throw SettingRefusal(reason: "must be a whole path: no shell expands the ~")
+      }
+      return text.text
+    }
+  }
 }
 
 extension SettingForm<Int> {

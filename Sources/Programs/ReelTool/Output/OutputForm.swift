@@ -1,0 +1,60 @@
+import Glibc
+import ReelCore
+import ReelSource
+import ReelTerminal
+
+/// What a command writes to a file of the user's choice: it may take the place of an earlier one of its kind, and of nothing
+/// else. A video or a lock that a glob or a slip of the hand names instead stays what it is.
+struct OutputForm {
+  /// In a sentence.
+  let noun: String
+  /// How such a file begins, in lower case and without white space; nil for plain text.
+  let beginning: String?
+
+  static let events = OutputForm(noun: "events", beginning: #"{"at":""#)
+  static let metrics = OutputForm(noun: "metrics", beginning: "#helpreel_")
+  static let html = OutputForm(noun: "a report in HTML", beginning: "<!doctypehtml")
+
+  static func posts(_ table: PostTable) -> OutputForm {
+    let header = String(table.header.prefix(16))
+    return OutputForm(noun: "exported posts", beginning: packed(header.isEmpty ? #"{"authername""# : header))
+  }
+
+  /// - Throws: ``CommandFailure`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
+  func check(_ path: String) throws {
+    if let problem = ShellWord.unexpandedHome(in: path) {
+      throw CommandFailure(.usage, "\(path) can't be a file's name: \(problem)")
+    }
+    guard SourcePath(path).fileKind == S_IFREG, let begun = try? UserFile.read(path, upTo: Self.looked),
+      !begun.isEmpty, !isLike(begun)
+    else { return }
+    throw CommandFailure(
+      .usage, "\(path): that file contains something other than \(noun); name another, or remove it")
+  }
+
+  private func isLike(_ bytes: [UInt8]) -> Bool {
+    let text = Self.packed(String(decoding: bytes, as: UTF8.self))
+    if let beginning { return text.hasPrefix(beginning) }
+    return !bytes.contains(0) && !Self.otherTexts.contains { text.hasPrefix($0) }
+  }
+
+  private static func packed(_ text: String) -> String { text.filter { !$0.isWhitespace }.lowercased() }
+
+  /// Of locks, policies, and what Git LFS leaves in the place of a file.
+  private static let otherTexts = ["reel-lock", "policy:", "versionhttps://git-lfs"]
+  private static let looked = 512
+}
+
+extension ReportKind {
+  var form: OutputForm {
+    switch self {
+    case .html: .html
+    case .text(.json): OutputForm(noun: "a report in JSON", beginning: #"{"files":["#)
+    case .text(.jsonl): OutputForm(noun: "a report in JSON Lines", beginning: #"{"findings":["#)
+    case .text(.sarif):
+      OutputForm(noun: "a report in SARIF", beginning: #"{"$schema":"https://json.schemastore.org/sarif"#)
+    case .text(.junit): OutputForm(noun: "a report in XML", beginning: "<?xmlversion")
+    case .text(.people), .text(.github), .text(.markdown): OutputForm(noun: "a report", beginning: nil)
+    }
+  }
+}

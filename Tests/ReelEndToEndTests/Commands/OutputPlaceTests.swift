@@ -1,0 +1,103 @@
+import Foundation
+import ReelTerminal
+import ReelTestSupport
+import Testing
+
+@testable import ReelTool
+
+@Suite("Files that a command writes", .shortTime)
+struct OutputPlaceTests {
+  @Test(
+    "take the place of an earlier one of their kind, and of nothing else",
+    arguments: [
+      ["ingest", "clips", "--metrics"], ["ingest", "clips", "--events"],
+      ["ingest", "clips", "--report", "html="],
+      ["validate", "clips", "--report", "html="], ["validate", "clips", "--report", "json="],
+      ["validate", "clips", "--report", "jsonl="], ["validate", "clips", "--report", "sarif="],
+      ["validate", "clips", "--report", "junit="], ["validate", "clips", "--report", "github="],
+      ["validate", "clips", "--report", "people="], ["validate", "clips", "--report", "markdown="],
+      ["export", "--format", "csv", "-o"], ["export", "--format", "jsonl", "-o"],
+    ])
+  func replacing(_ command: [String]) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    func run(_ name: String) async throws -> ReelBinary.Outcome {
+      let last = try #require(command.last)
+      let arguments = last.hasSuffix("=") ? command.dropLast() + [last + name] : command + [name]
+      let place = command[0] == "validate" ? [] : ["--library", bench.library.path]
+      return try await ReelBinary.run(Array(arguments) + place, in: bench.folder)
+    }
+    let video = bench.clips.appendingPathComponent("clip-00000.mp4")
+    let lock = bench.clips.appendingPathComponent("reel.lock")
+    #expect(try await ReelBinary.run(["lock", "clips"], in: bench.folder).status == 0)
+    try FileManager.default.createSymbolicLink(
+      at: bench.folder.appendingPathComponent("link.html"), withDestinationURL: video)
+    let before = [try Data(contentsOf: video), try Data(contentsOf: lock)]
+    for name in [video.path, lock.path, "link.html"] {
+      let refused = try await run(name)
+      #expect(refused.status == 64 && refused.errors.contains("something other than"), "\(refused)")
+    }
+    #expect(try [Data(contentsOf: video), Data(contentsOf: lock)] == before)
+    // Twice, and over an empty one.
+    try Data().write(to: bench.folder.appendingPathComponent("out"))
+    for _ in 0..<2 {
+      let run = try await run("out")
+      #expect(run.status == 0, "\(run)")
+    }
+    let tilde = try await run("~/out")
+    #expect(tilde.status == 64 && tilde.errors.contains("~"), "\(tilde)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))
+  }
+
+  @Test("two reports do not go to one file")
+  func twice() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await ReelBinary.run(
+      ["validate", "clips", "--report", "json=a", "--report", "html=./a"], in: bench.folder)
+    #expect(run.status == 64 && run.errors.contains("can't go to one file"), "\(run)")
+    let nowhere = ["validate", "clips", "--report", "json=/dev/null", "--report", "html=/dev/null"]
+    #expect(try await ReelBinary.run(nowhere, in: bench.folder).status == 0)
+  }
+
+  @Test("a library that begins with a tilde is none, wherever that is said")
+  func tilde() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    try Data("library: ~/reel\n".utf8).write(to: bench.folder.appendingPathComponent("c.yaml"))
+    let runs = [
+      try await ReelBinary.run(["ingest", "clips", "--config", "c.yaml"], in: bench.folder),
+      try await ReelBinary.run(
+        ["ingest", "clips"], in: bench.folder, environment: ["REEL_LIBRARY": "~/reel"]),
+      try await ReelBinary.run(["ingest", "clips", "--library=~/reel"], in: bench.folder),
+    ]
+    #expect(runs.map(\.status) == [1, 1, 64] && runs.allSatisfy { $0.errors.contains("~") }, "\(runs)")
+    #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))
+  }
+
+  @Test("a folder that is mended does not get what was mended")
+  func mendingInPlace() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let run = try await ReelBinary.run(["mend", "clips", "--faststart", "-o", "clips/"], in: bench.folder)
+    #expect(run.status == 64 && run.errors.contains("the folder that they come from"), "\(run)")
+  }
+
+  @Test("a file without a name is in no list of failures")
+  func emptyName() async throws {
+    let bench = try Workbench()
+    #expect(try await bench.reel("publish", "").status != 0)
+    #expect(try await bench.reel("status").output.contains("no file"))
+  }
+
+  @Test("what ended a document that was begun is told by its code")
+  func endings() {
+    func told(_ error: any Error) -> String { "\(AnswerProblem.couldNotGoOn(error))" }
+    #expect(told(CommandExit(code: .interrupted)).contains("cancelled"))
+    #expect(told(CancellationError()).contains("cancelled"))
+    #expect(told(CommandExit(code: .someFailed)).contains("someFailed"))
+    #expect(!told(CommandExit(code: .someFailed)).contains("CommandExit"))
+    #expect(told(CommandFailure(.usage, "no")).contains("usage"))
+  }
+}
