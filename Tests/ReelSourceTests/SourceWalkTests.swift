@@ -216,4 +216,23 @@ struct SourceWalkTests {
     let walked = Walked(SourceWalk(inputs: [SourceInput(path: folder.source)]), in: folder, batch: batch)
     #expect(walked.candidates == names.sorted())
   }
+
+  @Test(
+    "a link to another folder is told, as it may hold videos; one to a folder that is walked anyway is not")
+  func linkedFolders() throws {
+    let other = try TemporaryFolder()
+    try other.folder("2024")
+    try folder.folder("2023")
+    try folder.write("2023/a.mp4")
+    try folder.link("2024", to: other.path + "/2024")
+    try folder.link("latest", to: "2023")
+    try folder.link("here", to: ".")
+    try folder.link("readme", to: "/etc/hostname")
+    let walked = Walked(all: folder)
+    #expect(walked.candidates == ["2023/a.mp4"])
+    #expect(walked.failed == ["2024": .isLink])
+    var options = WalkOptions()
+    options.followLinks = true
+    #expect(Walked(all: folder, options).failed["2024"] == .outsideRoot)
+  }
 }

@@ -130,6 +130,20 @@ extension RuleParameter<[String]> {
   static func names(_ name: String, _ examples: [String]) -> RuleParameter {
     .list(name, examples, pattern: "^[A-Za-z0-9_:.-]{1,40}$") { Quantity.name($0) }
   }
+
+  /// Codecs and pixel formats, which FFmpeg writes in lower case; what people call a codec otherwise is the same one.
+  static func formats(_ name: String, _ examples: [String]) -> RuleParameter {
+    .list(name, examples, pattern: "^[A-Za-z0-9_:.-]{1,40}$") { text in
+      Quantity.name(text).map { $0.lowercased() }.map { otherNames[$0] ?? $0 }
+    }
+  }
+
+  private static let otherNames = [
+    "avc": "h264", "avc1": "h264", "h.264": "h264", "x264": "h264", "hvc1": "hevc", "hev1": "hevc",
+    "h265": "hevc",
+    "h.265": "hevc", "x265": "hevc", "vp09": "vp9", "av01": "av1", "mp4a": "aac", "ac-3": "ac3",
+    "e-ac-3": "eac3",
+  ]
 }
 
 extension RuleParameter<[AspectRatio]> {

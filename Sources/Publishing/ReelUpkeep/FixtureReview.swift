@@ -87,6 +87,10 @@ extension FixtureReview {
     _ judged: EvaluatedFile, against comparison: LockComparison, _ place: LockPlace
   ) -> ValidatedFile {
     let name = place.name(of: judged.facts.path)
+    // A lock of an older version may have it as something that can't be read.
+    if judged.isUnread {
+      return ValidatedFile(path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged)
+    }
     return ValidatedFile(
       path: judged.facts.path,
       findings: comparison.findings(
@@ -100,12 +104,27 @@ extension FixtureReview {
     judgement.files.filter { $0.facts.problem?.code == .lfsPointer && $0.facts.git?.lfsPlace != nil }
   }
 
+  /// What could not be read on this machine, files and folders.
+  package func unread(in judgement: Outcome) -> [EvaluatedFile] { judgement.files.filter(\.isUnread) }
+
   /// What a lock of `judgement` would be.
   package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
     let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
-    let refused = Set(pointers(in: judgement).map { place.name(of: $0.facts.path) })
+    let unread = unread(in: judgement).map { place.name(of: $0.facts.path) }
+    let refused = Set(pointers(in: judgement).map { place.name(of: $0.facts.path) } + unread)
+    let folders = unread.map { $0.bytes + [UInt8(ascii: "/")] }
     return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }, refused: refused) {
-      place.covers($0, inputs, filter)
+      path in
+      place.covers(path, inputs, filter) && !folders.contains { path.bytes.starts(with: $0) }
     }
+  }
+}
+
+extension FixtureReview.EvaluatedFile {
+  /// Whether it could not be read on this machine now, which says nothing of what it is. A link or a device is one wherever
+  /// it lies.
+  fileprivate var isUnread: Bool {
+    guard case .unreachable(let error) = facts.reading else { return false }
+    return [.denied, .unreadable, .tooManyOpenFiles].contains(error.code)
   }
 }

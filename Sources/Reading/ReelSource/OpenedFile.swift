@@ -168,6 +168,9 @@ extension SourceError {
   static let isLink = SourceError(
     .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say \(setting: .followLinks)")
 
+  static let isLinkToFolder = SourceError(
+    .isLink, "it is a symbolic link to a folder; name that folder as well, or say \(setting: .followLinks)")
+
   static let changed = SourceError(
     .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")
 

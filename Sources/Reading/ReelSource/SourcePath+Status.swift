@@ -17,6 +17,15 @@ extension SourcePath {
     return withCString { stat($0, &status) } == 0 ? status : nil
   }
 
+  /// Where it is without links; the working folder's where it is empty. Nil where that can't be found out.
+  package var resolved: SourcePath? {
+    let path = bytes.isEmpty ? SourcePath(".") : self
+    guard let found = path.withCString({ realpath($0, nil) }) else { return nil }
+    defer { free(found) }
+    return SourcePath(
+      bytes: UnsafeBufferPointer(start: found, count: strlen(found)).map(UInt8.init(bitPattern:)))
+  }
+
   /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
   package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import FoundationEssentials
+import Glibc
 import ReelCore
 import Synchronization
 
@@ -468,13 +469,24 @@ extension WalkState {
     }
   }
 
-  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link that was
-  /// to be followed and leads out may be a whole folder of videos.
+  /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link to a folder, and one
+  /// that was to be followed and leads out, may be a whole folder of videos.
   private func unreachable(
     _ entry: FolderWalk.Entry, _ claim: ExtensionHint, _ error: SourceError
   ) -> WalkItem {
+    if error.code == .isLink, leadsToOtherFolder(entry) { return .failed(entry.path, .isLinkToFolder) }
     let isOurs = (claim == .media || claim == .shared) && options.filter.takesFile(entry.relativePath)
     let isLoss = isOurs || error.code == .tooManyOpenFiles || error.code == .outsideRoot
     return isLoss ? .failed(entry.path, error) : options.pass(entry.path, .unreachable)
+  }
+
+  /// Whether it is a link to a folder that the walk does not come by anyway.
+  private func leadsToOtherFolder(_ entry: FolderWalk.Entry) -> Bool {
+    guard options.obstacle(toFolder: entry.name, at: entry.relativePath) == nil,
+      entry.path.fileKind == S_IFDIR,
+      let target = entry.path.resolved,
+      let root = SourcePath(bytes: entry.path.bytes.dropLast(entry.relativePath.count)).resolved
+    else { return false }
+    return target != root && !target.bytes.starts(with: root.bytes + [UInt8(ascii: "/")])
   }
 }

@@ -6,12 +6,15 @@ package struct DiagnosisView: Sendable {
   private let diagnosis: Diagnosis
   private let library: String
   private let fixed: Bool
+  /// Whether the lost files were looked for where `--from` says.
+  private let searched: Bool
   private let sqlite: SQLiteLibrary?
 
   /// - Parameter sqlite: nil for a catalog that is another database's.
   package init(
-    _ diagnosis: Diagnosis, library: String, fixed: Bool, sqlite: SQLiteLibrary?
+    _ diagnosis: Diagnosis, library: String, fixed: Bool, searched: Bool, sqlite: SQLiteLibrary?
   ) {
+    self.searched = searched
     self.sqlite = sqlite
     self.diagnosis = diagnosis
     self.library = library
@@ -71,7 +74,7 @@ package struct DiagnosisView: Sendable {
   /// What of it a flag repairs.
   private var repairs: String {
     let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
-    let restorable = diagnosis.left.count(where: \.isRestorable)
+    let restorable = fixed && searched ? 0 : diagnosis.left.count(where: \.isRestorable)
     var parts: [String] = []
     if byFix > 0 { parts.append("\(byFix) of which --fix can repair") }
     if restorable > 0 {

@@ -347,6 +347,18 @@ struct DoctorTests {
     #expect(names.filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite"])
     let again = try await bench.reel("backup", "-o", "copy.sqlite")
     #expect(again.status == 1 && again.errors.contains("already"))
+    // What one that was killed has left is nobody's backup; anything else is not touched.
+    let left = bench.folder.appendingPathComponent("next.sqlite.unfinished")
+    try Data(contentsOf: copy).prefix(8192).write(to: left)
+    try Data("x".utf8).write(to: URL(fileURLWithPath: left.path + "-journal"))
+    #expect(try await bench.reel("backup", "-o", "next.sqlite").status == 0)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter { $0.hasPrefix("next") }
+        == ["next.sqlite"])
+    let other = bench.folder.appendingPathComponent("third.sqlite.unfinished")
+    try Data("a letter".utf8).write(to: other)
+    #expect(try await bench.reel("backup", "-o", "third.sqlite").status == 1)
+    #expect(try Data(contentsOf: other) == Data("a letter".utf8))
 
     try bench.addDistinct(5)
     #expect(try await bench.reel("ingest", "clips").status == 0)

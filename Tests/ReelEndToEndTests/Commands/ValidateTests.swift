@@ -539,4 +539,47 @@ struct ValidateTests {
     #expect(address.status == 1 && address.errors.contains("only files on this machine"), "\(address)")
     #expect(!address.errors.contains("make it with"))
   }
+
+  @Test("what can't be read here is not locked, and what the lock had of it stays")
+  func unreadIsNotLocked() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    let place = bench.clips.appendingPathComponent("reel.lock")
+    let lock = try String(contentsOf: place, encoding: .utf8)
+    chmod(bench.folder.path, 0o755)
+    #expect(chmod(bench.clips.appendingPathComponent("clip-00001.mp4").path, 0) == 0)
+    // Root may read everything.
+    func run(_ arguments: String...) async throws -> ReelBinary.Outcome {
+      guard geteuid() == 0 else { return try await ReelBinary.run(arguments, in: bench.folder) }
+      let user = ["--reuid=65534", "--regid=65534", "--clear-groups", ReelBinary.url.path]
+      return try await ReelBinary.runProgram("/usr/bin/setpriv", user + arguments, in: bench.folder)
+    }
+    chmod(bench.clips.path, 0o777)
+    chmod(place.path, 0o666)
+    // Another user may not even find the program.
+    guard try await run("version").status == 0 else { return }
+    let locked = try await run("lock", "clips", "--force")
+    #expect(locked.status == 3 && locked.output.contains("it is not locked"), "\(locked)")
+    #expect(try String(contentsOf: place, encoding: .utf8) == lock)
+    // A lock of an older version has such files as ones without bytes.
+    let entry = try #require(lock.range(of: "file clip-00001.mp4"))
+    let old =
+      lock[..<entry.upperBound] + "\n  sha256 = unknown\n  size = unknown\n"
+      + "  verdict = broken file.unreadable\n  read-by = reel 0.2.0, libavformat 59.27.100\n  error = denied\n"
+    try String(old).write(to: place, atomically: false, encoding: .utf8)
+    let judged = try await run("validate", "clips", "--lock", "clips/reel.lock")
+    #expect(judged.status == 4 && judged.output.contains("file.unreadable"), "\(judged)")
+  }
+
+  @Test("codecs are those that are meant, however they are written")
+  func codecNames() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    for (rule, status) in [("H264", 0), ("avc1", 0), ("h265", 4)] as [(String, Int32)] {
+      try Data("policy: 1\nrules: {codec.video: \(rule), pixel.format: YUV420P}\n".utf8).write(
+        to: bench.folder.appendingPathComponent("p.yaml"))
+      #expect(try await reel(bench, "validate", "clips", "--policy", "p.yaml").status == status, "\(rule)")
+    }
+  }
 }

@@ -43,9 +43,12 @@ private struct BackupFile {
   func write(_ source: Database, at origin: String) throws(CatalogError) {
     var facts = stat()
     if lstat(path, &facts) == 0 { throw failure(EEXIST, path) }
+    try removeWhatIsLeft()
     let file = Glibc.open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(errno, unfinished) }
     defer { close(file) }
+    // Until this process ends: what nobody holds is left of one that was killed.
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else { throw failure(errno, unfinished) }
     do {
       try copy(source, at: origin)
       if fsync(file) != 0 { throw failure(errno, unfinished) }
@@ -57,6 +60,25 @@ private struct BackupFile {
       throw CatalogError.from(error, at: origin)
     }
     try settle()
+  }
+
+  /// What a backup that was cut off has left; nothing that could be anything else.
+  private func removeWhatIsLeft() throws(CatalogError) {
+    let left = Glibc.open(unfinished, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard left >= 0 else { return }
+    defer { close(left) }
+    var (opened, named) = (stat(), stat())
+    let format = Array("SQLite format 3\0".utf8)
+    var beginning = [UInt8](repeating: 0, count: format.count)
+    let count = read(left, &beginning, beginning.count)
+    guard fstat(left, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, count == 0 || beginning == format
+    else { return }
+    guard flock(left, LOCK_EX | LOCK_NB) == 0 else { throw failure(errno, unfinished) }
+    // Another one may have done so, and begun its own.
+    guard lstat(unfinished, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev else {
+      return
+    }
+    for ending in ["-journal", ""] { unlink(unfinished + ending) }
   }
 
   private func copy(_ source: Database, at origin: String) throws {
@@ -98,6 +120,8 @@ private struct BackupFile {
     case EEXIST:
       return CatalogError(
         .unusable, "there is a file \(what) already, and a backup never replaces one: name another")
+    case EWOULDBLOCK:
+      return CatalogError(.unusable, "another backup to \(path) is being written: wait until it has ended")
     case ENOSPC, EDQUOT:
       return CatalogError(.diskFull, "no space left for the backup \(what): free some, or name another disk")
     default:

@@ -16,7 +16,7 @@ enum AudioRules {
 
   private static let codec = each(
     "codec.audio", "the audio codec is one of those allowed",
-    .names("a codec like aac (FFmpeg's name), or a list of them", ["aac", "opus", "mp3"]),
+    .formats("a codec like aac (FFmpeg's name), or a list of them", ["aac", "opus", "mp3"]),
     "Browsers, phones and services play some codecs only.", unknown: "the codec of its sound", \.codec
   ) { codec, allowed in
     guard !allowed.contains(codec) else { return .passed }

@@ -48,7 +48,7 @@ enum VideoRules {
 
   private static let codec = Rule.video(
     "codec.video", "the video codec is one of those allowed",
-    .names("a codec like h264 (FFmpeg's name), or a list of them", ["h264", "hevc", "vp9", "av1"]),
+    .formats("a codec like h264 (FFmpeg's name), or a list of them", ["h264", "hevc", "vp9", "av1"]),
     "Browsers, phones and services play some codecs only. Another codec takes encoding."
   ) { video, allowed, _ in
     .judging(video.codec, unknown: "its video codec") { codec in
@@ -78,7 +78,7 @@ enum PixelRules {
 
   private static let format = Rule.video(
     "pixel.format", "the pixel format is one of those allowed",
-    .names("a pixel format like yuv420p (FFmpeg's name), or a list of them", ["yuv420p", "yuvj420p"]),
+    .formats("a pixel format like yuv420p (FFmpeg's name), or a list of them", ["yuv420p", "yuvj420p"]),
     "Hardware decoders take some formats only; yuv420p is the one that plays everywhere."
   ) { video, allowed, _ in
     .judging(video.pixelFormat, unknown: "its pixel format") { format in

@@ -94,7 +94,8 @@ struct DoctorCommand: AsyncParsableCommand {
     let diagnosis = try await session.diagnosis(fixing: fix)
     let place = try CatalogPlace(settings)
     let view = DiagnosisView(
-      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, sqlite: place.sqlite)
+      diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, searched: !from.isEmpty,
+      sqlite: place.sqlite)
     let isOnErrors = session.events?.isStandardOutput ?? false
     let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
     try (isOnErrors ? OutputStream.standardError : .standardOutput).write(

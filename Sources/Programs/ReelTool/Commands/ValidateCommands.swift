@@ -144,10 +144,11 @@ struct LockCommand: AsyncParsableCommand {
       The lock of a folder is written to FOLDER/reel.lock. If there is a lock already, the differences are shown and \
       nothing is written, unless --force is given.
 
-      A Git LFS pointer is not locked in the place of its file: what the lock has of that stays.
+      A Git LFS pointer is not locked in the place of its file, nor is what can't be read here: what the lock has of \
+      them stays.
 
       Exit codes: 0 written, or nothing differs · 4 there are differences and no --force, a file is not fetched, or there \
-      is no file · 1 could not run, or a file is not there · 64 usage · 130 interrupted.
+      is no file · 3 a file or folder can't be read here · 1 could not run, or a file is not there · 64 usage · 130 interrupted.
       """,
     examples: [
       "reel lock fixtures",
@@ -201,13 +202,15 @@ struct LockCommand: AsyncParsableCommand {
     }
     let change = session.review.update(judgement, old: old, place: place)
     let pointers = session.review.pointers(in: judgement)
-    let isNew = old == nil && (pointers.isEmpty || !change.lock.entries.isEmpty)
+    let unread = session.review.unread(in: judgement)
+    let isNew = old == nil && (pointers.isEmpty && unread.isEmpty || !change.lock.entries.isEmpty)
     let isWritten = isNew || replaces && !change.lines.isEmpty
     if isWritten { try place.write(change.lock) }
     let outcome = Outcome(
-      change: change, isNew: old == nil, isWritten: isWritten, place: place, files: judgement.files,
-      pointers: pointers)
+      change: change, isNew: old == nil, isWritten: isWritten, place: place, pointers: pointers,
+      unread: unread)
     try tell(outcome)
+    if !unread.isEmpty { try ReelExit.someFailed.end() }
     if outcome.isRefused || !pointers.isEmpty { try ReelExit.someRefused.end() }
   }
 
@@ -216,17 +219,17 @@ struct LockCommand: AsyncParsableCommand {
     let isNew: Bool
     let isWritten: Bool
     let place: LockPlace
-    let files: [FixtureReview.EvaluatedFile]
     let pointers: [FixtureReview.EvaluatedFile]
+    let unread: [FixtureReview.EvaluatedFile]
 
     var differences: [String] { isNew ? [] : change.lines }
     var isRefused: Bool { !isWritten && !differences.isEmpty }
 
-    /// Locked as what it is, and most likely not what was meant; or not locked.
+    /// What is not locked.
     var problems: [AnswerProblem] {
-      let unread: [AnswerProblem] = files.compactMap { file in
+      let unread: [AnswerProblem] = unread.compactMap { file in
         guard case .unreachable(let error) = file.facts.reading else { return nil }
-        return AnswerProblem(error.code.rawValue, error.message, path: file.facts.path)
+        return AnswerProblem(error.code.rawValue, "\(error.message); it is not locked", path: file.facts.path)
       }
       return unread
         + pointers.map { file in
@@ -286,7 +289,7 @@ struct LockCommand: AsyncParsableCommand {
       return try OutputStream.standardOutput.write(
         AnswerDocument(
           answer, problems: outcome.problems + (outcome.isRefused ? [refusal] : []),
-          ok: !outcome.isRefused && outcome.pointers.isEmpty
+          ok: !outcome.isRefused && outcome.pointers.isEmpty && outcome.unread.isEmpty
         ).json(pretty: traits.isTerminal))
     }
     let count = HumanNumber.count(entries.count, "file", "files")

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import ReelCore
 import ReelFeeds
 import ReelLibrary
@@ -47,6 +48,10 @@ struct Destinations: Sendable {
       let posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
       // Once more: those that another process has published meanwhile are there.
       if posts == 0 || SourcePath(folder).isFolderWithEntries { return }
+      if access(folder, R_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR {
+        throw CommandFailure(
+          .couldNotRun, "the store \(destination) can't be read: \(String(cString: strerror(errno)))")
+      }
       throw CommandFailure(
         .couldNotRun,
         "the store \(destination) has \(HumanNumber.count(posts, "post", "posts")), and its folder is missing or empty on "

@@ -12,15 +12,20 @@ extension SiteWriter {
   /// - Parameters:
   ///   - posts: those that it goes on to show.
   ///   - next: the page as it is to be; nil for one that is to go.
+  ///   - isResized: whether pages have another size than before, so that a post may just go to another one.
   ///   - old: what the site says of itself.
   /// - Returns: how many posts are not shown any more.
   func takeOut(
-    _ page: Int, keeping posts: Set<PostID>, for next: [UInt8]?, after old: SiteIndex
+    _ page: Int, keeping posts: Set<PostID>, for next: [UInt8]?, isResized: Bool, after old: SiteIndex
   ) throws(SiteError) -> Int {
     guard let bytes = try folder.read("feed/\(page).json"), bytes != next,
       let shown = try? JSONDecoder().decode(ShownPage.self, from: Data(bytes)).posts
     else { return 0 }
-    let gone = shown.filter { !posts.contains($0.id) }
+    var gone: [ShownPost] = []
+    for post in shown where !posts.contains(post.id) {
+      if isResized, try removedPost(post.id) == nil { continue }
+      gone.append(post)
+    }
     let names = gone.flatMap(\.ownMedia)
     guard !names.isEmpty else { return gone.count }
     try folder.append(Array(names.map { $0 + "\n" }.joined().utf8), to: Self.formerMedia)

@@ -72,13 +72,16 @@ package struct SiteWriter: Sendable {
       try folder.syncNames()
     }
     let first = newPage ?? 1
+    let isResized = old.map { $0.size != index.size } ?? false
     var outcome = try await writePages(first, index, after: old)
     // Those that are written no more are removed at the end.
     if first == 1, let old, old.pages > index.pages {
       let superfluous = index.pages + 1...old.pages
       outcome.removed += try await queue.run { () throws(SiteError) in
         var count = 0
-        for page in superfluous { count += try takeOut(page, keeping: [], for: nil, after: old) }
+        for page in superfluous {
+          count += try takeOut(page, keeping: [], for: nil, isResized: isResized, after: old)
+        }
         return count
       }
     }
@@ -226,6 +229,7 @@ package struct SiteWriter: Sendable {
     let numbers = first..<min(first + pages.count * index.size, index.count + 1)
     let posts = try await posts(from: first, count: numbers.count)
     let places = MediaPlaces(folder, index)
+    let isResized = old.map { $0.size != index.size } ?? false
     return try await queue.run { () throws(SiteError) in
       var outcome = Outcome()
       outcome.gaps = SiteIndex.gaps(in: numbers, beside: posts.compactMap(\.pageNumber))
@@ -235,7 +239,8 @@ package struct SiteWriter: Sendable {
         rest = rest.dropFirst(own.count)
         let data = try encoded(page, Array(own), places)
         if let old, page <= old.pages {
-          outcome.removed += try takeOut(page, keeping: Set(own.map(\.id)), for: data.json, after: old)
+          outcome.removed += try takeOut(
+            page, keeping: Set(own.map(\.id)), for: data.json, isResized: isResized, after: old)
         }
         outcome.origins.formUnion(data.origins)
         outcome.missing += data.missing
