@@ -22,8 +22,8 @@ struct LinkTests {
     try folder.link("in/elsewhere", to: "../out")
     let walked = Walked(["in"], in: folder)
     #expect(walked.candidates == ["in/real.mp4"])
-    #expect(walked.failed == ["in/link.mp4": .isLink])
-    #expect(Set(walked.ignored) == ["in/link", "in/elsewhere"])
+    #expect(walked.failed == ["in/link.mp4": .isLink, "in/elsewhere": .isLink])
+    #expect(walked.ignored == ["in/link"])
     for name in ["in/link", "in/elsewhere", "in/elsewhere/", "in/elsewhere/other.mp4", "in/elsewhere/."] {
       #expect(Walked([name], in: folder).failed == [name: .isLink], "\(name)")
       #expect(throws: SourceError.self) { try FoundFile.named(folder.source(name), followLinks: false) }
