@@ -1,3 +1,4 @@
+import CFFmpeg
 import ReelCore
 import ReelTestSupport
 import Testing
@@ -82,6 +83,25 @@ struct BitstreamHeaderTests {
     #expect(SupplementalMessages([6, 5, 2, 0, 0, 147, 1, 18, 0x80]).overruleTransfer)
     #expect(!SupplementalMessages([6, 5, 2, 0, 147, 0x80]).overruleTransfer)
     #expect(!SupplementalMessages([6]).overruleTransfer)
+    #expect(SupplementalMessages([6, 5, 2, 0, 0, 147, 1, 18, 0x80]).preferredTransfer == 18)
+    #expect(SupplementalMessages([6, 147, 0, 18, 0x80]).preferredTransfer == nil)
+  }
+
+  /// Behind start codes, behind lengths, and in the record of HEVC.
+  @Test func theTransferThatAMessagePrefersIsFound() {
+    let message: [UInt8] = [147, 1, 18, 0x80]
+    func number(_ codec: AVCodecID, _ packet: [UInt8], _ record: [UInt8]) -> UInt32? {
+      PreferredTransfer.number(codec, packet: packet, record: record)
+    }
+    #expect(number(AV_CODEC_ID_H264, [0, 0, 1, 6] + message + [0, 0, 1, 0x65, 1], []) == 18)
+    let avc = bytes("0142001effe1000e6742001eab40501ed3501010602001000428ce3c80")
+    #expect(number(AV_CODEC_ID_H264, [0, 0, 0, 5, 6] + message + [0, 0, 0, 2, 0x65, 1], avc) == 18)
+    #expect(number(AV_CODEC_ID_HEVC, [0, 0, 1, 0x4E, 1] + message, []) == 18)
+    let head = [1] + [UInt8](repeating: 0, count: 20) + [3]
+    let hevc = head + [1, 39, 0, 1, 0, 6, 0x4E, 1] + message
+    #expect(number(AV_CODEC_ID_HEVC, [0, 0, 0, 2, 0x26, 1], hevc) == 18)
+    #expect(number(AV_CODEC_ID_HEVC, [0, 0, 0, 2, 0x26, 1], head + [0]) == nil)
+    #expect(number(AV_CODEC_ID_VP9, [0, 0, 1, 6] + message, []) == nil)
   }
 
   private func bytes(_ hex: String) -> [UInt8] {

@@ -47,6 +47,69 @@ struct ContentClockTests {
     #expect(warning.stated == .number(3600))
   }
 
+  /// More blocks than are read from the beginning, and no cluster behind them.
+  @Test func aMatroskaOfOneClusterIsHeldToItsLastBlock() throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=60:duration=20"]
+    let one = ["-g", "10000", "-cluster_time_limit", "30000", "-cluster_size_limit", "100000000"]
+    guard
+      var bytes = try FFmpegTool.make("a.mkv", picture + Self.h264.dropLast(2) + one)?.allBytes
+    else { return }
+    let mark: [UInt8] = [0x1F, 0x43, 0xB6, 0x75]
+    let cluster = try #require(bytes.position(of: mark))
+    #expect(bytes.position(of: mark, notBefore: cluster + 4) == nil)
+    let field = try #require(HeaderField.all(of: bytes, .matroska).first { $0.subject == .duration })
+    for claim in [20_000.0, 100_000] {
+      field.write(claim.bitPattern, into: &bytes)
+      let media = try read(bytes, as: .matroska)
+      #expect(abs((media.duration ?? 0) - 20) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.value == 60 && media.video?.variableFrameRate == false)
+      #expect(media.warnings.map(\.code) == (claim > 20_000 ? [.durationMismatch] : []), "\(media.warnings)")
+    }
+  }
+
+  /// Of some pictures a remuxer left out the time, or several are in one packet, of which the first has one.
+  @Test(arguments: ["mpeg2video", "libx264"], [2, 3, 5]) func picturesWithoutTimesCount(
+    encoder: String, every: Int
+  )
+    throws
+  {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=4"]
+    let arguments = ["-c:v", encoder, "-pix_fmt", "yuv420p", "-g", "12", "-bf", "0"]
+    guard var bytes = try FFmpegTool.make("a.ts", picture + arguments)?.allBytes else { return }
+    var number = 0
+    for at in stride(from: 0, to: bytes.count, by: 188) where bytes[at + 1] & 0x40 != 0 {
+      let start = at + 4 + (bytes[at + 3] & 0x20 != 0 ? Int(bytes[at + 4]) + 1 : 0)
+      guard start + 9 < at + 188, bytes[start..<(start + 4)].elementsEqual([0, 0, 1, 0xE0]) else { continue }
+      // All but every second, third or fifth one.
+      if number % every != 0 { bytes[start + 7] &= 0x3F }
+      number += 1
+    }
+    let file = try #require(OpenFile(holding: bytes))
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let video = try file.read(as: .mpegTS, by: ways).media.video
+      #expect(video?.frameRate?.description == "25/1", "\(video?.frameRate?.description ?? "")")
+      #expect(video?.variableFrameRate != true)
+    }
+  }
+
+  /// The main header has the rate and the size of one of them.
+  @Test func anAVIOfTwoVideosDoesNotContradictItself() throws {
+    let other = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=50:duration=2"]
+    let arguments = ["-map", "0", "-map", "1", "-c:v", "mpeg4"]
+    guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + other + arguments)?.allBytes else {
+      return
+    }
+    let main = try #require(bytes.position(of: "avih"))
+    for (microseconds, size) in [(40_000, (64, 48)), (20_000, (96, 64)), (10_000, (80, 60))] {
+      for (place, number) in [(8, microseconds), (40, size.0), (44, size.1)] {
+        for byte in 0..<4 { bytes[main + place + byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
+      }
+      let codes = Set(try read(bytes, as: .avi).warnings.map(\.code))
+      let both: Set<MediaWarning.Code> = [.frameRateMismatch, .sizeMismatch]
+      #expect(codes.intersection(both) == (microseconds == 10_000 ? both : []), "\(codes)")
+    }
+  }
+
   @Test(arguments: [("a.ts", MediaContainer.mpegTS), ("a.m2ts", .m2ts)])
   func aTransportStreamThatJumpsIsAddedUp(name: String, container: MediaContainer) throws {
     let flags = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []

@@ -26,15 +26,18 @@ struct DurationTests {
 
   @Test func whereTheLimitComesFirstTheRestIsEstimated() throws {
     // More blocks than are looked at before the end is looked for, in clusters that do not say where they end, of which
-    // the last is longer than what is looked through for one.
+    // the last is longer than what is looked through for one, and no more to be read than leaves half of it for FFmpeg.
     let long = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=50:duration=50"]
     let few = ["-live", "1", "-g", "2000", "-b:v", "2M", "-cluster_time_limit", "30000"]
     let large = ["-cluster_size_limit", "50000000", "-deadline", "realtime", "-cpu-used", "8"]
     guard let file = try FFmpegTool.make("a.webm", long + Self.vp8 + few + large) else { return }
     let endless = try #require(OpenFile(holding: file.allBytes.withClustersOfUnknownSize))
-    let media = try endless.read(as: .webm, limits: ReadingLimits(seconds: 600, scannedPackets: 500)).media
+    let limits = ReadingLimits(bytes: 6 << 20, seconds: 600, scannedPackets: 200)
+    let media = try endless.read(as: .webm, limits: limits).media
     #expect(media.durationSource == .estimated)
     #expect(abs((media.duration ?? 0) - 50) < 15, "\(media.duration ?? 0)")
+    let whole = try endless.read(as: .webm).media
+    #expect(whole.durationSource == .packets && abs((whole.duration ?? 0) - 50) < 0.1)
   }
 
   /// A browser's recorder does not know how large a cluster becomes.
@@ -94,6 +97,38 @@ struct DurationTests {
     for media in try file.readBothWays(as: .mp4) {
       #expect(media.video?.variableFrameRate == true)
     }
+  }
+
+  /// As files are that were remuxed from Matroska.
+  @Test(arguments: [60, 120, 240], ["", "frag_keyframe+empty_moov"]) func timesInMillisecondsAreEven(
+    rate: Int, flags: String
+  ) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=\(rate):duration=4"]
+    let flags = flags.isEmpty ? [] : ["-movflags", flags]
+    let arguments = Self.h264 + ["-bf", "0", "-video_track_timescale", "1000"] + flags
+    guard let even = try FFmpegTool.make("a.mp4", picture + arguments),
+      let uneven = try FFmpegTool.make(
+        "a.mp4", picture + ["-vf", "select='mod(n,10)'", "-fps_mode", "vfr"] + arguments)
+    else { return }
+    for media in try even.readBothWays(as: .mp4) {
+      #expect(media.video?.variableFrameRate == false)
+      #expect(media.video?.frameRate?.description == "\(rate)/1")
+      #expect(media.warnings == [])
+    }
+    for media in try uneven.readBothWays(as: .mp4) { #expect(media.video?.variableFrameRate == true) }
+  }
+
+  /// Between two fragments: nothing but the index in front of them says that more should follow.
+  @Test func fragmentsThatAnIndexMissesAreTruncated() throws {
+    let arguments = Self.h264 + ["-g", "10", "-movflags", "dash+global_sidx+frag_keyframe"]
+    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    #expect(try #require(OpenFile(holding: bytes)).read(as: .mp4).media.truncated == false)
+    var (last, next) = (0, 0)
+    while let place = bytes.position(of: "moof", notBefore: next) { (last, next) = (place - 4, place + 4) }
+    let cut = try #require(OpenFile(holding: Array(bytes.prefix(last))))
+    let media = try cut.read(as: .mp4).media
+    #expect(media.truncated == true)
+    #expect(media.presentDuration.map { $0 > 1 && $0 < 1.9 } == true, "\(media.presentDuration ?? 0)")
   }
 
   @Test(arguments: ["a.mp4", "a.mkv"]) func aCoverIsNoVideo(name: String) throws {

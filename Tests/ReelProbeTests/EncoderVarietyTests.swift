@@ -162,6 +162,31 @@ struct EncoderVarietyTests {
   }
 
   /// Where the bitstream leaves it open the container counts, though a decoder of HEVC makes nothing of it.
+  /// Broadcasts say bt2020 for the sake of old receivers, and beside it that it is HLG.
+  @Test(arguments: ["a.mp4", "a.mov", "a.mkv", "a.ts"]) func aTransferThatAMessagePrefersCounts(name: String)
+    throws
+  {
+    let colours = "colorprim=bt2020:transfer=bt2020-10:colormatrix=bt2020nc"
+    let arguments = [
+      "-c:v", "libx265", "-preset", "ultrafast", "-pix_fmt", "yuv420p10le", "-x265-params",
+      "log-level=0:pools=1:\(colours):atc-sei=18",
+    ]
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + arguments) else { return }
+    let container = try #require(made.sniffed)
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let media = try made.read(as: container, by: ways).media
+      #expect(media.video?.hdr?.kind == .hlg && media.warnings == [], "\(ways) \(media.warnings)")
+    }
+    // A container that says otherwise, of high range too, counts, and is held against it.
+    var bytes = made.allBytes
+    guard let place = bytes.position(of: "nclx") ?? bytes.position(of: "nclc") else { return }
+    bytes[place + 7] = 16
+    let media = try #require(OpenFile(holding: bytes)).read(as: container).media
+    #expect(media.video?.hdr?.kind == .pq)
+    let told = media.warnings.first { $0.code == .transferMismatch }
+    #expect(told?.stated == .text("smpte2084") && told?.measured == .text("arib-std-b67"))
+  }
+
   @Test(arguments: ["libx264", "libx265"], ["b.mp4", "b.mkv"])
   func whatIsOnlyInTheContainerIsTheSameAllWays(encoder: String, name: String) throws {
     let made = try FFmpegTool.make(

@@ -13,7 +13,9 @@ struct FactsTests {
       ("2000-03-01T00:00:00Z", 951_868_800), ("1904-01-01T00:00:00.000000Z", nil), ("2024-05-01", nil),
       ("2024-05-01T10:11:12", nil), ("2024-13-01T10:11:12Z", nil), ("2024-05-01T25:11:12Z", nil),
       ("2024-05-01T10:11:12+99:00", nil), ("", nil), ("not a time, but long enough Z", nil),
-      ("２０２４-05-01T10:11:12Z", nil),
+      ("２０２４-05-01T10:11:12Z", nil), ("2024-02-30T10:11:12Z", nil), ("2023-02-29T10:11:12Z", nil),
+      ("2100-02-29T10:11:12Z", nil), ("2000-02-29T00:00:00Z", 951_782_400), ("2024-04-31T10:11:12Z", nil),
+      ("2024-12-31T00:00:00Z", 1_735_603_200),
     ] as [(String, Double?)])
   func timesAreReadAsUTC(text: String, seconds: Double?) {
     #expect(CreationTime.parse(text)?.timeIntervalSince1970 == seconds)

@@ -49,6 +49,54 @@ import Testing
     #expect(SoundHeader(AV_CODEC_ID_MP3, frame: bytes) == SoundHeader(channels: channels, sampleRate: rate))
   }
 
+  @Test(
+    arguments: [
+      (AV_CODEC_ID_PCM_BLURAY, [0x19, 0x50, 0x94, 0xC0], 96_000, 6),
+      (AV_CODEC_ID_PCM_BLURAY, [0x0B, 0x40, 0x31, 0x40], 48_000, 2),
+      (AV_CODEC_ID_PCM_BLURAY, [0x0B, 0x40, 0x15, 0x40], 192_000, 1),
+      (AV_CODEC_ID_PCM_DVD, [0x0C, 0x85, 0x80], 48_000, 6),
+      (AV_CODEC_ID_PCM_DVD, [0x0C, 0x91, 0x80], 96_000, 2),
+      (AV_CODEC_ID_PCM_DVD, [0x0C, 0x20, 0x80], 44_100, 1),
+      (AV_CODEC_ID_S302M, [0, 5, 0x00, 0x20, 1, 2, 3, 4, 5], 48_000, 2),
+      (AV_CODEC_ID_S302M, [0, 5, 0xC0, 0x00, 1, 2, 3, 4, 5], 48_000, 8),
+    ] as [(AVCodecID, [UInt8], Int, Int)])
+  func packetOfPlainSound(codec: AVCodecID, bytes: [UInt8], rate: Int, channels: Int) {
+    #expect(SoundHeader(codec, frame: bytes) == SoundHeader(channels: channels, sampleRate: rate))
+    for length in 0..<3 { #expect(SoundHeader(codec, frame: Array(bytes.prefix(length))) == nil) }
+  }
+
+  @Test(
+    arguments: [
+      (AV_CODEC_ID_PCM_BLURAY, [0x19, 0x50, 0x24, 0xC0]), (AV_CODEC_ID_PCM_BLURAY, [0x19, 0x50, 0x93, 0xC0]),
+      (AV_CODEC_ID_PCM_BLURAY, [0x19, 0x50, 0x94, 0x00]), (AV_CODEC_ID_PCM_DVD, [0x0C, 0xC5, 0x80]),
+      (AV_CODEC_ID_S302M, [0, 6, 0x00, 0x20, 1, 2, 3, 4, 5]),
+      (AV_CODEC_ID_S302M, [0, 5, 0x00, 0x21, 1, 2, 3, 4, 5]),
+      (AV_CODEC_ID_S302M, [0, 5, 0x00, 0x30, 1, 2, 3, 4, 5]),
+    ] as [(AVCodecID, [UInt8])])
+  func noPacketOfPlainSound(codec: AVCodecID, bytes: [UInt8]) {
+    #expect(SoundHeader(codec, frame: bytes) == nil)
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      Sound("a.m2ts", "pcm_bluray", channels: 6, sampleRate: 96_000, "-ac", "6"),
+      Sound("a.vob", "pcm_dvd", channels: 2, sampleRate: 96_000),
+      Sound("a.vob", "pcm_dvd", channels: 6, sampleRate: 48_000),
+      Sound("a.ts", "s302m", channels: 4, sampleRate: 48_000),
+    ])
+  func plainSoundOfAMultiplex(sound: Sound) throws {
+    let arguments = ["-c:v", "mpeg2video", "-strict", "-2"] + sound.arguments
+    guard let made = try FFmpegTool.make(sound.name, FFmpegTool.picture + FFmpegTool.tone + arguments) else {
+      return
+    }
+    let container = try #require(made.sniffed)
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let told = try #require(try made.read(as: container, by: ways).media.audio.first)
+      #expect((told.channels, told.sampleRate) == (sound.channels, sound.sampleRate))
+    }
+  }
+
   @Test func boxesOfDolby() {
     // 5.1 at 48 kHz; 5.1 with a pair at the rear, by E-AC-3's dependent substream.
     #expect(DolbyFrame.sound(dac3: [0x10, 0x3D, 0xE0]) == SoundHeader(channels: 6, sampleRate: 48_000))

@@ -119,6 +119,36 @@ struct StructureTests {
     #expect(ISOFileMap(BytesInMemory(all: full + SmallMovie.box("free", []))).endsBeyondFile == nil)
   }
 
+  /// A segment index (ISO/IEC 14496-12, 8.16.3), between its box and the media a number of bytes.
+  private static func segmentIndex(
+    _ references: [UInt32], offset: UInt32 = 0, version: UInt8 = 0, count: Int? = nil
+  ) -> [UInt8] {
+    let wide = version == 0 ? [] : SmallMovie.u32(0)
+    let head = [version, 0, 0, 0] + SmallMovie.u32(1) + SmallMovie.u32(1000)
+    return SmallMovie.box(
+      "sidx",
+      head + wide + SmallMovie.u32(0) + wide + SmallMovie.u32(offset) + [0, 0]
+        + SmallMovie.u16(count ?? references.count)
+        + references.flatMap { SmallMovie.u32($0) + SmallMovie.u32(1) + SmallMovie.u32(0) })
+  }
+
+  /// The media behind the index are 48 bytes. The highest bit of a reference says that it is to another index.
+  @Test(
+    arguments: [
+      (segmentIndex([24, 24]), false), (segmentIndex([24, 25]), true),
+      (segmentIndex([24, 24], version: 1), false),
+      (segmentIndex([24, 25], version: 1), true), (segmentIndex([24], offset: 24), false),
+      (segmentIndex([24], offset: 25), true), (segmentIndex([]), false), (segmentIndex([7]), false),
+      (segmentIndex([0x8000_0030]), false), (segmentIndex([0x8000_0031]), true),
+      (segmentIndex([.max, .max], offset: .max, version: 1), true),
+      (segmentIndex([24, 25], count: 9), false),
+      (segmentIndex([24, 25], version: 2), false),
+    ] as [([UInt8], Bool)])
+  func anIndexThatRefersBeyondTheFileIsSeen(index: [UInt8], isBeyond: Bool) {
+    let media = SmallMovie.box("moof", []) + SmallMovie.box("mdat", [UInt8](repeating: 0, count: 32))
+    #expect(ISOFileMap(BytesInMemory(all: index + media)).refersBeyondFile == isBeyond)
+  }
+
   // MARK: The others
 
   @Test func anAVIChunkThatIsLongerThanTheFileIsCut() {
@@ -136,6 +166,26 @@ struct StructureTests {
     for missing in 1..<tag.count {
       #expect(FLVFile.isTruncated(BytesInMemory(all: Array(file.dropLast(missing)))) == true, "\(missing)")
     }
+  }
+
+  /// Less than there is, or nothing, says nothing: some writers never go back to fill it in.
+  @Test func anFLVThatIsSmallerThanItStatesIsCut() {
+    func file(_ stated: Double?) -> BytesInMemory {
+      let name = Array("filesize".utf8)
+      let number = stated.map { stated in
+        [0, UInt8(name.count)] + name + [0]
+          + (0..<8).map { UInt8(truncatingIfNeeded: stated.bitPattern >> (56 - 8 * UInt64($0))) }
+      }
+      let body = [2, 0, 10] + Array("onMetaData".utf8) + [8, 0, 0, 0, 1] + (number ?? []) + [0, 0, 9]
+      let length = UInt8(body.count)
+      let tag = [18, 0, 0, length, 0, 0, 0, 0, 0, 0, 0] + body + [0, 0, 0, length + 11]
+      return BytesInMemory(all: [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag)
+    }
+    let size = Double(file(1).size)
+    for stated in [nil, 0, 1, size, -1, .nan] as [Double?] {
+      #expect(FLVFile.isTruncated(file(stated)) == false, "\(String(describing: stated))")
+    }
+    #expect(FLVFile.isTruncated(file(size + 1)) == true)
   }
 
   @Test func scramblingIsSeenInThePackets() {

@@ -199,6 +199,65 @@ struct UntrustedEntryTests {
     }
   }
 
+  /// H.264 and AAC in ADTS under other names in a transport stream, H.264 in the tags of another codec in an FLV, and HEVC
+  /// in the entry of H.264.
+  @Test func codecsThatTheStreamContradictsAreNamed() throws {
+    let arguments =
+      FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-c:a", "aac"]
+    guard let stream = try FFmpegTool.make("a.ts", arguments)?.allBytes,
+      let flash = try FFmpegTool.make("a.flv", arguments)?.allBytes
+    else { return }
+    // By ISO/IEC 13818-1, table 2-34: MPEG-2, MPEG-4, HEVC; MPEG audio and AC-3.
+    for (old, new, fact) in [
+      (0x1B, 0x02, "video.codec"), (0x1B, 0x10, "video.codec"), (0x1B, 0x24, "video.codec"),
+      (0x0F, 0x03, "audio.0.codec"), (0x0F, 0x81, "audio.0.codec"),
+    ] as [(UInt8, UInt8, String)] {
+      let told = warnings(.claimUnchecked, try media(Self.renamed(old, new, in: stream))).first {
+        $0.fact == fact
+      }
+      #expect(told?.measured == .text(old == 0x1B ? "h264" : "aac"), "\(old) as \(new)")
+    }
+    #expect(try media(stream).warnings == [] && media(flash).warnings == [])
+    for codec in [2, 4, 5] as [UInt8] {
+      var (bytes, at) = (flash, 13)
+      while at + 11 < bytes.count {
+        if bytes[at] == 9 { bytes[at + 11] = bytes[at + 11] & 0xF0 | codec }
+        at += 15 + (Int(bytes[at + 1]) << 16 | Int(bytes[at + 2]) << 8 | Int(bytes[at + 3]))
+      }
+      let told = warnings(.claimUnchecked, try media(bytes)).first { $0.fact == "video.codec" }
+      #expect(told?.measured == .text("h264"), "\(codec)")
+    }
+    guard
+      let made = try FFmpegTool.make(
+        "a.mp4", FFmpegTool.picture + ["-c:v", "libx265", "-x265-params", "log-level=0"])
+    else { return }
+    let other = try #require(Self.replacing("hev1", by: "avc1", in: made.allBytes))
+    let told = warnings(.claimUnchecked, try media(other)).first { $0.fact == "video.codec" }
+    #expect(told?.measured == .text("hevc"))
+  }
+
+  /// A transport stream whose tables name a stream's type otherwise, with the checksum that goes with it (2.4.4.8, annex A).
+  private static func renamed(_ old: UInt8, _ new: UInt8, in stream: [UInt8]) -> [UInt8] {
+    var bytes = stream
+    for at in stride(from: 0, to: bytes.count, by: 188)
+    where bytes[at + 1] & 0x5F == 0x50 && bytes[at + 2] == 0 {
+      let table = at + 5 + Int(bytes[at + 4])
+      let end = table + 3 + (Int(bytes[table + 1] & 15) << 8 | Int(bytes[table + 2])) - 4
+      var entry = table + 12 + (Int(bytes[table + 10] & 15) << 8 | Int(bytes[table + 11]))
+      while entry < end {
+        if bytes[entry] == old { bytes[entry] = new }
+        entry += 5 + (Int(bytes[entry + 3] & 15) << 8 | Int(bytes[entry + 4]))
+      }
+      var sum = UInt32.max
+      for byte in bytes[table..<end] {
+        sum ^= UInt32(byte) << 24
+        for _ in 0..<8 { sum = sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1 }
+      }
+      for place in 0..<4 { bytes[end + place] = UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * place)) }
+    }
+    return bytes
+  }
+
   private static func replacing(_ old: String, by new: String, in bytes: [UInt8]) -> [UInt8]? {
     var (changed, bytes) = (false, bytes)
     for place in 0..<(bytes.count - old.utf8.count)

@@ -175,7 +175,14 @@ struct FileReading {
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
     isParsed: Bool, _ scan: inout PacketScan, _ evidence: ContentEvidence?
   ) throws(ProbeError) -> MediaInfo {
-    if let stream = streams.video { believeFrames(of: stream, header, isParsed: isParsed, &scan) }
+    var header = header
+    if let stream = streams.video {
+      believeFrames(of: stream, header, isParsed: isParsed, &scan)
+      if !isParsed, let preferred = preferredTransfer(of: stream, &scan) {
+        stream.pointee.codecpar.pointee.color_trc = preferred
+        header.preferTransfer(of: stream)
+      }
+    }
     var media = MediaInfo(container: structure.container, size: source.size)
     for stream in streams.audios { media.audio.append(sound(of: stream, &scan)) }
     let crops = PictureCrops(structure)
@@ -203,8 +210,8 @@ struct FileReading {
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
     let codec = isParsed ? nil : codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + [codec].compactMap { $0 } + (evidence?.warnings(media) ?? [])).prefix(
-        MediaWarning.most))
+      (warnings.found + [codec].compactMap { $0 } + soundsDoubted(streams, media, scan)
+        + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
     return media
   }
 
@@ -214,8 +221,9 @@ struct FileReading {
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
       media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
-      // Of VP8 it knows the format without reading any of it.
+      // Of VP8 it knows the format without reading any of it, and of what FLV's tags name.
       media.video?.pixelFormat == nil || parameters.pointee.codec_id == AV_CODEC_ID_VP8
+        || CodecSign.flash.contains(parameters.pointee.codec_id)
     else { return nil }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
     guard let packet = scan.firsts[stream.pointee.index],
@@ -226,6 +234,23 @@ struct FileReading {
     return MediaWarning(
       .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
       stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
+  }
+
+  /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.
+  private func soundsDoubted(
+    _ streams: StreamChoice, _ media: MediaInfo, _ scan: borrowing PacketScan
+  ) -> [MediaWarning] {
+    guard structure.iso == nil, media.encrypted != true, structure.scrambled.isEmpty else { return [] }
+    return streams.audios.enumerated().compactMap { place, stream in
+      guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
+        let packet = scan.firsts[stream.pointee.index],
+        let other = CodecSign.otherSound(than: codec, packet: BitstreamHeader.bytes(of: packet))
+      else { return nil }
+      return MediaWarning(
+        .claimUnchecked, "its sound is not of the codec that its header names", fact: "audio.\(place).codec",
+        stated: media.audio[place].codec.map { .text($0) },
+        measured: VideoFacts.codecName(other).map { .text($0) })
+    }
   }
 
   /// The first frame of a sound stands near the beginning.
@@ -254,7 +279,9 @@ struct FileReading {
   {
     if media.video != nil {
       let isLarge = structure.container.isMPEG && evidence.clock?.isWhole != true
-      if structure.container != .avi, evidence.clock == nil || isLarge || structure.container == .mpegPS {
+      if structure.container != .avi,
+        evidence.clock == nil || isLarge || structure.container == .mpegPS || evidence.mayLackTimes
+      {
         scan.run(untilSeenOfKept: FramePace.sample)
       }
       if var video = media.video {
@@ -352,6 +379,24 @@ struct FileReading {
     } else {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     }
+  }
+
+  /// The transfer function that a message beside the first picture names; nil without one. A header that was parsed has none.
+  private func preferredTransfer(
+    of stream: StreamChoice.Stream, _ scan: inout PacketScan
+  ) -> AVColorTransferCharacteristic? {
+    guard let parameters = stream.pointee.codecpar, structure.scrambled.isEmpty,
+      [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.pointee.codec_id)
+    else { return nil }
+    scan.run(untilSeen: stream.pointee.index)
+    guard let packet = scan.first,
+      let number = PreferredTransfer.number(
+        parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
+        record: BitstreamHeader.extradata(of: parameters)),
+      VideoUsability.Colour.isSaid(number)
+    else { return nil }
+    let transfer = AVColorTransferCharacteristic(rawValue: number)
+    return av_color_transfer_name(transfer) == nil ? nil : transfer
   }
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.

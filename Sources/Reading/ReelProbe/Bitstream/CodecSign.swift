@@ -5,24 +5,101 @@ enum CodecSign {
   /// A codec other than the claimed one whose signs a stream's first packet and record bear; nil where they bear none, or those
   /// of the claimed one. What means nothing at all contradicts no claim.
   static func other(than claimed: AVCodecID, packet: [UInt8], record: [UInt8]) -> AVCodecID? {
-    guard packet.count >= 8, isMissing(in: packet, of: claimed, record: record),
-      let found = codec(of: packet, record), found != claimed
+    guard packet.count >= 8 else { return nil }
+    // What several codecs have in common, such as start codes, excludes none of them; parameter sets do.
+    let sets = parameterSets(in: packet, record) ?? (flash.contains(claimed) ? tagged(packet) : nil)
+    if let sets, sets != claimed { return sets }
+    guard isMissing(in: packet, of: claimed, record: record), let found = codec(of: packet, record),
+      found != claimed
     else { return nil }
     return found
   }
 
-  private static func codec(of packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {
+  /// The codecs whose format FFmpeg tells by the flags of an FLV's tag alone.
+  static let flash: Set<AVCodecID> = [
+    AV_CODEC_ID_FLV1, AV_CODEC_ID_FLASHSV, AV_CODEC_ID_VP6F, AV_CODEC_ID_VP6A,
+  ]
+
+  /// H.264 or HEVC, by a configuration record or parameter sets that can be read; nil where there are none, or of both.
+  private static func parameterSets(in packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {
+    if isRecord(record) { return AV_CODEC_ID_H264 }
+    let hevc = HEVCConfiguration(record)?.sequenceParameterSets.first
+    if hevc.flatMap({ HEVCSequenceParameters(unit: $0) }) != nil { return AV_CODEC_ID_HEVC }
+    guard record.first != 1, beginsWithCode(packet) else { return nil }
+    let units = Array(StartCodeUnits(packet).prefix(64))
+    // Codes of other codecs are among these: a picture and a sequence of MPEG-1 and MPEG-2 (ISO/IEC 13818-2, table 6-1).
+    guard units.allSatisfy({ ($0.first ?? 0) & 0x80 == 0 }) else { return nil }
+    let isH264 =
+      units.contains { isSet(7, $0) && H264SequenceParameters(unit: $0) != nil }
+      && units.contains { isSet(8, $0) } && !units.contains { $0.first == 0 }
+    let isHEVC =
+      units.contains { $0.starts(with: [0x42, 1]) && HEVCSequenceParameters(unit: $0) != nil }
+      && units.contains { $0.starts(with: [0x44, 1]) }
+    return isH264 == isHEVC ? nil : isH264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
+  }
+
+  /// Whether a NAL unit of H.264 has a type, and may be referred to, as parameter sets have to be (7.4.1).
+  private static func isSet(_ type: UInt8, _ unit: ArraySlice<UInt8>) -> Bool {
+    unit.first.map { $0 & 0x1f == type && $0 & 0x60 != 0 } ?? false
+  }
+
+  private static func isRecord(_ record: [UInt8]) -> Bool {
     let set = AVCConfiguration(record)?.sequenceParameterSets.first
-    if set.flatMap({ H264SequenceParameters(unit: $0) }) != nil { return AV_CODEC_ID_H264 }
+    return set.flatMap { H264SequenceParameters(unit: $0) } != nil
+  }
+
+  /// H.264, by its record in the first tag of an FLV (Adobe Flash Video File Format 10.1, E.4.3.1), of which FFmpeg has taken
+  /// the first byte, and the next for VP6.
+  private static func tagged(_ packet: [UInt8]) -> AVCodecID? {
+    [3, 4].contains { isRecord(Array(packet.dropFirst($0))) } ? AV_CODEC_ID_H264 : nil
+  }
+
+  /// AAC in ADTS where another codec is claimed and no frame of it begins: by two frames, one behind the other.
+  static func otherSound(than claimed: AVCodecID, packet: [UInt8]) -> AVCodecID? {
+    guard
+      [AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3].contains(
+        claimed),
+      SoundHeader(claimed, frame: packet) == nil, let first = ADTSFrame(packet),
+      let next = ADTSFrame(Array(packet.dropFirst(first.length).prefix(8))),
+      (first.sampleRate, first.channels) == (next.sampleRate, next.channels)
+    else { return nil }
+    return AV_CODEC_ID_AAC
+  }
+
+  private static func codec(of packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {
+    if isAV1(packet, record) { return AV_CODEC_ID_AV1 }
     if packet[0] & 1 == 0, packet[3...5].elementsEqual([0x9D, 0x01, 0x2A]) { return AV_CODEC_ID_VP8 }
     if packet[0] >> 6 == 2, packet[1...3].elementsEqual([0x49, 0x83, 0x42]) { return AV_CODEC_ID_VP9 }
     if packet.starts(with: [0xFF, 0xD8, 0xFF]) { return AV_CODEC_ID_MJPEG }
     if packet.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return AV_CODEC_ID_PNG }
     if packet[4..<8].elementsEqual("icpf".utf8) { return AV_CODEC_ID_PRORES }
+    if let sequence = StartCodeUnits(packet).first(where: { _ in true }), isMPEGSequence(sequence) {
+      return StartCodeUnits(packet).contains { $0.first == 0xB5 }
+        ? AV_CODEC_ID_MPEG2VIDEO : AV_CODEC_ID_MPEG1VIDEO
+    }
     guard packet.starts(with: [0, 0, 1]) else { return nil }
     // A sequence, a picture, and a group of pictures where the record begins with a sequence (ISO/IEC 14496-2, 6.2.1).
     let isSequence = packet[3] == 0xB0 || record.starts(with: [0, 0, 1, 0xB0])
     return isSequence || packet[3] == 0xB6 ? AV_CODEC_ID_MPEG4 : nil
+  }
+
+  /// A sequence header with sides, a shape, a rate and its marker (ISO/IEC 13818-2, 6.2.2.1).
+  private static func isMPEGSequence(_ unit: ArraySlice<UInt8>) -> Bool {
+    let head = Array(unit.prefix(8))
+    guard head.count == 8, head[0] == 0xB3 else { return false }
+    let (width, height) = (Int(head[1]) << 4 | Int(head[2] >> 4), Int(head[2] & 15) << 8 | Int(head[3]))
+    return width > 0 && height > 0 && (1...14).contains(head[4] >> 4) && (1...8).contains(head[4] & 15)
+      && head[7] & 0x20 != 0
+  }
+
+  /// By a sequence header in the record (AV1 in ISOBMFF, 2.3) or at the beginning of the packet.
+  private static func isAV1(_ packet: [UInt8], _ record: [UInt8]) -> Bool {
+    let told = record.first == 0x81 ? record.dropFirst(4) : []
+    return [told, packet[...]].contains { units in
+      AV1Units(units).prefix(4).contains {
+        $0.type == AV1Units.Kind.sequenceHeader && AV1SequenceHeader($0.payload) != nil
+      }
+    }
   }
 
   /// Whether a packet with which a stream begins cannot be one of the codec that is claimed.
@@ -43,7 +120,12 @@ enum CodecSign {
     case AV_CODEC_ID_PRORES: return !packet[4..<8].elementsEqual("icpf".utf8)
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
-    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO: return !beginsWithCode(packet)
+    // Of MPEG-4 part 2 are a sequence and a picture whose codes are reserved here.
+    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
+      return !beginsWithCode(packet) || [0xB0, 0xB6].contains(packet.drop { $0 == 0 }.dropFirst().first)
+    // Codes of 22 bits (ITU-T H.263, 5.1.1) and of 17.
+    case AV_CODEC_ID_H263: return !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
+    case AV_CODEC_ID_FLV1: return !(packet.starts(with: [0, 0]) && packet[2] & 0x80 != 0)
     // Some streams have the short header of H.263 (ISO/IEC 14496-2, 6.2.4).
     case AV_CODEC_ID_MPEG4:
       return !beginsWithCode(packet) && !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
@@ -60,7 +142,7 @@ enum CodecSign {
   private static func hasUnits(_ packet: [UInt8], _ record: [UInt8], lengthSize: Int?) -> Bool {
     guard record.first == 1 || lengthSize != nil else {
       let units = Array(StartCodeUnits(packet).prefix(64))
-      return !units.isEmpty && units.allSatisfy { ($0.first ?? 0) & 0x80 == 0 }
+      return beginsWithCode(packet) && units.allSatisfy { ($0.first ?? 0) & 0x80 == 0 }
     }
     guard let lengthSize else { return false }
     var length = 0

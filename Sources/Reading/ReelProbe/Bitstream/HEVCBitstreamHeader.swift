@@ -16,7 +16,7 @@ extension BitstreamHeader {
   /// The sequence parameter sets that a picture in the packet may use; nil as for H.264.
   private static func hevcSets(_ record: [UInt8], _ packet: [UInt8]) -> [ArraySlice<UInt8>]? {
     if let configuration = HEVCConfiguration(record) {
-      guard !configuration.overrulesTransfer else { return nil }
+      guard configuration.preferredTransfer == nil else { return nil }
       let units = LengthPrefixedUnits(packet, lengthSize: configuration.lengthSize)
       return hevcSets(units).map { $0 + configuration.sequenceParameterSets.map { $0[...] } }
     }

@@ -4,8 +4,8 @@ struct HEVCConfiguration: Hashable {
   let lengthSize: Int
   /// The sequence parameter sets, each with its header of two bytes.
   let sequenceParameterSets: [[UInt8]]
-  /// Whether one of its messages names another transfer function than they do.
-  let overrulesTransfer: Bool
+  /// The transfer function by a message that names another than they do; nil without one.
+  let preferredTransfer: UInt32?
 
   /// Nil for anything else, such as NAL units behind start codes.
   init?(_ record: [UInt8]) {
@@ -14,7 +14,7 @@ struct HEVCConfiguration: Hashable {
     guard lengthSize != 3 else { return nil }
     var rest = record[23...]
     var sets: [[UInt8]] = []
-    var overrules = false
+    var preferred: UInt32?
     for _ in 0..<record[22] {
       guard let kind = rest.popFirst(), let count = Self.number(&rest) else { return nil }
       for _ in 0..<count {
@@ -22,14 +22,14 @@ struct HEVCConfiguration: Hashable {
         let unit = rest.prefix(length)
         switch kind & 0x3f {
         case 33: sets.append(Array(unit))
-        case 39: overrules = overrules || SupplementalMessages(unit.dropFirst()).overruleTransfer
+        case 39: preferred = preferred ?? SupplementalMessages(unit.dropFirst()).preferredTransfer
         default: break
         }
         rest = rest.dropFirst(length)
       }
     }
     sequenceParameterSets = sets
-    overrulesTransfer = overrules
+    preferredTransfer = preferred
   }
 
   private static func number(_ rest: inout ArraySlice<UInt8>) -> Int? {

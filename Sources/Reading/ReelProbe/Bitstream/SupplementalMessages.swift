@@ -1,20 +1,30 @@
-/// The supplemental enhancement messages of one NAL unit of H.264 (7.3.2.3) or HEVC (7.3.2.4), by type only.
+import CFFmpeg
+
+/// The supplemental enhancement messages of one NAL unit of H.264 (7.3.2.3) or HEVC (7.3.2.4), as far as they matter here.
 struct SupplementalMessages {
-  private let types: [Int]
+  /// The transfer function by a message that names another than the parameter sets do (alternative transfer
+  /// characteristics, type 147; H.264, D.1.32; HEVC, D.2.38), as numbered in ITU-T H.273; nil without one.
+  private(set) var preferredTransfer: UInt32?
 
   /// - Parameter unit: the NAL unit from the last byte of its header on.
   init(_ unit: some Sequence<UInt8>) {
     var reader = BitReader(escaped: unit.dropFirst())
-    var types: [Int] = []
-    while types.count < 64, let type = Self.number(&reader), let length = Self.number(&reader) {
-      types.append(type)
-      guard reader.skipBytes(length) else { break }
+    for _ in 0..<Self.mostMessages {
+      guard let type = Self.number(&reader), let length = Self.number(&reader) else { break }
+      guard type == Self.alternativeTransfer, length > 0 else {
+        guard reader.skipBytes(length) else { break }
+        continue
+      }
+      preferredTransfer = reader.bits(8)
+      break
     }
-    self.types = types
   }
 
-  /// Whether a message names another transfer function (alternative transfer characteristics, type 147).
-  var overruleTransfer: Bool { types.contains(147) }
+  /// Whether a message names another transfer function.
+  var overruleTransfer: Bool { preferredTransfer != nil }
+
+  private static let mostMessages = 64
+  private static let alternativeTransfer = 147
 
   private static func number(_ reader: inout BitReader) -> Int? {
     var sum = 0
@@ -23,5 +33,29 @@ struct SupplementalMessages {
       if byte != 255 { return sum }
     }
     return nil
+  }
+}
+
+/// The transfer function that the messages beside the pictures prefer to that of their parameter sets.
+enum PreferredTransfer {
+  /// Of H.264 and HEVC; nil where no message names one. The packet's counts before the record's.
+  static func number(_ codec: AVCodecID, packet: [UInt8], record: [UInt8]) -> UInt32? {
+    switch codec {
+    case AV_CODEC_ID_H264:
+      return units(packet, lengthSize: AVCConfiguration(record)?.lengthSize).lazy
+        .filter { ($0.first ?? 0) & 0x1f == 6 }.compactMap { SupplementalMessages($0).preferredTransfer }
+        .first
+    case AV_CODEC_ID_HEVC:
+      let configuration = HEVCConfiguration(record)
+      return units(packet, lengthSize: configuration?.lengthSize).lazy
+        .filter { ($0.first ?? 0) >> 1 & 0x3f == 39 }
+        .compactMap { SupplementalMessages($0.dropFirst()).preferredTransfer }.first
+        ?? configuration?.preferredTransfer
+    default: return nil
+    }
+  }
+
+  private static func units(_ packet: [UInt8], lengthSize: Int?) -> [ArraySlice<UInt8>] {
+    lengthSize.map { Array(LengthPrefixedUnits(packet, lengthSize: $0)) } ?? Array(StartCodeUnits(packet))
   }
 }

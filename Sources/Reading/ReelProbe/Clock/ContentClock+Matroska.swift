@@ -107,7 +107,15 @@ struct MatroskaClock<Bytes: ByteReading> {
       clock.overlaps = overlaps
       return clock
     }
-    return nil
+    return isWhole || file.isFar ? nil : readOn()
+  }
+
+  /// All blocks, where no cluster begins behind those at the beginning: one may hold as many as the file has.
+  private mutating func readOn() -> ContentClock? {
+    var whole = MatroskaClock(file, segment, true)
+    let found = whole.read()
+    segmentEnd = whole.segmentEnd
+    return found
   }
 
   /// Clusters between the beginning and the end: evenly in time where the index names them, or they say where they end;

@@ -213,10 +213,15 @@ struct ContentEvidence {
     if let sizes = structure.aviParts?.sizes, sizes.count == 2 {
       found.append(.changedSize(sizes[0], sizes[1]))
     }
-    let pictures = avi.streams.first { $0.type == "vids" }
-    if let pictures, pictures.scale > 0, pictures.rate > 0, avi.microseconds > 0 {
-      let (own, main) = (Double(pictures.rate) / Double(pictures.scale), 1e6 / Double(avi.microseconds))
-      if abs(own - main) > 0.02 * own {
+    // Of several streams of pictures the main header means any.
+    let pictures = avi.streams.filter { $0.type == "vids" }
+    if let first = pictures.first, first.scale > 0, first.rate > 0, avi.microseconds > 0 {
+      let main = 1e6 / Double(avi.microseconds)
+      let isNone = pictures.allSatisfy { stream in
+        let own = Double(stream.rate) / Double(max(1, stream.scale))
+        return abs(own - main) > 0.02 * own
+      }
+      if isNone {
         found.append(
           MediaWarning(
             .frameRateMismatch, "its headers give two frame rates, and nothing else tells which is right",
@@ -224,7 +229,7 @@ struct ContentEvidence {
         found.append(
           MediaWarning(
             .claimUnchecked, "its headers give two frame rates, so that its duration is uncertain",
-            fact: "duration", stated: pictures.seconds.map { .number($0) }))
+            fact: "duration", stated: first.seconds.map { .number($0) }))
       }
     }
     let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
@@ -248,7 +253,8 @@ struct ContentEvidence {
         MediaWarning(
           .durationMismatch, "the header of a stream gives a length without a clock", fact: "duration"))
     }
-    if let own = pictures?.size, avi.size.map({ $0 != own }) ?? avi.hasImpossibleSize {
+    let sizes = pictures.compactMap(\.size)
+    if let own = sizes.first, avi.size.map({ !sizes.contains($0) }) ?? avi.hasImpossibleSize {
       found.append(Self.sizes(avi.size, own))
     }
     for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
@@ -431,6 +437,11 @@ struct ContentEvidence {
       (video.frameRate, video.variableFrameRate) = (FrameRate(stated.rate), nil)
       return
     }
+    if mayLackTimes, let counted = countedRate(stream, scan) {
+      let isEven = scan.end == .file && FramePace(scan.decoded, in: tick, isCut: true)?.isVariable == false
+      (video.frameRate, video.variableFrameRate) = (FrameRate(counted), isEven ? false : nil)
+      return
+    }
     let kept = keptRate(stream, pace).map(FrameRate.init)
     guard let rate = kept ?? pace.rate(among: statedRates(stream)), rate.value <= Self.fastest else {
       (video.frameRate, video.variableFrameRate) = (nil, nil)
@@ -438,6 +449,23 @@ struct ContentEvidence {
     }
     video.frameRate = rate
     video.variableFrameRate = found.isMeasured && !isPausing ? pace.isVariable : nil
+  }
+
+  /// The rate that the bitstream states, where pictures of a transport stream have no times of their own, and there are as
+  /// many as it says: several share a packet, or whoever remuxed them left their times out.
+  private func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
+    guard [.mpegTS, .m2ts].contains(structure.container), scan.untimedOfKept > 0,
+      let counted = scan.countedRate, let stated = BitstreamRate(stream), stated.agrees(with: counted)
+    else { return nil }
+    return stated.rate
+  }
+
+  /// Whether the times in a transport stream tell of another rate than the bitstream, so that there may be pictures without.
+  var mayLackTimes: Bool {
+    guard [.mpegTS, .m2ts].contains(structure.container), let stream = streams.video,
+      let stated = BitstreamRate(stream), let pace = key(of: stream).flatMap({ clock?.pace(of: $0) })
+    else { return false }
+    return pace.isVariable || !stated.agrees(with: pace.ordinary)
   }
 
   /// Of scrambled pictures nothing is known but their codec.

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Reads the times of recording that FFmpeg's tags carry: ISO 8601, such as `2024-05-01T10:11:12.000000Z` or
 /// Apple's `2015-10-10T12:10:10+0200`.
 enum CreationTime {
-  /// Nil when `text` is no full date and time with its offset from UTC, or lies before 1971: cameras without
+  /// Nil when `text` is no full date and time with its offset from UTC, of a day that there is, or lies before 1971: cameras without
   /// a clock write the beginning of some epoch.
   static func parse(_ text: String) -> Date? {
     let bytes = Array(text.utf8)
@@ -12,7 +12,8 @@ enum CreationTime {
       let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
       let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
       let second = number(bytes[17..<19]), let offset = offset(bytes[19...]),
-      (1971...2200).contains(year), (1...12).contains(month), (1...31).contains(day),
+      (1971...2200).contains(year), (1...12).contains(month),
+      (1...days(in: month, of: year)).contains(day),
       hour < 24, minute < 60, second <= 60
     else { return nil }
     let days = daysSince1970(year: year, month: month, day: day)
@@ -57,6 +58,15 @@ enum CreationTime {
       hours <= 14, minutes < 60
     else { return nil }
     return (hours * 3600 + minutes * 60) * (sign == dash ? -1 : 1)
+  }
+
+  private static func days(in month: Int, of year: Int) -> Int {
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    return switch month {
+    case 2: isLeap ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
   }
 
   /// Days from 1970-01-01 in the Gregorian calendar; years are counted from March, so that the leap day is last.

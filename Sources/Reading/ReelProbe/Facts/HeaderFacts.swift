@@ -30,7 +30,7 @@ struct HeaderFacts: Hashable {
   /// The sound that it states.
   let sounds: [Int32: SoundHeader]
   /// The transfer function that it states, by the index of the stream; only those that are one.
-  let transfers: [Int32: AVColorTransferCharacteristic]
+  private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>, _ structure: FileStructure) {
     let tracks = MovieTracks(structure)
@@ -64,6 +64,15 @@ struct HeaderFacts: Hashable {
     self.rates = rates
     self.sounds = sounds
     self.transfers = transfers
+  }
+
+  /// Takes the word of a message in the pictures of a stream for how light is coded. A transfer function of standard range in
+  /// the container is what the message adds to; one of high range contradicts another.
+  mutating func preferTransfer(of stream: StreamChoice.Stream) {
+    let high = [AVCOL_TRC_SMPTE2084, AVCOL_TRC_ARIB_STD_B67]
+    if let stated = transfers[stream.pointee.index], !high.contains(stated) {
+      transfers[stream.pointee.index] = nil
+    }
   }
 }
 

@@ -45,7 +45,8 @@ extension MediaInfo {
       // Its index tells of another file.
       truncated = iso.endsBeyondFile == true ? true : nil
     } else {
-      truncated = iso.fragments > 0 ? iso.endsBeyondFile : indexEndsBeyondFile(streams)
+      let isCut = iso.refersBeyondFile ? true : iso.endsBeyondFile
+      truncated = iso.fragments > 0 ? isCut : indexEndsBeyondFile(streams)
     }
   }
 

@@ -24,6 +24,11 @@ struct PacketScan: ~Copyable {
   private var readDecoded = PacketTimes()
   /// How many packets of that stream have been read.
   private(set) var packetsOfKept = 0
+  /// How many of them have no time of showing, of those whose times are kept.
+  private(set) var untimedOfKept = 0
+  /// The first and the last of these with a time of decoding: which packet, and when.
+  private var countedFrom: (packet: Int, time: Int64)?
+  private var countedTo: (packet: Int, time: Int64)?
   /// Whether one of the first few of them has no time of decoding, or of showing.
   private(set) var lacksTimes = false
   /// About as many frames as FFmpeg looks at to find their rate.
@@ -114,6 +119,15 @@ struct PacketScan: ~Copyable {
     return StretchSum(own.sorted { $0.packets > $1.packets }.map(\.stretches))
   }
 
+  /// Packets of that stream in a second, with those that have no time; nil where too few have one.
+  var countedRate: Double? {
+    guard let kept, let base = timeBase(kept), base.num > 0, base.den > 0, let first = countedFrom,
+      let last = countedTo, last.packet > first.packet
+    else { return nil }
+    let seconds = (Double(last.time) - Double(first.time)) * Double(base.num) / Double(base.den)
+    return seconds > 0 ? Double(last.packet - first.packet) / seconds : nil
+  }
+
   private func withoutPauses(_ times: PacketTimes) -> PacketTimes {
     guard let kept, let base = timeBase(kept) else { return times }
     return times.withoutPauses(in: base) {
@@ -154,7 +168,12 @@ struct PacketScan: ~Copyable {
       if lacksTime, packetsOfKept <= Self.fewFrames { lacksTimes = true }
       if packetsOfKept <= Self.mostFrames, packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0 {
         if packet.pointee.pts != reel_no_time { shown.add(packet.pointee.pts, anew: anew) }
-        if packet.pointee.dts != reel_no_time { readDecoded.add(packet.pointee.dts, anew: anew) }
+        if packet.pointee.pts == reel_no_time { untimedOfKept += 1 }
+        if packet.pointee.dts != reel_no_time {
+          readDecoded.add(packet.pointee.dts, anew: anew)
+          countedTo = (packetsOfKept, packet.pointee.dts)
+          if countedFrom == nil { countedFrom = countedTo }
+        }
       }
     }
     guard packet.pointee.size > 0, seen.insert(stream).inserted, stream == kept || sounds.contains(stream)

@@ -110,7 +110,9 @@ struct ProbeWarnings {
     if media.truncated == true, claimed > seconds, FoundDuration.isPlausible(claimed, size: media.size) {
       return nil
     }
-    guard abs(claimed - seconds) > max(1, seconds * 0.1) else { return nil }
+    let isRejected = media.durationSource != .container
+    guard abs(claimed - seconds) > (isRejected ? max(0.1, claimed * 0.01) : max(1, seconds * 0.1))
+    else { return nil }
     return MediaWarning(
       .durationMismatch,
       "its header says \(Self.text(claimed)) seconds, it really lasts \(Self.text(seconds))",

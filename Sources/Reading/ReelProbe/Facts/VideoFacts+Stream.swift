@@ -41,9 +41,12 @@ extension VideoFacts {
     takeTurn(of: stream, crop, stretchDown: shape?.stretchDown ?? 1)
     let track = tracks?.track(of: stream)
     if let presentation = track?.presentation {
-      takeRates(presentation.rate, ordinary: presentation.ordinaryRate)
+      takeRates(
+        presentation.rate, ordinary: presentation.ordinaryRate, evenStep: presentation.evenStep,
+        stated: BitstreamRate(stream)?.rate)
     } else if let run = track?.id.flatMap({ structure.iso?.fragmentTable?.runs[$0] }), run.samples > 0 {
-      takeRates(run.rate, ordinary: run.ordinaryRate)
+      takeRates(
+        run.rate, ordinary: run.ordinaryRate, evenStep: run.evenStep, stated: BitstreamRate(stream)?.rate)
     } else if track?.times == nil || track?.timescale != nil {
       takeRates(of: stream, stepsAreIndexed: structure.stepsAreIndexed)
     }
@@ -67,14 +70,30 @@ extension VideoFacts {
 
   /// Rates by the times of what is shown.
   ///
-  /// - Parameter ordinary: samples a second, if all lasted as long as the ordinary one does.
-  mutating func takeRates(_ rate: TrackPresentation.Rate?, ordinary: Double?) {
+  /// - Parameters:
+  ///   - ordinary: samples a second, if all lasted as long as the ordinary one does.
+  ///   - evenStep: seconds that each lasts, where nothing but rounding makes them differ.
+  ///   - stated: the rate that the pictures state, which counts where it agrees with that.
+  mutating func takeRates(
+    _ rate: TrackPresentation.Rate?, ordinary: Double?, evenStep: ClosedRange<Double>? = nil,
+    stated: Rational? = nil
+  ) {
     guard let rate else { return }
     var reduced = AVRational()
     av_reduce(&reduced.num, &reduced.den, rate.samples, rate.ticks, Int64(Int32.max))
     frameRate = Self.rate(reduced)
-    guard let frameRate, let ordinary else { return }
-    variableFrameRate = abs(frameRate.value - ordinary) > 0.02 * ordinary
+    guard let found = frameRate, let ordinary else { return }
+    if let evenStep {
+      variableFrameRate = false
+      if let stated, evenStep.contains(1 / stated.value) {
+        frameRate = FrameRate(stated)
+      } else if !evenStep.contains(1 / found.value) {
+        // The last sample may be shown for longer.
+        frameRate = Self.rate(av_d2q(2 / (evenStep.lowerBound + evenStep.upperBound), 90_000))
+      }
+      return
+    }
+    variableFrameRate = abs(found.value - ordinary) > 0.02 * ordinary
   }
 
   /// Nil for a rate beyond sense: no camera makes a thousand pictures a second to be shown at that rate, or one a day.

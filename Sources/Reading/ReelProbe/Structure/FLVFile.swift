@@ -1,8 +1,10 @@
 /// The tags of an FLV file: each is followed by its own length (Adobe Flash Video File Format 10.1, E.3).
 enum FLVFile {
-  /// Whether the file ends within a tag. Nil when that can't be told within reach.
+  /// Whether the file ends within a tag, or before the size that `onMetaData` states. Nil when that can't be told within
+  /// reach.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
-    endsWithAWholeTag(file) ? false : walk(file)
+    if let stated = metadata("filesize", of: file), stated > Double(file.size) { return true }
+    return endsWithAWholeTag(file) ? false : walk(file)
   }
 
   /// A number of `onMetaData`, which stands in the first tag; nil when it is not there.

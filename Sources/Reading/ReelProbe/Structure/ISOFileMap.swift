@@ -26,6 +26,10 @@ struct ISOFileMap: Hashable {
   private(set) var fragmentTable: MovieFragments?
   /// Whether the last box ends beyond the file; nil where not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
+  /// Where the media end that indexes of segments refer to; 0 without one.
+  private var indexedEnd: Int64 = 0
+  /// Whether an index of segments refers to bytes beyond the file's end.
+  private(set) var refersBeyondFile = false
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
@@ -65,6 +69,7 @@ struct ISOFileMap: Hashable {
       }
       (boxes, end) = (boxes + 1, box.end)
     }
+    refersBeyondFile = indexedEnd > file.size
     if fragments == 0 {
       for place in tracks.indices { tracks[place].present(movieScale: movieHeader?.timescale) }
     } else if let movie, !movieIsCut, fragments <= (file.isFar ? Self.mostFragmentsAfar : Self.mostFragments)
@@ -132,6 +137,7 @@ struct ISOFileMap: Hashable {
       other.descend(into: box, of: file)
       disclosures = other.disclosures
     case "mdat" where firstMediaData == nil: firstMediaData = box.start
+    case "sidx": indexedEnd = max(indexedEnd, Self.indexedEnd(box, of: file) ?? 0)
     case "moof":
       fragments += 1
       if fragments <= Self.searchedFragments { descend(into: box, of: file) }
@@ -194,6 +200,24 @@ struct ISOFileMap: Hashable {
       fragmentsTicks = extends.flatMap { Self.fragmentsTicks($0, of: file) }
     default: break
     }
+  }
+
+  /// Where the last of the things ends that a segment index refers to, one behind the other from the end of its box on
+  /// (8.16.3); what another index refers to counts by that one. Nil where it is not as long as it says.
+  private static func indexedEnd(_ box: ISOBox, of file: some ByteReading) -> Int64? {
+    guard let version = file.bigEndian(at: box.contents, width: 1), version <= 1 else { return nil }
+    let width = version == 0 ? 4 : 8
+    let table = box.contents + 12 + 2 * Int64(width)
+    guard let offset = file.bigEndian(at: table - Int64(width), width: width),
+      let count = file.bigEndian(at: table + 2, width: 2),
+      box.end - table - 4 >= 12 * Int64(count)
+    else { return nil }
+    let references = file.bytes(at: table + 4, count: 12 * Int(count))
+    guard references.count == 12 * Int(count) else { return nil }
+    let sizes = stride(from: 0, to: references.count, by: 12).compactMap {
+      references.number(at: $0, bytes: 4).map { Int64($0 & 0x7FFF_FFFF) }
+    }
+    return sizes.reduce(box.end.addingClamped(Int64(clamping: offset))) { $0.addingClamped($1) }
   }
 
   /// 8.8.2

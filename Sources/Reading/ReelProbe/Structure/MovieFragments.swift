@@ -19,6 +19,7 @@ struct MovieFragments: Hashable {
     /// Those of the last fragment, which are confirmed where the next one begins at its end.
     fileprivate var lastCommonSteps: Set<Int64> = []
     fileprivate var defaultSize: Int64 = 0
+    fileprivate var even: EvenSteps
     /// Ticks a second.
     fileprivate let scale: Int64
     fileprivate var next: Int64 = 0
@@ -116,14 +117,17 @@ struct MovieFragments: Hashable {
         faults.insert(.track)
         continue
       }
-      let told = fragment.samples(defaultStep: run.defaultStep, defaultSize: run.defaultSize, of: file)
+      let start = fragment.base ?? run.next
+      var even = run.even
+      even.begin(at: start)
+      let told = fragment.samples(
+        even, defaultStep: run.defaultStep, defaultSize: run.defaultSize, of: file)
       guard let told else {
         faults.insert(.shape)
         continue
       }
       bytes = bytes.addingClamped(told.bytes)
       guard told.count > 0 else { continue }
-      let start = fragment.base ?? run.next
       if run.isApart(from: start, told.steps) { faults.insert(.pace) }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
@@ -149,12 +153,19 @@ struct MovieFragments: Hashable {
 }
 
 extension MovieFragments.Run {
-  fileprivate init(scale: Int64) { self.scale = max(1, scale) }
+  fileprivate init(scale: Int64) {
+    self.scale = max(1, scale)
+    even = EvenSteps(scale: self.scale)
+  }
 
   fileprivate mutating func add(_ times: SampleTimes, _ total: Int64, firstOffset offset: Int64) {
     (samples, ticks, next, firstOffset) = (times.samples, total, total, offset)
     stretches = [MovieFragments.Stretch(start: 0, end: total)]
-    for run in times.runs { note(run.step, run.count) }
+    even.begin(at: 0)
+    for run in times.runs {
+      note(run.step, run.count)
+      even.add(run.step, run.count)
+    }
   }
 
   /// - Parameter isConfirmed: whether the fragment says itself when it begins.
@@ -175,6 +186,7 @@ extension MovieFragments.Run {
       if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
     }
     for (step, count) in told.steps { note(step, count) }
+    even = told.even
     if !isConfirmed { commonSteps.formUnion(lastCommonSteps) }
     lastCommonSteps = told.commonSteps
   }
@@ -232,6 +244,9 @@ extension MovieFragments.Run {
   /// Samples a second, if all lasted as long as the ordinary one does.
   var ordinaryRate: Double? { ordinaryStep > 0 ? Double(scale) / Double(ordinaryStep) : nil }
 
+  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  var evenStep: ClosedRange<Double>? { even.seconds }
+
   /// Of each sample but for a few; nil where there is none, and of few samples.
   var steadySeconds: Double? {
     let step = ordinaryStep
@@ -257,6 +272,8 @@ private struct TrackFragment {
     var ticks: Int64 = 0
     var bytes: Int64 = 0
     var steps: [Int64: Int64] = [:]
+    /// Those of all fragments up to this one.
+    var even: EvenSteps
     var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
     /// Those of the others, from the least to the most.
@@ -312,8 +329,12 @@ private struct TrackFragment {
   }
 
   /// Nil where a table is not as long as it says.
-  func samples(defaultStep: Int64, defaultSize: Int64, of file: some ByteReading) -> Samples? {
-    var found = Samples()
+  ///
+  /// - Parameter even: the steps of the track up to here.
+  func samples(
+    _ even: EvenSteps, defaultStep: Int64, defaultSize: Int64, of file: some ByteReading
+  ) -> Samples? {
+    var found = Samples(even: even)
     for run in runs {
       guard Self.add(run, step ?? defaultStep, size ?? defaultSize, of: file, to: &found) else { return nil }
     }
@@ -367,6 +388,7 @@ extension TrackFragment.Samples {
 
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
     ticks = ticks &+ step &* count
+    even.add(step, count)
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
   }
 }

@@ -122,6 +122,15 @@ struct SampleTimes: Hashable {
     return others <= samples / 10 ? step : nil
   }
 
+  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  ///
+  /// - Parameter scale: ticks a second.
+  func evenStep(scale: Int64) -> ClosedRange<Double>? {
+    var steps = EvenSteps(scale: scale)
+    for run in runs { steps.add(run.step, run.count) }
+    return steps.seconds
+  }
+
   /// The samples that begin at `start` or later and before `end`, in ticks from the first one's beginning, and the step
   /// that all of them but the last have; nil where they differ.
   func samples(from start: Int64, to end: Int64) -> (count: Int64, step: Int64?) {

@@ -24,6 +24,8 @@ struct TrackPresentation: Hashable {
   let rate: Rate?
   /// Samples a second, if all lasted as long as the ordinary one does.
   let ordinaryRate: Double?
+  /// Seconds that each sample lasts, where they come evenly and their times are rounded; nil else.
+  let evenStep: ClosedRange<Double>?
   /// Whether edits show some of it faster, slower or again.
   let isRetimed: Bool
 
@@ -46,7 +48,9 @@ struct TrackPresentation: Hashable {
     ordinaryRate = step > 0 ? Double(scale) / Double(step) : nil
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
     let windows = Self.windows(edits, of: track, total: total, step: step, movieScale ?? 1)
-    isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
+    let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
+    self.isRetimed = isRetimed
+    evenStep = isRetimed ? nil : times.evenStep(scale: scale)
     let waits = edits.prefix { $0.start == nil }.reduce(0) {
       $0 + Double($1.duration) / Double(movieScale ?? 1)
     }

@@ -32,6 +32,7 @@ struct SoundHeader: Hashable {
   static let framed: Set<AVCodecID> =
     [
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
+      AV_CODEC_ID_PCM_BLURAY, AV_CODEC_ID_PCM_DVD, AV_CODEC_ID_S302M,
     ]
 
   /// From the beginning of a sample or packet. Nil where it does not begin with a whole header of this codec, or this
@@ -43,6 +44,9 @@ struct SoundHeader: Hashable {
     case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: found = DolbyFrame.sound(frame)
     case AV_CODEC_ID_AAC: found = ADTSFrame(frame)?.sound
     case AV_CODEC_ID_DTS: found = DTSFrame(frame)?.sound
+    case AV_CODEC_ID_PCM_BLURAY: found = PCMPacket.sound(ofBluRay: frame)
+    case AV_CODEC_ID_PCM_DVD: found = PCMPacket.sound(ofDVD: frame)
+    case AV_CODEC_ID_S302M: found = PCMPacket.sound(ofS302M: frame)
     default: found = nil
     }
     guard let found, found.channels != nil || found.sampleRate != nil else { return nil }

@@ -1,0 +1,80 @@
+import CFFmpeg
+import Testing
+
+@testable import ReelProbe
+
+/// The marks of codecs under the names of others, and under their own.
+struct CodecSignTests {
+  private static let h264 = bytes(
+    "000000016742001eab40501ed35010106020" + "0000000168ce3c80" + "00000165888400")
+  private static let h264Record = bytes("0142001effe1000e6742001eab40501ed3501010602001000428ce3c80")
+  private static let hevcSet = bytes(
+    "42010102200000030090000003000003001ea024839c92365959ae4e578835091009040000030004000003006420")
+  private static let hevc =
+    bytes("0000000140010c01") + [0, 0, 1] + hevcSet + bytes("0000014401c172b4" + "0000012601af15")
+  private static let hevcRecord =
+    [1] + [UInt8](repeating: 0, count: 20) + [3, 1, 33, 0, 1, 0, UInt8(hevcSet.count)] + hevcSet
+  private static let mpeg2 = bytes(
+    "000001b30a006013ffffe018" + "000001b5148a00010000" + "000001b800080040" + "00000100000ffff8")
+  private static let mpeg4 = bytes("000001b001000001b58913000001000000012000c48d8800cd")
+  private static let av1 = bytes("0a0b00000024c4ffdf3fff68401032")
+  private static let jpeg = bytes("ffd8ffe000104a46494600010200000100010000")
+
+  struct Example: Sendable {
+    let claimed: AVCodecID
+    let packet: [UInt8]
+    var record: [UInt8] = []
+    let other: AVCodecID?
+  }
+
+  @Test(arguments: [
+    Example(claimed: AV_CODEC_ID_H264, packet: h264, other: nil),
+    Example(claimed: AV_CODEC_ID_HEVC, packet: h264, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_MPEG2VIDEO, packet: h264, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_MPEG4, packet: h264, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_VC1, packet: h264, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_HEVC, packet: hevc, other: nil),
+    Example(claimed: AV_CODEC_ID_H264, packet: hevc, other: AV_CODEC_ID_HEVC),
+    Example(claimed: AV_CODEC_ID_MPEG2VIDEO, packet: mpeg2, other: nil),
+    Example(claimed: AV_CODEC_ID_MPEG1VIDEO, packet: mpeg2, other: nil),
+    Example(claimed: AV_CODEC_ID_H264, packet: mpeg2, other: AV_CODEC_ID_MPEG2VIDEO),
+    Example(claimed: AV_CODEC_ID_MPEG4, packet: mpeg4, other: nil),
+    Example(claimed: AV_CODEC_ID_MPEG2VIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
+    Example(claimed: AV_CODEC_ID_H264, packet: jpeg, other: AV_CODEC_ID_MJPEG),
+    Example(claimed: AV_CODEC_ID_MJPEG, packet: jpeg, other: nil),
+    // With records: a picture of each behind its length.
+    Example(
+      claimed: AV_CODEC_ID_H264, packet: bytes("000000052801af1d42"), record: hevcRecord,
+      other: AV_CODEC_ID_HEVC),
+    Example(claimed: AV_CODEC_ID_HEVC, packet: bytes("000000052801af1d42"), record: hevcRecord, other: nil),
+    Example(
+      claimed: AV_CODEC_ID_H263, packet: bytes("000000056588840021"), record: h264Record,
+      other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_H264, packet: bytes("000000056588840021"), record: h264Record, other: nil),
+    // The first tag of an FLV, without the bytes that FFmpeg takes from it.
+    Example(claimed: AV_CODEC_ID_FLV1, packet: [0, 0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_VP6F, packet: [0, 0, 0] + h264Record, other: AV_CODEC_ID_H264),
+    Example(claimed: AV_CODEC_ID_FLV1, packet: bytes("0000840007812d0212"), other: nil),
+    Example(claimed: AV_CODEC_ID_VP6F, packet: bytes("784606090c0a0c00"), other: nil),
+  ]) func marks(example: Example) {
+    let found = CodecSign.other(than: example.claimed, packet: example.packet, record: example.record)
+    #expect(found == example.other)
+  }
+
+  @Test func twoFramesOfADTSAreAAC() {
+    let frame = Self.bytes("fff14c40017ffc") + [1, 2, 3, 4]
+    for claimed in [AV_CODEC_ID_MP3, AV_CODEC_ID_AC3] {
+      #expect(CodecSign.otherSound(than: claimed, packet: frame + frame) == AV_CODEC_ID_AAC)
+      #expect(CodecSign.otherSound(than: claimed, packet: frame) == nil)
+      #expect(CodecSign.otherSound(than: claimed, packet: frame + [0] + frame) == nil)
+    }
+    #expect(CodecSign.otherSound(than: AV_CODEC_ID_AAC, packet: frame + frame) == nil)
+    #expect(
+      CodecSign.otherSound(than: AV_CODEC_ID_MP3, packet: [0xFF, 0xFB, 0x90, 0] + frame + frame) == nil)
+  }
+
+  private static func bytes(_ hex: String) -> [UInt8] {
+    let digits = Array(hex).compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}
