@@ -17,7 +17,9 @@ import Testing
   func isUnderstood(page: String) throws {
     for (line, words) in try Page(page).commands() {
       do {
-        _ = try ReelTool.parseAsRoot(RawArguments.prepared(words))
+        // As a shell does.
+        let expanded = words.map { $0.hasPrefix("~/") ? "/home/ada" + $0.dropFirst() : $0 }
+        _ = try ReelTool.parseAsRoot(RawArguments.prepared(expanded))
         #expect(!Self.isFormer(words), "\(page): \(line)")
       } catch {
         // What asks for help, or the version, is an error to the parser.

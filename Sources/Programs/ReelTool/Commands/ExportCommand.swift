@@ -69,14 +69,13 @@ struct ExportCommand: AsyncParsableCommand {
     let place = try CatalogPlace(settings)
     let found = try await place.reading()
     guard let catalog = found else { throw CommandFailure(.couldNotRun, place.absence) }
-    let table = PostTable(form(of: file) ?? .jsonl, raw: raw)
-    let export = PostExport(catalog: catalog, table: table)
+    let export = PostExport(catalog: catalog, table: PostTable(form(of: file) ?? .jsonl, raw: raw))
     // Where nothing is to be cleaned up, a signal ends the process as it does others.
     guard file != "-" else {
       _ = try await export.write { try OutputStream.standardOutput.write($0) }
       return
     }
-    try OutputForm.posts(table).check(file)
+    try OutputForm.posts.check(file)
     guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file), in: file) }
     if !force, SourcePath(file).fileKind != nil { FormerWords.tellReplaced(file) }
     let (result, wasInterrupted) = await Interruption.cancelling {

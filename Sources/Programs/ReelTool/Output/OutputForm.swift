@@ -1,7 +1,6 @@
 import Glibc
 import ReelCore
 import ReelSource
-import ReelTerminal
 
 /// What a command writes to a file of the user's choice: it may take the place of an earlier one of its kind, and of nothing
 /// else. A video or a lock that a glob or a slip of the hand names instead stays what it is.
@@ -15,10 +14,8 @@ struct OutputForm {
   static let metrics = OutputForm(noun: "metrics", beginning: "#helpreel_")
   static let html = OutputForm(noun: "a report in HTML", beginning: "<!doctypehtml")
 
-  static func posts(_ table: PostTable) -> OutputForm {
-    let header = String(table.header.prefix(16))
-    return OutputForm(noun: "exported posts", beginning: packed(header.isEmpty ? #"{"authername""# : header))
-  }
+  /// A table that somebody has changed or made is replaced where `--force` says so.
+  static let posts = OutputForm(noun: "a table", beginning: nil)
 
   /// - Throws: ``CommandFailure`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
   func check(_ path: String) throws {
