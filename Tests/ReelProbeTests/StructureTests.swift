@@ -170,22 +170,27 @@ struct StructureTests {
 
   /// Less than there is, or nothing, says nothing: some writers never go back to fill it in.
   @Test func anFLVThatIsSmallerThanItStatesIsCut() {
-    func file(_ stated: Double?) -> BytesInMemory {
-      let name = Array("filesize".utf8)
-      let number = stated.map { stated in
-        [0, UInt8(name.count)] + name + [0]
-          + (0..<8).map { UInt8(truncatingIfNeeded: stated.bitPattern >> (56 - 8 * UInt64($0))) }
+    func file(_ stated: Double?, duration: Double? = nil) -> BytesInMemory {
+      let numbers = [("filesize", stated), ("duration", duration)].flatMap { name, number -> [UInt8] in
+        guard let number else { return [] }
+        return [0, UInt8(name.utf8.count)] + Array(name.utf8) + [0]
+          + (0..<8).map { UInt8(truncatingIfNeeded: number.bitPattern >> (56 - 8 * UInt64($0))) }
       }
-      let body = [2, 0, 10] + Array("onMetaData".utf8) + [8, 0, 0, 0, 1] + (number ?? []) + [0, 0, 9]
+      let body = [2, 0, 10] + Array("onMetaData".utf8) + [8, 0, 0, 0, 1] + numbers + [0, 0, 9]
       let length = UInt8(body.count)
       let tag = [18, 0, 0, length, 0, 0, 0, 0, 0, 0, 0] + body + [0, 0, 0, length + 11]
-      return BytesInMemory(all: [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag)
+      // A picture after 10 seconds.
+      let picture: [UInt8] = [9, 0, 0, 1, 0, 0x27, 0x10, 0, 0, 0, 0, 0x12, 0, 0, 0, 12]
+      return BytesInMemory(all: [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag + picture)
     }
     let size = Double(file(1).size)
     for stated in [nil, 0, 1, size, -1, .nan] as [Double?] {
       #expect(FLVFile.isTruncated(file(stated)) == false, "\(String(describing: stated))")
     }
     #expect(FLVFile.isTruncated(file(size + 1)) == true)
+    #expect(FLVFile.isTruncated(file(size * 3, duration: 15)) == true)
+    // Of what it was made from.
+    #expect(FLVFile.isTruncated(file(size * 3, duration: 10.04)) == false)
   }
 
   @Test func scramblingIsSeenInThePackets() {

@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Reads the times of recording that FFmpeg's tags carry: ISO 8601, such as `2024-05-01T10:11:12.000000Z` or
 /// Apple's `2015-10-10T12:10:10+0200`.
 enum CreationTime {
-  /// Nil when `text` is no full date and time with its offset from UTC, of a day that there is, or lies before 1971: cameras without
-  /// a clock write the beginning of some epoch.
+  /// Nil when `text` is no full date and time with its offset from UTC, of a day that there is, or lies before 1971: cameras
+  /// without a clock write the beginning of some epoch.
   static func parse(_ text: String) -> Date? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes[4] == dash, bytes[7] == dash, bytes[10] == letterT || bytes[10] == space,

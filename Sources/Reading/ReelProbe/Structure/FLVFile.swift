@@ -3,8 +3,13 @@ enum FLVFile {
   /// Whether the file ends within a tag, or before the size that `onMetaData` states. Nil when that can't be told within
   /// reach.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
-    if let stated = metadata("filesize", of: file), stated > Double(file.size) { return true }
-    return endsWithAWholeTag(file) ? false : walk(file)
+    guard let last = lastTag(file) else { return walk(file) }
+    guard let stated = metadata("filesize", of: file), stated > Double(file.size) else { return false }
+    // It may be of what the file was made from: whose tags go on for as long as it says is whole.
+    guard let duration = metadata("duration", of: file), let time = milliseconds(file, of: last) else {
+      return true
+    }
+    return duration - Double(time) / 1000 > max(0.5, duration * 0.02)
   }
 
   /// A number of `onMetaData`, which stands in the first tag; nil when it is not there.
@@ -23,15 +28,25 @@ enum FLVFile {
   /// Tags that are walked over when the end is not as it should be.
   private static let mostTags = 20_000
 
-  private static func endsWithAWholeTag(_ file: some ByteReading) -> Bool {
+  /// Where the tag begins with which the file ends; nil where it ends with none that is whole.
+  private static func lastTag(_ file: some ByteReading) -> Int64? {
     guard let length = file.bigEndian(at: file.size - 4, width: 4), length > UInt64(tagHeader) else {
-      return false
+      return nil
     }
     let start = file.size - 4 - Int64(length)
     guard start >= 13, isTag(file, at: start), let data = file.bigEndian(at: start + 1, width: 3) else {
-      return false
+      return nil
     }
-    return Int64(data) + tagHeader == Int64(length)
+    return Int64(data) + tagHeader == Int64(length) ? start : nil
+  }
+
+  /// When a tag is due; its highest byte comes last.
+  private static func milliseconds(_ file: some ByteReading, of tag: Int64) -> UInt64? {
+    guard let low = file.bigEndian(at: tag + 4, width: 3), let high = file.bigEndian(at: tag + 7, width: 1)
+    else {
+      return nil
+    }
+    return high << 24 | low
   }
 
   private static func walk(_ file: some ByteReading) -> Bool? {
