@@ -231,6 +231,12 @@ struct SourceWalkTests {
     let walked = Walked(all: folder)
     #expect(walked.candidates == ["2023/a.mp4"])
     #expect(walked.failed == ["2024": .isLink])
+    // As it is advised.
+    let both = [folder.source, other.source("2024")].map { SourceInput(path: $0) }
+    #expect(Walked(SourceWalk(inputs: both, options: WalkOptions()), in: folder).failed.isEmpty)
+    var own = WalkOptions()
+    own.skippedDirectories = [try #require(DirectoryIdentity(at: SourcePath(other.path + "/2024")))]
+    #expect(Walked(all: folder, own).failed.isEmpty)
     var options = WalkOptions()
     options.followLinks = true
     #expect(Walked(all: folder, options).failed["2024"] == .outsideRoot)

@@ -126,6 +126,13 @@ import Testing
     }
   }
 
+  @Test func aLibraryThatNoShellHasExpandedIsNone() throws {
+    #expect(throws: StartFailure.self) {
+      try ServerConfiguration(library: "~/library", address: .standard).check()
+    }
+    try ServerConfiguration(library: "./~", address: .standard).check()
+  }
+
   @Test(
     arguments: [
       ("https://upload.example/", "https://upload.example"),

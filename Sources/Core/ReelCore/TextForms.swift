@@ -1,7 +1,7 @@
 /// Names put into commands that a person may copy.
 public enum ShellWord {
   /// What is wrong with a path that a shell should have expanded; nil where nothing is.
-  package static func unexpandedHome(in path: String) -> String? {
+  public static func unexpandedHome(in path: String) -> String? {
     path == "~" || path.hasPrefix("~/")
       ? "no shell expanded its ~; write $HOME or the whole path, or ./~ for a folder of that name" : nil
   }

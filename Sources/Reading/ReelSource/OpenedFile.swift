@@ -169,7 +169,7 @@ extension SourceError {
     .isLink, "it is, or lies behind, a symbolic link; name the file itself, or say \(setting: .followLinks)")
 
   static let isLinkToFolder = SourceError(
-    .isLink, "it is a symbolic link to a folder; name that folder as well, or say \(setting: .followLinks)")
+    .isLink, "it is a symbolic link to a folder, which is not entered; name that folder as well")
 
   static let changed = SourceError(
     .sourceChanged, "it changed while Reel was at it; wait until whoever writes it is done, then try again")

@@ -26,6 +26,12 @@ extension SourcePath {
       bytes: UnsafeBufferPointer(start: found, count: strlen(found)).map(UInt8.init(bitPattern:)))
   }
 
+  /// Whether `other` is this folder, or lies in it. Both are without links.
+  package func holds(_ other: SourcePath) -> Bool {
+    other == self
+      || other.bytes.starts(with: bytes.last == UInt8(ascii: "/") ? bytes : bytes + [UInt8(ascii: "/")])
+  }
+
   /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
   package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
 

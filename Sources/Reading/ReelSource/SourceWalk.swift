@@ -193,9 +193,14 @@ struct WalkState: Sendable {
   var parents: ParentDirectories
   var seen: SeenSources
   var skipped: ExcludedDirectories
+  /// All that was named.
+  private let named: [SourceInput]
+  /// The folders among these, without links; nil until a link asks.
+  private var namedFolders: [SourcePath]?
 
   init(inputs: [SourceInput], options: WalkOptions, _ cancellation: CancellationFlag = CancellationFlag()) {
     self.inputs = inputs[...]
+    named = inputs
     self.cancellation = cancellation
     self.options = options
     parents = ParentDirectories(followLinks: options.followLinks)
@@ -471,7 +476,7 @@ extension WalkState {
 
   /// Something whose name claims nothing, and that can't be looked into, is none of ours; but a link to a folder, and one
   /// that was to be followed and leads out, may be a whole folder of videos.
-  private func unreachable(
+  private mutating func unreachable(
     _ entry: FolderWalk.Entry, _ claim: ExtensionHint, _ error: SourceError
   ) -> WalkItem {
     if error.code == .isLink, leadsToOtherFolder(entry) { return .failed(entry.path, .isLinkToFolder) }
@@ -481,12 +486,14 @@ extension WalkState {
   }
 
   /// Whether it is a link to a folder that the walk does not come by anyway.
-  private func leadsToOtherFolder(_ entry: FolderWalk.Entry) -> Bool {
+  private mutating func leadsToOtherFolder(_ entry: FolderWalk.Entry) -> Bool {
     guard options.obstacle(toFolder: entry.name, at: entry.relativePath) == nil,
-      entry.path.fileKind == S_IFDIR,
-      let target = entry.path.resolved,
-      let root = SourcePath(bytes: entry.path.bytes.dropLast(entry.relativePath.count)).resolved
+      let target = entry.path.resolved, let identity = DirectoryIdentity(at: target),
+      !options.skippedDirectories.contains(identity)
     else { return false }
-    return target != root && !target.bytes.starts(with: root.bytes + [UInt8(ascii: "/")])
+    let folders =
+      namedFolders ?? named.filter { $0.path.fileKind == S_IFDIR }.compactMap(\.path.resolved)
+    namedFolders = folders
+    return !folders.contains { $0.holds(target) }
   }
 }

@@ -334,6 +334,19 @@ struct DoctorTests {
     #expect(found.status == 3 && found.left == ["catalog.damaged"], "\(found)")
   }
 
+  @Test("what was tried and could not be repaired is not promised again")
+  func notPromisedAgain() async throws {
+    let bench = try await published(1)
+    let object = try #require(try LibraryInspection(library: bench.library).published.first)
+    let place = bench.media.appendingPathComponent(object.key)
+    try FileManager.default.removeItem(at: place)
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+    #expect(try await bench.reel("doctor").output.contains("--from FOLDER can repair"))
+    let fixed = try await bench.reel("doctor", "--fix", "--from", "clips")
+    #expect(fixed.status == 3 && fixed.output.contains("move it away"), "\(fixed)")
+    #expect(!fixed.output.contains("can repair"), "\(fixed)")
+  }
+
   // MARK: Backup
 
   @Test("a backup is one private file, never replaces one, and can be put back as the documentation says")

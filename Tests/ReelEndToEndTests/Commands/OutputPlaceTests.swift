@@ -61,6 +61,21 @@ struct OutputPlaceTests {
     #expect(try await ReelBinary.run(nowhere, in: bench.folder).status == 0)
   }
 
+  @Test("a report is written where nothing can be put beside it")
+  func alone() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    // With more in its name it could not be made.
+    let name = String(repeating: "r", count: 250)
+    for _ in 0..<2 {
+      #expect(
+        try await ReelBinary.run(["validate", "clips", "--report", "json=\(name)"], in: bench.folder).status
+          == 0)
+      let text = try String(contentsOf: bench.folder.appendingPathComponent(name), encoding: .utf8)
+      #expect(text.hasPrefix("{") && text.hasSuffix("}\n"))
+    }
+  }
+
   @Test("a library that begins with a tilde is none, wherever that is said")
   func tilde() async throws {
     let bench = try Workbench()
@@ -71,8 +86,9 @@ struct OutputPlaceTests {
       try await ReelBinary.run(
         ["ingest", "clips"], in: bench.folder, environment: ["REEL_LIBRARY": "~/reel"]),
       try await ReelBinary.run(["ingest", "clips", "--library=~/reel"], in: bench.folder),
+      try await bench.reel("watch", "clips", "--after", "move:~"),
     ]
-    #expect(runs.map(\.status) == [1, 1, 64] && runs.allSatisfy { $0.errors.contains("~") }, "\(runs)")
+    #expect(runs.map(\.status) == [1, 1, 64, 64] && runs.allSatisfy { $0.errors.contains("~") }, "\(runs)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))
   }
 

@@ -54,6 +54,9 @@ public struct ServerConfiguration: Sendable {
         "servers that share a catalog share a store, too: say which with --to (s3://bucket/prefix, or a folder that all of them have)"
       )
     }
+    if let problem = ShellWord.unexpandedHome(in: library) {
+      throw StartFailure("--library \(library) names no folder: \(problem)")
+    }
     for origin in origins where Self.origin(origin) == nil {
       throw StartFailure(
         "--allow-origin \(origin) is no page's origin: it is a scheme and a host, maybe with a port, such as https://app.example"

@@ -48,7 +48,7 @@ private struct BackupFile {
     guard file >= 0 else { throw failure(errno, unfinished) }
     defer { close(file) }
     // Until this process ends: what nobody holds is left of one that was killed.
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else { throw failure(errno, unfinished) }
+    try hold(file)
     do {
       try copy(source, at: origin)
       if fsync(file) != 0 { throw failure(errno, unfinished) }
@@ -73,12 +73,17 @@ private struct BackupFile {
     let count = read(left, &beginning, beginning.count)
     guard fstat(left, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, count == 0 || beginning == format
     else { return }
-    guard flock(left, LOCK_EX | LOCK_NB) == 0 else { throw failure(errno, unfinished) }
+    try hold(left)
     // Another one may have done so, and begun its own.
     guard lstat(unfinished, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev else {
       return
     }
     for ending in ["-journal", ""] { unlink(unfinished + ending) }
+  }
+
+  /// - Throws: when another process holds it. A file system without locks has no other.
+  private func hold(_ file: Int32) throws(CatalogError) {
+    if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw failure(errno, unfinished) }
   }
 
   private func copy(_ source: Database, at origin: String) throws {

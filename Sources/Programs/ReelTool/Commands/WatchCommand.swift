@@ -206,6 +206,9 @@ struct WatchCommand: AsyncParsableCommand {
         throw CommandFailure(
           .usage, "\(flag) must be keep, move:FOLDER\(flag == "--after" ? ", or delete" : ""); not \(text)")
       }
+      if let problem = ShellWord.unexpandedHome(in: String(text.dropFirst(5))) {
+        throw CommandFailure(.usage, "\(flag) \(text) names no folder: \(problem)")
+      }
       // Decoded already.
       let path = SourcePath(String(text.dropFirst(5)))
       // Once: what is in its place later is not what was named.

@@ -39,7 +39,7 @@ struct MendSession: Sendable {
         throw CommandFailure(.usage, "-o \(folder.text) is not a folder")
       }
       if let place = path.resolved,
-        paths.contains(where: { $0.fileKind == S_IFDIR && place.holds($0.resolved) })
+        paths.contains(where: { $0.fileKind == S_IFDIR && $0.resolved.map(place.holds) ?? false })
       {
         throw CommandFailure(
           .usage, "mended files can't go into the folder that they come from: name another with -o")
@@ -74,13 +74,6 @@ struct MendSession: Sendable {
 
   /// Ends the workers.
   func close() async { await prober.close() }
-}
-
-extension SourcePath {
-  /// Whether `other` is this folder, or lies in it. Both are without links.
-  fileprivate func holds(_ other: SourcePath?) -> Bool {
-    other.map { $0 == self || $0.bytes.starts(with: bytes + [UInt8(ascii: "/")]) } ?? false
-  }
 }
 
 extension MendDocument {

@@ -14,7 +14,7 @@ struct OutputForm {
   static let metrics = OutputForm(noun: "metrics", beginning: "#helpreel_")
   static let html = OutputForm(noun: "a report in HTML", beginning: "<!doctypehtml")
 
-  /// A table that somebody has changed or made is replaced where `--force` says so.
+  /// Any text: whether one that is there is replaced is for `--force` to say.
   static let posts = OutputForm(noun: "a table", beginning: nil)
 
   /// - Throws: ``CommandFailure`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
@@ -30,15 +30,18 @@ struct OutputForm {
   }
 
   private func isLike(_ bytes: [UInt8]) -> Bool {
-    let text = Self.packed(String(decoding: bytes, as: UTF8.self))
-    if let beginning { return text.hasPrefix(beginning) }
-    return !bytes.contains(0) && !Self.otherTexts.contains { text.hasPrefix($0) }
+    let text = String(decoding: bytes, as: UTF8.self)
+    if let beginning { return Self.packed(text).hasPrefix(beginning) }
+    let isOther = text.split(whereSeparator: \.isNewline).contains { line in
+      Self.otherTexts.contains { line.hasPrefix($0) }
+    }
+    return !bytes.contains(0) && !isOther
   }
 
   private static func packed(_ text: String) -> String { text.filter { !$0.isWhitespace }.lowercased() }
 
-  /// Of locks, policies, and what Git LFS leaves in the place of a file.
-  private static let otherTexts = ["reel-lock", "policy:", "versionhttps://git-lfs"]
+  /// With which a line begins of locks, of policies, and of what Git LFS leaves in the place of a file.
+  private static let otherTexts = ["reel-lock", "policy:", "version https://git-lfs"]
   private static let looked = 512
 }
 

@@ -46,13 +46,17 @@ struct UserFile {
     return Int(clamping: status.st_size)
   }
 
-  /// Puts `text` in place of what was there, as a whole or not at all; or after it.
+  /// Puts `text` in place of what was there, as a whole or not at all, where its folder allows that; or after it.
   func write(_ text: String) throws {
     guard !appends, size != nil else { return try stream.write(text) }
     do {
-      let file = try WholeFile(at: path)
-      try file.write(text)
-      try file.finish(durably: false)
+      if let file = try? WholeFile(at: path) {
+        try file.write(text)
+        if (try? file.finish(durably: false)) != nil { return }
+      }
+      // Nobody may put another file into its place: its folder is somebody else's, or it is mounted alone.
+      _ = ftruncate(stream.descriptor, 0)
+      try stream.write(text)
     } catch {
       if isNew { unlink(path) }
       throw error
