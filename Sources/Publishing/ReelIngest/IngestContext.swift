@@ -139,6 +139,7 @@ struct IngestContext: Sendable {
       if let reading, !options.dryRun { notes.append(reading) }
       throw StepFailure.refused(refusal)
     }
+    if let warning = MetadataWarning(report.media, of: file.file.path) { hub.emit(.metadataWarning(warning)) }
     services.onStep(.judged)
     let metadata = try file.metadata.get()
     var draft = draft(report, of: file.source.path, metadata: metadata)

@@ -30,7 +30,7 @@ public struct IngestEvent: Hashable, Sendable {
     case runStarted(RunStarted)
     /// How far the walk has come. Coalesces.
     case runScanned(RunScanned)
-    /// Something in a caption list or a sidecar has no effect.
+    /// Something in a caption list or a sidecar has no effect, or a file is odd in a way that does not keep it out.
     case metadataWarning(MetadataWarning)
     /// Something about a watched folder is worth knowing.
     case watchNotice(WatchNotice)

@@ -2,7 +2,8 @@ import FoundationEssentials
 import ReelCore
 import ReelSource
 
-/// Something about a file's name, or what is said of it in a caption list or a sidecar, that is most likely a mistake.
+/// Something about a file that is most likely a mistake, and does not keep it from being published: its name, what a caption
+/// list or a sidecar says of it, or that nobody can watch it.
 public struct MetadataWarning: Hashable, Sendable {
   /// For programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
@@ -14,8 +15,10 @@ public struct MetadataWarning: Hashable, Sendable {
     case sidecarUnknownKey
     /// The name of a file says that it may not be done: there is something behind a video's extension, or before it.
     case nameMayBeUnfinished
+    /// A video that no player shows without a key.
+    case encrypted
   }
-  /// The file that the row names; the sidecar; the video that the sidecar is beside; the file of that name.
+  /// The file that the row names; the sidecar; the video that the sidecar is beside; the file that it is about.
   public let path: SourcePath
   /// What it is, for programs.
   public let code: Code
@@ -56,6 +59,15 @@ extension MetadataWarning {
       )
     default: return nil
     }
+  }
+
+  /// Nil for a video that plays without a key.
+  init?(_ media: MediaInfo, of path: SourcePath) {
+    guard media.encrypted == true else { return nil }
+    self.init(
+      path: path, code: .encrypted,
+      message: "its video is encrypted: whoever has no key for it sees nothing; a policy can refuse such files "
+        + "(encryption.present: error)")
   }
 
   /// Nil where every key means something.

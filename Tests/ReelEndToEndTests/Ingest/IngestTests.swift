@@ -91,6 +91,20 @@ struct IngestTests {
     #expect(again.output.contains("captionWithoutFile") && again.output.contains("sidecarWithoutVideo"))
   }
 
+  @Test("that nobody can watch an encrypted video is told, and it is a post unless a policy says otherwise")
+  func encrypted() async throws {
+    let bench = try Workbench()
+    let clip = bench.clips.appendingPathComponent("faststart.mp4")
+    var bytes = [UInt8](try Data(contentsOf: Workbench.sample("clips/faststart.mp4")))
+    RepairSession.setEntry(&bytes, "encv", size: nil)
+    try Data(bytes).write(to: clip)
+    try bench.write("policy: 1\nname: clear\nrules:\n  encryption.present: error\n", to: "clear.yaml")
+    let refused = try await bench.reel("publish", "clips/faststart.mp4", "--policy", "clips/clear.yaml")
+    #expect(refused.status == 4 && !refused.errors.contains("warning"), "\(refused.errors)")
+    let run = try await bench.reel("publish", "clips/faststart.mp4")
+    #expect(run.status == 0 && run.errors.contains("[encrypted]"), "\(run.errors)")
+  }
+
   @Test("the same video under two names is one post")
   func sameTwice() async throws {
     let bench = try Workbench()
