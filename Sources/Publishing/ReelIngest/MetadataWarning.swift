@@ -66,7 +66,8 @@ extension MetadataWarning {
     guard media.encrypted == true else { return nil }
     self.init(
       path: path, code: .encrypted,
-      message: "its video is encrypted: whoever has no key for it sees nothing; a policy can refuse such files "
+      message:
+        "its video is encrypted: whoever has no key for it sees nothing; a policy can refuse such files "
         + "(encryption.present: error)")
   }
 
