@@ -175,6 +175,28 @@ struct SmallMovieTests {
     #expect(media.truncated == false)
   }
 
+  @Test("what an edit list leaves empty counts, wherever it does")
+  func emptyEdits() throws {
+    for edits: [(UInt32, Int32)] in [
+      [(500, -1), (2000, 0)], [(1000, 0), (500, -1), (1000, 1000)], [(2000, 0), (500, -1)],
+    ] {
+      let media = try read(SmallMovie(movieDuration: 2500, edits: edits))
+      #expect(media.duration == 2.5 && media.video?.frameRate?.description == "25/1", "\(edits)")
+      #expect(media.warnings.isEmpty, "\(edits): \(media.warnings)")
+    }
+  }
+
+  @Test("a first track without a sample is not the video")
+  func emptyTrack() throws {
+    func movie(dataAt offset: Int) -> [UInt8] {
+      SmallMovie(samples: 0, extra: SmallMovie(width: 160, height: 90).track(2, dataAt: offset)).bytes
+    }
+    let data = SmallMovie.box("mdat", [UInt8](repeating: 0xAB, count: 800))
+    let media = try read(movie(dataAt: movie(dataAt: 0).count + 8) + data)
+    #expect(media.video?.storedWidth == 160 && media.video?.hasSamples == true)
+    #expect(media.video?.frameRate?.description == "25/1" && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
   // MARK: Cut off, unfinished, lying
 
   /// 16 bytes for each 40 ms; a sample of which a byte is missing does not count.

@@ -57,20 +57,20 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
   /// The extensions (lower case, no dot) that are an honest claim for this container.
   public var honestExtensions: Set<String> {
     switch self {
-    case .mp4: ["mp4", "m4v", "m4a", "mp4v", "f4v", "cmfv", "cmfa", "m4s", "ismv"]
+    case .mp4: ["mp4", "m4v", "m4a", "mp4v", "f4v", "cmfv", "cmfa", "m4s", "ismv", "m4b", "insv", "360"]
     case .mov: ["mov", "qt"]
     case .m4v: ["m4v", "mp4"]
     case .threeGP: ["3gp", "3gpp"]
     case .threeG2: ["3g2", "3gp2", "3gpp2"]
     case .matroska: ["mkv", "mk3d", "mka"]
     case .webm: ["webm"]
-    case .avi: ["avi", "divx"]
-    case .mpegTS: ["ts", "m2t", "mts", "m2ts"]
+    case .avi: ["avi", "divx", "xvid"]
+    case .mpegTS: ["ts", "m2t", "mts", "m2ts", "tp", "trp", "tod"]
     case .m2ts: ["m2ts", "mts", "m2t", "ts"]
-    case .mpegPS: ["mpg", "mpeg", "vob", "m2p", "ps", "mod", "evo"]
+    case .mpegPS: ["mpg", "mpeg", "vob", "m2p", "ps", "mod", "evo", "mpe", "vro"]
     case .flv: ["flv"]
     case .ogg: ["ogv", "ogg", "oga", "ogm", "ogx"]
-    case .asf: ["wmv", "asf", "wma"]
+    case .asf: ["wmv", "asf", "wma", "wm"]
     case .mxf: ["mxf"]
     }
   }

@@ -39,6 +39,8 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     case samplesHidden
     /// The file ends before its own account says.
     case truncated
+    /// A part of the content is nothing but zeros: it was never written there.
+    case contentMissing
     /// It is a part of a chain of Matroska files, or its chapters play parts of others.
     case linkedSegments
   }

@@ -46,8 +46,10 @@ struct FileReading {
   private func open(decoding video: CodecAllowList.Video) throws(ProbeError) -> OpenedInput {
     source.position = 0
     do throws(OpenedInput.Failure) {
-      return try OpenedInput.open(
+      let input = try OpenedInput.open(
         source, demuxer: structure.container.demuxer, decoding: video, limits: limits)
+      structure.matroska?.applyRates(to: input.streams)
+      return input
     } catch {
       throw failure.notOpened(error.code, structure, source)
     }
@@ -60,7 +62,7 @@ struct FileReading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
     MovieTracks(structure)?.applyEntries(to: input.streams)
-    let streams = StreamChoice(input.streams)
+    let streams = StreamChoice(input.streams, of: structure)
     var reason: String?
     if ways.contains(.header) {
       let reading = HeaderReading(structure: structure, clock: clock, size: source.size)
@@ -87,8 +89,8 @@ struct FileReading {
   ) throws(ProbeError) -> Brief {
     let reading = PacketReading(
       structure: structure, clock: clock, header: header, probedBytes: max(32, limits.probeBytes))
-    if let doubt = reading.doubt(StreamChoice(input.streams)) { return .unknown(doubt) }
-    reading.standIn(for: StreamChoice(input.streams))
+    if let doubt = reading.doubt(StreamChoice(input.streams, of: structure)) { return .unknown(doubt) }
+    reading.standIn(for: StreamChoice(input.streams, of: structure))
     let streams = try analyzed(input)
     if let doubt = reading.doubt(streams) { return .unknown(doubt) }
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
@@ -163,7 +165,7 @@ struct FileReading {
     // Its result says little: with too little memory it is 0, with one stream too many it is not.
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    let streams = StreamChoice(input.streams)
+    let streams = StreamChoice(input.streams, of: structure)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     // For the duration of one of MPEG's multiplexes it has gone to the end, and comes back to where it was then.
@@ -198,19 +200,25 @@ struct FileReading {
     }
     media.take(tags(context, streams), MovieTracks(structure))
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
-    media.take(structure, streams)
+    let blank = BlankContent.found(in: source, structure, streams)
+    media.take(structure, streams, blank)
     media.take(FileDisclosures(structure, streams, of: context, in: source).found)
     if media.createdAt == nil { media.createdAt = cameraTime(streams, &scan) }
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
-    takePackets(search, evidence, of: context, isParsed: isParsed, &scan, into: &media)
+    takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
     if let evidence { takeContent(evidence, &scan, into: &media) }
+    let frames = SoundsOfFrames(
+      structure: structure, streams: streams, clock: evidence?.clock, source: source
+    ).take(scan, into: &media)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
-      fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media)
-    let codec = isParsed ? nil : codecDoubted(streams.video, media, &scan)
+      fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
+      blank: blank)
+    let codec =
+      isParsed ? nil : rawDoubted(streams.video, &media, &scan) ?? codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + [codec].compactMap { $0 } + soundsDoubted(streams, media, scan)
+      (warnings.found + [codec].compactMap { $0 } + frames + soundsDoubted(streams, media, scan)
         + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
     return media
   }
@@ -234,6 +242,32 @@ struct FileReading {
     return MediaWarning(
       .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
       stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
+  }
+
+  /// Pixels that are claimed to be stored plainly, where the first packet has no room for them. What is claimed of them is
+  /// taken back.
+  private func rawDoubted(
+    _ stream: StreamChoice.Stream?, _ media: inout MediaInfo, _ scan: inout PacketScan
+  ) -> MediaWarning? {
+    guard let stream, let parameters = stream.pointee.codecpar, media.external != true,
+      media.encrypted != true, parameters.pointee.codec_id == AV_CODEC_ID_RAWVIDEO
+    else { return nil }
+    let needed = av_image_get_buffer_size(
+      AVPixelFormat(rawValue: parameters.pointee.format), parameters.pointee.width,
+      parameters.pointee.height, 1)
+    scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+    guard let packet = scan.firsts[stream.pointee.index] else { return nil }
+    let bytes = BitstreamHeader.bytes(of: packet)
+    guard needed > 0, !bytes.isEmpty, bytes.count < Int(needed) else { return nil }
+    media.video?.pixelFormat = nil
+    media.video?.chroma = nil
+    media.video?.bitDepth = nil
+    return MediaWarning(
+      .claimUnchecked, "its first picture is smaller than the plain pixels that its header claims",
+      fact: "video.codec", stated: media.video?.codec.map { .text($0) },
+      measured: CodecSign.other(
+        than: AV_CODEC_ID_RAWVIDEO, packet: bytes, record: BitstreamHeader.extradata(of: parameters)
+      ).flatMap { VideoFacts.codecName($0) }.map { .text($0) })
   }
 
   /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.
@@ -294,6 +328,10 @@ struct FileReading {
         media.audio[place] = AudioFacts(codec: media.audio[place].codec)
         continue
       }
+      if evidence.isUntold(stream) {
+        media.audio[place] = AudioFacts(codec: media.audio[place].codec)
+        continue
+      }
       if evidence.needsFrame(of: stream) {
         scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
       }
@@ -335,12 +373,24 @@ struct FileReading {
       if let decoded { return AudioFacts(stream, header: decoded) }
     }
     let told = SoundHeader(stream, of: source, isEncrypted: isEncrypted) ?? track.entry?.dolbySound
+    if told == nil, !isEncrypted, stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_AAC {
+      return unrecorded(stream, track)
+    }
     // DTS Express has another header (ETSI TS 102 114, 9), and the same name for FFmpeg.
     let codec = stream.pointee.codecpar?.pointee.codec_id
     let isFramed = codec.map { SoundHeader.framed.contains($0) && $0 != AV_CODEC_ID_DTS } ?? false
     let isMissing = told == nil && !isEncrypted && isFramed && structure.truncated != true
     return isMissing
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
+  }
+
+  /// AAC without a record of its codec: sample entries say two channels and the rate of some other stage of it, too.
+  private func unrecorded(_ stream: StreamChoice.Stream, _ track: ISOTrack) -> AudioFacts {
+    let stated = AudioFacts(stream)
+    let rate = stated.sampleRate.flatMap { rate in
+      SoundClock.confirms(rate, of: track, structure.iso?.fragmentTable) ? rate : nil
+    }
+    return AudioFacts(codec: stated.codec, sampleRate: rate)
   }
 
   /// What FFmpeg leaves to the container: it knows VP8's pixel format without decoding, and so takes the size from there,
@@ -401,20 +451,25 @@ struct FileReading {
 
   /// What takes packets to find out: whether there is a sample, and a duration that no header tells.
   private func takePackets(
-    _ search: DurationSearch, _ evidence: ContentEvidence?, of context: UnsafeMutablePointer<AVFormatContext>,
-    isParsed: Bool,
-    _ scan: inout PacketScan, into media: inout MediaInfo
+    _ search: DurationSearch, _ evidence: ContentEvidence?, _ blank: BlankContent?,
+    of context: UnsafeMutablePointer<AVFormatContext>, isParsed: Bool, _ scan: inout PacketScan,
+    into media: inout MediaInfo
   ) {
     if let stream = search.streams.video {
       media.video?.hasSamples = isParsed ? true : hasSamples(stream, among: search.streams, &scan)
     }
     media.take(evidence?.duration(context) ?? search.withoutPackets(context) ?? search.byPackets(&scan))
-    if media.truncated == true { media.presentDuration = present(search, &scan) }
+    if media.truncated == true { media.presentDuration = present(search, blank, &scan) }
   }
 
   /// Packets are read only where no index tells.
-  private func present(_ search: DurationSearch, _ scan: inout PacketScan) -> Double? {
-    let present = PresentDuration(structure: structure, streams: search.streams, size: source.size)
+  private func present(
+    _ search: DurationSearch, _ blank: BlankContent?, _ scan: inout PacketScan
+  ) -> Double? {
+    // What comes after a gap would count as if there were none.
+    if structure.iso == nil, let blank, !blank.isTail { return nil }
+    let present = PresentDuration(
+      structure: structure, streams: search.streams, size: source.size, blank: blank)
     let seconds = structure.iso == nil ? present.byPackets(&scan) : present.byIndex(whole: search.claimed)
     return seconds.flatMap { (0..<FoundDuration.longest).contains($0) ? $0 : nil }
   }

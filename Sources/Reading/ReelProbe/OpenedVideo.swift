@@ -44,12 +44,12 @@ package final class OpenedVideo {
     } catch {
       throw failure.notOpened(error.code, structure, source)
     }
-    if Self.needsPackets(StreamChoice(input.streams), structure.container) {
+    if Self.needsPackets(StreamChoice(input.streams, of: structure), structure.container) {
       // Its result says little: with too little memory it is 0, with one stream too many it is not.
       avformat_find_stream_info(input.context, nil)
     }
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    let streams = StreamChoice(input.streams)
+    let streams = StreamChoice(input.streams, of: structure)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     for stream in streams.all { reel_ignore_cropping(stream) }

@@ -38,7 +38,7 @@ struct ThoroughReading {
     note(["container", "extension", "contentType", "extensionMismatch", "size"], .structure)
     takeDuration(into: &media, size: size, content)
     takePictures(scan, into: &media)
-    takeSound(scan, into: &media)
+    takeSound(scan, into: &media, content)
     note(
       ["truncated", "external", "fastStart", "fragmented", "encrypted", "contentCredentials", "hasCover"],
       .structure)
@@ -99,7 +99,9 @@ struct ThoroughReading {
     media.video = video
   }
 
-  private mutating func takeSound(_ scan: borrowing PacketScan, into media: inout MediaInfo) {
+  private mutating func takeSound(
+    _ scan: borrowing PacketScan, into media: inout MediaInfo, _ content: ContentEvidence?
+  ) {
     for (place, stream) in streams.audios.enumerated() where place < media.audio.count {
       let facts = ["codec", "channels", "sampleRate"].map { "audio.\(place).\($0)" }
       guard let parameters = stream.pointee.codecpar, let packet = scan.firsts[stream.pointee.index],
@@ -119,7 +121,9 @@ struct ThoroughReading {
       }
       if let channels = told.channels { media.audio[place].channels = channels }
       if let rate = told.sampleRate {
-        media.audio[place].sampleRate = SoundClock(stream, structure)?.heard(insteadOf: rate) ?? rate
+        media.audio[place].sampleRate =
+          SoundClock(stream, structure)?.heard(insteadOf: rate) ?? content?.heard(stream, insteadOf: rate)
+          ?? rate
       }
       note(facts, decoded == nil ? .bitstream : .decoder)
     }

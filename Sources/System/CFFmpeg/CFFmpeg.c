@@ -188,6 +188,12 @@ int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size) {
   return earliest;
 }
 
+ReelIndexEntry reel_index_entry(AVStream *stream, int number) {
+  const AVIndexEntry *entry = avformat_index_get_entry(stream, number);
+  if (!entry) return (ReelIndexEntry){.position = -1};
+  return (ReelIndexEntry){.position = entry->pos, .time = entry->timestamp, .size = entry->size};
+}
+
 static int compare_steps(const void *left, const void *right) {
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
   return (a > b) - (a < b);

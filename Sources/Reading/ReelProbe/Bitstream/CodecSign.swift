@@ -119,6 +119,8 @@ enum CodecSign {
     case AV_CODEC_ID_MJPEG: return !packet.starts(with: [0xFF, 0xD8])
     case AV_CODEC_ID_PRORES: return !packet[4..<8].elementsEqual("icpf".utf8)
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
+    // For a packet in which no picture has room.
+    case AV_CODEC_ID_RAWVIDEO: return true
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
     // Of MPEG-4 part 2 are a sequence and a picture whose codes are reserved here.
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:

@@ -103,8 +103,13 @@ struct FramePace: Hashable {
     (25, 1), (30, 1), (24, 1), (50, 1), (60, 1), (30_000, 1001), (24_000, 1001), (60_000, 1001), (15, 1),
     (12, 1),
     (10, 1), (20, 1), (120, 1), (100, 1), (90, 1), (48, 1), (240, 1), (120_000, 1001), (15_000, 1001), (5, 1),
-    (8, 1), (29, 1),
+    (8, 1), (29, 1), (48_000, 1001), (240_000, 1001), (12_000, 1001),
   ].compactMap { Rational($0.0, $0.1) }
+
+  /// The usual rate that is meant where the step of `rate` is rounded, to within so many seconds; nil where there is none.
+  static func usualRate(of rate: Rational, within slack: Double) -> Rational? {
+    usual.first { abs(1 / $0.value - 1 / rate.value) < slack }
+  }
 
   /// The step of frames that come evenly, however their times are rounded and in whatever pattern of film on
   /// television; else the median, as far as the precision of the times goes.

@@ -16,6 +16,8 @@ struct ContentEvidence {
   /// How much faster the container's clock runs than that of the sound, of which each packet lasts as long as its codec
   /// says; 1 where they agree, or nothing tells.
   let speed: Double
+  /// The sounds that are not what their codec's header says, by the index of the stream.
+  private let falseSounds: [Int32: FalseSound]
   /// Whether the sound tells how fast the clock runs.
   private let isClockHeard: Bool
   /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
@@ -46,9 +48,52 @@ struct ContentEvidence {
     let own = isKnown ? Set(keys.compactMap { $0 }) : nil
     sum = clock?.sum(of: own)
     end = clock?.end(of: own)
-    let heard = structure.container.isMatroska ? Self.speed(clock, streams, structure, file) : nil
+    let isTimed = structure.container.isMatroska || structure.container == .flv
+    let times = isTimed ? SoundTimes(clock, streams, structure, file) : nil
+    let isRight = Self.isRight(clock, times, streams, structure, header)
+    let heard = structure.container.isMatroska && !isRight ? times?.ordered.first?.ratio : nil
     speed = heard ?? 1
-    isClockHeard = heard != nil
+    isClockHeard = heard != nil || times?.ordered.contains(where: \.agrees) == true
+    let told = structure.container == .flv ? FLVFile.metadata("audiosamplerate", of: file) : nil
+    falseSounds = heard != nil ? [:] : Self.falseSounds(times, streams, structure, told)
+  }
+
+  /// Whether the sounds do not tell how fast the clock of the blocks runs: one of them agrees with it, or the rates that the
+  /// header and the pictures state agree with the times of the pictures as they are, and not with these at the pace of the
+  /// sound.
+  private static func isRight(
+    _ clock: ContentClock?, _ times: SoundTimes?, _ streams: StreamChoice, _ structure: FileStructure,
+    _ header: HeaderFacts
+  ) -> Bool {
+    guard let times, let ratio = times.ordered.first?.ratio else { return true }
+    if times.ordered.contains(where: \.agrees) { return true }
+    guard let stream = streams.video, let key = ContentClock.key(of: stream, among: streams, in: structure),
+      let pace = clock?.pace(of: key), pace.steps >= telling, !pace.isVariable
+    else { return false }
+    let stated = [header.rates[stream.pointee.index], BitstreamRate(stream)?.rate].compactMap { $0?.value }
+    func agree(with found: Double) -> Bool { stated.contains { abs($0 - found) <= 0.02 * found } }
+    return agree(with: pace.ordinary) && !agree(with: pace.ordinary * ratio)
+  }
+
+  /// - Parameter claimed: the rate that an FLV's `onMetaData` states.
+  private static func falseSounds(
+    _ times: SoundTimes?, _ streams: StreamChoice, _ structure: FileStructure, _ claimed: Double?
+  ) -> [Int32: FalseSound] {
+    var found: [Int32: FalseSound] = [:]
+    for stream in streams.audios {
+      guard let pace = times?.paces[stream.pointee.index], !pace.agrees,
+        let parameters = stream.pointee.codecpar
+      else { continue }
+      let told = SoundHeader(
+        parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
+      let measured = told.flatMap { pace.rate(insteadOf: $0) }
+      let isClaimed =
+        measured.flatMap { rate in claimed.map { Int($0.rounded()) == rate || Int($0.rounded()) == 2 * rate } }
+        ?? false
+      found[stream.pointee.index] = FalseSound(
+        pace: pace, isConfirmed: structure.container.isMatroska || isClaimed)
+    }
+    return found
   }
 
   /// Of frames that come unevenly, or on a clock that jumps, only all of them tell how fast they come.
@@ -59,23 +104,6 @@ struct ContentEvidence {
       let key = ContentClock.key(of: stream, among: streams, in: structure)
     else { return false }
     return clock.isUneven(key) || (clock.extents[key]?.stretches.count ?? 0) > 1
-  }
-
-  /// Nil where nothing tells.
-  private static func speed(
-    _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading
-  ) -> Double? {
-    for stream in streams.audios {
-      // Where parts are of the same moments, packets of several come between those of one.
-      guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
-        let key = ContentClock.key(of: stream, among: streams, in: structure), let first = clock.firsts[key],
-        let seconds = SoundFrame.seconds(parameters, first: file.bytes(at: first.lowerBound, count: 64)),
-        let pace = clock.pace(of: key), pace.steps >= 8
-      else { continue }
-      let found = 1 / (pace.ordinary * seconds)
-      return abs(found - 1) > 0.03 ? found : 1
-    }
-    return nil
   }
 
   // MARK: Duration
@@ -298,7 +326,9 @@ struct ContentEvidence {
     let base = stream.pointee.time_base
     let decoded = FramePace(scan.decoded, in: base, isCut: isCut)
     guard let pace = FramePace(scan.frames, in: base, isCut: isCut)?.unless(decoded) else { return nil }
-    return (pace, scan.end == .file || !pace.isVariable && isEvenThroughout == true)
+    // What an MXF has is one edit unit after the other.
+    let isEven = isEvenThroughout == true || structure.container == .mxf
+    return (pace, scan.end == .file || !pace.isVariable && isEven)
   }
 
   /// Whether the pictures of a large transport stream come alike wherever it was looked at; nil where few places of it
@@ -353,7 +383,19 @@ struct ContentEvidence {
   /// The rates that something other than the times states for the pictures: the header, the bitstream.
   func statedRates(_ stream: StreamChoice.Stream) -> [Rational] {
     let stated = header.rates[stream.pointee.index]
-    return [bitstreamRate(stream), stated].compactMap { $0 }.filter { $0.value < Self.fastest }
+    return [tickedRate(stream), bitstreamRate(stream), stated].compactMap { $0 }
+      .filter { $0.value < Self.fastest }
+  }
+
+  /// The rate of a clock that ticks once for each picture, as MXF's edit units (SMPTE ST 377-1) and Ogg's granules do: times in
+  /// such ticks agree with rates that are far from it.
+  private func tickedRate(_ stream: StreamChoice.Stream) -> Rational? {
+    let tick = stream.pointee.time_base
+    guard [.mxf, .ogg].contains(structure.container), let rate = Rational(Int(tick.den), Int(tick.num)) else {
+      return nil
+    }
+    // OGM counts in tenths of a microsecond.
+    return FramePace.usualRate(of: rate, within: 1e-7) ?? rate
   }
 
   /// The rate of an AVI that shows one of several frames, and has none in the place of the others. Its frames are counted,
@@ -488,14 +530,40 @@ struct ContentEvidence {
   /// Whether it takes a packet of the stream to tell what it sounds like.
   func needsFrame(of stream: StreamChoice.Stream) -> Bool {
     guard let parameters = stream.pointee.codecpar else { return false }
-    return DecodedSound.isOpen(parameters)
+    // Of AAC the first frame says whether it has the channels that its record says.
+    let isRecorded = parameters.pointee.codec_id == AV_CODEC_ID_AAC && !structure.container.isMatroska
+    return DecodedSound.isOpen(parameters) || isRecorded && !structure.container.isMPEG
       || SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
         && SoundHeader.framed.contains(parameters.pointee.codec_id)
         && !(structure.container.isMatroska && clock != nil)
   }
 
-  /// What the codec's own header says of a stream's sound.
+  /// What the codec's own header says of a stream's sound, and of its rate its times where these count.
   func sound(
+    of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
+  ) -> SoundHeader? {
+    var told = stated(of: stream, scan, source)
+    if let rate = told?.sampleRate { told?.sampleRate = heard(stream, insteadOf: rate) }
+    return told
+  }
+
+  /// The rate of a sound that counts where its codec tells `rate`.
+  func heard(_ stream: StreamChoice.Stream, insteadOf rate: Int) -> Int {
+    falseSounds[stream.pointee.index]?.rate(insteadOf: rate) ?? rate
+  }
+
+  /// Whether nothing tells of a sound but the flags of an FLV's tags, which are always the same for AAC (E.4.2.1) and mean
+  /// nothing for what has a name of its own.
+  func isUntold(_ stream: StreamChoice.Stream) -> Bool {
+    guard structure.container == .flv, let parameters = stream.pointee.codecpar else { return false }
+    return switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_AAC: AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)) == nil
+    case AV_CODEC_ID_NONE: true
+    default: false
+    }
+  }
+
+  private func stated(
     of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
   ) -> SoundHeader? {
     guard let parameters = stream.pointee.codecpar else { return nil }
@@ -524,7 +592,8 @@ struct ContentEvidence {
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media), rateUnchecked(media)].compactMap { $0 }
       + clockDoubted(media)
-      + changes(media) + contradictions + pages + soundsOfTags + plainSound(media)
+      + changes(media) + contradictions + pages + soundsOfTags + plainSound(media) + trackLists
+      + soundTimes(media)
       + (structure.mxf?.warnings ?? [])
   }
 
@@ -558,6 +627,14 @@ struct ContentEvidence {
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
     return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
+  }
+
+  /// Lists of the tracks of a Matroska file that have to be alike (RFC 9559, 5.1.4), and are not.
+  private var trackLists: [MediaWarning] {
+    guard structure.matroska?.trackList?.contradictsItself == true else { return [] }
+    return [
+      MediaWarning(.indexMismatch, "it lists its tracks more than once, and not alike; the first of them counts")
+    ]
   }
 
   /// The codecs' records that come later in an FLV, against the first.
@@ -615,6 +692,34 @@ struct ContentEvidence {
       return MediaWarning(
         .soundMismatch, "its sound has other channels or another rate than its header gives it",
         fact: "audio.\(place)")
+    }
+  }
+
+  /// Sound whose packets last otherwise by their times than by their codec.
+  private func soundTimes(_ media: MediaInfo) -> [MediaWarning] {
+    streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
+      guard let own = falseSounds[stream.pointee.index], let parameters = stream.pointee.codecpar,
+        media.audio.indices.contains(place)
+      else { return [] }
+      let told = SoundHeader(
+        parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
+      guard let stated = told ?? media.audio[place].sampleRate, let measured = own.pace.rate(insteadOf: stated)
+      else {
+        return [
+          MediaWarning(
+            .soundMismatch, "the packets of its sound last otherwise by their times than by their codec",
+            fact: "audio.\(place)")
+        ]
+      }
+      let what =
+        "its sound has a rate of \(stated) Hz by the header of its codec, and of \(measured) by its times"
+      let rate = MediaWarning(
+        own.isConfirmed ? .soundMismatch : .claimUnchecked, what, fact: "audio.\(place).sampleRate",
+        stated: .number(Double(stated)), measured: .number(Double(measured)))
+      guard !own.isConfirmed else { return [rate] }
+      let duration = MediaWarning(
+        .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) })
+      return [rate, duration]
     }
   }
 

@@ -29,7 +29,12 @@ extension MediaInfo {
     contentCredentials = disclosures.credentials
   }
 
-  mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
+  mutating func take(_ structure: FileStructure, _ streams: StreamChoice, _ blank: BlankContent?) {
+    take(structure, streams)
+    if blank?.isMissing == true { truncated = true }
+  }
+
+  private mutating func take(_ structure: FileStructure, _ streams: StreamChoice) {
     hasCover = streams.hasCover
     guard let iso = structure.iso else {
       truncated = structure.truncated

@@ -6,6 +6,7 @@ struct PresentDuration {
   let streams: StreamChoice
   /// Bytes of the file.
   let size: Int64
+  let blank: BlankContent?
 
   /// Seconds by the index of an ISO base media file: up to the first sample that is not all there. For a file of
   /// fragments the index is what the fragments say; where their media is all there, that is what is there.
@@ -14,7 +15,7 @@ struct PresentDuration {
   func byIndex(whole: Double?) -> Double? {
     guard let iso = structure.iso, let stream = streams.video ?? streams.audios.first else { return nil }
     let index = reel_index_summary(stream)
-    let missing = reel_index_first_time_beyond(stream, size)
+    let missing = min(reel_index_first_time_beyond(stream, size), blank?.firstTime ?? .max)
     let base = stream.pointee.time_base
     guard index.entries > 0, base.num > 0, base.den > 0 else { return nil }
     let tick = Double(base.num) / Double(base.den)

@@ -12,12 +12,15 @@ struct ProbeWarnings {
   let streams: StreamChoice
   let crops: PictureCrops
   let media: MediaInfo
+  let blank: BlankContent?
 
   var found: [MediaWarning] {
-    let found = [size, cropping, shape, turn, duration, transfer, codec, samples, truncation, links]
-      .compactMap {
-        $0
-      }
+    let found = [
+      size, cropping, shape, turn, duration, transfer, codec, samples, truncation, blank?.warning, links,
+    ]
+    .compactMap {
+      $0
+    }
     guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
     let movie = MovieWarnings(
       tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps)
@@ -137,6 +140,7 @@ struct ProbeWarnings {
   private var truncation: MediaWarning? {
     guard media.truncated == true else { return nil }
     guard let there = media.presentDuration else {
+      if blank?.isMissing == true { return nil }
       return MediaWarning(.truncated, "it ends before its own account says: it was cut off")
     }
     let whole = [claimedDuration, media.duration].compactMap { $0 }

@@ -64,6 +64,12 @@ struct SoundClock: Hashable {
     return told.flatMap { told in told.1.map { (told.0, $0) } }
   }
 
+  /// Whether frames of AAC follow one another as they do at a rate, before or after it is doubled.
+  static func confirms(_ rate: Int, of track: ISOTrack, _ fragments: MovieFragments?) -> Bool {
+    guard let seconds = seconds(track, fragments) else { return false }
+    return [1024.0, 2048, 960, 1920].contains { abs(Double(rate) * seconds / $0 - 1) <= tolerance }
+  }
+
   private static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
     if let run = track.id.flatMap({ fragments?.runs[$0] }) { return run.steadySeconds }
     // Of what is not compressed each sample has a time.

@@ -26,10 +26,14 @@ struct StreamChoice {
   var hasCover: Bool { !covers.isEmpty }
 
   /// The stream that a player would show: of those marked as default, else of all, the first that is more than one still
-  /// picture, else the first.
+  /// picture, else the first. One without a sample is passed over, where headers count the samples of another.
   var video: Stream? {
-    let marked = videos.filter { Self.has($0, AV_DISPOSITION_DEFAULT) }
-    let shown = marked.isEmpty ? videos : marked
+    let isCounted = videos.contains { $0.pointee.nb_frames > 0 }
+    let held = videos.filter {
+      !isCounted || $0.pointee.nb_frames > 0 || avformat_index_get_entries_count($0) > 0
+    }
+    let marked = held.filter { Self.has($0, AV_DISPOSITION_DEFAULT) }
+    let shown = marked.isEmpty ? held : marked
     return shown.first { !isStill($0) } ?? shown.first
   }
 

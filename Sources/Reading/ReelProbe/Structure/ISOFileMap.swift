@@ -26,6 +26,8 @@ struct ISOFileMap: Hashable {
   private(set) var fragmentTable: MovieFragments?
   /// Whether the last box ends beyond the file; nil where not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
+  /// Where the last box ends that was looked at.
+  private(set) var end: Int64 = 0
   /// Where the media end that indexes of segments refer to; 0 without one.
   private var indexedEnd: Int64 = 0
   /// Whether an index of segments refers to bytes beyond the file's end.
@@ -57,7 +59,7 @@ struct ISOFileMap: Hashable {
   private static let mostEntries = 1024
 
   init(_ file: some ByteReading) {
-    var (boxes, end) = (0, Int64(0))
+    var boxes = 0
     var parts: [MovieFragments.Part] = []
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       note(box, in: file)

@@ -4,10 +4,12 @@ struct MatroskaFileMap: Hashable {
   private(set) var docType: String?
   /// Whether the file ends before its own account says; nil when it gives no account.
   private(set) var truncated: Bool?
+  /// Where the segment ends by its own account; nil without one.
+  private(set) var segmentEnd: Int64?
   /// Its video tracks, in their order; none when they stand behind the first cluster.
   private(set) var videoTracks: [MatroskaVideoTrack] = []
-  /// Its tracks of pictures and of sound by number and type (1, 2), in their order.
-  private(set) var tracks: [MatroskaVideoTrack.Number] = []
+  /// Its tracks by number and type; none when they stand behind the first cluster.
+  private(set) var trackList: MatroskaTrackList?
   /// The files that a player would go on with.
   private(set) var links = MatroskaLinks()
 
@@ -22,8 +24,9 @@ struct MatroskaFileMap: Hashable {
     docType = Self.docType(in: header, until: headerEnd, of: file)
     guard let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment else { return }
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
-    tracks = MatroskaVideoTrack.numbers(in: segment, of: file)
+    trackList = MatroskaTrackList(in: segment, of: file)
     links = MatroskaLinks(in: segment, of: file)
+    segmentEnd = segment.end
     if let end = segment.end {
       truncated = end > file.size
     } else {

@@ -37,6 +37,7 @@ package enum MatroskaID {
   package static let defaultDuration: UInt32 = 0x23E383
   package static let trackTimestampScale: UInt32 = 0x23314F
   package static let codecDelay: UInt32 = 0x56AA
+  package static let contentEncodings: UInt32 = 0x6D80
 
   package static let cluster: UInt32 = 0x1F43_B675
   package static let timestamp: UInt32 = 0xE7

@@ -28,34 +28,8 @@ struct MatroskaVideoTrack: Hashable {
     entries(in: segment, of: file).compactMap { track($0, in: file) }
   }
 
-  /// What blocks call a track, and what it holds.
-  struct Number: Hashable {
-    let number: Int
-    let type: Int
-  }
-
-  /// Of the tracks of which FFmpeg makes streams.
-  static func numbers(in segment: EBMLElement, of file: some ByteReading) -> [Number] {
-    entries(in: segment, of: file).compactMap { entry in
-      let parts = entry.children(in: file)
-      guard parts.contains(where: { $0.id == MatroskaID.codec }),
-        let number = parts.first(where: { $0.id == MatroskaID.trackNumber }).flatMap({
-          Self.number($0, in: file)
-        }),
-        let type = parts.first(where: { $0.id == MatroskaID.trackType }).flatMap({ Self.number($0, in: file) }
-        )
-      else { return nil }
-      return Number(number: number, type: type)
-    }
-  }
-
   private static func entries(in segment: EBMLElement, of file: some ByteReading) -> [EBMLElement] {
-    for element in segment.children(in: file) {
-      if element.id == MatroskaID.cluster { return [] }
-      guard element.id == MatroskaID.tracks else { continue }
-      return element.children(in: file).filter { $0.id == MatroskaID.entry }
-    }
-    return []
+    MatroskaTrackList(in: segment, of: file).own
   }
 
   /// Nil for a track of another type, and for one without a codec, of which FFmpeg makes no stream.
@@ -89,7 +63,7 @@ struct MatroskaVideoTrack: Hashable {
   }
 
   /// Nil for what is no number of pixels.
-  private static func number(_ element: EBMLElement, in file: some ByteReading) -> Int? {
+  static func number(_ element: EBMLElement, in file: some ByteReading) -> Int? {
     guard let number = element.number(in: file), number <= 1 << 20 else { return nil }
     return Int(number)
   }

@@ -13,7 +13,7 @@ struct TrackPresentation: Hashable {
   let mediaSeconds: Double
   /// The same by their times of decoding: where they last differently, the order of showing makes a difference.
   let sumOfSteps: Double
-  /// Seconds until its last sample has been shown, with the wait before the first.
+  /// Seconds that it takes, with what edits leave empty before, between and after its samples.
   let seconds: Double
   /// Seconds of samples that are shown.
   let shownSeconds: Double
@@ -51,7 +51,7 @@ struct TrackPresentation: Hashable {
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
     evenStep = isRetimed ? nil : times.evenStep(scale: scale)
-    let waits = edits.prefix { $0.start == nil }.reduce(0) {
+    let waits = edits.filter { $0.start == nil }.reduce(0) {
       $0 + Double($1.duration) / Double(movieScale ?? 1)
     }
     var (count, ticks): (Int64, Int64) = (0, 0)

@@ -84,6 +84,19 @@ ReelIndexSummary reel_index_summary(AVStream *stream);
 /// time base; INT64_MAX when all do.
 int64_t reel_index_first_time_beyond(AVStream *stream, int64_t size);
 
+/// A sample by a stream's index.
+typedef struct ReelIndexEntry {
+  /// In the file.
+  int64_t position;
+  /// In the stream's time base.
+  int64_t time;
+  /// In bytes.
+  int32_t size;
+} ReelIndexEntry;
+
+/// The entry with a number from 0 on; one without bytes where there is none.
+ReelIndexEntry reel_index_entry(AVStream *stream, int number);
+
 /// The ordinary step between two neighbours in a stream's index, in its time base: the median of at most a
 /// thousand of them, spread evenly. 0 when there are fewer than three entries.
 int64_t reel_index_ordinary_step(AVStream *stream);

@@ -8,6 +8,8 @@ struct AudioSpecificConfig: Hashable {
   let coreRate: Int
   /// Samples of each frame, at the rate of the core (4.5.1.1, 4.6.20); nil for kinds whose frames differ.
   let frameLength: Int?
+  /// How its channels are arranged, by table 1.19; 0 where an element says it.
+  let arrangement: UInt32
   /// Of what is heard: two for parametric stereo, where it is announced. Nil where it is left to the frames.
   let channels: Int?
   /// Whether spectral band replication is announced or denied; nil where the frames may bring it without a word
@@ -32,6 +34,7 @@ struct AudioSpecificConfig: Hashable {
       if type == 22, !reader.skipBits(4) { return nil }
     }
     objectType = type
+    self.arrangement = arrangement
     var channels = Self.channels(arrangement)
     var isShort: Bool?
     if Self.general.contains(type) {

@@ -7,11 +7,27 @@ enum DecodedSound {
   static func header(
     _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>
   ) -> SoundHeader? {
-    guard parameters.pointee.codec_id == AV_CODEC_ID_AAC, let decoder = avcodec_find_decoder_by_name("aac")
+    OtherArrangement(parameters, packet)?.sound ?? decoded(parameters, packet)
+  }
+
+  /// The same as the record of the stream has it.
+  static func decoded(
+    _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: UnsafeMutablePointer<AVPacket>
+  ) -> SoundHeader? {
+    guard parameters.pointee.codec_id == AV_CODEC_ID_AAC, let decoder = avcodec_find_decoder_by_name("aac"),
+      // Without either a decoder takes the container's word for both.
+      AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)) != nil
+        || ADTSFrame(BitstreamHeader.bytes(of: packet)) != nil
     else {
       return nil
     }
-    return FirstFrame.decode(packet, parameters, by: decoder) { context, _ in
+    // An edit list may leave out what the first frame makes.
+    var bare = av_packet_clone(packet)
+    defer { av_packet_free(&bare) }
+    guard let bare else { return nil }
+    av_packet_free_side_data(bare)
+    bare.pointee.flags &= ~AV_PKT_FLAG_DISCARD
+    return FirstFrame.decode(bare, parameters, by: decoder) { context, _ in
       guard avcodec_parameters_from_context(parameters, context) >= 0 else { return nil }
       return SoundHeader(
         channels: Int(reel_channels(parameters)), sampleRate: Int(context.pointee.sample_rate))

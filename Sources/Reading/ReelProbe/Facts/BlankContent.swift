@@ -1,0 +1,202 @@
+import CFFmpeg
+import ReelCore
+
+/// A part of a file's content that is nothing but zeros, as in one whose room was allocated before it was downloaded, copied
+/// or recovered, and never filled: its index, or what stands behind, is whole, and the content is not there. No coded frame
+/// and no container's unit begins with so many zeros; plain pixels do, and so does what MXF pads.
+struct BlankContent {
+  /// Bytes in which zeros were found, not necessarily all of them.
+  let bytes: Range<Int64>
+  /// Whether the file counts on what should be there: its index does, its length, or what comes after it.
+  let isMissing: Bool
+  /// Whether it goes on to the end of the file.
+  let isTail: Bool
+  /// When the first sample that is not there is due, in the stream's time base; nil where no index tells.
+  var firstTime: Int64?
+
+  /// Nil where there is none, and for a file that is far away, where each look is a request.
+  static func found(in file: BoundedSource, _ structure: FileStructure, _ streams: StreamChoice)
+    -> BlankContent?
+  {
+    guard !file.isFar, let stream = streams.video, let codec = stream.pointee.codecpar?.pointee.codec_id
+    else {
+      return nil
+    }
+    let sounds = streams.audios.compactMap { $0.pointee.codecpar?.pointee.codec_id }
+    guard let iso = structure.iso else { return stretch(in: file, structure, codec, sounds) }
+    if iso.external == true { return nil }
+    if iso.fragments > 0 { return stretch(in: file, structure, codec, sounds) }
+    if let found = plain.contains(codec) ? nil : samples(of: stream, in: file) { return found }
+    for (sound, codec) in zip(streams.audios, sounds) where coded.contains(codec) {
+      if var found = samples(of: sound, in: file) {
+        // Its clock is another one.
+        found.firstTime = nil
+        return found
+      }
+    }
+    return nil
+  }
+
+  var warning: MediaWarning {
+    MediaWarning(
+      .contentMissing,
+      "bytes \(bytes.lowerBound) to \(bytes.upperBound) of it are zeros"
+        + (isMissing
+          ? ", as in a file that was not downloaded or copied to its end"
+          : ", and nothing tells whether anything should be there"))
+  }
+
+  /// Places that are looked at, spread evenly, and the end.
+  private static let looks: Int64 = 16
+}
+
+// MARK: By the index
+
+extension BlankContent {
+  /// Bytes of a sample that are looked at.
+  private static let mostOfSample: Int64 = 4096
+  /// Smaller ones say nothing.
+  private static let leastSample = 8
+
+  private static func samples(of stream: StreamChoice.Stream, in file: BoundedSource) -> BlankContent? {
+    let last = Int64(avformat_index_get_entries_count(stream)) - 1
+    guard last >= 0 else { return nil }
+    func blank(_ number: Int64) -> ReelIndexEntry? {
+      let entry = reel_index_entry(stream, Int32(clamping: number))
+      guard entry.size >= leastSample, entry.position >= 0, entry.position < file.size else { return nil }
+      let bytes = file.bytes(at: entry.position, count: Int(min(Int64(entry.size), mostOfSample)))
+      return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 } ? entry : nil
+    }
+    var good: Int64 = -1
+    for look in 0...looks {
+      let number = last * look / looks
+      guard var found = blank(number) else {
+        good = number
+        continue
+      }
+      var missing = number
+      while missing - good > 1 {
+        let middle = good + (missing - good) / 2
+        if let earlier = blank(middle) { (missing, found) = (middle, earlier) } else { good = middle }
+      }
+      let end = min(file.size, found.position.addingClamped(Int64(found.size)))
+      return BlankContent(
+        bytes: found.position..<max(found.position, end), isMissing: true, isTail: false,
+        firstTime: found.time)
+    }
+    return nil
+  }
+
+  /// Sound whose silence is not zeros.
+  private static let coded: Set<AVCodecID> = [
+    AV_CODEC_ID_AAC, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3,
+    AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS,
+    AV_CODEC_ID_FLAC, AV_CODEC_ID_AMR_NB, AV_CODEC_ID_AMR_WB, AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2,
+  ]
+
+  /// Whose black is zeros.
+  private static let plain: Set<AVCodecID> = [
+    AV_CODEC_ID_RAWVIDEO, AV_CODEC_ID_R210, AV_CODEC_ID_R10K, AV_CODEC_ID_AVRP, AV_CODEC_ID_V210,
+    AV_CODEC_ID_V308, AV_CODEC_ID_V408, AV_CODEC_ID_V410, AV_CODEC_ID_YUV4, AV_CODEC_ID_Y41P,
+    AV_CODEC_ID_012V, AV_CODEC_ID_FRWU,
+  ]
+}
+
+// MARK: By the bytes alone
+
+extension BlankContent {
+  private static let window: Int64 = 512
+
+  /// Zeros that have a meaning nowhere in a file; nil where they may.
+  private static func least(
+    _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID]
+  ) -> Int64? {
+    switch container {
+    // Each packet has a header, and so few bytes.
+    case .mpegTS, .m2ts: 2 * window
+    // As many as a packet or a page has, twice.
+    case .mpegPS, .ogg, .asf: 128 << 10
+    case .mxf: nil
+    default:
+      if !predicted.contains(codec) {
+        nil
+      } else {
+        // Silence is zeros, too, of as many seconds as stand together.
+        sounds.allSatisfy { coded.contains($0) } ? 16 << 10 : 4 << 20
+      }
+    }
+  }
+
+  private static func stretch(
+    in file: BoundedSource, _ structure: FileStructure, _ codec: AVCodecID, _ sounds: [AVCodecID]
+  ) -> BlankContent? {
+    guard let least = least(structure.container, codec, sounds), file.size > least,
+      let zeros = zeros(in: file), zeros.upperBound - zeros.lowerBound >= least,
+      !isPadding(zeros, in: file)
+    else { return nil }
+    let isTail = zeros.upperBound == file.size
+    return BlankContent(
+      bytes: zeros, isMissing: !isTail || structure.counts(on: zeros, in: file), isTail: isTail)
+  }
+
+  /// Pictures that are coded by what changes, and as large as that is: nobody fills them up.
+  private static let predicted: Set<AVCodecID> = [
+    AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1, AV_CODEC_ID_MPEG4,
+    AV_CODEC_ID_MSMPEG4V1, AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1,
+    AV_CODEC_ID_VP6, AV_CODEC_ID_VP6F, AV_CODEC_ID_THEORA, AV_CODEC_ID_VC1, AV_CODEC_ID_WMV1,
+    AV_CODEC_ID_WMV2,
+    AV_CODEC_ID_WMV3, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40,
+  ]
+
+  /// The first stretch of zeros that a look meets, taken to have no gaps.
+  private static func zeros(in file: BoundedSource) -> Range<Int64>? {
+    func isBlank(_ place: Int64) -> Bool {
+      let bytes = file.bytes(at: place, count: Int(window))
+      return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 }
+    }
+    let places = (0...looks).map { (file.size - window) / looks * $0 } + [file.size - window]
+    guard let first = places.firstIndex(where: isBlank) else { return nil }
+    /// The place nearest to `good` that is blank, to within a window.
+    func edge(_ blank: Int64, _ good: Int64) -> Int64 {
+      var (blank, good) = (blank, good)
+      while abs(blank - good) > window {
+        let middle = good + (blank - good) / 2
+        if isBlank(middle) { blank = middle } else { good = middle }
+      }
+      return blank
+    }
+    let start = first == 0 ? 0 : edge(places[first], places[first - 1])
+    let before = file.bytes(at: max(0, start - window), count: Int(min(window, start)))
+    let next = places[first...].first { !isBlank($0) }
+    let end = next.map { edge(places[first], $0) + window } ?? file.size
+    return (start - Int64(before.reversed().prefix { $0 == 0 }.count))..<max(start, end)
+  }
+
+  /// Whether the zeros are what a unit holds that is for nothing else: `free` and `skip` boxes (ISO/IEC 14496-12, 8.1.2),
+  /// `JUNK` chunks, `Void` elements (RFC 8794, 11.3.2).
+  private static func isPadding(_ zeros: Range<Int64>, in file: BoundedSource) -> Bool {
+    let reach = min(24, zeros.lowerBound)
+    let before = file.bytes(at: zeros.lowerBound - reach, count: Int(reach))
+    let names: [FourCharacterCode] = ["free", "skip", "wide", "JUNK", "junk"]
+    if before.indices.contains(where: { names.contains(FourCharacterCode(before[$0...].prefix(4))) }) {
+      return true
+    }
+    return before.indices.contains { place in
+      guard before[place] == 0xEC,
+        let element = EBMLElement(file, at: zeros.lowerBound - reach + Int64(place)), let end = element.end
+      else { return false }
+      return element.contents >= zeros.lowerBound && end >= zeros.upperBound - 2 * window
+    }
+  }
+}
+
+extension FileStructure {
+  /// Whether the file says that there is content in `range`, which goes on to its end.
+  fileprivate func counts(on range: Range<Int64>, in file: BoundedSource) -> Bool {
+    if let iso { return iso.end == file.size }
+    if let matroska { return matroska.segmentEnd ?? 0 > range.lowerBound }
+    if let avi { return avi.movie?.upperBound ?? 0 > range.lowerBound }
+    if container == .flv { return FLVFile.metadata("filesize", of: file) ?? 0 > Double(range.lowerBound) }
+    return container == .asf && truncated == false
+  }
+}

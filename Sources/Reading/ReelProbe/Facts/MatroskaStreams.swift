@@ -1,0 +1,76 @@
+import CFFmpeg
+import ReelCore
+
+extension MatroskaFileMap {
+  /// The tracks of which FFmpeg makes streams, each once.
+  var tracks: [MatroskaTrackList.Number] {
+    var seen: Set<Int> = []
+    return (trackList?.made ?? []).filter { seen.insert($0.number).inserted }
+  }
+
+  /// Puts in the frame rates that the tracks state, where FFmpeg has rounded them: it makes fractions with parts of 30,000 at
+  /// most, and of 60000/1001 another one.
+  func applyRates(to streams: [StreamChoice.Stream]) {
+    guard let made = trackList?.made, !made.isEmpty else { return }
+    for (place, stream) in streams.enumerated() {
+      let track = made[place % made.count]
+      let own = stream.pointee.avg_frame_rate
+      guard stream.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO, track.type == 1,
+        let rate = track.frameDuration.flatMap(Self.rate(lasting:)), own.num > 0, own.den > 0,
+        abs(av_q2d(rate) / av_q2d(own) - 1) < 1e-4
+      else { continue }
+      if av_cmp_q(stream.pointee.r_frame_rate, own) == 0 { stream.pointee.r_frame_rate = rate }
+      stream.pointee.avg_frame_rate = rate
+    }
+  }
+
+  /// The rate of film or television, or the whole number, of which a frame lasts so many nanoseconds, however they were
+  /// rounded; nil where there is none.
+  static func rate(lasting nanoseconds: UInt64) -> AVRational? {
+    let step = Double(nanoseconds)
+    guard step >= 1e9 / ContentEvidence.fastest, step <= 1e9 else { return nil }
+    for unit in [1.0, 1001.0] {
+      let parts = unit == 1 ? 1e9 : 1e6 * unit
+      let number = (parts / step).rounded()
+      guard abs(parts / number - step) <= 1 else { continue }
+      return unit == 1
+        ? AVRational(num: Int32(number), den: 1) : AVRational(num: Int32(number) * 1000, den: 1001)
+    }
+    return nil
+  }
+}
+
+extension StreamChoice {
+  /// Without what FFmpeg has made of the same track once more.
+  init(_ streams: [Stream], of structure: FileStructure) {
+    self.init(structure.matroska?.trackList.map { Self.eachOnce(streams, $0.made) } ?? streams)
+  }
+
+  /// A track that is listed twice becomes two streams, of which the first has all packets; and where an element of the header
+  /// is damaged, FFmpeg may read those before it anew.
+  private static func eachOnce(_ streams: [Stream], _ made: [MatroskaTrackList.Number]) -> [Stream] {
+    let tracks = streams.filter { !isAttached($0) }
+    let isAnew =
+      !made.isEmpty && tracks.count % made.count == 0
+      && tracks.enumerated().allSatisfy { $1.pointee.isLike(tracks[$0 % made.count].pointee) }
+    guard !made.isEmpty, tracks.count == made.count || isAnew else { return streams }
+    var seen: Set<Int> = []
+    let own = Set(
+      tracks.enumerated().filter { seen.insert(made[$0.offset % made.count].number).inserted }.map(\.element))
+    return streams.filter { own.contains($0) || isAttached($0) }
+  }
+
+  private static func isAttached(_ stream: Stream) -> Bool {
+    stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+      || stream.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_ATTACHMENT
+  }
+}
+
+extension AVStream {
+  /// Whether both were made of tracks that say the same.
+  fileprivate func isLike(_ other: AVStream) -> Bool {
+    guard let one = codecpar?.pointee, let two = other.codecpar?.pointee else { return false }
+    return one.codec_type == two.codec_type && one.codec_id == two.codec_id
+      && one.extradata_size == two.extradata_size
+  }
+}

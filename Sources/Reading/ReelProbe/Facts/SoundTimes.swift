@@ -1,0 +1,77 @@
+import CFFmpeg
+import ReelCore
+
+/// How long packets of sound last by the times of a Matroska file or an FLV, against how long they last by their codec.
+struct SoundTimes {
+  /// Of one sound.
+  struct Pace: Hashable {
+    /// By how much longer its packets last by their times than by their codec; 1 for no more than rounding.
+    let ratio: Double
+    /// Whether its codec has one rate only, so that these are none of it.
+    let hasFixedRate: Bool
+
+    var agrees: Bool { ratio == 1 }
+
+    /// The rate that they have by their times, where they have another one by their codec; nil for one that no sound has.
+    func rate(insteadOf stated: Int) -> Int? {
+      let found = Double(stated) / ratio
+      return hasFixedRate ? nil : Self.usual.first { abs(found / Double($0) - 1) < 0.01 }
+    }
+
+    private static let usual = [192_000, 176_400] + AudioSpecificConfig.rates
+  }
+
+  /// By the index of the stream; of those whose packets tell.
+  let paces: [Int32: Pace]
+  /// In the order of the file.
+  let ordered: [Pace]
+
+  /// Packets that it takes.
+  private static let steps = 8
+  /// By which share a clock may be off.
+  private static let tolerance = 0.03
+
+  init(_ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading)
+  {
+    var (paces, ordered): ([Int32: Pace], [Pace]) = ([:], [])
+    for stream in streams.audios {
+      // Where parts are of the same moments, packets of several come between those of one.
+      guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
+        let key = ContentClock.key(of: stream, among: streams, in: structure),
+        let seconds = SoundFrame.seconds(
+          parameters, first: Self.beginning(of: key, clock, structure, file)),
+        let pace = clock.pace(of: key), pace.steps >= Self.steps,
+        // Sound of a live stream is missing here and there.
+        structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1
+      else { continue }
+      let found = 1 / (pace.ordinary * seconds)
+      guard found.isFinite, found > 0 else { continue }
+      let own = Pace(
+        ratio: abs(found - 1) > Self.tolerance ? found : 1,
+        hasFixedRate: parameters.pointee.codec_id == AV_CODEC_ID_OPUS)
+      paces[stream.pointee.index] = own
+      ordered.append(own)
+    }
+    (self.paces, self.ordered) = (paces, ordered)
+  }
+
+  /// Of the first packet; nothing where it is stored in another form, or not known.
+  private static func beginning(
+    of key: ContentClock.Key, _ clock: ContentClock, _ structure: FileStructure, _ file: some ByteReading
+  ) -> [UInt8] {
+    guard let first = clock.firsts[key],
+      structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded != true
+    else { return [] }
+    return file.bytes(at: first.lowerBound, count: 64)
+  }
+}
+
+/// Sound whose packets have other times than its codec gives them, where it is not the clock that is wrong.
+struct FalseSound: Hashable {
+  let pace: SoundTimes.Pace
+  /// Whether something other than the times tells that their rate is the right one.
+  let isConfirmed: Bool
+
+  /// The rate that counts where the codec tells another one.
+  func rate(insteadOf told: Int) -> Int { isConfirmed ? pace.rate(insteadOf: told) ?? told : told }
+}

@@ -1,0 +1,76 @@
+import CFFmpeg
+import ReelCore
+
+/// What the first frames of AAC say of its channels, held against the record of its codec, in containers that keep one.
+struct SoundsOfFrames {
+  let structure: FileStructure
+  let streams: StreamChoice
+  let clock: ContentClock?
+  let source: any ByteReading
+
+  /// Puts in the channels that the frames have, and gives what the record says otherwise.
+  func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [MediaWarning] {
+    guard media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
+      !structure.container.isMPEG
+    else { return [] }
+    var found: [MediaWarning] = []
+    for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
+      guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_AAC,
+        let configuration = AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)),
+        let own = other(stream, parameters, configuration, scan)
+      else { continue }
+      media.audio[place].channels = own.channels
+      // Of two channels, or of none that is known, nothing is stated otherwise.
+      guard configuration.channels != own.channels else { continue }
+      found.append(
+        MediaWarning(
+          .soundMismatch, "the header of its sound's codec gives it other channels than its frames have",
+          fact: "audio.\(place).channels", stated: configuration.channels.map { .number(Double($0)) },
+          measured: own.channels.map { .number(Double($0)) }))
+    }
+    return found
+  }
+
+  private func other(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
+    _ configuration: AudioSpecificConfig, _ scan: borrowing PacketScan
+  ) -> SoundHeader? {
+    if let packet = scan.firsts[stream.pointee.index] {
+      return OtherArrangement(parameters, packet)?.sound
+    }
+    guard let range = firstFrame(of: stream), !range.isEmpty else { return nil }
+    // Hardly ever is more than its beginning needed.
+    let head = source.bytes(at: range.lowerBound, count: min(AACFrame.lookedAt, range.count))
+    guard AACFrame(head).other(than: configuration) != nil, range.count <= Self.longestFrame else {
+      return nil
+    }
+    var packet = av_packet_alloc()
+    defer { av_packet_free(&packet) }
+    let bytes = source.bytes(at: range.lowerBound, count: range.count)
+    guard let packet, bytes.count == range.count, av_new_packet(packet, Int32(bytes.count)) >= 0,
+      let data = packet.pointee.data
+    else { return nil }
+    bytes.withUnsafeBufferPointer { own in
+      guard let start = own.baseAddress else { return }
+      data.update(from: start, count: own.count)
+    }
+    return OtherArrangement(parameters, packet)?.sound
+  }
+
+  /// 6144 bits for each of 48 channels (ISO/IEC 14496-3, 4.5.3.2).
+  private static let longestFrame = 48 * 768
+
+  /// Where the container says that it lies; nil where it does not say, or keeps frames in another form.
+  private func firstFrame(of stream: StreamChoice.Stream) -> Range<Int64>? {
+    if structure.iso != nil {
+      let entry = reel_index_entry(stream, 0)
+      let (start, size) = (entry.position, Int64(entry.size))
+      return start >= 0 && size > 0 && size <= source.size - start ? start..<(start + size) : nil
+    }
+    guard structure.container.isMatroska,
+      let key = ContentClock.key(of: stream, among: streams, in: structure),
+      structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded == false
+    else { return nil }
+    return clock?.firsts[key]
+  }
+}

@@ -1,0 +1,76 @@
+/// The tracks that a Matroska file lists before its first cluster (RFC 9559, 5.1.4): the list may stand there more than once,
+/// and then says the same each time.
+struct MatroskaTrackList: Hashable {
+  /// What blocks call a track, and what it holds.
+  struct Number: Hashable {
+    let number: Int
+    let type: Int
+    /// Nanoseconds from one frame to the next, as it states them.
+    let frameDuration: UInt64?
+    /// Whether its frames are stored in another form, such as compressed, or encrypted (5.1.4.1.31).
+    let isEncoded: Bool
+  }
+
+  /// The tracks, each once; those that are listed again are left out.
+  let own: [EBMLElement]
+  /// Those of which FFmpeg makes streams, in the order in which it makes them: those that are listed again, too.
+  let made: [Number]
+  /// Whether a track is listed twice, and not alike, or another list has other tracks.
+  let contradictsItself: Bool
+
+  /// Bytes of a track that are compared with those of another.
+  private static let compared: Int64 = 1 << 16
+
+  init(in segment: EBMLElement, of file: some ByteReading) {
+    var (own, made, contradicts): ([EBMLElement], [Number], Bool) = ([], [], false)
+    var known: [Int: EBMLElement] = [:]
+    var lists = 0
+    for list in segment.children(in: file) {
+      if list.id == MatroskaID.cluster { break }
+      guard list.id == MatroskaID.tracks else { continue }
+      lists += 1
+      for entry in list.children(in: file) where entry.id == MatroskaID.entry {
+        let parts = entry.children(in: file)
+        if let number = Self.number(parts, in: file), Self.streamed.contains(number.type) {
+          made.append(number)
+        }
+        guard let name = Self.value(MatroskaID.trackNumber, parts, file) else {
+          own.append(entry)
+          continue
+        }
+        if let first = known[name] {
+          if Self.beginning(of: first, file) != Self.beginning(of: entry, file) { contradicts = true }
+          continue
+        }
+        if lists > 1 { contradicts = true }
+        known[name] = entry
+        own.append(entry)
+      }
+    }
+    (self.own, self.made, contradictsItself) = (own, made, contradicts)
+  }
+
+  private static func beginning(of entry: EBMLElement, _ file: some ByteReading) -> [UInt8] {
+    file.bytes(
+      at: entry.contents, count: Int(min((entry.end ?? entry.contents) - entry.contents, compared)))
+  }
+
+  /// Pictures, sound, subtitles, metadata.
+  private static let streamed: Set<Int> = [1, 2, 17, 33]
+
+  /// Nil for a track without a codec, of which FFmpeg makes no stream.
+  private static func number(_ parts: [EBMLElement], in file: some ByteReading) -> Number? {
+    guard parts.contains(where: { $0.id == MatroskaID.codec }),
+      let number = value(MatroskaID.trackNumber, parts, file),
+      let type = value(MatroskaID.trackType, parts, file)
+    else { return nil }
+    let duration = parts.first { $0.id == MatroskaID.defaultDuration }?.number(in: file)
+    return Number(
+      number: number, type: type, frameDuration: duration.flatMap { $0 > 0 ? $0 : nil },
+      isEncoded: parts.contains { $0.id == MatroskaID.contentEncodings })
+  }
+
+  private static func value(_ id: UInt32, _ parts: [EBMLElement], _ file: some ByteReading) -> Int? {
+    parts.first { $0.id == id }.flatMap { MatroskaVideoTrack.number($0, in: file) }
+  }
+}

@@ -1,0 +1,94 @@
+import ReelCore
+import ReelProbe
+import ReelTestSupport
+import Testing
+
+/// Files whose room was allocated, and a part of it never filled.
+@Suite struct BlankContentTests {
+  private static func sample(_ name: String) throws -> [UInt8] {
+    try #require(OpenFile(Checkout.root.appending(path: "Samples/clips/" + name).path)).allBytes
+  }
+
+  private static func read(_ bytes: [UInt8]) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed)).media
+  }
+
+  private static func zeroed(_ bytes: [UInt8], from start: Double, to end: Double) -> [UInt8] {
+    var bytes = bytes
+    let range = Int(Double(bytes.count) * start)..<Int(Double(bytes.count) * end)
+    bytes.replaceSubrange(range, with: repeatElement(0, count: range.count))
+    return bytes
+  }
+
+  @Test("an index of samples that are zeros", arguments: [0.5, 0.7, 0.9])
+  func byTheIndex(start: Double) throws {
+    let whole = try Self.sample("faststart.mp4")
+    let before = try Self.read(whole)
+    #expect(before.truncated == false && before.warnings.isEmpty)
+    let media = try Self.read(Self.zeroed(whole, from: start, to: 1))
+    #expect(media.truncated == true && media.bitRate == nil)
+    #expect(media.duration == before.duration)
+    let there = try #require(media.presentDuration)
+    #expect(there < 0.95 * (before.duration ?? 0), "\(there)")
+    #expect(Set(media.warnings.map(\.code)) == [.contentMissing, .truncated], "\(media.warnings)")
+  }
+
+  @Test(
+    "a gap, after which the file goes on",
+    arguments: ["program.mpg", "flash.flv", "matroska.mkv", "vp9.webm"])
+  func gap(name: String) throws {
+    // Longer than any unit may be.
+    var whole = try Self.sample(name)
+    let before = try Self.read(whole)
+    let middle = whole.count * 6 / 10
+    whole.replaceSubrange(middle..<middle, with: repeatElement(0, count: 300_000))
+    let media = try Self.read(whole)
+    #expect(before.truncated != true && media.truncated == true, "\(media.warnings)")
+    #expect(media.presentDuration == nil)
+    #expect(media.warnings.contains { $0.code == .contentMissing }, "\(media.warnings)")
+  }
+
+  @Test("zeros at the end of what gives no account: told, and no more")
+  func tail() throws {
+    for name in ["flash.flv", "program.mpg"] {
+      let media = try Self.read(Self.sample(name) + [UInt8](repeating: 0, count: 300_000))
+      #expect(media.truncated != true, "\(name)")
+      #expect(media.warnings.contains { $0.code == .contentMissing }, "\(name): \(media.warnings)")
+    }
+  }
+
+  @Test("a Void of zeros is for nothing else")
+  func padding() throws {
+    let whole = try Self.sample("matroska.mkv")
+    // The first cluster (RFC 9559, 5.1.3), and before it an element of 300,000 zeros (RFC 8794, 11.3.2).
+    let cluster = try #require(whole.indices.first { whole[$0...].starts(with: [0x1F, 0x43, 0xB6, 0x75]) })
+    var bytes = whole
+    let size = 300_000
+    bytes.insert(
+      contentsOf: [0xEC, 0x08, 0, 0, 0] + [UInt8](repeating: 0, count: size), at: cluster)
+    bytes[cluster + 1] = 0x10 | UInt8(size >> 24)
+    for place in 2...4 { bytes[cluster + place] = UInt8(size >> (8 * (4 - place)) & 0xFF) }
+    #expect(try !Self.read(bytes).warnings.contains { $0.code == .contentMissing })
+  }
+
+  @Test("black that is not coded, and silence, are zeros", .enabled(if: FFmpegTool.path != nil))
+  func plain() throws {
+    let black = ["-f", "lavfi", "-i", "color=black:s=320x240:r=5:d=4"]
+    let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo:d=20"]
+    let moving = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=20"]
+    for (name, arguments) in [
+      ("a.mov", black + ["-c:v", "rawvideo", "-pix_fmt", "rgb24"]),
+      ("a.avi", black + ["-c:v", "rawvideo", "-pix_fmt", "bgr24"]),
+      ("b.mkv", moving + silence + ["-c:v", "mpeg4", "-c:a", "pcm_s16le"]),
+      ("b.avi", moving + silence + ["-c:v", "mpeg4", "-c:a", "pcm_s16le"]),
+      ("c.mkv", black + silence + ["-c:v", "ffv1", "-c:a", "pcm_s24le"]),
+    ] {
+      guard let file = try FFmpegTool.make(name, arguments) else { continue }
+      let media = try file.read(as: try #require(file.sniffed)).media
+      #expect(
+        media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
+        "\(name): \(media.warnings)")
+    }
+  }
+}
