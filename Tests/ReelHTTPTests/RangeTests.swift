@@ -203,6 +203,20 @@ import Testing
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "\"a\"", .lastModified: "later"], body: 10,
       pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier"))),
+    // The same tag, written otherwise; what is weak says nothing against the time.
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "a"], body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\""], body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\""))),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "b"], body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"")), code: .sourceChanged),
+    Reply(
+      status: 206, fields: [.contentRange: "bytes 0-9/100", .eTag: "W/\"a\"", .lastModified: "later"],
+      body: 10,
+      pin: FilePin(size: 100, state: RemoteState(tag: "\"a\"", modified: "earlier")), code: .sourceChanged),
     // No tag to compare.
     Reply(
       status: 206, fields: [.contentRange: "bytes 0-9/100", .lastModified: "later"], body: 10,

@@ -45,6 +45,115 @@ struct S3ErrorTests {
     #expect(!error.message.contains("\n"))
   }
 
+  @Test("a refusal without words names what the key needs")
+  func refusedLook() async throws {
+    let fake = FakeS3 { sent in sent.call.method == .head ? FakeS3.empty(403) : nil }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport()).find(try #require(ObjectKey("a.mp4")))
+    }
+    #expect(error?.code == .denied)
+    let message = error?.message ?? ""
+    #expect(message.contains(SignatureV4Tests.s3Key.keyID) && message.contains("s3:ListBucket"), "\(message)")
+    #expect(!message.contains("--"))
+  }
+
+  @Test(
+    "a store that says why says it first",
+    arguments: [
+      "Object is WORM protected and cannot be overwritten",
+      "Cannot upload files, storage cap exceeded. See the Caps & Alerts page to increase your cap.",
+    ])
+  func why(_ words: String) async throws {
+    let body = "<Error><Code>AccessDenied</Code><Message>\(xmlEscaped(words))</Message></Error>"
+    let error = try await failure(HTTPReply(status: .forbidden, body: Array(body.utf8)))
+    let message = error?.message ?? ""
+    let place = message.firstRange(of: words)?.lowerBound
+    let advice = message.firstRange(of: "s3:PutObject")?.lowerBound
+    #expect(error?.code == .denied)
+    #expect(place.flatMap { place in advice.map { place < $0 } } == true, "\(message)")
+    #expect(!message.contains("--no-conditional-puts"))
+  }
+
+  @Test(
+    "what may be for a field that the store does not know says how to leave it out",
+    arguments: [
+      (405, "MethodNotAllowed"), (304, nil), (403, "AccessDenied"), (403, "SignatureDoesNotMatch"),
+      (400, "InvalidHeader"), (400, "InvalidRequest"),
+    ] as [(Int, String?)])
+  func unclear(_ status: Int, _ code: String?) async throws {
+    let fake = FakeS3 { sent in
+      guard sent.call.method == .put else { return nil }
+      return code.map { FakeS3.error(status, $0) } ?? FakeS3.empty(status)
+    }
+    let key = try #require(ObjectKey("a.mp4"))
+    func message(_ options: S3Options, _ store: S3Store? = nil) async throws -> String {
+      let error = await #expect(throws: UploadError.self) {
+        _ = try await uploader(fake.transport(), options, store: store).upload(
+          TestSource(size: 5).upload, to: key
+        ) { _ in }
+      }
+      return error?.message ?? ""
+    }
+    var options = S3Options()
+    let all = try await message(options)
+    #expect(
+      all.contains("--no-conditional-puts") && all.contains("--request-checksums when_required"), "\(all)")
+    #expect(!all.contains("sends us"))
+    (options.sendsConditions, options.sendsChecksums) = (false, false)
+    #expect(!(try await message(options)).contains("--"))
+    // Amazon knows them.
+    let amazons = try S3Store(bucket: "bucket", prefix: "a/b", usesPaths: true)
+    #expect(!(try await message(S3Options(), amazons)).contains("--"))
+  }
+
+  @Test("a name that is taken, and then is not, is said to be for the condition", arguments: [5, 6 << 20])
+  func takenAndNot(_ size: Int) async throws {
+    let fake = FakeS3 { sent in
+      sent.call.fields[.ifNoneMatch] == nil ? nil : FakeS3.error(412, "PreconditionFailed")
+    }
+    let key = try #require(ObjectKey("a.mp4"))
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport()).upload(TestSource(size: size).upload, to: key) { _ in }
+    }
+    #expect(error?.code == .unavailable && error?.message.contains("--no-conditional-puts") == true)
+    var options = S3Options()
+    options.sendsConditions = false
+    _ = try await uploader(fake.transport(), options).upload(TestSource(size: size).upload, to: key) { _ in }
+  }
+
+  @Test(
+    "a store that sends us elsewhere says where",
+    arguments: [
+      (307, "us-east-1", "<Endpoint>bucket.s3-eu.example</Endpoint>", nil, "https://s3-eu.example"),
+      (301, "eu-9", "<Endpoint>s3-eu.example:9000</Endpoint>", nil, "https://s3-eu.example:9000"),
+      (307, "us-east-1", "", "http://bucket.s3-eu.example/x?secret=1", "http://s3-eu.example"),
+      (301, nil, "", "https://minio.example/bucket?secret=1", "to https://minio.example,"),
+      (301, nil, "", nil, "elsewhere"),
+    ] as [(Int, String?, String, String?, String)])
+  func elsewhere(
+    _ status: Int, _ region: String?, _ more: String, _ location: String?, _ expected: String
+  ) async throws {
+    var fields = HTTPFields()
+    fields[.bucketRegion] = region
+    fields[.location] = location
+    let error = try #require(
+      try await failure(FakeS3.error(status, "PermanentRedirect", fields: fields, more: more)))
+    #expect(error.message.contains(expected), "\(error.message)")
+    #expect(error.message.contains("endpoint") == (region != nil), "\(error.message)")
+    #expect(!error.message.contains("secret") && !error.message.contains("--region"))
+  }
+
+  @Test(
+    "no bucket's name can stand before an address", arguments: ["http://127.0.0.1:9000", "http://[::1]:9000"])
+  func hostsThatAreAddresses(_ endpoint: String) throws {
+    let address = try HTTPAddress(parsing: endpoint)
+    let error = #expect(throws: S3StoreError.self) {
+      _ = try S3Store(bucket: "bucket", endpoint: address, usesPaths: false)
+    }
+    #expect(error?.message.contains("no bucket's name can stand") == true)
+    #expect(try S3Store(bucket: "bucket", endpoint: address).usesPaths)
+  }
+
   @Test("a store that says how long to wait is listened to")
   func retryAfter() async throws {
     let error = try await failure(FakeS3.error(503, "SlowDown", fields: [.retryAfter: "7"]))

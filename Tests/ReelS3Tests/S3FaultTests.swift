@@ -77,7 +77,11 @@ private let keepsWhatWasAsked: @Sendable (Fault, String) -> Bool = { fault, shap
 enum StoreSize: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case inOne, inParts
 
-  static let options = S3Options(singleLimit: 1 << 20, partSize: 5 << 20, partsAtOnce: 1)
+  static let options: S3Options = {
+    var options = S3Options(singleLimit: 1 << 20, partSize: 5 << 20, partsAtOnce: 1)
+    options.completionSilence = .zero
+    return options
+  }()
 
   /// The smallest that there can be of two parts.
   var bytes: Int { self == .inOne ? 70_001 : 5 << 20 + 70_001 }

@@ -119,6 +119,98 @@ import Testing
     }
   }
 
+  // MARK: Tags
+
+  /// How a list, and a reply, write a tag.
+  static let tags = [
+    ("\"abc\"", "\"abc\""), ("abc", "abc"), ("abc", "\"abc\""), ("\"abc\"", "abc"),
+    ("W/\"abc\"", "W/\"abc\""),
+    ("W/\"abc\"", "\"abc\""), ("\"abc\"", "W/\"abc\""), ("", "\"abc\""), ("\"abc\"", nil), ("", nil),
+  ]
+
+  /// A bucket of one object, whose store compares a condition with its own tag, letter by letter.
+  private func bucket(
+    _ listed: String, _ told: String?, _ bytes: [UInt8], knowsConditions: Bool = true
+  ) -> ScriptedTransport {
+    ScriptedTransport { sent in
+      guard sent.call.fields[.range] != nil else {
+        return FakeS3.xml(
+          "<ListBucketResult><Contents><Key>a/b/clip.mp4</Key><Size>\(bytes.count)</Size><ETag>\(xmlEscaped(listed))</ETag>"
+            + "</Contents></ListBucketResult>")
+      }
+      if let condition = sent.call.fields[.ifMatch] {
+        if !knowsConditions { return FakeS3.error(501, "NotImplemented") }
+        if let told, condition != told { return FakeS3.empty(412) }
+      }
+      var fields: HTTPFields = [.contentRange: "bytes 0-\(bytes.count - 1)/\(bytes.count)"]
+      fields[.eTag] = told
+      return HTTPReply(status: .partialContent, fields: fields, body: bytes)
+    }
+  }
+
+  private func head(_ transport: ScriptedTransport) async throws -> [UInt8] {
+    let source = S3Source(
+      try #require(FakeS3.store), name: "a/b/", transport: transport, credentials: Keys(),
+      clock: StoppedClock(),
+      policy: RetryPolicy(attempts: 1))
+    return try await threads.run { () throws -> [UInt8] in
+      let page = try source.page(after: nil, cancellation: CancellationFlag())
+      return try source.open(page.files.first, for: .probing, cancellation: CancellationFlag()).handle.head(
+        1000)
+    }
+  }
+
+  @Test("a listed object is read, however its tag is written", arguments: 0..<10, [true, false])
+  func tags(_ number: Int, _ knowsConditions: Bool) async throws {
+    let (listed, told) = Self.tags[number]
+    let bytes = TestSource(size: 300).bytes
+    let transport = bucket(listed, told, bytes, knowsConditions: knowsConditions)
+    #expect(try await head(transport) == bytes)
+    if listed == told, knowsConditions { #expect(transport.calls.count <= (listed == "abc" ? 3 : 2)) }
+  }
+
+  @Test(
+    "one that is another by now is that, whatever the tags look like",
+    arguments: ["\"new\"", "new", "W/\"new\""])
+  func otherTags(_ told: String) async throws {
+    for listed in ["\"old\"", "old", "W/\"old\""] {
+      let transport = bucket(listed, told, TestSource(size: 300).bytes)
+      let error = await #expect(throws: SourceError.self) { _ = try await head(transport) }
+      #expect(error?.code == .sourceChanged, "\(listed)")
+    }
+  }
+
+  @Test("a store that gives a large object only as a whole is told so")
+  func noRanges() async throws {
+    let bytes = TestSource(size: 2 << 20).bytes
+    let transport = ScriptedTransport { _ in HTTPReply(status: .ok, fields: [.eTag: "\"e\""], body: bytes) }
+    let source = S3Source(
+      try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),
+      clock: StoppedClock())
+    let error = await #expect(throws: SourceError.self) { _ = try await source.head(for: .probing) }
+    #expect(error?.message.contains("only as a whole, not by range") == true, "\(error?.message ?? "")")
+    #expect(transport.calls.count == 1)
+  }
+
+  @Test("a proxy's 404 does not make an object missing that is there")
+  func proxysMissing() async throws {
+    let transport = FakeS3 { sent in
+      sent.call.fields[.range] != nil
+        ? HTTPReply(status: .notFound, body: Array("404 page not found\n".utf8)) : nil
+    }.transport()
+    _ = try await uploader(transport).upload(
+      TestSource(size: 300).upload, to: try #require(ObjectKey("clip.mp4"))
+    ) { _ in }
+    for (name, code) in [("clip.mp4", SourceError.Code.unreadable), ("other.mp4", .notFound)] {
+      let source = S3Source(
+        try #require(FakeS3.store), name: name, transport: transport, credentials: Keys(),
+        clock: StoppedClock(),
+        policy: RetryPolicy(attempts: 1))
+      let error = await #expect(throws: SourceError.self) { _ = try await source.head(for: .probing) }
+      #expect(error?.code == code, "\(error?.message ?? "")")
+    }
+  }
+
   @Test("a length that a store claims buys it no time, and ends nothing", arguments: Extremes.texts)
   func claims(_ text: String) async throws {
     let limit = Duration.seconds(600)

@@ -60,7 +60,13 @@ import Testing
     #expect(XMLNode(parsing: [0x3C, 0x61, 0x3E, 0xFF, 0xFE, 0x3C, 0x2F, 0x61, 0x3E]) == nil)
   }
 
-  @Test("the newest upload of exactly that name comes first")
+  @Test("white space before the declaration hides nothing", arguments: ["", "\n", "  \n \n", "\r\n\t"])
+  func whiteSpace(_ space: String) {
+    let text = space + "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>QuotaExceeded</Code></Error>"
+    #expect(XMLNode(parsing: Array(text.utf8))?["Code"] == "QuotaExceeded")
+  }
+
+  @Test("uploads of exactly that name")
   func uploads() {
     let upload = { (key: String, id: String, at: String) in
       "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiated>\(at)</Initiated></Upload>"
@@ -69,7 +75,8 @@ import Testing
       "<ListMultipartUploadsResult>" + upload("p/a", "1", "2026-01-01T00:00:00Z")
       + upload("p/ab", "2", "2026-01-03T00:00:00Z") + upload("p/a", "3", "2026-01-02T00:00:00Z")
       + "</ListMultipartUploadsResult>"
-    #expect(S3Documents.uploads(of: "p/a", in: Array(body.utf8)) == ["3", "1"])
+    let page = S3Documents.uploads(of: "p/a", in: Array(body.utf8))
+    #expect(page?.uploads.map(\.id) == ["1", "3"] && page?.next == nil)
     #expect(S3Documents.uploads(of: "p/a", in: Array("<Error/>".utf8)) == nil)
   }
 
@@ -86,7 +93,20 @@ import Testing
         StoredPart(number: 1, etag: "\"e\"", size: 5, checksum: "c"),
         StoredPart(number: 2, etag: "\"f\"", size: 6, checksum: nil),
       ])
-    #expect(page.next == "2")
+    #expect(page.next == 2)
+    let without = body.replacing("<NextPartNumberMarker>2</NextPartNumberMarker>", with: "")
+      .replacing(">true<", with: ">True<")
+    #expect(S3Documents.parts(Array(without.utf8))?.next == 2)
+    #expect(S3Documents.parts(Array(without.replacing(">True<", with: ">false<").utf8))?.next == nil)
+  }
+
+  @Test("where a page begins survives being a text", arguments: ["", "a", "ü ~/\n 3", "t1"])
+  func positions(_ last: String) {
+    for token in [nil, "x", "1 2 3", "t", " é"] {
+      let position = S3ListPosition(token: token, last: last, empty: 7)
+      #expect(S3ListPosition(text: position.text) == position, "\(position)")
+    }
+    for text in ["", "1", "1 9 a", "a 0 ", "0 -1 a", "0 0"] { #expect(S3ListPosition(text: text) == nil) }
   }
 }
 
@@ -99,6 +119,7 @@ import Testing
     for wanted in [0, 5 << 20, 8 << 20, 64 << 20] as [Int64] {
       let plan = PartPlan(size: size, wanted: wanted)
       #expect((1...10_000).contains(plan.count))
+      if size <= 5 << 40 { #expect(plan.count <= 5_001, "\(size)") }
       #expect(plan.partSize >= 5 << 20 && plan.partSize <= 5 << 30)
       var end: Int64 = 0
       for number in 1...plan.count {
@@ -111,5 +132,21 @@ import Testing
       }
       #expect(end == size)
     }
+  }
+
+  /// `COMPLETE_MULTIPART_MAX_LEN` of Ceph's gateway.
+  @Test(
+    "what completes an upload is no more than Ceph takes",
+    arguments: [40 << 30, 100 << 30, 5 << 40] as [Int64])
+  func completion(_ size: Int64) {
+    let plan = PartPlan(size: size, wanted: 8 << 20)
+    let parts = (1...plan.count).map { number in
+      SentPart(
+        number: number, etag: "\"\(String(repeating: "0", count: 32))\"",
+        sha256: [UInt8](repeating: 0, count: 32))
+    }
+    let body = S3Documents.completion(parts)
+    #expect(body.count < 1 << 20, "\(body.count)")
+    #expect(XMLNode(parsing: body)?.all("Part").last?["ETag"] == parts.last?.etag)
   }
 }

@@ -34,6 +34,9 @@ public struct HTTPOrigin: Hashable, Sendable {
       || host.contains(":") && ["fe8", "fe9", "fea", "feb"].contains(host.prefix(3))
   }
 
+  /// Whether the host is an address, not a name.
+  var isAddress: Bool { numbers != nil || host.contains(":") }
+
   /// Of an IPv4 address; nil for a name.
   private var numbers: [UInt8]? {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -42,7 +42,7 @@ extension HTTPReply {
     let code = Self.code(of: status)
     let said = (reason ?? ownWords).map { "\(status.code): \(Self.oneLine($0))" } ?? "\(status.code)"
     return UploadError(
-      code, "the store \(store) did not \(task) (\(said)): \(Self.advice(code, status))",
+      code, "the store \(store) did not \(task) (\(said)): \(advice(code))",
       retryAfter: code.isWorthARetry ? retryAfter(now: now) : nil)
   }
 
@@ -114,7 +114,10 @@ extension HTTPReply {
     }
   }
 
-  private static func advice(_ code: UploadError.Code, _ status: HTTPResponse.Status) -> String {
+  /// Where a redirect leads: the origin alone, as the rest may be secret.
+  var place: HTTPOrigin? { fields[.location].flatMap { try? WebAddress(parsing: $0).origin } }
+
+  private func advice(_ code: UploadError.Code) -> String {
     switch code {
     case .denied: "check the credentials, and what they are allowed to do"
     case .alreadyExists: "something is there under that name already"
@@ -126,8 +129,8 @@ extension HTTPReply {
         ? "something else is at it; try again later"
         : "it is busy or down; try again later"
     default:
-      status.kind == .redirection
-        ? "it sends us elsewhere, where nothing is sent; correct its address"
+      status.kind == .redirection && status != .notModified
+        ? "it sends us \(place.map { "to \($0)" } ?? "elsewhere"), where nothing is sent; correct its address"
         : "check the store and its address"
     }
   }

@@ -18,6 +18,8 @@ struct MultipartUpload: Sendable {
   /// Whether it takes the place of what has the name.
   let replaces: Bool
   let meter: UploadMeter
+  /// How long the store may be silent while it puts the parts together.
+  let silence: Duration
   /// Where the store has the bytes already.
   var copying: PartCopying?
 
@@ -54,7 +56,9 @@ struct MultipartUpload: Sendable {
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
       // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
-      try await proveStored(parts, proving)
+      try await client.proveStored(key, source) { head async throws(UploadError) in
+        try await head.isProved(source, plan, parts, proving)
+      }
     } catch {
       if open == nil || !Self.leavesParts(error) { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
@@ -99,7 +103,15 @@ struct MultipartUpload: Sendable {
   private func start(_ proving: PartProving) async throws(UploadError) -> Start {
     let open = try await client.openUploads(of: key)
     for old in open ?? [] {
-      switch try await stored(old) {
+      let found: Stored
+      do throws(UploadError) {
+        found = try await stored(old)
+      } catch {
+        // Whoever comes next would find the same, and nobody what lies there.
+        if !Self.leavesParts(error) { for old in open ?? [] { await abort(old) } }
+        throw error
+      }
+      switch found {
       case .listed(let upload):
         if isFit(upload, proving) { return Start(id: old, stored: upload.parts, open: open) }
         await abort(old)
@@ -144,24 +156,23 @@ struct MultipartUpload: Sendable {
 
   private func stored(_ id: String) async throws(UploadError) -> Stored {
     var found = StoredUpload()
-    var marker: String?
+    var marker: Int?
     repeat {
       let request = S3Request(
-        .get, key, query: [("uploadId", id)] + (marker.map { [("part-number-marker", $0)] } ?? []),
+        .get, key, query: [("uploadId", id)] + (marker.map { [("part-number-marker", "\($0)")] } ?? []),
         task: "list the parts of \(key)", permission: "s3:ListMultipartUploadParts")
       switch try await client.outcome(of: request) {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
         let error = client.error(failure, request)
-        guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
+        guard error.code == .denied || failure.isOfTheQuestion else { throw error }
         return .unlisted
       case .reply(let reply):
-        guard let page = S3Documents.parts(reply.body), page.next == nil || page.next != marker else {
-          return .listed(found)
-        }
+        guard let page = S3Documents.parts(reply.body) else { return .listed(found) }
         for part in page.parts { found.parts[part.number] = part }
         found.algorithm = page.algorithm
-        marker = page.next
+        // A part that is not on the list is sent again, which does no harm; a list may have no end.
+        marker = page.next.flatMap { $0 > marker ?? 0 ? $0 : nil }
       }
     } while marker != nil
     return .listed(found)
@@ -255,9 +266,15 @@ struct MultipartUpload: Sendable {
     }
     let isAsSent = [HTTPField.Name.checksumSHA256, .checksumCRC64].allSatisfy { name in
       guard let told = reply.fields[name], let sent = request.fields[name] else { return true }
-      return told == sent
+      return told == sent || !told.isChecksum(like: sent)
     }
-    guard let etag = reply.fields[.eTag], isAsSent else {
+    guard let etag = reply.fields[.eTag] else {
+      throw UploadError(
+        .interrupted,
+        "\(client.store.destination) gave no entity tag (ETag) for part \(part.number) of \(key), without which nothing "
+          + "can be put together: try again")
+    }
+    guard isAsSent else {
       throw UploadError(
         .interrupted,
         "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
@@ -281,8 +298,9 @@ struct MultipartUpload: Sendable {
     if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.body = .bytes(S3Documents.completion(parts))
     request.bodyWithoutChecksums = S3Documents.completion(parts, withChecksums: false)
-    // Amazon says that it can take minutes.
+    // Amazon says that it can take minutes; not every store sends something meanwhile.
     request.patience = .seconds(900)
+    request.thinking = silence
     request.answer = .lateWord
     if case .failure(let failure) = try await client.outcome(of: request) {
       if failure.isMissingUpload { throw lost }
@@ -294,28 +312,17 @@ struct MultipartUpload: Sendable {
     }
   }
 
-  /// A 200 that is not an error may be a proxy's, or in words of the store's own: what counts is what the store holds.
-  /// - Throws: `interrupted` when that is nothing, `verificationFailed` when it is proved to be something else.
-  private func proveStored(_ parts: [SentPart], _ proving: PartProving) async throws(UploadError) {
-    guard let head = try await client.head(key, size: source.size), let size = head.size else {
-      throw UploadError(
-        .interrupted,
-        "\(client.store.destination) did not say how storing \(key) ended: try again")
-    }
-    if size == source.size {
-      if try await head.isProved(source, plan, parts, proving) { return }
-      guard let read = try await client.readBack(key, size: size) else {
-        throw UploadError(
-          .interrupted, "\(key) is not in \(client.store.destination) any more: try again")
-      }
-      if read == source.digest { return }
-    }
-    throw await client.damaged(key, source)
-  }
-
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
   private func abort(_ id: String) async {
     try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
+  }
+}
+
+extension String {
+  /// Whether it is written as another checksum is: what a store writes otherwise (in hexadecimal, say) proves no difference.
+  fileprivate func isChecksum(like other: String) -> Bool {
+    guard let bytes = Base64.bytes(self) else { return false }
+    return bytes.count == Base64.bytes(other)?.count
   }
 }
 
@@ -335,13 +342,7 @@ extension S3Head {
     // A store may tell of parts that it has not checked whatever it was told.
     let isOfTheWhole = proving.tellsSums && crc64 != nil
     if parts.allSatisfy(\.isChecked), isOfTheWhole || tells(parts) || isOf(parts) { return true }
-    guard let etag else { return false }
-    do throws(UploadError) {
-      return try await SourceTag(source, plan).matches(etag)
-    } catch {
-      if error.code == .cancelled { throw error }
-      return false
-    }
+    return try await hasTag(of: SourceTag(source, plan))
   }
 }
 

@@ -31,6 +31,7 @@ final class PartCopying: Sendable {
       task: "copy part \(part.number) of \(key)", permission: "s3:PutObject")
     request.fields = fields
     request.answer = .lateWord
+    request.thinking = .seconds(30 + Int64(part.range.count) / (16 << 20))
     request.fields[.copySourceRange] = "bytes=\(part.range.lowerBound)-\(part.range.upperBound - 1)"
     guard case .reply(let reply) = try await client.outcome(of: request),
       let copied = S3Documents.copiedPart(reply.body, number: part.number, size: Int64(part.range.count)),

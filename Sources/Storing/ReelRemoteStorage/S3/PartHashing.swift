@@ -183,9 +183,17 @@ struct PartHashing: Sendable {
 }
 
 extension String {
-  /// An entity tag without its quotation marks.
+  /// An entity tag without its quotation marks, and without what says that it is weak: what compresses a reply on its way
+  /// makes it so (nginx), and what stands in it stays the same.
   func trimmingQuotes() -> String {
-    hasPrefix("\"") && hasSuffix("\"") && count >= 2 ? String(dropFirst().dropLast()) : self
+    let tag = trimmingPrefix("W/")
+    return tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2
+      ? String(tag.dropFirst().dropLast()) : String(tag)
+  }
+
+  /// Whether an entity tag has the form of an MD5.
+  var isMD5: Bool {
+    Hexadecimal.bytes(trimmingQuotes().lowercased())?.count == 16
   }
 }
 
@@ -193,7 +201,8 @@ extension String {
 /// broke fit the one that goes on with it.
 ///
 /// Amazon's limits ("Amazon S3 multipart upload limits"): parts of 5 MiB to 5 GiB, the last one may be shorter; at most
-/// 10,000 of them.
+/// 10,000 of them. Ceph takes a completion of 1 MiB (`COMPLETE_MULTIPART_MAX_LEN`), which names each with its tag and its
+/// checksum: some 6,000.
 struct PartPlan: Sendable, Hashable {
   /// Bytes of the whole.
   let size: Int64
@@ -201,14 +210,23 @@ struct PartPlan: Sendable, Hashable {
   let partSize: Int64
 
   static let smallestPart: Int64 = 5 << 20
+  static let largestPart: Int64 = 5 << 30
   static let mostParts: Int64 = 10_000
+  /// As many as a completion should name.
+  static let wantedParts: Int64 = 5_000
 
   /// - Parameter wanted: bytes of a part, where the limits allow it.
   init(size: Int64, wanted: Int64) {
     self.size = size
-    let needed = (size + Self.mostParts - 1) / Self.mostParts
+    partSize = max(
+      Self.smallestPart, wanted, min(Self.size(of: size, in: Self.wantedParts), Self.largestPart),
+      Self.size(of: size, in: Self.mostParts))
+  }
+
+  /// Whole mebibytes.
+  private static func size(of whole: Int64, in parts: Int64) -> Int64 {
     let mebibyte: Int64 = 1 << 20
-    partSize = max(Self.smallestPart, wanted, (needed + mebibyte - 1) / mebibyte * mebibyte)
+    return ((whole + parts - 1) / parts + mebibyte - 1) / mebibyte * mebibyte
   }
 
   var count: Int { Int((size + partSize - 1) / partSize) }
@@ -233,6 +251,9 @@ struct SourceTag {
 
   init(_ source: UploadSource, _ plan: PartPlan) { (self.source, self.plan) = (source, plan) }
 
+  /// Of an object that is put in one request.
+  init(whole source: UploadSource) { self.init(source, PartPlan(size: source.size, wanted: source.size)) }
+
   /// Whether `tag` is theirs. All of them are read where it has the form of one, for MD5 only this store asks.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func matches(_ tag: String) async throws(UploadError) -> Bool {
@@ -240,7 +261,7 @@ struct SourceTag {
     let isOfParts = tag.dropFirst(32) == "-\(plan.count)"
     guard digits.count == 32, tag.count == 32 || isOfParts else { return false }
     var whole = Insecure.MD5()
-    for number in 1...plan.count {
+    for number in stride(from: 1, through: plan.count, by: 1) {
       let md5 = try await Self.hashed(
         plan.range(of: number), of: source, after: isOfParts ? Insecure.MD5() : whole)
       if isOfParts { whole.update(data: md5.finalize()) } else { whole = md5 }

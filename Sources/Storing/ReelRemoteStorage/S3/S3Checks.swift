@@ -71,7 +71,7 @@ extension S3Client {
     var checks = S3Checks()
     let isSafe = addressing.origin.isSecure || addressing.origin.isLoopback
     if isSafe {
-      checks.unsigned = try await answer(to: upload.part(1, bytes, signed: nil, sum: sum)).isTaken
+      checks.unsigned = try await answer(toTrial: upload.part(1, bytes, signed: nil, sum: sum)).isTaken
     }
     if hasSums {
       // Signed where it has to be: then that is not what it is refused for.
@@ -93,15 +93,31 @@ extension S3Client {
 
   /// What the store says to `right`; nil unless it takes that, and refuses `wrong` because its bytes are not what was said.
   private func taken(_ right: S3Request, butNot wrong: S3Request) async throws(UploadError) -> HTTPReply? {
-    guard case .refusedAsOther = try await answer(to: wrong),
-      case .taken(let reply) = try await answer(to: right)
-    else { return nil }
+    let refusal = try await answer(toTrial: wrong)
+    // Asked for always after what may have failed for the moment: of a store that is down nothing is learned.
+    if case .broken = refusal { _ = try await answer(to: right) }
+    guard case .refusedAsOther = refusal, case .taken(let reply) = try await answer(to: right) else {
+      return nil
+    }
     return reply
+  }
+
+  /// The same of what the store need not take. Some have no better word for other bytes, or for bytes of which none was
+  /// signed, than that they are broken, or cut the line; those that are broken do not take what comes next, either.
+  private func answer(toTrial request: S3Request) async throws(UploadError) -> Answer {
+    do throws(UploadError) {
+      return try await answer(to: request)
+    } catch {
+      guard error.isWorthARetry else { throw error }
+      return .broken
+    }
   }
 
   private enum Answer {
     case taken(HTTPReply)
     case refused, refusedAsOther
+    /// It may be down.
+    case broken
 
     var isTaken: Bool { if case .taken = self { true } else { false } }
   }

@@ -7,9 +7,9 @@ import ReelStorage
 /// What a store says of an object without giving its bytes.
 struct S3Head: Sendable, Hashable {
   /// Bytes; nil when the store does not tell.
-  let size: Int64?
-  /// Without its quotation marks.
-  let etag: String?
+  private(set) var size: Int64?
+  /// Without its quotation marks; nil when the store does not tell.
+  private(set) var etag: String?
   /// `x-amz-checksum-sha256`, of whatever it may be: the whole, or the parts' digests.
   let sha256: String?
   /// `x-amz-checksum-crc64nvme`; nil where it is not that of the whole.
@@ -23,6 +23,40 @@ struct S3Head: Sendable, Hashable {
     sha256 = reply.fields[.checksumSHA256]
     checksumType = reply.fields[.checksumType]
     crc64 = (checksumType ?? "FULL_OBJECT") == "FULL_OBJECT" ? reply.fields[.checksumCRC64] : nil
+  }
+
+  /// The same with what `reply` says, an answer to a question for the object's first byte. Nil when it is of no object.
+  func completed(by reply: HTTPReply) -> S3Head? {
+    var head = self
+    head.etag = reply.fields[.eTag]?.trimmingQuotes() ?? etag
+    let range = reply.fields[.contentRange].flatMap { ContentRange(parsing: $0) }
+    // A page to log in has a length, too; a part of it nobody gives, nor an entity tag with it.
+    guard let told = range?.size ?? (head.etag == nil ? nil : reply.contentLength) else { return nil }
+    head.size = told
+    return head
+  }
+
+  /// Whether this is told of bytes: where it is not what was expected, only the bytes say whether they are.
+  var tellsBytes: Bool { sha256 != nil || crc64 != nil || etag?.isMD5 ?? true }
+
+  /// Whether what the store says of an object that was put in one request proves that it is `source`: its digest, or its
+  /// tag, where that is the MD5, for which the source is read.
+  /// - Throws: `cancelled`.
+  func isProved(_ source: UploadSource) async throws(UploadError) -> Bool {
+    if tells(source.digest) { return true }
+    return try await hasTag(of: SourceTag(whole: source))
+  }
+
+  /// Whether the tag is that of a source, which is read for it. What is not proved may still be there.
+  /// - Throws: `cancelled`.
+  func hasTag(of source: SourceTag) async throws(UploadError) -> Bool {
+    guard let etag else { return false }
+    do throws(UploadError) {
+      return try await source.matches(etag)
+    } catch {
+      if error.code == .cancelled { throw error }
+      return false
+    }
   }
 
   /// The SHA-256 of the object's bytes, where it is sure that the checksum is of those: one of an object in parts may be
@@ -59,24 +93,87 @@ extension S3Client {
   /// What the store says of the object; nil when there is none.
   /// - Parameter size: bytes that it has, where that is known: `rclone serve s3` hashes them before it answers.
   func head(_ key: ObjectKey, size: Int64 = 0) async throws(UploadError) -> S3Head? {
-    var request = S3Request(.head, key, task: "look for \(key)", permission: "s3:GetObject and s3:ListBucket")
+    try await head(named: key.rawValue, size: size)
+  }
+
+  /// The same of any object.
+  /// - Parameter name: as ``S3Request/name``.
+  func head(named name: String, size: Int64 = 0) async throws(UploadError) -> S3Head? {
+    var request = S3Request(
+      .head, name: name, task: "look for \(name)", permission: "s3:GetObject and s3:ListBucket")
     request.fields = [.checksumMode: "ENABLED"]
     // A slow disk, or a busy one.
     request.thinking = .seconds(size / (16 << 20))
     switch try await outcome(of: request) {
     case .reply(let reply):
       let head = S3Head(reply)
-      // Every object has one: a reply without it is not the store's.
-      guard head.etag != nil else {
-        throw UploadError(
-          .interrupted,
-          "what answers for \(store.destination) does not say what \(key) is: try again")
-      }
-      return head
+      if head.etag != nil, head.size != nil { return head }
+      return try await completed(head, name, size)
     case .failure(let failure):
       if failure.isMissing { return nil }
       throw error(failure, request)
     }
+  }
+
+  /// What a store says of an object of whose length, or tag, its reply to HEAD says nothing: that to GET does, of which
+  /// only the head is read.
+  private func completed(
+    _ head: S3Head, _ name: String, _ size: Int64
+  ) async throws(UploadError) -> S3Head? {
+    var request = S3Request(.get, name: name, task: "look at \(name)", permission: "s3:GetObject")
+    request.fields = [.range: "bytes=0-0"]
+    request.answer = .object
+    request.endsAtHead = true
+    request.thinking = .seconds(size / (16 << 20))
+    switch try await outcome(of: request) {
+    case .reply(let reply):
+      guard let head = head.completed(by: reply) else {
+        throw UploadError(
+          .interrupted,
+          "what answers for \(store.destination) does not say what \(name) is: try again")
+      }
+      return head
+    case .failure(let failure):
+      // Of an empty one there is no first byte.
+      if failure.reply.status.code == 416, let head = head.completed(by: failure.reply), head.size == 0 {
+        return head
+      }
+      if try await isMissing(failure, name) { return nil }
+      throw error(failure, request)
+    }
+  }
+
+  /// Whether `failure` says that `name` is not in the bucket. Where it may be anybody's word, the store has to say so again,
+  /// and to be there.
+  /// - Throws: what the store says when it is not.
+  func isMissing(_ failure: S3Failure, _ name: String) async throws(UploadError) -> Bool {
+    if failure.isMissing { return true }
+    guard failure.mayBeMissing, try await head(named: name) == nil else { return false }
+    _ = try await page(of: store.prefix + name, most: 1, from: nil)
+    return true
+  }
+
+  /// Sees that the store holds `source` under `key`: what counts is what it holds, whatever it has said of storing it.
+  /// - Parameter isProved: whether what it says of the object proves that. If not, the object is read back, where it has the
+  ///   right length.
+  /// - Throws: `interrupted` when it is nothing, `verificationFailed` when it is proved to be something else.
+  func proveStored(
+    _ key: ObjectKey, _ source: UploadSource, _ isProved: (S3Head) async throws(UploadError) -> Bool
+  ) async throws(UploadError) {
+    guard let head = try await head(key, size: source.size), let size = head.size else {
+      throw UploadError(
+        .interrupted,
+        "\(store.destination) did not say how storing \(key) ended: try again, and check its address if "
+          + "it happens again")
+    }
+    if size == source.size {
+      if try await isProved(head) { return }
+      guard let read = try await readBack(key, size: size) else {
+        throw UploadError(.interrupted, "\(key) is not in \(store.destination) any more: try again")
+      }
+      if read == source.digest { return }
+    }
+    throw await damaged(key, source)
   }
 
   /// The digest of the object's `size` bytes, read back; nil when there is none.
@@ -84,7 +181,15 @@ extension S3Client {
   func readBack(
     _ key: ObjectKey, size: Int64, into file: (any StagedFile)? = nil
   ) async throws(UploadError) -> ContentDigest? {
-    var request = S3Request(.get, key, task: "read \(key)", permission: "s3:GetObject")
+    try await readBack(named: key.rawValue, size: size, into: file)
+  }
+
+  /// The same of any object.
+  /// - Parameter name: as ``S3Request/name``.
+  func readBack(
+    named name: String, size: Int64, into file: (any StagedFile)? = nil
+  ) async throws(UploadError) -> ContentDigest? {
+    var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
     request.answer = .object
     request.fetchLimit = Int(clamping: size)
     request.patience += .seconds(size / (16 << 10))
@@ -93,16 +198,16 @@ extension S3Client {
     }
     switch outcome {
     case .reply:
-      if let file, let failure = read.failure { throw file.failure(failure.code, "write a copy of \(key)") }
+      if let file, let failure = read.failure { throw file.failure(failure.code, "write a copy of \(name)") }
       guard read.count == size else {
         throw UploadError(
           .interrupted,
-          "\(store.destination) gave \(read.count) of the \(size) bytes of \(key): try again"
+          "\(store.destination) gave \(read.count) of the \(size) bytes of \(name): try again"
         )
       }
       return ContentDigest(sha256: read.hash.finalize())
     case .failure(let failure):
-      if failure.isMissing { return nil }
+      if try await isMissing(failure, name) { return nil }
       throw error(failure, request)
     }
   }
@@ -161,20 +266,17 @@ extension S3Client {
     // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
     request.replyLimit = 8 << 20
     request.answer = .lateWord
-    guard let page = S3Documents.page(try await send(request).body) else {
+    guard var page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
         .interrupted,
         "\(store.destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
-    // A store that goes on from no name gives the same page for ever.
-    let isStuck: Bool
-    switch position {
-    case .after(let name): isStuck = page.objects.contains { $0.name == name }
-    case .token: isStuck = page.next == position
-    case nil: isStuck = false
+    if page.objects.isEmpty, let position {
+      page.next?.last = position.last
+      page.next?.empty = position.empty + 1
     }
-    guard !isStuck, page.isWhole || page.next != nil else {
+    guard page.isWhole || page.next != nil, !isStuck(page, position) else {
       throw UploadError(
         .rejected,
         "\(store.destination) does not say how its list of objects goes on: it has to answer ListObjectsV2, or to go on "
@@ -183,37 +285,66 @@ extension S3Client {
     return page
   }
 
+  /// Whether `page`, which began at `position`, leads nowhere: a store that goes on from no name, or heeds no token, gives
+  /// the same names for ever, with a new token each time if need be.
+  private func isStuck(_ page: S3ListPage, _ position: S3ListPosition?) -> Bool {
+    guard let position else { return false }
+    if position.token == nil { return page.objects.contains { $0.name == position.last } }
+    guard let next = page.next else { return false }
+    if page.objects.isEmpty { return next.token == position.token || next.empty > Self.mostEmptyPages }
+    return next.token == position.token || next.last == position.last
+  }
+
+  /// A store may look through so much of a bucket without finding a name (Ceph, of what was deleted).
+  private static let mostEmptyPages = 100
+
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
   /// not or the store knows no such question: then nobody finds again what an upload that broke leaves.
   func openUploads(of key: ObjectKey) async throws(UploadError) -> [String]? {
     let name = store.prefix + key.rawValue
-    let request = S3Request(
-      .get, nil, query: [("uploads", ""), ("prefix", name)], task: "list the unfinished uploads",
-      permission: "s3:ListBucketMultipartUploads")
-    switch try await outcome(of: request) {
-    case .reply(let reply):
-      // Some stores take this for another question, and answer that. What is not an answer at all is none.
-      guard XMLNode(parsing: reply.body) != nil else {
-        throw UploadError(
-          .interrupted,
-          "\(store.destination) did not list its unfinished uploads: try again")
+    var found: [S3Documents.ListedUpload] = []
+    // Some list all that there are, whatever the prefix.
+    var markers: [[String]] = []
+    var next: [(String, String)]? = []
+    while let position = next {
+      let request = S3Request(
+        .get, nil, query: [("uploads", ""), ("prefix", name)] + position, task: "list the unfinished uploads",
+        permission: "s3:ListBucketMultipartUploads")
+      switch try await outcome(of: request) {
+      case .reply(let reply):
+        // Some stores take this for another question, and answer that. What is not an answer at all is none.
+        guard XMLNode(parsing: reply.body) != nil else {
+          throw UploadError(
+            .interrupted,
+            "\(store.destination) did not list its unfinished uploads: try again")
+        }
+        guard let page = S3Documents.uploads(of: name, in: reply.body) else { return nil }
+        found += page.uploads.filter { !found.contains($0) }
+        next = page.next
+        if let values = next?.map(\.1) {
+          if markers.contains(values) || markers.count >= Self.mostUploadPages { next = nil }
+          markers.append(values)
+        }
+      case .failure(let failure):
+        // So says `rclone serve s3` of a bucket in which none was ever begun.
+        if failure.isMissingUpload { return [] }
+        let error = error(failure, request)
+        guard error.code == .denied || failure.isOfTheQuestion else { throw error }
+        return nil
       }
-      return S3Documents.uploads(of: name, in: reply.body)
-    case .failure(let failure):
-      // So says `rclone serve s3` of a bucket in which none was ever begun.
-      if failure.isMissingUpload { return [] }
-      let error = error(failure, request)
-      guard error.code == .denied || failure.reply.status == .notImplemented else { throw error }
-      return nil
     }
+    return found.sorted { $0.begun > $1.begun }.map(\.id)
   }
+
+  /// Of a thousand uploads each.
+  private static let mostUploadPages = 100
 
   /// Removes an unfinished upload's parts; one that is not there is removed already.
   func abortUpload(_ id: String, of key: ObjectKey) async throws(UploadError) {
     let request = S3Request(
       .delete, key, query: [("uploadId", id)], task: "give up the upload of \(key)",
       permission: "s3:AbortMultipartUpload")
-    try await done(request) { $0.reply.status == .notFound }
+    try await done(request) { $0.isMissing || $0.isMissingUpload }
   }
 
   /// Of an object that was just created and, as the store says itself, is not what was sent.
@@ -231,14 +362,16 @@ extension S3Client {
   @discardableResult
   func removeObject(named name: String) async throws(UploadError) -> HTTPReply? {
     let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
-    return try await done(request) { $0.isMissing }
+    return try await done(request) { failure async throws(UploadError) in
+      try await self.isMissing(failure, name)
+    }
   }
 
   /// Asks for what there is nothing to say about when it is done.
   /// - Parameter isGone: whether a refusal says that there is nothing to be done; then there is no reply.
   @discardableResult
   private func done(
-    _ request: S3Request, unless isGone: (S3Failure) -> Bool
+    _ request: S3Request, unless isGone: (S3Failure) async throws(UploadError) -> Bool
   ) async throws(UploadError) -> HTTPReply? {
     switch try await outcome(of: request) {
     case .reply(let reply):
@@ -248,7 +381,7 @@ extension S3Client {
         "\(store.destination) did not say that it did \(request.task): try again, and check its "
           + "address if it happens again")
     case .failure(let failure):
-      if !isGone(failure) { throw error(failure, request) }
+      if !(try await isGone(failure)) { throw error(failure, request) }
       return nil
     }
   }

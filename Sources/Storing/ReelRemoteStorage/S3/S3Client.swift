@@ -24,6 +24,8 @@ struct S3Request: Sendable {
   /// As ``HTTPCall``'s.
   var thinking = Duration.zero
   /// As ``HTTPCall``'s.
+  var endsAtHead = false
+  /// As ``HTTPCall``'s.
   var replyLimit = 1 << 20
   /// As ``HTTPCall``'s.
   var fetchLimit = Int.max
@@ -97,6 +99,14 @@ enum S3Extra: CaseIterable, Sendable {
     switch self {
     case .checksum: [.checksumSHA256, .checksumCRC64, .checksumAlgorithm, .checksumType, .checksumMode]
     case .condition: [.ifNoneMatch]
+    }
+  }
+
+  /// What leaves it out.
+  var advice: String {
+    switch self {
+    case .checksum: "x-amz-checksum-… with --request-checksums when_required"
+    case .condition: "If-None-Match with --no-conditional-puts"
     }
   }
 }
@@ -176,6 +186,19 @@ final class S3Client: Sendable {
     }.outcome
   }
 
+  /// As ``outcome(of:)``; nil where the reply is longer than the request allows.
+  func outcome(ofSmall request: S3Request) async throws(UploadError) -> Outcome? {
+    let answer = try await asking(request, nothing: false) { [transport] call throws(HTTPFailure) in
+      do throws(HTTPFailure) {
+        return (reply: try await transport.send(call), value: false)
+      } catch {
+        guard case .replyTooLarge = error else { throw error }
+        return (reply: HTTPReply(status: .ok), value: true)
+      }
+    }
+    return answer.value ? nil : answer.outcome
+  }
+
   /// Reads an object's bytes.
   func fetch<Value: Sendable>(
     _ request: S3Request, into initial: Value,
@@ -188,9 +211,16 @@ final class S3Client: Sendable {
 
   /// What the store refused, in a sentence, with the key that was signed with last.
   func error(_ failure: S3Failure, _ request: S3Request) -> UploadError {
-    S3ErrorMessages(store: store, host: addressing.origin.authority).error(
-      failure, request.task, permission: request.permission, keyID: learned.withLock { $0.keyID },
-      now: clock.now())
+    let (keyID, leftOut) = learned.withLock { ($0.keyID, $0.leftOut) }
+    let error = S3ErrorMessages(
+      store: store, host: addressing.origin.authority, region: addressing.region
+    ).error(failure, request.task, permission: request.permission, keyID: keyID, now: clock.now())
+    let isAsIs = request.keepsExtras || ![.put, .post].contains(request.method)
+    let extras = isAsIs ? [] : request.extras.subtracting(leftOut)
+    guard store.endpoint != nil, failure.isUnclear, !extras.isEmpty else { return error }
+    return error.adding(
+      "if the store does not know what Reel asks for besides, leave that out: "
+        + S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))
   }
 
   /// An address that anybody may open for `seconds`.
@@ -336,6 +366,7 @@ final class S3Client: Sendable {
       body: request.body)
     call.patience = request.patience
     call.thinking = request.thinking
+    call.endsAtHead = request.endsAtHead
     call.replyLimit = request.replyLimit
     call.fetchLimit = request.fetchLimit
     let payload = Self.payload(of: request)

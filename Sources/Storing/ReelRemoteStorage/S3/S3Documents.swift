@@ -18,7 +18,7 @@ struct ListedObject: Sendable, Hashable {
   /// With the store's prefix.
   let name: String
   let size: Int64
-  /// Without its quotation marks.
+  /// As it stands there: with quotation marks, without, or weak; empty where there is none.
   let etag: String
 }
 
@@ -32,34 +32,34 @@ struct S3ListPage: Sendable, Hashable {
 }
 
 /// Where a page of a list begins.
-enum S3ListPosition: Sendable, Hashable {
-  /// As the page before told.
-  case token(String)
-  /// Behind the last name of the page before, from a store that tells no token.
-  case after(String)
+struct S3ListPosition: Sendable, Hashable {
+  /// As the page before told; nil from a store that tells none: then it begins behind ``last``.
+  let token: String?
+  /// The last name of the pages before; empty where none had a name.
+  var last: String
+  /// Pages without a name, one after the other.
+  var empty = 0
 
-  /// Such a store may know the older question alone, which calls it a marker.
+  /// A store without tokens may know the older question alone, which calls it a marker.
   var query: [(String, String)] {
-    switch self {
-    case .token(let token): [("continuation-token", token)]
-    case .after(let name): [("start-after", name), ("marker", name)]
-    }
+    if let token { return [("continuation-token", token)] }
+    return [("start-after", last), ("marker", last)]
   }
 
   /// One text, and back.
-  var text: String {
-    switch self {
-    case .token(let token): "t" + token
-    case .after(let name): "a" + name
-    }
+  var text: String { "\(empty) \(last.utf8.count) \(last)\(token.map { "t" + $0 } ?? "")" }
+
+  init(token: String?, last: String, empty: Int = 0) {
+    (self.token, self.last, self.empty) = (token, last, empty)
   }
 
   init?(text: String) {
-    switch text.first {
-    case "t": self = .token(String(text.dropFirst()))
-    case "a": self = .after(String(text.dropFirst()))
-    default: return nil
-    }
+    let words = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
+    guard words.count == 3, let empty = Int(Substring(words[0])), let count = Int(Substring(words[1])),
+      (0...words[2].count).contains(count), let last = String(words[2].prefix(count))
+    else { return nil }
+    let rest = words[2].dropFirst(count)
+    self.init(token: rest.isEmpty ? nil : String(Substring(rest.dropFirst())), last: last, empty: empty)
   }
 }
 
@@ -87,11 +87,25 @@ struct StoredUpload: Sendable {
 enum S3Documents {
   static func uploadID(_ body: [UInt8]) -> String? { XMLNode(parsing: body)?["UploadId"] }
 
-  /// The uploads of exactly `name` in an answer to ListMultipartUploads, the newest first.
-  static func uploads(of name: String, in body: [UInt8]) -> [String]? {
+  /// An upload on a list, and when it was begun, as the store writes that.
+  struct ListedUpload: Hashable, Sendable {
+    let id: String
+    let begun: String
+  }
+
+  /// The uploads of exactly `name` in an answer to ListMultipartUploads, and what asks for the next page.
+  static func uploads(
+    of name: String, in body: [UInt8]
+  ) -> (uploads: [ListedUpload], next: [(String, String)]?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListMultipartUploads") else { return nil }
-    return list.all("Upload").filter { $0["Key"] == name }
-      .sorted { ($0["Initiated"] ?? "") > ($1["Initiated"] ?? "") }.compactMap { $0["UploadId"] }
+    let uploads = list.all("Upload").filter { $0["Key"] == name }.compactMap { upload in
+      upload["UploadId"].map { ListedUpload(id: $0, begun: upload["Initiated"] ?? "") }
+    }
+    guard list.isTrue("IsTruncated"), let key = list.text("NextKeyMarker") else { return (uploads, nil) }
+    return (
+      uploads,
+      [("key-marker", key)] + (list.text("NextUploadIdMarker").map { [("upload-id-marker", $0)] } ?? [])
+    )
   }
 
   /// The versions of exactly `name` in an answer to ListObjectVersions, without delete markers, the newest first; nil when
@@ -108,7 +122,7 @@ enum S3Documents {
   }
 
   /// The parts in an answer to ListParts, the algorithm of their checksums, and where the next page begins.
-  static func parts(_ body: [UInt8]) -> (parts: [StoredPart], algorithm: String?, next: String?)? {
+  static func parts(_ body: [UInt8]) -> (parts: [StoredPart], algorithm: String?, next: Int?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
     let parts = list.all("Part").compactMap { part -> StoredPart? in
       guard let number = part["PartNumber"].flatMap({ Int64(digits: $0) }).flatMap(Int.init(exactly:)),
@@ -119,27 +133,30 @@ enum S3Documents {
         number: number, etag: etag, size: size, checksum: part["ChecksumSHA256"],
         crc64: part["ChecksumCRC64NVME"])
     }
-    return (
-      parts, list["ChecksumAlgorithm"], list["IsTruncated"] == "true" ? list["NextPartNumberMarker"] : nil
-    )
+    let next =
+      list.isTrue("IsTruncated")
+      ? list.text("NextPartNumberMarker").flatMap { Int64(digits: $0) }.flatMap(Int.init(exactly:))
+        ?? parts.last?.number : nil
+    return (parts, list["ChecksumAlgorithm"], next)
   }
 
   /// The answer to ListObjectsV2, or to what it replaced; nil when it is no such answer.
   static func page(_ body: [UInt8]) -> S3ListPage? {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
     let isEncoded = list["EncodingType"] == "url"
-    var page = S3ListPage(isWhole: list["IsTruncated"] != "true")
+    let token = list.text("NextContinuationToken")
+    var page = S3ListPage(isWhole: !list.isTrue("IsTruncated") && token == nil)
     for object in list.all("Contents") {
       guard let key = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
         continue
       }
       guard let name = name(key, isEncoded) else { return nil }
       page.objects.append(
-        ListedObject(name: name, size: size, etag: object["ETag"]?.trimmingQuotes() ?? ""))
+        ListedObject(name: name, size: size, etag: object["ETag"] ?? ""))
     }
-    if !page.isWhole {
-      page.next =
-        list["NextContinuationToken"].map { .token($0) } ?? page.objects.last.map { .after($0.name) }
+    let last = page.objects.last?.name
+    if !page.isWhole, token != nil || last != nil {
+      page.next = S3ListPosition(token: token, last: last ?? "")
     }
     return page
   }
@@ -182,6 +199,12 @@ struct XMLNode: Sendable, Hashable {
 
   func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 
+  /// As the subscript; nil where there is nothing in it, either.
+  func text(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// Whether the first child of that name says so; some write it with a capital letter.
+  func isTrue(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
+
   /// Reads a whole document with expat. Nil when it is none, is nested deeper than a reply ever is, or declares
   /// entities of its own: no store does, and nothing is to be expanded or fetched for it.
   init?(parsing bytes: [UInt8]) {
@@ -198,7 +221,8 @@ struct XMLNode: Sendable, Hashable {
 
   static func parse(_ bytes: [UInt8]) -> Result<XMLNode, Refusal> {
     let builder = TreeBuilder()
-    let isWhole = builder.parse(bytes)
+    // Spaces keep a connection alive until there is an answer; expat takes none before the declaration.
+    let isWhole = builder.parse(bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) })
     if let refusal = builder.refusal { return .failure(refusal) }
     return isWhole ? builder.root.map { .success($0) } ?? .failure(.malformed) : .failure(.malformed)
   }
@@ -214,7 +238,7 @@ private final class TreeBuilder {
   private var parser: XML_Parser?
   private static let deepest = 32
 
-  func parse(_ bytes: [UInt8]) -> Bool {
+  func parse(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard let parser = XML_ParserCreate("UTF-8") else { return false }
     self.parser = parser
     defer {
@@ -268,14 +292,13 @@ private final class TreeBuilder {
   }
 }
 
-/// Text as it stands in an element.
+/// Text as it stands in an element. (A quotation mark does as it is: a tag has two of them, and a completion is to be short.)
 func xmlEscaped(_ text: String) -> String {
   text.reduce(into: "") { escaped, character in
     switch character {
     case "&": escaped += "&amp;"
     case "<": escaped += "&lt;"
     case ">": escaped += "&gt;"
-    case "\"": escaped += "&quot;"
     default: escaped.append(character)
     }
   }

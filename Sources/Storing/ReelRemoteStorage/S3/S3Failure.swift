@@ -10,6 +10,8 @@ struct S3Failure: Sendable {
   let words: String?
   /// The region that the bucket is in, where the store tells.
   let region: String?
+  /// Where requests for the bucket should go, as the store tells: a host's name.
+  private let endpoint: String?
 
   /// Nil when `reply` is a success. A success whose body is an error is none, where the operation may end so.
   init?(_ reply: HTTPReply, to answer: S3Request.Answer) {
@@ -20,6 +22,7 @@ struct S3Failure: Sendable {
     self.reply = reply
     code = error?["Code"]
     words = error?["Message"]
+    endpoint = error?["Endpoint"]
     let named = reply.fields[.bucketRegion] ?? error?["Region"]
     region = named.flatMap { S3Store.isRegion($0) ? $0 : nil }
   }
@@ -30,6 +33,30 @@ struct S3Failure: Sendable {
       && (reply.status.code == 301 || reply.status.code == 307 || code == "AuthorizationHeaderMalformed"
         || code == "PermanentRedirect" || code == "IllegalLocationConstraintException"
         || (reply.status.code == 400 && code == nil))
+  }
+
+  /// Where requests for the bucket `name` should go, without it.
+  /// - Parameter isSecure: whether it is spoken to over TLS, where the store does not say so.
+  func place(of name: String, isSecure: Bool) -> HTTPOrigin? {
+    let told = endpoint.flatMap { try? HTTPAddress(parsing: "\(isSecure ? "https" : "http")://\($0)").origin }
+    guard let origin = told ?? reply.place else { return nil }
+    return origin.host.hasPrefix(name + ".")
+      ? origin.with(host: String(origin.host.dropFirst(name.utf8.count + 1))) : origin
+  }
+
+  /// It says why, and not only that.
+  var saysWhy: Bool { words.map { $0.split(separator: " ").count > 2 } ?? false }
+
+  /// A refusal that may be for a field which the store does not know, though nothing says so.
+  var isUnclear: Bool {
+    guard [304, 400, 403, 405].contains(reply.status.code), !isDamaged else { return false }
+    switch code {
+    case nil, "SignatureDoesNotMatch", "MethodNotAllowed", "NotImplemented", "BadRequest", "InvalidArgument",
+      "InvalidRequest":
+      return true
+    case "AccessDenied", "Forbidden": return !saysWhy
+    case let code?: return code.contains("Header")
+    }
   }
 
   /// This machine's clock and the store's are too far apart.
@@ -80,8 +107,28 @@ struct S3Failure: Sendable {
     }
   }
 
-  var isMissing: Bool { reply.status == .notFound && code != "NoSuchBucket" }
+  /// The store says that there is no such thing: in its own words, or with none (HEAD).
+  var isMissing: Bool {
+    reply.status == .notFound
+      && (reply.body.isEmpty
+        || ["NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NotFound"].contains(code))
+  }
+
+  /// A 404 in words that are nobody's: what stands before a store says that of anything (Traefik, nginx, while the store is
+  /// restarted), and some stores of an object that is not there.
+  var mayBeMissing: Bool { reply.status == .notFound && !isMissing && code != "NoSuchBucket" }
+
   var isMissingUpload: Bool { code == "NoSuchUpload" }
+
+  /// The store knows no such question: lakeFS says 405, others 400 or 404.
+  var isOfTheQuestion: Bool {
+    switch reply.status.code {
+    case 404: code != "NoSuchBucket"
+    case 405, 501: true
+    case 400: ["InvalidArgument", "InvalidRequest", "NotImplemented", nil].contains(code)
+    default: false
+    }
+  }
   /// Parts that were sent are not there any more, or are others.
   var isBrokenUpload: Bool { isMissingUpload || code == "InvalidPart" || code == "InvalidPartOrder" }
   /// The bytes that arrived are not those that were signed.
@@ -110,6 +157,8 @@ extension HTTPField.Name {
 struct S3ErrorMessages: Sendable {
   let store: S3Store
   let host: String
+  /// That was signed for.
+  let region: String
 
   /// - Parameters:
   ///   - task: such as "store abc.mp4".
@@ -126,7 +175,9 @@ struct S3ErrorMessages: Sendable {
       UploadError(
         code, sentence, retryAfter: code.isWorthARetry ? failure.reply.retryAfter(now: now) : nil)
     }
-    switch failure.code {
+    // A reply to HEAD has no body.
+    let isDenied = failure.reply.status == .forbidden && failure.reply.body.isEmpty
+    switch failure.code ?? (isDenied ? "AccessDenied" : nil) {
     case "NoSuchBucket":
       return made(
         .storeUnusable,
@@ -136,12 +187,19 @@ struct S3ErrorMessages: Sendable {
         .storeUnusable, "\(host) says that \(store.bucket) is not a bucket name: correct it")
     case "AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden":
       let isOfKey = words.map { $0.lowercased().contains("kms") } ?? false
+      let missing =
+        isOfKey ? "what the store names for the bucket's encryption key" : "the permission \(permission)"
+      // Also a lock and a full account are said so.
+      if failure.saysWhy, let words {
+        return made(
+          .denied,
+          "\(store.destination) did not \(task) for the access key \(keyID) (\(named)): \(words); if it is the key that "
+            + "may not, give it \(missing)")
+      }
       return made(
         .denied,
-        "the access key \(keyID) may not \(task) in \(store.destination) (\(named)): give it "
-          + (isOfKey
-            ? "what the store names for the bucket's encryption key" : "the permission \(permission)")
-          + ", or use another key" + (words.map { "; the store says: \($0)" } ?? ""))
+        "the access key \(keyID) may not \(task) in \(store.destination) (\(named)): give it \(missing), or use another "
+          + "key" + (words.map { "; the store says: \($0)" } ?? ""))
     case "InvalidObjectState":
       return made(
         .rejected,
@@ -185,11 +243,26 @@ struct S3ErrorMessages: Sendable {
         .interrupted,
         "other bytes than were sent arrived at \(store.destination) (\(whole)): try again")
     }
+    if failure.isWrongRegion, failure.region == region {
+      let place = failure.place(of: store.bucket, isSecure: store.endpoint?.origin.isSecure ?? true)
+      return made(
+        .storeUnusable,
+        "the bucket \(store.bucket) is in the region \(region), for which the requests are signed, and \(host) sends us "
+          + "elsewhere all the same (\(whole)): name the address that it has there (\(setting: .endpoint)"
+          + (place.map { ", maybe \($0))" } ?? ")"))
+    }
     if failure.isWrongRegion {
       return made(
         .storeUnusable,
         "the bucket \(store.bucket) is in the region \(failure.region ?? "?"): say so with \(setting: .region)"
       )
+    }
+    if failure.mayBeMissing {
+      let own = failure.code == nil ? failure.reply.ownWords.map { "404: \($0)" } ?? "404" : whole
+      return made(
+        .unavailable,
+        "what answers at \(host) says that it has nothing there (\(own)), in words that are not a store's: check the "
+          + "address; if it is right, what stands before the store does not reach it, so try again later")
     }
     let said = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")
     return failure.reply.failure(

@@ -82,7 +82,7 @@ extension S3Files {
       }
       for object in page.objects where object.name.hasPrefix(client.store.prefix) {
         found[String(object.name.dropFirst(client.store.prefix.count))] = Stored(
-          size: object.size, tag: object.etag.utf8.count == 32 ? UInt128(object.etag, radix: 16) : nil)
+          size: object.size, tag: object.etag.isMD5 ? UInt128(object.etag.trimmingQuotes(), radix: 16) : nil)
       }
       position = found.count >= most ? nil : page.next
     } while position != nil
@@ -95,15 +95,34 @@ extension S3Files {
       .put, name: file.name, task: "store \(file.name)", permission: "s3:PutObject")
     request.fields = [.contentType: file.contentType, .cacheControl: file.cacheControl]
     request.body = .bytes(bytes)
+    request.answer = .lateWord
     try await naming(file.name) { () throws(UploadError) in
-      // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
-      guard try await client.send(request).fields[.eTag] != nil else {
-        throw UploadError(
-          .interrupted,
-          "\(destination) did not say how storing \(file.name) ended: try again, and check its "
-            + "address if it happens again")
-      }
+      let told = S3Head(try await client.send(request))
+      // A store tells what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
+      if !told.isProved(bytes) { try await proveStored(bytes, as: file, told) }
     }
+  }
+
+  /// Sees that the bucket has `bytes`, of which what it said of them is no proof.
+  private func proveStored(
+    _ bytes: [UInt8], as file: File, _ told: S3Head
+  ) async throws(UploadError) {
+    guard let head = try await client.head(named: file.name) else {
+      throw UploadError(
+        .interrupted,
+        "\(destination) did not say how storing \(file.name) ended: try again, and check its "
+          + "address if it happens again")
+    }
+    let size = Int64(bytes.count)
+    if head.size == size {
+      if told.sha256 == nil && head.isProved(bytes) || !told.tellsBytes && !head.tellsBytes { return }
+      let read = try await client.readBack(named: file.name, size: size)
+      if read == ContentDigest(sha256: SHA256.hash(data: bytes)) { return }
+    }
+    throw UploadError(
+      .interrupted,
+      "\(destination) does not hold what was sent as \(file.name): try again, and check the store if it happens again"
+    )
   }
 
   /// Removes a file; one that is not there is removed already.
@@ -178,6 +197,18 @@ extension S3Files {
 
   /// Files that a thread compares before others have their turn: it is not woken for each.
   private static let chunk = 64
+}
+
+extension S3Head {
+  /// Whether what the store says proves that it holds `bytes`, which were sent just now in one request.
+  fileprivate func isProved(_ bytes: [UInt8]) -> Bool {
+    if etag?.lowercased() == Hexadecimal.text(Insecure.MD5.hash(data: bytes)) { return true }
+    if let sha256, sha256 == Base64.text(SHA256.hash(data: bytes)) { return true }
+    guard let crc64 else { return false }
+    var sum = CRC64()
+    sum.update(data: bytes)
+    return crc64 == Base64.text(sum.finalize())
+  }
 }
 
 /// Calls `body` with each of `elements`, `width` at once. The first error ends it.

@@ -50,6 +50,11 @@ public struct S3Store: Hashable, Sendable {
         "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
           + "\(setting: .noPathStyle)")
     }
+    guard usesPaths != false || endpoint?.origin.isAddress != true else {
+      throw S3StoreError(
+        "the endpoint is an address, before which no bucket's name can stand: leave out \(setting: .noPathStyle)"
+      )
+    }
     self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }
 

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ReelCore
+import ReelCrypto
 import ReelStorage
 import Synchronization
 
@@ -153,11 +154,23 @@ extension S3Uploader {
     do throws(UploadError) {
       try await send(source, key, replaces, meter)
     } catch {
+      if error.code == .alreadyExists, !replaces { throw try await contradiction(of: key) ?? error }
       // It may be what stands before the store (nginx, a gateway) that takes no request of this size.
       guard error.code == .tooLarge, source.size > PartPlan.smallestPart, !wasNarrow else { throw error }
       isNarrow.enter()
       try await send(source, key, replaces, meter)
     }
+  }
+
+  /// What is to be said of a store that takes a name for taken under which it has nothing; nil where it has.
+  private func contradiction(of key: ObjectKey) async throws(UploadError) -> UploadError? {
+    guard client.store.endpoint != nil, client.sendsConditions, try await client.head(key) == nil else {
+      return nil
+    }
+    return UploadError(
+      .unavailable,
+      "\(destination) says that it has \(key) already, and then that it has not: try again; if it goes on so, it does not "
+        + "know If-None-Match, which --no-conditional-puts leaves out")
   }
 
   private func send(
@@ -186,16 +199,18 @@ extension S3Uploader {
     if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.payload = source.digest.hex
     request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
-    let reply = try await client.send(request)
-    // A store names what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
-    guard reply.fields[.eTag] != nil else {
-      throw UploadError(
-        .interrupted,
-        "\(destination) did not say how storing \(key) ended: try again, and check its address if "
-          + "it happens again")
+    request.answer = .lateWord
+    let told = S3Head(try await client.send(request))
+    // A store tells what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not. Of what was
+    // sent just now also the CRC that it found says whether all of it arrived.
+    if let sum = told.crc64, sum == source.sums.map({ CRC64.text(of: $0.whole) }) { return }
+    if try await told.isProved(source) { return }
+    try await client.proveStored(key, source) { head async throws(UploadError) in
+      // Of one that contradicts itself, only the bytes count.
+      if told.sha256 == nil, try await head.isProved(source) { return true }
+      // A store whose tags are no MD5s, and that tells nothing else, says no more than that it is there, and how long.
+      return !told.tellsBytes && !head.tellsBytes
     }
-    guard let told = reply.fields[.checksumSHA256], told != Base64.text(source.digest.bytes) else { return }
-    throw await client.damaged(key, source)
   }
 
   private func putParts(
@@ -209,7 +224,7 @@ extension S3Uploader {
       client: client, source: source, key: key,
       plan: PartPlan(
         size: source.size, wanted: isNarrow.isEntered ? PartPlan.smallestPart : options.partSize),
-      width: options.partsAtOnce, replaces: replaces, meter: meter,
+      width: options.partsAtOnce, replaces: replaces, meter: meter, silence: options.completionSilence,
       copying: PartCopying(source.origin, to: client.store)
     ).run()
   }
@@ -239,6 +254,8 @@ public struct S3Options: Hashable, Sendable {
   /// Whether `If-None-Match: *` is sent. Without it, the store is asked before whether the name is taken; where a store
   /// other than Amazon's refuses it, it is left out whatever is said here.
   public var sendsConditions: Bool
+  /// How long a store may be silent while it puts an object together, beyond what any reply may take; a test's is shorter.
+  var completionSilence = Duration.seconds(600)
 
   /// One request up to 16 MiB; beyond, parts of 8 MiB, four at once.
   public init(

@@ -7,10 +7,12 @@ struct FilePin: Hashable, Sendable {
   var size: Int64?
   /// What else tells one from another.
   var state = RemoteState()
+  /// The tag as a reply had it, where a list may have written it otherwise.
+  var toldTag: String?
 
   /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
   var conditions: HTTPFields {
-    if let tag = state.tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
+    if let tag = toldTag ?? state.tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
     if let modified = state.modified { return [.ifUnmodifiedSince: modified] }
     return [:]
   }
@@ -121,15 +123,19 @@ struct RangeAnswer: Sendable {
     guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
     let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
-    if let known = known.tag, let tag = found.tag, known != tag { throw Self.changed }
+    // What stands in between may write it otherwise: without quotation marks, or as a weak one.
+    let isSame = known.tag.flatMap { known in found.tag.map { $0.trimmingQuotes() == known.trimmingQuotes() }
+    }
+    if isSame == false { throw Self.changed }
     // Where a strong tag is the same, so are the bytes, and the time says nothing (RFC 9110, 13.2.2).
-    let isProved = known.tag.map { !$0.hasPrefix("W/") && $0 == found.tag } ?? false
+    let isProved = isSame == true && ![known.tag, found.tag].contains { $0?.hasPrefix("W/") ?? true }
     if !isProved, let known = known.modified, let modified = found.modified, known != modified {
       throw Self.changed
     }
     return FilePin(
       size: size,
-      state: RemoteState(tag: known.tag ?? found.tag, modified: known.modified ?? found.modified))
+      state: RemoteState(tag: known.tag ?? found.tag, modified: known.modified ?? found.modified),
+      toldTag: found.tag ?? pin.toldTag)
   }
 
   private func checkEncoding(_ reply: HTTPReply) throws(SourceError) {
@@ -140,8 +146,7 @@ struct RangeAnswer: Sendable {
 
   /// The new address may be secret, too: its origin alone is told.
   private func redirect(_ reply: HTTPReply) -> SourceError {
-    let place = reply.fields[.location].flatMap { try? WebAddress(parsing: $0).origin.description }
-    let target = place.map { " to another one at \($0)" } ?? ""
+    let target = reply.place.map { " to another one at \($0)" } ?? ""
     return SourceError(
       .unreadable,
       "\(server) redirects this address\(target), and Reel follows no redirect; give the final address")

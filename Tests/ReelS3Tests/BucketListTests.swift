@@ -1,0 +1,133 @@
+import HTTPTypes
+import ReelCore
+import ReelHTTPFakes
+import ReelStorage
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+/// Lists of a bucket that say in their own way, or not at all, how they go on.
+@Suite(.shortTime) struct BucketListTests {
+  private static let names = (0..<5).map { "v\($0).mp4" }
+
+  private func fake(_ edit: @escaping @Sendable (String, HTTPCall) -> String) -> ScriptedTransport {
+    let fake = FakeS3(pageSize: 2)
+    fake.bucket.withLock { bucket in
+      for name in Self.names {
+        bucket.objects["a/b/" + name] = FakeS3.Object(bytes: [1], type: "", tag: FakeS3.tag([1]))
+      }
+    }
+    return ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      return HTTPReply(
+        status: reply.status, fields: reply.fields,
+        body: Array(edit(String(decoding: reply.body, as: UTF8.self), sent.call).utf8))
+    }
+  }
+
+  private static func withoutToken(_ body: String) -> String {
+    guard let begin = body.firstRange(of: "<NextContinuationToken>")?.lowerBound,
+      let end = body.firstRange(of: "</NextContinuationToken>")?.upperBound
+    else { return body }
+    return String(body[..<begin] + body[end...])
+  }
+
+  @Test(
+    "are read to their end",
+    arguments: ["as Amazon's", "True", "no IsTruncated", "white space", "an empty page"])
+  func whole(_ dialect: String) async throws {
+    let hasBeenEmpty = Mutex(false)
+    let transport = fake { body, call in
+      switch dialect {
+      case "True": return body.replacing(">true<", with: ">True<")
+      case "no IsTruncated":
+        return body.replacing("<IsTruncated>true</IsTruncated>", with: "")
+          .replacing("<IsTruncated>false</IsTruncated>", with: "")
+      case "white space": return "\n" + body.replacing(">true<", with: "> true <")
+      case "an empty page":
+        // It has come to no name yet, and says where it stands.
+        let isFirst = hasBeenEmpty.withLock { has in
+          defer { has = true }
+          return !has
+        }
+        guard isFirst else { return body }
+        return
+          "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>token+/=</NextContinuationToken>"
+          + "</ListBucketResult>"
+      default: return body
+      }
+    }
+    #expect(try await uploader(transport).allNames() == Self.names)
+  }
+
+  @Test("go on after their last name where the token is empty")
+  func emptyToken() async throws {
+    let fake = FakeS3(pageSize: 2, listing: .byName)
+    fake.bucket.withLock { bucket in
+      for name in Self.names {
+        bucket.objects["a/b/" + name] = FakeS3.Object(bytes: [1], type: "", tag: FakeS3.tag([1]))
+      }
+    }
+    let transport = ScriptedTransport { sent in
+      let body = String(decoding: fake.answer(sent).body, as: UTF8.self)
+      return FakeS3.xml(
+        body.replacing("</ListBucketResult>", with: "<NextContinuationToken/></ListBucketResult>"))
+    }
+    #expect(try await uploader(transport).allNames() == Self.names)
+  }
+
+  /// What a store does that heeds no token.
+  enum Endless: CaseIterable { case freshTokens, threeTokens, sameToken, emptyPages }
+
+  @Test("that have no end are told to have none", arguments: Endless.allCases)
+  func endless(_ endless: Endless) async throws {
+    let count = Mutex(0)
+    let transport = fake { body, call in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let token =
+        switch endless {
+        case .freshTokens, .emptyPages: "t\(number)"
+        case .threeTokens: "t\(number % 3)"
+        case .sameToken: "t"
+        }
+      let listed =
+        endless == .emptyPages
+        ? ""
+        : "<Contents><Key>a/b/v0.mp4</Key><Size>1</Size></Contents><Contents><Key>a/b/v1.mp4</Key><Size>1</Size></Contents>"
+      return "<ListBucketResult>\(listed)<IsTruncated>true</IsTruncated>"
+        + "<NextContinuationToken>\(token)</NextContinuationToken></ListBucketResult>"
+    }
+    let error = await #expect(throws: UploadError.self) { _ = try await uploader(transport).allNames() }
+    #expect(error?.code == .rejected, "\(error?.message ?? "")")
+    #expect(transport.calls.count <= (endless == .emptyPages ? 110 : 3))
+    let files = S3Files(
+      try #require(FakeS3.store), transport: transport,
+      credentials: FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock())
+    await #expect(throws: UploadError.self) { _ = try await files.list("") }
+  }
+
+  @Test("of parts end, too, whatever they say")
+  func endlessParts() async throws {
+    let count = Mutex(0)
+    let fake = FakeS3 { sent in
+      guard sent.call.method == .get, sent.call.target.contains("uploadId=") else { return nil }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return FakeS3.xml(
+        "<ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>\(number % 3)</NextPartNumberMarker>"
+          + "</ListPartsResult>")
+    }
+    fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
+    _ = try await uploader(fake.transport()).upload(
+      TestSource(size: 11 << 20).upload, to: try #require(ObjectKey("a.mp4"))
+    ) { _ in }
+    #expect(count.withLock { $0 } <= 4)
+  }
+}

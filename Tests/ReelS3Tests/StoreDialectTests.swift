@@ -1,0 +1,242 @@
+import HTTPTypes
+import ReelCore
+import ReelHTTPFakes
+import ReelStorage
+import ReelTestSupport
+import Synchronization
+import Testing
+
+@testable import ReelRemoteStorage
+
+/// Stores, and what stands before them, that say things in their own way.
+@Suite(.shortTime) struct StoreDialectTests {
+  private let key: ObjectKey
+  private let large = TestSource(size: 11 << 20).summed.upload
+  init() throws { key = try #require(ObjectKey("a.mp4")) }
+
+  private static func page(_ status: Int, _ text: String) -> HTTPReply {
+    HTTPReply(status: .init(code: status), fields: [.contentType: "text/html"], body: Array(text.utf8))
+  }
+
+  // MARK: 404
+
+  static let pages = [
+    page(404, "404 page not found\n"), page(404, "<html><head><title>404 Not Found</title></head></html>"),
+    FakeS3.error(404, "RouteNotFound"),
+  ]
+
+  @Test("a proxy's 404 to a removal is none: the object is there still", arguments: pages)
+  func removing(_ page: HTTPReply) async throws {
+    let isDown = Mutex(true)
+    let fake = FakeS3 { sent in sent.call.method == .delete && isDown.withLock { $0 } ? page : nil }
+    let store = try uploader(fake.transport())
+    _ = try await store.upload(TestSource(size: 9).upload, to: key) { _ in }
+    let error = await #expect(throws: UploadError.self) { try await store.remove(key) }
+    #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+    isDown.withLock { $0 = false }
+    #expect(try await store.remove(key) == .gone)
+    #expect(fake.bucket.withLock { $0.objects.isEmpty })
+  }
+
+  @Test("one to everything is none either, whatever was there", arguments: pages)
+  func removingBehindNothing(_ page: HTTPReply) async throws {
+    let transport = ScriptedTransport { sent in sent.call.method == .head ? FakeS3.empty(404) : page }
+    let store = try uploader(transport)
+    for ask in [{ _ = try await store.remove(key) }, { _ = try await store.client.readBack(key, size: 9) }] {
+      let error = await #expect(throws: UploadError.self) { try await ask() }
+      #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+    }
+  }
+
+  @Test(
+    "a store whose 404 has words of its own is believed once it says so twice and its bucket is there",
+    arguments: pages)
+  func removed(_ page: HTTPReply) async throws {
+    let store = try uploader(
+      FakeS3 { sent in
+        [.delete, .get].contains(sent.call.method) && !sent.call.target.contains("?") ? page : nil
+      }.transport())
+    #expect(try await store.remove(key) == .gone)
+    #expect(try await store.client.readBack(key, size: 9) == nil)
+  }
+
+  @Test("Amazon's own 404 takes one request", arguments: ["NoSuchKey", "NoSuchVersion", nil])
+  func missing(_ code: String?) async throws {
+    let transport = FakeS3 { sent in
+      guard sent.call.method == .delete else { return nil }
+      return code.map { FakeS3.error(404, $0) } ?? FakeS3.empty(404)
+    }.transport()
+    #expect(try await uploader(transport).client.remove(key) == .gone)
+    #expect(transport.calls.count == 1)
+  }
+
+  @Test("a proxy's 404 does not make parts gone that are there", arguments: pages)
+  func aborting(_ page: HTTPReply) async throws {
+    let fake = FakeS3 { sent in
+      sent.call.method == .delete && sent.call.target.contains("uploadId=") ? page : nil
+    }
+    fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).remove(key) }
+    #expect(error?.code == .unavailable)
+  }
+
+  // MARK: What a store checks
+
+  /// What is said of a part that is not what was said of it.
+  enum Refusal: CaseIterable { case internalError, slowDown, cut, reset }
+
+  @Test(
+    "a store that has no word for other bytes takes large objects all the same", arguments: Refusal.allCases)
+  func noWordForOtherBytes(_ refusal: Refusal) async throws {
+    let fake = FakeS3()
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      let reply = fake.answer(sent)
+      guard sent.call.target.contains("partNumber="), reply.status == .badRequest else { return reply }
+      switch refusal {
+      case .internalError: return FakeS3.error(500, "InternalError")
+      case .slowDown: return FakeS3.error(503, "SlowDown")
+      case .cut: throw .broken("a test")
+      case .reset: return HTTPReply(status: .badGateway)
+      }
+    }
+    _ = try await uploader(transport).upload(large, to: key) { _ in }
+    #expect(try await uploader(transport).readBack(key) == large.digest)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  @Test("one that is down is not taken for one that checks nothing")
+  func down() async throws {
+    let isDown = Mutex(true)
+    let fake = FakeS3 { sent in
+      sent.call.target.contains("partNumber=") && isDown.withLock { $0 }
+        ? FakeS3.error(503, "SlowDown") : nil
+    }
+    let store = try uploader(fake.transport())
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await store.upload(large, to: key) { _ in }
+    }
+    #expect(error?.code == .unavailable && store.client.knownChecks == nil)
+    isDown.withLock { $0 = false }
+    _ = try await store.upload(large, to: key) { _ in }
+    #expect(store.client.knownChecks?.signatures == true)
+  }
+
+  @Test("a checksum of a part that is written otherwise proves no difference, and nothing else")
+  func hexChecksums() async throws {
+    let fake = FakeS3()
+    let transport = ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      guard sent.call.target.contains("partNumber="), reply.isSuccess else { return reply }
+      var fields = reply.fields
+      fields[.checksumSHA256] = String(repeating: "0f", count: 32)
+      return HTTPReply(status: reply.status, fields: fields)
+    }
+    _ = try await uploader(transport).upload(large, to: key) { _ in }
+    #expect(try await uploader(transport).readBack(key) == large.digest)
+  }
+
+  // MARK: Unfinished uploads
+
+  static let unknown: [(Int, String?)] = [
+    (405, "ERRLakeFSNotSupported"), (405, nil), (501, nil), (404, "NoSuchKey"), (404, nil),
+    (400, "InvalidArgument"), (400, "InvalidRequest"), (400, "NotImplemented"), (400, nil),
+  ]
+
+  private static func reply(_ answer: (Int, String?)) -> HTTPReply {
+    answer.1.map { FakeS3.error(answer.0, $0) } ?? FakeS3.empty(answer.0)
+  }
+
+  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<9)
+  func unlistedUploads(_ number: Int) async throws {
+    let breaks = Mutex(true)
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
+      if sent.call.method == .get, sent.call.target.contains("uploads=") {
+        return Self.reply(Self.unknown[number])
+      }
+      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, breaks.withLock({ $0 }) {
+        throw .broken("a test")
+      }
+      return nil
+    }
+    let store = try uploader(fake.transport())
+    await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty }, "nobody would find them again")
+    breaks.withLock { $0 = false }
+    _ = try await store.upload(large, to: key) { _ in }
+    #expect(try await store.remove(key) == .gone)
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+  }
+
+  @Test("one that lists no parts begins anew, and leaves nothing", arguments: 0..<9)
+  func unlistedParts(_ number: Int) async throws {
+    let breaks = Mutex(true)
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
+      if sent.call.method == .get, sent.call.target.contains("uploadId=") {
+        return Self.reply(Self.unknown[number])
+      }
+      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, breaks.withLock({ $0 }) {
+        throw .broken("a test")
+      }
+      return nil
+    }
+    let store = try uploader(fake.transport())
+    await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
+    breaks.withLock { $0 = false }
+    _ = try await store.upload(large, to: key) { _ in }
+    #expect(try await store.readBack(key) == large.digest)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  @Test("a refusal of the list of parts leaves no parts behind")
+  func refusedParts() async throws {
+    let fake = FakeS3 { sent in
+      sent.call.method == .get && sent.call.target.contains("uploadId=")
+        ? FakeS3.error(400, "SomethingNew") : nil
+    }
+    fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await uploader(fake.transport()).upload(large, to: key) { _ in }
+    }
+    #expect(error?.code == .rejected && fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  @Test("a bucket that is not there is no store that lists no uploads")
+  func noBucket() async throws {
+    let fake = FakeS3 { sent in
+      sent.call.target.contains("uploads=") ? FakeS3.error(404, "NoSuchBucket") : nil
+    }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).remove(key) }
+    #expect(error?.code == .storeUnusable)
+  }
+
+  @Test(
+    "an unfinished upload is found on whatever page it is, and a list without an end ends",
+    arguments: [true, false])
+  func pagesOfUploads(_ heedsMarkers: Bool) async throws {
+    let fake = FakeS3 { sent in
+      guard sent.call.method == .get, sent.call.target.contains("uploads=") else { return nil }
+      let isSecond = sent.call.target.contains("key-marker=other") && heedsMarkers
+      let upload = isSecond ? "<Upload><Key>a/b/a.mp4</Key><UploadId>u</UploadId></Upload>" : ""
+      return FakeS3.xml(
+        "<ListMultipartUploadsResult>\(upload)<IsTruncated>\(!isSecond)</IsTruncated>"
+          + "<NextKeyMarker>other/9</NextKeyMarker><NextUploadIdMarker>o9</NextUploadIdMarker>"
+          + "</ListMultipartUploadsResult>")
+    }
+    fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
+    let transport = fake.transport()
+    try await uploader(transport).remove(key)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty } == heedsMarkers)
+    #expect(transport.calls.count { $0.call.target.contains("uploads=") } == 2)
+  }
+
+  // MARK: Time
+
+  @Test("a completion may take minutes without a sign of life")
+  func slowCompletion() async throws {
+    let transport = FakeS3().transport()
+    _ = try await uploader(transport).upload(large, to: key) { _ in }
+    let call = transport.calls.first { $0.call.method == .post && $0.call.target.contains("uploadId=") }
+    #expect(call?.call.thinking == .seconds(600))
+    #expect(call.map { HTTPTimeouts().limit(for: $0.call, at: nil) > .seconds(900) } == true)
+  }
+}
