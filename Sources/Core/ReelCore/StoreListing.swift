@@ -23,6 +23,8 @@ package struct StorePages {
   private let store: any StoreListing
   private var tokens: Set<String> = []
   private var token: String?
+  /// The last name so far.
+  private var last: String?
   private var isOver = false
 
   package init(_ store: any StoreListing) { self.store = store }
@@ -31,10 +33,13 @@ package struct StorePages {
   package mutating func next() async throws(UploadError) -> StorePage? {
     if isOver { return nil }
     let page = try await store.page(after: token)
-    guard page.next.map({ tokens.insert($0).inserted }) ?? true else {
+    let name = page.objects.last?.name
+    // A store that heeds no token may give the same page for ever, each time with another one.
+    let isNew = page.next.map { tokens.insert($0).inserted && (name == nil || name != last) } ?? true
+    guard isNew else {
       throw UploadError(.rejected, "\(store.destination) does not say how its list of objects goes on")
     }
-    (token, isOver) = (page.next, page.next == nil)
+    (token, isOver, last) = (page.next, page.next == nil, name ?? last)
     return page
   }
 }

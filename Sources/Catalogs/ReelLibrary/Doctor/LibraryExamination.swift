@@ -202,8 +202,8 @@ struct StoreScan {
   /// - Parameter listed: bytes, where the list told them.
   private mutating func compareBytes(of object: ExaminedObject, listed: Int64?) async {
     do throws(UploadError) {
-      // What is not on the list may have come since.
-      let found = if let listed { listed } else { try await store.find(object.key)?.size }
+      // What is not on the list may have come since, and a list may be older than what it tells.
+      let found = listed == object.size ? listed : try await store.find(object.key)?.size
       guard let size = found else {
         findings.append(.missing(object, in: store.destination))
         return

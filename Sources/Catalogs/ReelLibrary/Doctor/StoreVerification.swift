@@ -57,6 +57,7 @@ package struct StoreVerification: Sendable {
     _ destination: Destination, _ tell: (VerificationEvent) async -> Void
   ) async throws(CatalogError) {
     var opened: Store?
+    var hasAnswered = false
     var pages = ExaminedPages(catalog: catalog, destination: destination, size: 256)
     while let page = try await pages.next() {
       let published = page.filter { $0.state == .published }
@@ -64,9 +65,14 @@ package struct StoreVerification: Sendable {
       do throws(UploadError) {
         if opened == nil { opened = try await self.store(destination) }
         guard let store = opened else { return await tell(.notLookedAt(destination)) }
-        for verified in try await look(at: published, in: store, destination) {
-          await tell(.verified(verified))
+        let verified = try await look(at: published, in: store, destination)
+        // Of a bucket that is gone, or a proxy without the store behind it, "there is none" says nothing of an object. A
+        // folder that is not there says so itself, and is not to be made.
+        if !hasAnswered, !destination.isFolder, verified.contains(where: { $0.verdict == .missing }) {
+          try await store.uploader.prepare()
+          hasAnswered = true
         }
+        for verified in verified { await tell(.verified(verified)) }
       } catch {
         if error.code == .cancelled { throw CatalogError(.cancelled, error.text) }
         return await tell(.unreachable(destination, error))
@@ -178,8 +184,10 @@ package enum ObjectVerdict: Hashable, Sendable {
 extension Destination {
   /// What to do when a folder is not where it was; nil for another store.
   package var moved: ErrorMessage? {
-    name.hasPrefix("file:") ? "if it was moved, say so: \(command: "relocate \(name) NEW")" : nil
+    isFolder ? "if it was moved, say so: \(command: "relocate \(name) NEW")" : nil
   }
+
+  fileprivate var isFolder: Bool { name.hasPrefix("file:") }
 }
 
 /// A post whose object was looked at.
