@@ -306,6 +306,18 @@ import Testing
     #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
   }
 
+  @Test(
+    "a proxy's 404 to a removal is none: the object is there still", arguments: ["", "404 page not found"])
+  func removingBehindAProxy(_ words: String) async throws {
+    let fake = try await FakeGoogle.start()
+    let uploader = try await fake.uploader()
+    _ = try await uploader.upload(content.source, to: key) { _ in }
+    fake.break_(.init(words: "DELETE", effect: .status(404, words)))
+    let error = await #expect(throws: UploadError.self) { try await uploader.remove(key) }
+    #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+    #expect(try await uploader.find(key) != nil)
+  }
+
   @Test("what a bucket keeps of a removed object is said, and what it does not give up is not removed")
   func removingWhatIsKept() async throws {
     let fake = try await FakeGoogle.start()

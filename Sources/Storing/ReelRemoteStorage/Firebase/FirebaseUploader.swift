@@ -141,7 +141,7 @@ extension FirebaseUploader: StoreListing {
     let page = try await client.page(token)
     return StorePage(
       (page.items ?? []).map { (String(decoding: $0.name.utf8.dropFirst(skipped), as: UTF8.self), nil) },
-      next: page.nextPageToken)
+      next: page.nextPageToken.flatMap { $0.isEmpty ? nil : $0 })
   }
 
   /// None: what was begun and never ended can't be listed, and ends by itself after a week.

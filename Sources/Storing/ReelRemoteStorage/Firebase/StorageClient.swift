@@ -124,7 +124,15 @@ struct StorageClient: Sendable {
   func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) -> ObjectRemoval {
     let condition = generation.map { "?ifGenerationMatch=" + PercentEncoding.all($0) } ?? ""
     let reply = try await google.send(google.call(.delete, bucket.target(of: key) + condition))
-    guard reply.isDone || reply.status.code == 404 else {
+    if reply.status.code == 404 {
+      // The bucket may be gone, or it is a proxy's word, which says nothing of the object.
+      _ = try await page(nil, limit: 1)
+      guard try await object(key) == nil else {
+        throw UploadError(
+          .unavailable,
+          "the store \(google.store) says that it has no \(key), and then that it has: try again later")
+      }
+    } else if !reply.isDone {
       throw retention(reply, key) ?? refusal(reply, "remove \(key)", key)
     }
     let versions = try await kept(key, "softDeleted=true") + kept(key, "versions=true")
