@@ -14,12 +14,18 @@ import Testing
     let error: UploadError
     let removes: Bool
     let namesKey: Bool
+    /// Whether it has what it says that it refuses: its answer was none of its own.
+    let keepsRefused: Bool
     private let log = Mutex<(uploads: [Int64], removals: Int)>(([], 0))
     var uploads: [Int64] { log.withLock { $0.uploads } }
     var removals: Int { log.withLock { $0.removals } }
 
-    init(most: Int64, _ error: UploadError, removes: Bool = true, namesKey: Bool = false) {
+    init(
+      most: Int64, _ error: UploadError, removes: Bool = true, namesKey: Bool = false,
+      keepsRefused: Bool = false
+    ) {
       (self.most, self.error, self.removes, self.namesKey) = (most, error, removes, namesKey)
+      self.keepsRefused = keepsRefused
     }
 
     func upload(
@@ -27,6 +33,7 @@ import Testing
     ) async throws(UploadError) -> StoredObject {
       log.withLock { $0.uploads.append(source.size) }
       if source.size > most {
+        if keepsRefused { _ = try await base.upload(source, to: key, reporting: reporting) }
         throw namesKey ? UploadError(error.code, "\(error.text), not \(key)") : error
       }
       return try await base.upload(source, to: key, reporting: reporting)
@@ -86,6 +93,13 @@ import Testing
       time.withLock { $0 += .seconds(3600) }
     }
     #expect(picky.uploads.filter { $0 == 9 }.count == 1)
+  }
+
+  @Test("a canary that is there although it was refused goes", arguments: [false, true])
+  func refusedAndKept(_ keeps: Bool) async throws {
+    let picky = Picky(most: -1, UploadError(.rejected, "speaks no HTTP"), keepsRefused: keeps)
+    let error = try await failure(RefusalCheckingUploader(base: picky, canary: try source(9)))
+    #expect(error?.code == .storeUnusable && picky.removals == (keeps ? 1 : 0))
   }
 
   @Test("what passes, and what is the file's own, is not asked about")
