@@ -251,7 +251,9 @@ import Testing
       try StorageBucket("my-app", emulator: origin), transport: transport,
       tokens: try await fake.tokens(transport), checkpoints: MemoryCheckpoints())
     let error = await #expect(throws: UploadError.self) { try await uploader.prepare() }
-    #expect(error?.message.contains("sends us elsewhere") == true, "\(error?.message ?? "")")
+    #expect(
+      error?.message.contains("sends us to http://127.0.0.1:\(other.port),") == true,
+      "\(error?.message ?? "")")
     #expect(other.requests.isEmpty)
     // A session that lies elsewhere is not used either.
     let naming = try await LoopbackServer.start { request in

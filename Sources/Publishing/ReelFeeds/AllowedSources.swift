@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelSource
 
 /// What the rows of a queue may name. Whoever may write to the queue could otherwise have any file that the worker can
 /// read, and what answers on the worker's own machine and network, published.
@@ -120,9 +121,5 @@ package struct AllowedSources: Sendable {
   }
 
   /// Where it leads; nil where it is not there.
-  private static func real(_ path: [UInt8]) -> [UInt8]? {
-    guard let found = realpath(path.map { CChar(bitPattern: $0) } + [0], nil) else { return nil }
-    defer { free(found) }
-    return Array(String(cString: found).utf8)
-  }
+  private static func real(_ path: [UInt8]) -> [UInt8]? { SourcePath(bytes: path).resolved?.bytes }
 }

@@ -107,7 +107,7 @@ final class MendDraft: SourceHandle {
     try checkPlace()
     do throws(SystemError) {
       if hasName {
-        if replaces { try rename() } else { try link() }
+        if replaces { try temporary.rename(to: path) } else { try temporary.takeName(path) }
       } else {
         try name()
       }
@@ -150,7 +150,7 @@ final class MendDraft: SourceHandle {
       try name(temporary)
     }
     do throws(SystemError) {
-      try rename()
+      try temporary.rename(to: path)
     } catch {
       _ = temporary.withCString { unlink($0) }
       throw error
@@ -161,29 +161,6 @@ final class MendDraft: SourceHandle {
     _ = try retryingInterrupts("linkat") {
       path.withCString { linkat(AT_FDCWD, Self.place(of: opened), AT_FDCWD, $0, AT_SYMLINK_FOLLOW) }
     }
-  }
-
-  private func rename() throws(SystemError) {
-    _ = try retryingInterrupts("rename") {
-      temporary.withCString { from in path.withCString { Glibc.rename(from, $0) } }
-    }
-  }
-
-  /// A second name never replaces a file.
-  private func link() throws(SystemError) {
-    let result = temporary.withCString { from in path.withCString { Glibc.link(from, $0) } }
-    guard result != 0 else { return }
-    let error = SystemError.last("link")
-    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
-    // A file system without second names.
-    let renamed = temporary.withCString { from in
-      path.withCString { reel_rename_without_replacing(AT_FDCWD, from, AT_FDCWD, $0) }
-    }
-    guard renamed != 0 else { return }
-    let refused = SystemError.last("rename")
-    guard [EINVAL, ENOSYS].contains(refused.code) else { throw refused }
-    // Nor with this; that nothing is there was seen above.
-    try rename()
   }
 
   private func syncFolder() throws(SystemError) {

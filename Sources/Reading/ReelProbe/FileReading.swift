@@ -165,6 +165,7 @@ struct FileReading {
     // Its result says little: with too little memory it is 0, with one stream too many it is not.
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
+    structure.namedCodecs?.complete(input.streams, from: source)
     let streams = StreamChoice(input.streams, of: structure)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
@@ -335,7 +336,12 @@ struct FileReading {
       if evidence.needsFrame(of: stream) {
         scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
       }
-      guard let told = evidence.sound(of: stream, scan, source) else { continue }
+      guard let told = evidence.sound(of: stream, scan, source) else {
+        if evidence.hasNamedCodec(stream) {
+          media.audio[place] = AudioFacts(codec: media.audio[place].codec)
+        }
+        continue
+      }
       if let channels = told.channels { media.audio[place].channels = channels }
       if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
     }

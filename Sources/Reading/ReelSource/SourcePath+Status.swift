@@ -1,3 +1,4 @@
+import CReel
 import Glibc
 import ReelCore
 
@@ -51,5 +52,34 @@ extension [SourceInput] {
     let folders = map { $0.path.bytes.last == slash ? $0.path.bytes : $0.path.bytes + [slash] }
     let holding = folders.filter { path.bytes.starts(with: $0) }.max { $0.count < $1.count }
     return holding.map { SourcePath(bytes: path.bytes.dropFirst($0.count)) } ?? path.lastComponent
+  }
+}
+
+extension SourcePath {
+  /// Gives the file the name `other`, in place of whatever has it.
+  package func rename(to other: SourcePath) throws(SystemError) {
+    _ = try retryingInterrupts("rename") {
+      withCString { from in other.withCString { Glibc.rename(from, $0) } }
+    }
+  }
+
+  /// Gives the file the name `other`, which no file has; it keeps its own as well where the file system can.
+  /// - Throws: `EEXIST` where a file has it.
+  package func takeName(_ other: SourcePath) throws(SystemError) {
+    // A second name never replaces a file.
+    guard withCString({ from in other.withCString { link(from, $0) } }) != 0 else { return }
+    let error = SystemError.last("link")
+    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
+    let renamed = withCString { from in
+      other.withCString { reel_rename_without_replacing(AT_FDCWD, from, AT_FDCWD, $0) }
+    }
+    guard renamed != 0 else { return }
+    let refused = SystemError.last("rename")
+    guard [EINVAL, ENOSYS].contains(refused.code) else { throw refused }
+    // A file system that can do neither.
+    guard other.withCString({ faccessat(AT_FDCWD, $0, F_OK, AT_SYMLINK_NOFOLLOW) }) != 0 else {
+      throw SystemError(code: EEXIST, call: "rename")
+    }
+    try rename(to: other)
   }
 }

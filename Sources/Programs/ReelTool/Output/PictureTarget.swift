@@ -233,16 +233,8 @@ struct PictureWriter {
     let isRegular = path.fileKind.map { $0 == S_IFREG } ?? true
     let isLink = ownStatus(of: path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     if isRegular, !isLink { return try replace(path, bytes) }
-    if isRegular, !path.mayBeDescriptor, let file = resolved(path) { return try replace(file, bytes) }
+    if isRegular, !path.mayBeDescriptor, let file = path.resolved { return try replace(file, bytes) }
     try fill(path, O_WRONLY | O_CREAT | O_NOCTTY | (isRegular ? O_TRUNC : 0), bytes)
-  }
-
-  /// Nil for a link that leads nowhere.
-  private static func resolved(_ path: SourcePath) -> SourcePath? {
-    guard let name = path.withCString({ realpath($0, nil) }) else { return nil }
-    defer { free(name) }
-    return SourcePath(
-      bytes: UnsafeBufferPointer(start: name, count: strlen(name)).map(UInt8.init(bitPattern:)))
   }
 
   /// Beside it first, then in its place.
@@ -250,7 +242,7 @@ struct PictureWriter {
     let passing = passing(for: path)
     do throws(SystemError) {
       try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
-      try rename(passing, to: path)
+      try passing.rename(to: path)
     } catch {
       _ = passing.withCString { unlink($0) }
       throw error
@@ -264,21 +256,12 @@ struct PictureWriter {
     let passing = passing(for: path)
     defer { _ = passing.withCString { unlink($0) } }
     try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
-    // A second name never replaces a file.
-    let result = passing.withCString { from in path.withCString { link(from, $0) } }
-    if result == 0 { return true }
-    let error = SystemError.last("link")
-    if error.code == EEXIST { return false }
-    guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
-    // A file system without second names; that nothing is there was seen above.
-    try rename(passing, to: path)
-    return true
-  }
-
-  private static func rename(_ path: SourcePath, to other: SourcePath) throws(SystemError) {
-    _ = try retryingInterrupts("rename") {
-      path.withCString { from in other.withCString { Glibc.rename(from, $0) } }
+    do throws(SystemError) {
+      try passing.takeName(path)
+    } catch where error.code == EEXIST {
+      return false
     }
+    return true
   }
 
   /// A name beside `path` that nobody has.

@@ -563,6 +563,11 @@ struct ContentEvidence {
     }
   }
 
+  /// Whether the flags of an FLV's tags are no flags, as a name of its codec follows: FFmpeg before 8 takes them for some.
+  func hasNamedCodec(_ stream: StreamChoice.Stream) -> Bool {
+    structure.namedCodecs?.sound.map { $0.id == stream.pointee.codecpar?.pointee.codec_id } ?? false
+  }
+
   private func stated(
     of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, _ source: some ByteReading
   ) -> SoundHeader? {

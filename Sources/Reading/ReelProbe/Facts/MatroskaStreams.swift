@@ -43,7 +43,21 @@ extension MatroskaFileMap {
 extension StreamChoice {
   /// Without what FFmpeg has made of the same track once more.
   init(_ streams: [Stream], of structure: FileStructure) {
-    self.init(structure.matroska?.trackList.map { Self.eachOnce(streams, $0.made) } ?? streams)
+    if let named = structure.namedCodecs?.pictures {
+      self.init(Self.withoutNumbered(streams, named.id))
+    } else {
+      self.init(structure.matroska?.trackList.map { Self.eachOnce(streams, $0.made) } ?? streams)
+    }
+  }
+
+  /// Of the pictures of an FLV whose codec has a name FFmpeg before 6.1 makes a stream for each kind of packet.
+  private static func withoutNumbered(_ streams: [Stream], _ codec: AVCodecID) -> [Stream] {
+    let pictures = streams.filter {
+      $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO && !isAttached($0)
+    }
+    let known = pictures.filter { $0.pointee.codecpar.pointee.codec_id == codec }
+    let own = codec == AV_CODEC_ID_NONE ? Array(pictures.prefix(1)) : known.isEmpty ? pictures : known
+    return streams.filter { own.contains($0) || !pictures.contains($0) }
   }
 
   /// A track that is listed twice becomes two streams, of which the first has all packets; and where an element of the header

@@ -44,16 +44,8 @@ struct SoundsOfFrames {
     guard AACFrame(head).other(than: configuration) != nil, range.count <= Self.longestFrame else {
       return nil
     }
-    var packet = av_packet_alloc()
-    defer { av_packet_free(&packet) }
-    let bytes = source.bytes(at: range.lowerBound, count: range.count)
-    guard let packet, bytes.count == range.count, av_new_packet(packet, Int32(bytes.count)) >= 0,
-      let data = packet.pointee.data
-    else { return nil }
-    bytes.withUnsafeBufferPointer { own in
-      guard let start = own.baseAddress else { return }
-      data.update(from: start, count: own.count)
-    }
+    guard var packet = MadePacket.of(range, in: source) else { return nil }
+    defer { MadePacket.free(&packet) }
     return OtherArrangement(parameters, packet)?.sound
   }
 

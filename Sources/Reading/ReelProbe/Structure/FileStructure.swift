@@ -15,6 +15,8 @@ struct FileStructure {
   let aviParts: AVIParts?
   /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds.
   let metadataDuration: Double?
+  /// For an FLV whose tags name codecs.
+  let namedCodecs: FLVNamedCodecs?
   /// The two sizes that an ASF's header gives its pictures, where they differ.
   let unlikeSizes: [AVIHeaders.Size]
   /// The times of an Ogg file's pages; nil for a large file.
@@ -47,6 +49,7 @@ struct FileStructure {
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
     unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
     metadataDuration = container == .flv ? FLVFile.metadata("duration", of: file) : nil
+    namedCodecs = container == .flv ? FLVNamedCodecs(file) : nil
     ogg = container == .ogg ? OggTimes(file) : nil
     mxf = container == .mxf ? MXFSets(file) : nil
     let scrambled =

@@ -1,0 +1,138 @@
+import CFFmpeg
+import ReelCore
+
+/// The codecs of an FLV file that have a name in its tags (Enhanced RTMP), which FFmpeg reads from 6.1 on, and takes for
+/// numbers of others before.
+struct FLVNamedCodecs: Hashable {
+  /// Of the pictures, and of the sound; nil where it has a number.
+  let pictures: Codec?
+  let sound: Codec?
+
+  struct Codec: Hashable {
+    let name: FourCharacterCode
+    /// FFmpeg's number for it; none where the name is not known here.
+    let id: AVCodecID
+    /// The codec's own header; nothing where it has none.
+    let record: [UInt8]
+    /// Where the first picture lies with which decoding may begin.
+    let keyFrame: Range<Int64>?
+  }
+
+  /// What the header says of the size of pictures.
+  private let size: AVIHeaders.Size?
+
+  /// Tags in which these are looked for, and bytes of a picture at most.
+  private static let mostTags = 256
+  private static let longestPicture = 4 << 20
+
+  private static let codecs: [FourCharacterCode: AVCodecID] = [
+    "avc1": AV_CODEC_ID_H264, "hvc1": AV_CODEC_ID_HEVC, "av01": AV_CODEC_ID_AV1, "vp09": AV_CODEC_ID_VP9,
+    "vp08": AV_CODEC_ID_VP8, "mp4a": AV_CODEC_ID_AAC, "Opus": AV_CODEC_ID_OPUS, "fLaC": AV_CODEC_ID_FLAC,
+    "ac-3": AV_CODEC_ID_AC3, "ec-3": AV_CODEC_ID_EAC3, ".mp3": AV_CODEC_ID_MP3,
+  ]
+
+  /// Nil where no tag at the beginning names one.
+  init?(_ file: some ByteReading) {
+    guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
+    var next = Int64(header) + 4
+    var (names, records, keyFrame): ([Int: FourCharacterCode], [Int: [UInt8]], Range<Int64>?) = ([:], [:], nil)
+    for _ in 0..<Self.mostTags {
+      guard let tag = FLVTag(file, at: next) else { break }
+      if let name = tag.name {
+        if names[tag.kind] == nil { names[tag.kind] = name }
+        if records[tag.kind] == nil, let record = tag.record {
+          records[tag.kind] = file.bytes(at: record.lowerBound, count: record.count)
+        }
+        keyFrame = keyFrame ?? tag.keyFrame
+      } else if tag.isContent, names[tag.kind] == nil, tag.kind == 9 {
+        // The first one decides, and pictures come first or soon.
+        break
+      }
+      if names[9] != nil, keyFrame != nil, names[8] != nil { break }
+      next = tag.end + 4
+    }
+    func codec(_ kind: Int) -> Codec? {
+      names[kind].map { name in
+        Codec(
+          name: name, id: Self.codecs[name] ?? AV_CODEC_ID_NONE, record: records[kind] ?? [],
+          keyFrame: kind == 9 ? keyFrame.flatMap { $0.count <= Self.longestPicture ? $0 : nil } : nil)
+      }
+    }
+    (pictures, sound) = (codec(9), codec(8))
+    guard !names.isEmpty else { return nil }
+    let sides = [FLVFile.metadata("width", of: file), FLVFile.metadata("height", of: file)].compactMap {
+      $0.flatMap { (1...65_536).contains($0) ? Int($0) : nil }
+    }
+    size = sides.count == 2 ? AVIHeaders.Size(width: sides[0], height: sides[1]) : nil
+  }
+
+  /// Gives the streams the codecs that they have, where FFmpeg does not know their names.
+  func complete(_ streams: [StreamChoice.Stream], from file: some ByteReading) {
+    if let pictures, let stream = Self.unknown(AVMEDIA_TYPE_VIDEO, pictures, streams) {
+      Self.put(pictures, in: stream)
+      stream.pointee.avg_frame_rate = AVRational(num: 0, den: 1)
+      stream.pointee.r_frame_rate = AVRational(num: 0, den: 1)
+      stream.pointee.codecpar.pointee.width = Int32(clamping: size?.width ?? 0)
+      stream.pointee.codecpar.pointee.height = Int32(clamping: size?.height ?? 0)
+      readPicture(pictures, into: stream, from: file)
+    }
+    if let sound, let stream = Self.unknown(AVMEDIA_TYPE_AUDIO, sound, streams) {
+      Self.put(sound, in: stream)
+    }
+  }
+
+  /// The first of a kind of streams, where none of them has the codec.
+  private static func unknown(
+    _ type: AVMediaType, _ codec: Codec, _ streams: [StreamChoice.Stream]
+  ) -> StreamChoice.Stream? {
+    guard codec.id != AV_CODEC_ID_NONE else { return nil }
+    let own = streams.filter { $0.pointee.codecpar?.pointee.codec_type == type }
+    return own.contains { $0.pointee.codecpar.pointee.codec_id == codec.id } ? nil : own.first
+  }
+
+  private static func put(_ codec: Codec, in stream: StreamChoice.Stream) {
+    guard let parameters = stream.pointee.codecpar else { return }
+    parameters.pointee.codec_id = codec.id
+    parameters.pointee.codec_tag = 0
+    parameters.pointee.format = -1
+    av_freep(&parameters.pointee.extradata)
+    parameters.pointee.extradata_size = 0
+    guard !codec.record.isEmpty,
+      let memory = av_mallocz(codec.record.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
+    else { return }
+    memory.copyMemory(from: codec.record, byteCount: codec.record.count)
+    parameters.pointee.extradata = memory.assumingMemoryBound(to: UInt8.self)
+    parameters.pointee.extradata_size = Int32(codec.record.count)
+  }
+
+  private func readPicture(_ codec: Codec, into stream: StreamChoice.Stream, from file: some ByteReading) {
+    guard let parameters = stream.pointee.codecpar, let range = codec.keyFrame,
+      var packet = MadePacket.of(range, in: file)
+    else { return }
+    defer { MadePacket.free(&packet) }
+    packet.pointee.flags |= AV_PKT_FLAG_KEY
+    BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
+  }
+}
+
+/// A packet of bytes that lie in the file, made without FFmpeg's demuxer.
+enum MadePacket {
+  /// To be freed; nil where they are not all there, or memory is short.
+  static func of(_ range: Range<Int64>, in file: some ByteReading) -> UnsafeMutablePointer<AVPacket>? {
+    let bytes = file.bytes(at: range.lowerBound, count: range.count)
+    var made = av_packet_alloc()
+    guard bytes.count == range.count, let packet = made, av_new_packet(packet, Int32(clamping: bytes.count)) >= 0,
+      let data = packet.pointee.data
+    else {
+      av_packet_free(&made)
+      return nil
+    }
+    for (place, byte) in bytes.enumerated() { data[place] = byte }
+    return packet
+  }
+
+  static func free(_ packet: inout UnsafeMutablePointer<AVPacket>) {
+    var freed: UnsafeMutablePointer<AVPacket>? = packet
+    av_packet_free(&freed)
+  }
+}

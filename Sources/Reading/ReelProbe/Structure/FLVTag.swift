@@ -1,0 +1,118 @@
+/// One tag of an FLV file (Adobe Flash Video File Format 10.1, E.4), also as Enhanced RTMP has it, in which the name of a codec
+/// of four characters stands behind the flags (Enhancing RTMP, FLV, 2023 and 2024).
+struct FLVTag {
+  let start: Int64
+  let end: Int64
+  let kind: Int
+  /// Milliseconds in 32 bits with a sign, of which some writers leave the highest out.
+  private let coded: Int32
+  private let head: [UInt8]
+
+  init?(_ file: some ByteReading, at start: Int64) {
+    let head = file.bytes(at: start, count: 20)
+    guard start >= 9, head.count >= 12, [8, 9, 18].contains(head[0] & 0x1f) else { return nil }
+    self.start = start
+    self.head = head
+    kind = Int(head[0] & 0x1f)
+    end = start + 11 + Int64(head[1]) << 16 + Int64(head[2]) << 8 + Int64(head[3])
+    coded = Int32(bitPattern: [head[7], head[4], head[5], head[6]].reduce(0) { $0 << 8 | UInt32($1) })
+    guard end <= file.size else { return nil }
+  }
+
+  /// When it is decoded, the shorter way round from the tag before.
+  func time(after before: Int64?) -> Int64 {
+    guard let before else { return Int64(coded) }
+    let step = ((coded &- Int32(truncatingIfNeeded: before)) &<< 1) >> 1
+    return before + Int64(step)
+  }
+
+  func mark(after origin: Int64) -> SpreadPlaces.Mark {
+    SpreadPlaces.Mark(time: time(after: origin), place: start)
+  }
+
+  /// Headers of codecs are no content: of AAC, and of H.264 and what has its form.
+  var isContent: Bool {
+    guard end - start > 11 else { return false }
+    switch kind {
+    case 8:
+      return isEnhanced
+        ? packetType == Enhanced.codedFrames || packetType == Enhanced.tracksOfSound
+        : !(head[11] >> 4 == 10 && head.count > 12 && head[12] == 0)
+    case 9:
+      let isCommand = head[11] >> 4 & 7 == 5
+      guard isEnhanced else { return !(isPacked && head[12] != 1) && !isCommand }
+      let coded = [Enhanced.codedFrames, Enhanced.codedFramesInOrder, Enhanced.tracksOfPictures]
+      return coded.contains(packetType) && !isCommand
+    default: return false
+    }
+  }
+
+  /// Where it has the header of a codec, which is no content: of AAC, of H.264 and what has its form, and of what has a name.
+  var record: Range<Int64>? {
+    let start: Int64? =
+      isEnhanced
+      ? (packetType == Enhanced.sequenceStart ? self.start + 16 : nil)
+      : kind == 8 && head[11] >> 4 == 10 && head.count > 12 && head[12] == 0
+        ? self.start + 13 : kind == 9 && isPacked && head[12] == 0 ? self.start + 16 : nil
+    return start.flatMap { (1...Self.longestRecord).contains(end - $0) ? $0..<end : nil }
+  }
+
+  private static let longestRecord: Int64 = 4096
+
+  /// From when it is decoded to when it is shown.
+  var delay: Int64 {
+    guard kind == 9 else { return 0 }
+    if isEnhanced { return hasDelay ? signed(at: 16) : 0 }
+    return isPacked ? signed(at: 13) : 0
+  }
+
+  private func signed(at place: Int) -> Int64 {
+    guard head.count >= place + 3 else { return 0 }
+    let offset = Int32(head[place]) << 24 | Int32(head[place + 1]) << 16 | Int32(head[place + 2]) << 8
+    return Int64(offset >> 8)
+  }
+
+  private var isPacked: Bool {
+    head[11] & 0x80 == 0 && [7, 12].contains(head[11] & 0x0f) && head.count >= 16
+  }
+
+  // MARK: Enhanced RTMP
+
+  /// What a tag of a codec with a name holds.
+  private enum Enhanced {
+    static let sequenceStart: UInt8 = 0
+    static let codedFrames: UInt8 = 1
+    /// Shown in the order in which they are decoded.
+    static let codedFramesInOrder: UInt8 = 3
+    static let tracksOfSound: UInt8 = 5
+    static let tracksOfPictures: UInt8 = 6
+  }
+
+  private var packetType: UInt8 { head[11] & 0x0f }
+
+  /// Whether the name of a codec follows.
+  private var isEnhanced: Bool {
+    end - start > 15 && head.count >= 16
+      && (kind == 9 ? head[11] & 0x80 != 0 : kind == 8 && head[11] >> 4 == 9)
+  }
+
+  /// Of H.264 and its successors, of which pictures are stored in another order.
+  private var hasDelay: Bool {
+    packetType == Enhanced.codedFrames && end - start >= 19
+      && name.map { ["avc1", "hvc1", "vvc1"].contains($0) } == true
+  }
+
+  /// The codec's, for the one stream of its kind; nil where it is numbered, and where there are several.
+  var name: FourCharacterCode? {
+    let named = [Enhanced.sequenceStart, Enhanced.codedFrames, Enhanced.codedFramesInOrder]
+    guard isEnhanced, named.contains(packetType) else { return nil }
+    return FourCharacterCode(head[12..<16])
+  }
+
+  /// A picture with which decoding may begin, without what stands before it; of a codec with a name only.
+  var keyFrame: Range<Int64>? {
+    guard kind == 9, isEnhanced, isContent, name != nil, head[11] >> 4 & 7 == 1 else { return nil }
+    let start = self.start + (hasDelay ? 19 : 16)
+    return start < end ? start..<end : nil
+  }
+}

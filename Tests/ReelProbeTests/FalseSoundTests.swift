@@ -1,0 +1,192 @@
+import ReelCore
+import Testing
+import ReelTestSupport
+
+@testable import ReelProbe
+
+/// Headers of AAC that its frames, or their times, contradict.
+struct FalseSoundTests {
+  private func allWays(_ bytes: [UInt8]) throws -> [MediaInfo] {
+    let file = try #require(OpenFile(holding: bytes))
+    let container = try #require(file.sniffed)
+    return try [FFmpegReader.quickWays, [.full], [.thorough]].map {
+      try file.read(as: container, by: $0).media
+    }
+  }
+
+  private static func clip(_ name: String) throws -> [UInt8] {
+    let path = Checkout.root.appendingPathComponent("Samples/clips/\(name)").path
+    return try #require(OpenFile(path)).allBytes
+  }
+
+  /// AAC LC of one channel at 44.1 kHz, with more behind it.
+  private static let record: [UInt8] = [0x12, 0x08, 0x56, 0xE5, 0x00]
+
+  /// - Parameter arrangement: of channels.
+  private static func changed(_ bytes: [UInt8], arrangement: UInt8) throws -> [UInt8] {
+    let place = try #require(bytes.position(of: record))
+    var changed = bytes
+    changed[place + 1] = bytes[place + 1] & 0x87 | arrangement << 3
+    return changed
+  }
+
+  @Test(arguments: ["faststart.mp4", "moov-at-end.mp4", "fragmented.mp4"], [2, 6] as [UInt8])
+  func channelsAreThoseOfTheFrames(name: String, arrangement: UInt8) throws {
+    for media in try allWays(Self.changed(Self.clip(name), arrangement: arrangement)) {
+      #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)])
+      let warning = try #require(media.warnings.first { $0.code == .soundMismatch })
+      #expect(warning.fact == "audio.0.channels" && warning.measured == .number(1))
+      #expect(media.warnings.count == 1, "\(media.warnings)")
+    }
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: ["a.mp4", "a.mkv", "a.flv", "a.avi", "a.wmv"])
+  func ofTwoChannelsAreNotOne(name: String) throws {
+    let coded = ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "2", "-bsf:a", "aac_adtstoasc"]
+    let picture = name == "a.flv" ? ["-c:v", "flv"] : []
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded + picture) else {
+      return
+    }
+    let bytes = made.allBytes
+    let place = try #require(bytes.position(of: [0x12, 0x10, 0x56, 0xE5, 0x00]))
+    for media in try allWays(bytes) {
+      #expect(media.audio.map(\.channels) == [2])
+      #expect(!media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
+    }
+    for arrangement: UInt8 in [1, 6] {
+      var changed = bytes
+      changed[place + 1] = 0x10 & 0x87 | arrangement << 3
+      for media in try allWays(changed) {
+        #expect(media.audio.map(\.channels) == [2], "\(arrangement)")
+        #expect(
+          media.warnings.contains { $0.code == .soundMismatch && $0.fact == "audio.0.channels" },
+          "\(media.warnings)")
+      }
+    }
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [1, 2, 3, 4, 5, 6, 8], ["a.mp4", "a.mkv"])
+  func rightRecordsAreBelieved(channels: Int, name: String) throws {
+    let coded = ["-c:v", "mpeg4", "-c:a", "aac", "-ac", "\(channels)"]
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    for media in try allWays(made.allBytes) {
+      #expect(media.audio.map(\.channels) == [channels])
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// Without the record nothing but the sample entry tells of channels, and says 2 of most.
+  @Test func withoutARecordChannelsAreUnknown() throws {
+    var bytes = try Self.clip("faststart.mp4")
+    let place = try #require(bytes.position(of: "esds"))
+    for (offset, byte) in "free".utf8.enumerated() { bytes[place + offset] = byte }
+    for media in try allWays(bytes) {
+      #expect(media.audio == [AudioFacts(codec: "aac", sampleRate: 44_100)])
+    }
+    // Frames that do not follow one another as those of the claimed rate.
+    var movie = MovieBytes(bytes)
+    let entry = try #require(movie.entry(of: "soun"))
+    movie.write(32_000 << 16, at: entry + 32)
+    for media in try allWays(movie.bytes) { #expect(media.audio == [AudioFacts(codec: "aac")]) }
+  }
+
+  // MARK: Times
+
+  private static func made(_ name: String, _ more: [String] = []) throws -> [UInt8]? {
+    let coded =
+      ["-c:v", name == "a.flv" ? "flv" : "mpeg4", "-c:a", "aac", "-ac", "1", "-ar", "48000"] + more
+    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+  }
+
+  /// AAC LC of one channel at 48 kHz.
+  private static func changed(_ bytes: [UInt8], rate index: UInt8) throws -> [UInt8] {
+    let place = try #require(bytes.position(of: [0x11, 0x88, 0x56, 0xE5, 0x00]))
+    var changed = bytes
+    (changed[place], changed[place + 1]) = (0x10 | index >> 1, index << 7 | 0x08)
+    return changed
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.flv"],
+    [(0, 96_000), (4, 44_100), (6, 24_000)] as [(UInt8, Double)])
+  func aRateThatTheTimesContradict(name: String, lie: (index: UInt8, rate: Double)) throws {
+    guard let bytes = try Self.made(name) else { return }
+    for (media, original) in zip(
+      try allWays(Self.changed(bytes, rate: lie.index)), try allWays(bytes))
+    {
+      #expect(original.warnings.isEmpty, "\(original.warnings)")
+      #expect(media.duration == original.duration && media.durationSource == original.durationSource)
+      #expect(media.video?.frameRate?.description == "25/1")
+      #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 48_000)])
+      #expect(media.warnings.count == 1, "\(media.warnings)")
+      let warning = try #require(media.warnings.first)
+      #expect(warning.code == .soundMismatch && warning.fact == "audio.0.sampleRate")
+      #expect(warning.stated == .number(lie.rate) && warning.measured == .number(48_000))
+    }
+  }
+
+  /// Where `onMetaData` says the same nothing tells which is right.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func aRateThatOnlyTheTimesContradict() throws {
+    guard let bytes = try Self.made("a.flv") else { return }
+    var changed = try Self.changed(bytes, rate: 4)
+    let place = try #require(changed.position(of: "audiosamplerate")) + 16
+    for (offset, byte) in [0x40, 0xE5, 0x88, 0x80, 0, 0, 0, 0].enumerated() {
+      changed[place + offset] = UInt8(byte)
+    }
+    for media in try allWays(changed) {
+      #expect(media.audio.map(\.sampleRate) == [44_100])
+      #expect(media.warnings.map(\.code) == [.claimUnchecked, .claimUnchecked], "\(media.warnings)")
+    }
+  }
+
+  /// A clock that is wrong is told by the sound still: the pictures' own step is in nanoseconds.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func aClockThatTheSoundContradicts() throws {
+    guard var bytes = try Self.made("a.mkv") else { return }
+    let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83]))
+    bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x1E, 0x84, 0x80])
+    for media in try allWays(bytes) {
+      #expect(abs((media.duration ?? 0) - 2) < 0.1)
+      #expect(media.video?.frameRate?.description == "25/1")
+      #expect(media.audio.map(\.sampleRate) == [48_000])
+      #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
+    }
+  }
+
+  /// Opus has one rate: packets that last otherwise are none of it.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func aNameThatTheTimesContradict() throws {
+    guard var bytes = try Self.made("a.mkv") else { return }
+    let place = try #require(bytes.position(of: "A_AAC"))
+    // The element of five bytes before it, of six then: its neighbour is the sampling rate or what fills up.
+    for (offset, byte) in "A_OPU".utf8.enumerated() { bytes[place + offset] = byte }
+    for media in try allWays(bytes) {
+      #expect(abs((media.duration ?? 0) - 2) < 0.1 && media.video?.frameRate?.description == "25/1")
+    }
+  }
+
+  // MARK: FLV
+
+  /// The tags of a dump that begins in the middle of a stream: without the header of the sound.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func theFlagsOfTagsSayNothingOfAAC() throws {
+    guard let bytes = try Self.made("a.flv") else { return }
+    var (kept, next) = (Array(bytes.prefix(13)), 13)
+    while next + 15 <= bytes.count {
+      let length = bytes[(next + 1)..<(next + 4)].reduce(0) { $0 << 8 | Int($1) }
+      let end = next + 11 + length + 4
+      guard end <= bytes.count else { break }
+      if !(bytes[next] == 8 && bytes[next + 11] >> 4 == 10 && bytes[next + 12] == 0) {
+        kept += bytes[next..<end]
+      }
+      next = end
+    }
+    #expect(kept.count < bytes.count)
+    for media in try allWays(kept) { #expect(media.audio == [AudioFacts(codec: "aac")]) }
+  }
+}

@@ -1,0 +1,124 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// FLV whose tags name their codecs (Enhanced RTMP), as newer streaming programs write them: made of files whose tags number
+/// them.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct NamedCodecsTests {
+  private struct Tag {
+    let kind: UInt8
+    let time: [UInt8]
+    var body: [UInt8]
+  }
+
+  private static func tags(of bytes: [UInt8]) -> [Tag] {
+    var (found, next): ([Tag], Int) = ([], 13)
+    while next + 15 <= bytes.count {
+      let length = bytes[(next + 1)..<(next + 4)].reduce(0) { $0 << 8 | Int($1) }
+      guard next + 11 + length <= bytes.count else { break }
+      found.append(
+        Tag(
+          kind: bytes[next], time: Array(bytes[(next + 4)..<(next + 8)]),
+          body: Array(bytes[(next + 11)..<(next + 11 + length)])))
+      next += 15 + length
+    }
+    return found
+  }
+
+  private static func file(_ head: ArraySlice<UInt8>, _ tags: [Tag]) -> [UInt8] {
+    func number(_ value: Int, _ bytes: Int) -> [UInt8] {
+      (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    var bytes = Array(head)
+    for tag in tags {
+      bytes += [tag.kind] + number(tag.body.count, 3) + tag.time + [0, 0, 0]
+      bytes += tag.body
+      bytes += number(tag.body.count + 11, 4)
+    }
+    return bytes
+  }
+
+  /// With the name of the codec in the place of its number.
+  ///
+  /// - Parameter inOrder: pictures are shown as they are decoded, without when.
+  private static func named(_ bytes: [UInt8], _ name: String, inOrder: Bool = false) -> [UInt8] {
+    let tags = tags(of: bytes).map { tag in
+      guard tag.kind == 9, tag.body.count >= 5 else { return tag }
+      var changed = tag
+      let flags = 0x80 | tag.body[0] & 0xF0
+      switch tag.body[1] {
+      case 0: changed.body = [flags] + Array(name.utf8) + tag.body.dropFirst(5)
+      case 1 where inOrder: changed.body = [flags | 3] + Array(name.utf8) + tag.body.dropFirst(5)
+      case 1: changed.body = [flags | 1] + Array(name.utf8) + tag.body.dropFirst(2)
+      default: changed.body = [flags | 2] + Array(name.utf8)
+      }
+      return changed
+    }
+    return file(bytes.prefix(13), tags)
+  }
+
+  private static func made(_ more: [String] = [], sound: [String] = ["-c:a", "aac"]) throws -> [UInt8]? {
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "ultrafast"] + more + sound
+    return try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+  }
+
+  private func allWays(_ bytes: [UInt8]) throws -> [MediaInfo] {
+    let file = try #require(OpenFile(holding: bytes))
+    return try [FFmpegReader.quickWays, [.full], [.thorough]].map { try file.read(as: .flv, by: $0).media }
+  }
+
+  @Test(arguments: [false, true]) func picturesOfANameAreThoseOfANumber(inOrder: Bool) throws {
+    guard let numbered = try Self.made(inOrder ? ["-bf", "0"] : ["-bf", "2"]) else { return }
+    for (media, original) in zip(
+      try allWays(Self.named(numbered, "avc1", inOrder: inOrder)), try allWays(numbered))
+    {
+      #expect(original.video?.frameRate?.description == "25/1" && original.video?.width == 64)
+      // `onMetaData` states a bit rate of pictures, which FFmpeg gives to streams that it knows.
+      var (found, expected) = (media.video, original.video)
+      found?.bitRate = nil
+      expected?.bitRate = nil
+      #expect(found == expected)
+      #expect(media.audio == original.audio && media.warnings == original.warnings)
+      #expect(media.duration == original.duration && media.truncated == original.truncated)
+    }
+  }
+
+  @Test func anotherNameThanTheCodecsIsNamed() throws {
+    guard let numbered = try Self.made() else { return }
+    for media in try allWays(Self.named(numbered, "hvc1")) {
+      #expect(media.video?.streams == 1 && media.audio.count == 1)
+      #expect(media.video?.frameRate?.description == "25/1")
+      #expect(media.warnings.contains { $0.fact == "video.codec" }, "\(media.warnings)")
+    }
+  }
+
+  @Test func unknownNamesAreNoCodec() throws {
+    guard let numbered = try Self.made() else { return }
+    for media in try allWays(Self.named(numbered, "abcd")) {
+      #expect(media.video?.streams == 1 && media.video?.codec == nil)
+      #expect(media.video?.frameRate?.description == "25/1")
+    }
+  }
+
+  /// AAC of a name: the record tells as ever. Of a name without a record the flags, which are none, tell nothing.
+  @Test func soundOfAName() throws {
+    guard let numbered = try Self.made() else { return }
+    var tags = Self.tags(of: numbered)
+    for index in tags.indices where tags[index].kind == 8 {
+      let body = tags[index].body
+      tags[index].body = [0x90 | body[1]] + Array("mp4a".utf8) + body.dropFirst(2)
+    }
+    for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+      #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)])
+      #expect(media.duration.map { abs($0 - 2) < 0.2 } == true)
+    }
+    for index in tags.indices where tags[index].kind == 8 {
+      tags[index].body.replaceSubrange(1..<5, with: Array("zzzz".utf8))
+    }
+    for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+      #expect(media.audio == [AudioFacts()])
+    }
+  }
+}
