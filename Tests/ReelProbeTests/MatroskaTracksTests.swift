@@ -40,9 +40,10 @@ struct MatroskaTracksTests {
   }
 
   /// FFmpeg begins anew behind what it cannot read.
-  @Test(arguments: [
-    [0x67, 0xC8, 0x88, 0x45, 0xA3, 0x40, 0xFF, 1, 2, 3, 4], [UInt8](repeating: 0, count: 20),
-  ] as [[UInt8]])
+  @Test(
+    arguments: [
+      [0x67, 0xC8, 0x88, 0x45, 0xA3, 0x40, 0xFF, 1, 2, 3, 4], [UInt8](repeating: 0, count: 20),
+    ] as [[UInt8]])
   func aDamagedElementMakesNoTrackTwice(inner: [UInt8]) throws {
     var made = SmallMatroska()
     made.beforeClusters = SmallMatroska.element(0x1254_C367, SmallMatroska.element(0x7373, inner))
@@ -58,11 +59,14 @@ struct MatroskaTracksTests {
     }
   }
 
-  @Test(arguments: [
-    (16_683_333, "60000/1001"), (16_683_334, "60000/1001"), (20_854_167, "48000/1001"), (16_666_667, "60/1"),
-    (33_366_667, "30000/1001"), (41_708_333, "24000/1001"), (40_000_000, "25/1"), (8_341_667, "120000/1001"),
-    (4_166_667, "240/1"),
-  ] as [(UInt64, String)])
+  @Test(
+    arguments: [
+      (16_683_333, "60000/1001"), (16_683_334, "60000/1001"), (20_854_167, "48000/1001"),
+      (16_666_667, "60/1"),
+      (33_366_667, "30000/1001"), (41_708_333, "24000/1001"), (40_000_000, "25/1"),
+      (8_341_667, "120000/1001"),
+      (4_166_667, "240/1"),
+    ] as [(UInt64, String)])
   func aStepInNanosecondsIsARate(step: UInt64, rate: String) throws {
     let found = try #require(MatroskaFileMap.rate(lasting: step))
     #expect("\(found.num)/\(found.den)" == rate)

@@ -88,7 +88,8 @@ struct ContentEvidence {
         parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
       let measured = told.flatMap { pace.rate(insteadOf: $0) }
       let isClaimed =
-        measured.flatMap { rate in claimed.map { Int($0.rounded()) == rate || Int($0.rounded()) == 2 * rate } }
+        measured.flatMap { rate in claimed.map { Int($0.rounded()) == rate || Int($0.rounded()) == 2 * rate }
+        }
         ?? false
       found[stream.pointee.index] = FalseSound(
         pace: pace, isConfirmed: structure.container.isMatroska || isClaimed)
@@ -638,7 +639,8 @@ struct ContentEvidence {
   private var trackLists: [MediaWarning] {
     guard structure.matroska?.trackList?.contradictsItself == true else { return [] }
     return [
-      MediaWarning(.indexMismatch, "it lists its tracks more than once, and not alike; the first of them counts")
+      MediaWarning(
+        .indexMismatch, "it lists its tracks more than once, and not alike; the first of them counts")
     ]
   }
 
@@ -708,7 +710,8 @@ struct ContentEvidence {
       else { return [] }
       let told = SoundHeader(
         parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
-      guard let stated = told ?? media.audio[place].sampleRate, let measured = own.pace.rate(insteadOf: stated)
+      guard let stated = told ?? media.audio[place].sampleRate,
+        let measured = own.pace.rate(insteadOf: stated)
       else {
         return [
           MediaWarning(

@@ -35,7 +35,9 @@ struct FLVNamedCodecs: Hashable {
   init?(_ file: some ByteReading) {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
     var next = Int64(header) + 4
-    var (names, records, keyFrame): ([Int: FourCharacterCode], [Int: [UInt8]], Range<Int64>?) = ([:], [:], nil)
+    var (names, records, keyFrame): ([Int: FourCharacterCode], [Int: [UInt8]], Range<Int64>?) = (
+      [:], [:], nil
+    )
     for _ in 0..<Self.mostTags {
       guard let tag = FLVTag(file, at: next) else { break }
       if let name = tag.name {
@@ -121,7 +123,8 @@ enum MadePacket {
   static func of(_ range: Range<Int64>, in file: some ByteReading) -> UnsafeMutablePointer<AVPacket>? {
     let bytes = file.bytes(at: range.lowerBound, count: range.count)
     var made = av_packet_alloc()
-    guard bytes.count == range.count, let packet = made, av_new_packet(packet, Int32(clamping: bytes.count)) >= 0,
+    guard bytes.count == range.count, let packet = made,
+      av_new_packet(packet, Int32(clamping: bytes.count)) >= 0,
       let data = packet.pointee.data
     else {
       av_packet_free(&made)
