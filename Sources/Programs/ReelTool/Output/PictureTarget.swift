@@ -258,7 +258,7 @@ struct PictureWriter {
     try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)
     do throws(SystemError) {
       try passing.takeName(path)
-    } catch where error.code == EEXIST {
+    } catch  where error.code == EEXIST {
       return false
     }
     return true
