@@ -89,7 +89,7 @@ struct RuleFiles: Sendable {
     RuleFiles("audio.none", bad: .sample("clips/silent.mp4")),
     RuleFiles("codec.audio", "[aac]", bad: .sample("clips/matroska.mkv")),
     RuleFiles(
-      "audio.channels", "[1]", bad: .sample("clips/faststart.mp4") { RepairSession.claimStereo(&$0) }),
+      "audio.channels", "[2]", good: .sample("clips/silent.mp4"), bad: .sample("clips/faststart.mp4")),
     RuleFiles("audio.sampleRate", "[44100]", bad: .sample("clips/vp9.webm")),
   ]
 

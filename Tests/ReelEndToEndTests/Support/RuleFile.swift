@@ -74,14 +74,6 @@ enum RepairSession {
     set(&bytes, at: track + 80, [0, size.0, 0, 0, 0, size.1, 0, 0])
   }
 
-  /// The configuration of AAC says two channels (ISO/IEC 14496-3, 1.6.2.1).
-  static func claimStereo(_ bytes: inout [UInt8]) {
-    guard let box = last("esds", in: bytes),
-      let place = (box..<(box + 60)).first(where: { bytes[$0...].starts(with: [0x05, 0x80, 0x80, 0x80]) })
-    else { return }
-    set(&bytes, at: place + 5, [0x12, 0x10])
-  }
-
   /// An FLV of which nothing tells when its `kinds` of tags are shown (9 is video, 8 is sound), without the
   /// metadata `key`.
   static func forgetTimes(_ bytes: inout [UInt8], of kinds: Set<UInt8>, _ key: String) {

@@ -144,8 +144,9 @@ private struct S3Ranges: RangeFetcher {
     var outcome = try await client.outcome(ofSmall: request)
     // A store that writes its tags otherwise in a list than in a reply takes what stood there for another object's, and some
     // know no condition. Then what the reply says of the object decides.
-    if case .failure(let failure)? = outcome, [412, 501].contains(failure.reply.status.code),
-      !pin.conditions.isEmpty
+    // A tag that a reply has told is the store's own way to write it.
+    if case .failure(let failure)? = outcome, !pin.conditions.isEmpty,
+      failure.reply.status.code == 501 || failure.reply.status.code == 412 && pin.toldTag == nil
     {
       let refused = failure.reply
       request.fields = .asking(for: range, of: FilePin(size: pin.size))
