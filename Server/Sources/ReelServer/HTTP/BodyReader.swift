@@ -52,46 +52,24 @@ struct BodyReader: Sendable {
   }
 
   private func pieces(
-    _ request: Request, _ progress: Progress, _ take: @escaping @Sendable (ByteBuffer) async throws -> Void
+    _ request: Request, _ progress: Progress, _ take: (ByteBuffer) async throws -> Void
   ) async throws -> End {
     var iterator = request.body.makeAsyncIterator()
-    var gathered = ByteBuffer()
     while true {
-      let next: ByteBuffer?
-      var isBroken = false
+      let bytes: ByteBuffer?
       do {
-        next = try await iterator.next()
+        bytes = try await iterator.next()
       } catch {
-        (next, isBroken) = (nil, true)
+        return .cut
       }
-      if var bytes = next {
-        progress.add(bytes.readableBytes)
-        metrics.count(received: bytes.readableBytes)
-        // Behind one that fills a read there is most likely another.
-        let isFollowed =
-          bytes.readableBytes >= Self.fullRead && progress.received > Self.takenAtOnce
-          && gathered.readableBytes + bytes.readableBytes < Self.mostGathered
-        if isFollowed || gathered.readableBytes > 0 { gathered.writeBuffer(&bytes) }
-        if isFollowed { continue }
-        try await take(gathered.readableBytes > 0 ? gathered : bytes)
-        gathered.clear()
-        continue
+      guard let bytes else {
+        return Task.isCancelled || progress.isShort(of: request.headers) ? .cut : .whole
       }
-      if gathered.readableBytes > 0 {
-        // In a task of its own: what has come counts, though this one is asked to stop.
-        let rest = gathered
-        try await Task { try await take(rest) }.value
-      }
-      return isBroken || Task.isCancelled || progress.isShort(of: request.headers) ? .cut : .whole
+      progress.add(bytes.readableBytes)
+      metrics.count(received: bytes.readableBytes)
+      try await take(bytes)
     }
   }
-
-  /// What is read of a connection at once, at most.
-  private static let fullRead = 65_536
-  /// What is taken piece by piece: the first bytes tell what it is.
-  private static let takenAtOnce: Int64 = 256 << 10
-  /// Each piece costs its way to a thread and back. Those of a slow sender are small, and are not kept waiting.
-  private static let mostGathered = 512 << 10
 
   private final class Progress: Sendable {
     private struct State {
@@ -113,12 +91,10 @@ struct BodyReader: Sendable {
       return pace.isTooSlow(received: state.received, elapsed: now - start, silence: now - state.last)
     }
 
-    var received: Int64 { state.withLock { $0.received } }
-
     /// Whether fewer bytes came than were said.
     func isShort(of headers: HTTPFields) -> Bool {
       guard let text = headers[.contentLength], let length = Int64(text) else { return false }
-      return received < length
+      return state.withLock { $0.received } < length
     }
   }
 }
