@@ -111,6 +111,26 @@ import Testing
     await #expect(throws: UploadError.self) { _ = try await files.list("") }
   }
 
+  @Test("of unfinished uploads are read to their end, and the newest comes first")
+  func uploads() async throws {
+    let upload = { (id: String, day: Int) in
+      "<Upload><Key>a/b/a.mp4</Key><UploadId>\(id)</UploadId><Initiated>2026-01-0\(day)T00:00:00Z</Initiated></Upload>"
+    }
+    let transport = ScriptedTransport { sent in
+      let isFirst = !sent.call.target.contains("key-marker=")
+      let page =
+        isFirst
+        ? upload("1", 1) + upload("3", 3)
+          + "<IsTruncated>True</IsTruncated><NextKeyMarker>a/b/a.mp4</NextKeyMarker>"
+        : upload("2", 2) + "<IsTruncated>false</IsTruncated>"
+      return FakeS3.xml("<ListMultipartUploadsResult>\(page)</ListMultipartUploadsResult>")
+    }
+    let client = S3Client(
+      try #require(FakeS3.store), transport: transport, credentials: FixedCredentials(SignatureV4Tests.s3Key),
+      clock: StoppedClock())
+    #expect(try await client.openUploads(of: #require(ObjectKey("a.mp4"))) == ["3", "2", "1"])
+  }
+
   @Test("of parts end, too, whatever they say")
   func endlessParts() async throws {
     let count = Mutex(0)

@@ -146,22 +146,33 @@ import Testing
     answer.1.map { FakeS3.error(answer.0, $0) } ?? FakeS3.empty(answer.0)
   }
 
-  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<9)
-  func unlistedUploads(_ number: Int) async throws {
-    let breaks = Mutex(true)
-    let fake = FakeS3 { sent async throws(HTTPFailure) in
-      if sent.call.method == .get, sent.call.target.contains("uploads=") {
-        return Self.reply(Self.unknown[number])
-      }
-      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, breaks.withLock({ $0 }) {
+  /// Has one answer to a question, and cuts the line of an upload's second part.
+  private static func fake(
+    cutting cuts: CutLines, answering answer: (Int, String?), to question: String
+  ) -> FakeS3 {
+    FakeS3 { sent async throws(HTTPFailure) in
+      if sent.call.method == .get, sent.call.target.contains(question) { return reply(answer) }
+      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, cuts.areCut {
         throw .broken("a test")
       }
       return nil
     }
+  }
+
+  private final class CutLines: Sendable {
+    private let state = Mutex(true)
+    var areCut: Bool { state.withLock { $0 } }
+    func mend() { state.withLock { $0 = false } }
+  }
+
+  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<9)
+  func unlistedUploads(_ number: Int) async throws {
+    let lines = CutLines()
+    let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploads=")
     let store = try uploader(fake.transport())
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
     #expect(fake.bucket.withLock { $0.uploads.isEmpty }, "nobody would find them again")
-    breaks.withLock { $0 = false }
+    lines.mend()
     _ = try await store.upload(large, to: key) { _ in }
     #expect(try await store.remove(key) == .gone)
     #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
@@ -169,19 +180,11 @@ import Testing
 
   @Test("one that lists no parts begins anew, and leaves nothing", arguments: 0..<9)
   func unlistedParts(_ number: Int) async throws {
-    let breaks = Mutex(true)
-    let fake = FakeS3 { sent async throws(HTTPFailure) in
-      if sent.call.method == .get, sent.call.target.contains("uploadId=") {
-        return Self.reply(Self.unknown[number])
-      }
-      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, breaks.withLock({ $0 }) {
-        throw .broken("a test")
-      }
-      return nil
-    }
+    let lines = CutLines()
+    let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploadId=")
     let store = try uploader(fake.transport())
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
-    breaks.withLock { $0 = false }
+    lines.mend()
     _ = try await store.upload(large, to: key) { _ in }
     #expect(try await store.readBack(key) == large.digest)
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })

@@ -99,15 +99,6 @@ import Testing
     #expect(S3Documents.parts(Array(without.utf8))?.next == 2)
     #expect(S3Documents.parts(Array(without.replacing(">True<", with: ">false<").utf8))?.next == nil)
   }
-
-  @Test("where a page begins survives being a text", arguments: ["", "a", "ü ~/\n 3", "t1"])
-  func positions(_ last: String) {
-    for token in [nil, "x", "1 2 3", "t", " é"] {
-      let position = S3ListPosition(token: token, last: last, empty: 7)
-      #expect(S3ListPosition(text: position.text) == position, "\(position)")
-    }
-    for text in ["", "1", "1 9 a", "a 0 ", "0 -1 a", "0 0"] { #expect(S3ListPosition(text: text) == nil) }
-  }
 }
 
 @Suite struct PartPlanTests {

@@ -77,11 +77,12 @@ package struct RemotePage: Sendable {
   package var files: [RemoteFile]
   /// Where the next page begins; nil at the end.
   package var next: String?
+  /// The last name on it, also of what is no file; nil where it has none.
+  package var lastName: String?
 
   /// - Parameters: as the properties.
-  package init(files: [RemoteFile], next: String?) {
-    self.files = files
-    self.next = next
+  package init(files: [RemoteFile], next: String?, lastName: String? = nil) {
+    (self.files, self.next, self.lastName) = (files, next, lastName)
   }
 }
 

@@ -18,13 +18,35 @@ package struct StorePage: Sendable {
   }
 }
 
+/// The way from page to page through a list, which some stores give no end.
+package struct PageTrail: Sendable {
+  private var tokens: Set<String> = []
+  private var last: String?
+  /// Pages without a name, one behind the other.
+  private var empty = 0
+  /// A store may look through so much without finding a name (Ceph, of what was deleted).
+  private static let mostEmpty = 100
+
+  package init() {}
+
+  /// Whether a page leads on, or ends the list. A store that heeds no token gives the same names for ever, each time with
+  /// another token if need be.
+  /// - Parameters:
+  ///   - next: where it says that the next page begins.
+  ///   - name: the last one on it; nil where it has none.
+  package mutating func goesOn(to next: String?, after name: String?) -> Bool {
+    guard let next else { return true }
+    empty = name == nil ? empty + 1 : 0
+    defer { last = name ?? last }
+    return tokens.insert(next).inserted && (name == nil || name != last) && empty <= Self.mostEmpty
+  }
+}
+
 /// All pages of a store, one after the other.
 package struct StorePages {
   private let store: any StoreListing
-  private var tokens: Set<String> = []
+  private var trail = PageTrail()
   private var token: String?
-  /// The last name so far.
-  private var last: String?
   private var isOver = false
 
   package init(_ store: any StoreListing) { self.store = store }
@@ -33,13 +55,10 @@ package struct StorePages {
   package mutating func next() async throws(UploadError) -> StorePage? {
     if isOver { return nil }
     let page = try await store.page(after: token)
-    let name = page.objects.last?.name
-    // A store that heeds no token may give the same page for ever, each time with another one.
-    let isNew = page.next.map { tokens.insert($0).inserted && (name == nil || name != last) } ?? true
-    guard isNew else {
+    guard trail.goesOn(to: page.next, after: page.objects.last?.name) else {
       throw UploadError(.rejected, "\(store.destination) does not say how its list of objects goes on")
     }
-    (token, isOver, last) = (page.next, page.next == nil, name ?? last)
+    (token, isOver) = (page.next, page.next == nil)
     return page
   }
 }

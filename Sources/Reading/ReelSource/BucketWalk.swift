@@ -9,8 +9,7 @@ struct BucketWalk: Sendable {
   /// The page behind it, which is fetched early: a video and its sidecar may be on two.
   private var following: RemotePage?
   private var hasBegun = false
-  /// Where pages began.
-  private var tokens: Set<String> = []
+  private var trail = PageTrail()
   /// Names of sidecars on the page before, on this one and on the one behind it.
   private var sidecars: [Set<[UInt8]>] = []
   /// By the bytes of their names: a store keeps two that look alike apart.
@@ -49,7 +48,7 @@ struct BucketWalk: Sendable {
     after token: String?, _ cancellation: CancellationFlag
   ) throws(SourceError) -> RemotePage {
     let page = try source.page(after: token, cancellation: cancellation)
-    guard page.next.map({ tokens.insert($0).inserted }) ?? true else {
+    guard trail.goesOn(to: page.next, after: page.lastName) else {
       throw SourceError(
         .unreadable, "its list has no end, for the store gives the same page again; tell those who run it")
     }

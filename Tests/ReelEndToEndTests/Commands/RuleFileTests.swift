@@ -89,7 +89,8 @@ struct RuleFiles: Sendable {
     RuleFiles("audio.none", bad: .sample("clips/silent.mp4")),
     RuleFiles("codec.audio", "[aac]", bad: .sample("clips/matroska.mkv")),
     RuleFiles(
-      "audio.channels", "[2]", good: .sample("clips/silent.mp4"), bad: .sample("clips/faststart.mp4")),
+      "audio.channels", "[1]", good: .sample("clips/program.mpg"),
+      bad: .sample("clips/program.mpg") { RepairSession.makeStereo(&$0) }),
     RuleFiles("audio.sampleRate", "[44100]", bad: .sample("clips/vp9.webm")),
   ]
 

@@ -74,6 +74,13 @@ enum RepairSession {
     set(&bytes, at: track + 80, [0, size.0, 0, 0, 0, size.1, 0, 0])
   }
 
+  /// Each frame of the sound says two channels (ISO/IEC 11172-3, 2.4.2.3, mode).
+  static func makeStereo(_ bytes: inout [UInt8]) {
+    for place in bytes.indices where bytes[place...].starts(with: [0xFF, 0xFD, 0x42, 0xC4]) {
+      bytes[place + 3] = 0x04
+    }
+  }
+
   /// An FLV of which nothing tells when its `kinds` of tags are shown (9 is video, 8 is sound), without the
   /// metadata `key`.
   static func forgetTimes(_ bytes: inout [UInt8], of kinds: Set<UInt8>, _ key: String) {

@@ -26,7 +26,7 @@ struct BlankContent {
     guard let iso = structure.iso else { return stretch(in: file, structure, codec, sounds) }
     if iso.external == true { return nil }
     if iso.fragments > 0 { return stretch(in: file, structure, codec, sounds) }
-    if let found = plain.contains(codec) ? nil : samples(of: stream, in: file) { return found }
+    if let found = isPlain(codec) ? nil : samples(of: stream, in: file) { return found }
     for (sound, codec) in zip(streams.audios, sounds) where coded.contains(codec) {
       if var found = samples(of: sound, in: file) {
         // Its clock is another one.
@@ -94,12 +94,12 @@ extension BlankContent {
     AV_CODEC_ID_FLAC, AV_CODEC_ID_AMR_NB, AV_CODEC_ID_AMR_WB, AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2,
   ]
 
-  /// Whose black is zeros.
-  private static let plain: Set<AVCodecID> = [
-    AV_CODEC_ID_RAWVIDEO, AV_CODEC_ID_R210, AV_CODEC_ID_R10K, AV_CODEC_ID_AVRP, AV_CODEC_ID_V210,
-    AV_CODEC_ID_V308, AV_CODEC_ID_V408, AV_CODEC_ID_V410, AV_CODEC_ID_YUV4, AV_CODEC_ID_Y41P,
-    AV_CODEC_ID_012V, AV_CODEC_ID_FRWU,
-  ]
+  /// Whether its black may be zeros: pixels that are stored as they are, or a codec that nobody knows.
+  private static func isPlain(_ codec: AVCodecID) -> Bool {
+    guard let properties = avcodec_descriptor_get(codec)?.pointee.props else { return true }
+    let whole = AV_CODEC_PROP_INTRA_ONLY | AV_CODEC_PROP_LOSSLESS
+    return properties & whole == whole
+  }
 }
 
 // MARK: By the bytes alone

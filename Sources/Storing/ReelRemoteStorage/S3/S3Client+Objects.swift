@@ -266,17 +266,20 @@ extension S3Client {
     // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
     request.replyLimit = 8 << 20
     request.answer = .lateWord
-    guard var page = S3Documents.page(try await send(request).body) else {
+    guard let page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
         .interrupted,
         "\(store.destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
-    if page.objects.isEmpty, let position {
-      page.next?.last = position.last
-      page.next?.empty = position.empty + 1
+    // A store that goes on from no name gives the same page for ever.
+    let isStuck: Bool
+    switch position {
+    case .after(let name): isStuck = page.objects.contains { $0.name == name }
+    case .token: isStuck = page.next == position
+    case nil: isStuck = false
     }
-    guard page.isWhole || page.next != nil, !isStuck(page, position) else {
+    guard !isStuck, page.isWhole || page.next != nil else {
       throw UploadError(
         .rejected,
         "\(store.destination) does not say how its list of objects goes on: it has to answer ListObjectsV2, or to go on "
@@ -284,19 +287,6 @@ extension S3Client {
     }
     return page
   }
-
-  /// Whether `page`, which began at `position`, leads nowhere: a store that goes on from no name, or heeds no token, gives
-  /// the same names for ever, with a new token each time if need be.
-  private func isStuck(_ page: S3ListPage, _ position: S3ListPosition?) -> Bool {
-    guard let position else { return false }
-    if position.token == nil { return page.objects.contains { $0.name == position.last } }
-    guard let next = page.next else { return false }
-    if page.objects.isEmpty { return next.token == position.token || next.empty > Self.mostEmptyPages }
-    return next.token == position.token || next.last == position.last
-  }
-
-  /// A store may look through so much of a bucket without finding a name (Ceph, of what was deleted).
-  private static let mostEmptyPages = 100
 
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
   /// not or the store knows no such question: then nobody finds again what an upload that broke leaves.

@@ -32,34 +32,34 @@ struct S3ListPage: Sendable, Hashable {
 }
 
 /// Where a page of a list begins.
-struct S3ListPosition: Sendable, Hashable {
-  /// As the page before told; nil from a store that tells none: then it begins behind ``last``.
-  let token: String?
-  /// The last name of the pages before; empty where none had a name.
-  var last: String
-  /// Pages without a name, one after the other.
-  var empty = 0
+enum S3ListPosition: Sendable, Hashable {
+  /// As the page before told.
+  case token(String)
+  /// Behind the last name of the page before, from a store that tells no token.
+  case after(String)
 
-  /// A store without tokens may know the older question alone, which calls it a marker.
+  /// Such a store may know the older question alone, which calls it a marker.
   var query: [(String, String)] {
-    if let token { return [("continuation-token", token)] }
-    return [("start-after", last), ("marker", last)]
+    switch self {
+    case .token(let token): [("continuation-token", token)]
+    case .after(let name): [("start-after", name), ("marker", name)]
+    }
   }
 
   /// One text, and back.
-  var text: String { "\(empty) \(last.utf8.count) \(last)\(token.map { "t" + $0 } ?? "")" }
-
-  init(token: String?, last: String, empty: Int = 0) {
-    (self.token, self.last, self.empty) = (token, last, empty)
+  var text: String {
+    switch self {
+    case .token(let token): "t" + token
+    case .after(let name): "a" + name
+    }
   }
 
   init?(text: String) {
-    let words = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-    guard words.count == 3, let empty = Int(Substring(words[0])), let count = Int(Substring(words[1])),
-      (0...words[2].count).contains(count), let last = String(words[2].prefix(count))
-    else { return nil }
-    let rest = words[2].dropFirst(count)
-    self.init(token: rest.isEmpty ? nil : String(Substring(rest.dropFirst())), last: last, empty: empty)
+    switch text.first {
+    case "t": self = .token(String(text.dropFirst()))
+    case "a": self = .after(String(text.dropFirst()))
+    default: return nil
+    }
   }
 }
 
@@ -154,9 +154,8 @@ enum S3Documents {
       page.objects.append(
         ListedObject(name: name, size: size, etag: object["ETag"] ?? ""))
     }
-    let last = page.objects.last?.name
-    if !page.isWhole, token != nil || last != nil {
-      page.next = S3ListPosition(token: token, last: last ?? "")
+    if !page.isWhole {
+      page.next = token.map { .token($0) } ?? page.objects.last.map { .after($0.name) }
     }
     return page
   }

@@ -74,7 +74,7 @@ extension S3Files {
     _ beginning: String, most: Int = .max
   ) async throws(UploadError) -> [String: Stored] {
     var found: [String: Stored] = [:]
-    var position: S3ListPosition?
+    var (position, trail): (S3ListPosition?, PageTrail) = (nil, PageTrail())
     repeat {
       let from = position
       let page = try await retries.run { () async throws(UploadError) in
@@ -83,6 +83,9 @@ extension S3Files {
       for object in page.objects where object.name.hasPrefix(client.store.prefix) {
         found[String(object.name.dropFirst(client.store.prefix.count))] = Stored(
           size: object.size, tag: object.etag.isMD5 ? UInt128(object.etag.trimmingQuotes(), radix: 16) : nil)
+      }
+      guard trail.goesOn(to: page.next?.text, after: page.objects.last?.name) else {
+        throw UploadError(.rejected, "\(destination) does not say how its list of objects goes on")
       }
       position = found.count >= most ? nil : page.next
     } while position != nil

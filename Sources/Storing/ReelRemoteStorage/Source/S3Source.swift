@@ -75,7 +75,7 @@ package struct S3Source: RemoteSource {
       let files = page.objects.filter {
         $0.name.utf8.starts(with: name.utf8) && $0.name.utf8.last != UInt8(ascii: "/")
       }
-      return RemotePage(files: files.map(file), next: page.next?.text)
+      return RemotePage(files: files.map(file), next: page.next?.text, lastName: page.objects.last?.name)
     }
   }
 
@@ -143,8 +143,7 @@ private struct S3Ranges: RangeFetcher {
     let answer = RangeAnswer(range: range, pin: pin, server: server, isOfBucket: true)
     var outcome = try await client.outcome(ofSmall: request)
     // A store that writes its tags otherwise in a list than in a reply takes what stood there for another object's, and some
-    // know no condition. Then what the reply says of the object decides.
-    // A tag that a reply has told is the store's own way to write it.
+    // know no condition: then what the reply says of the object decides. Of a tag that a reply has told there is no doubt.
     if case .failure(let failure)? = outcome, !pin.conditions.isEmpty,
       failure.reply.status.code == 501 || failure.reply.status.code == 412 && pin.toldTag == nil
     {
