@@ -113,7 +113,7 @@ import Testing
 
   @Test("of unfinished uploads are read to their end, and the newest comes first")
   func uploads() async throws {
-    let upload = { (id: String, day: Int) in
+    let upload = { @Sendable (id: String, day: Int) in
       "<Upload><Key>a/b/a.mp4</Key><UploadId>\(id)</UploadId><Initiated>2026-01-0\(day)T00:00:00Z</Initiated></Upload>"
     }
     let transport = ScriptedTransport { sent in
