@@ -90,5 +90,15 @@ import Testing
         media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
         "\(name): \(media.warnings)")
     }
+    // Black in a codec that nobody knows.
+    guard let file = try FFmpegTool.make("d.mov", black + ["-c:v", "rawvideo", "-pix_fmt", "rgb24"]) else {
+      return
+    }
+    var bytes = file.allBytes
+    for place in bytes.indices.dropLast(4) where bytes[place...].starts(with: "raw ".utf8) {
+      bytes.replaceSubrange(place..<(place + 4), with: "zzzz".utf8)
+    }
+    let media = try Self.read(bytes)
+    #expect(media.video?.codec == nil && media.truncated == false, "\(media.warnings)")
   }
 }
