@@ -27,7 +27,7 @@ struct RefusedUploadTests {
           count.withLock { $0 += 1 }
           return refusal
         }
-        return .reply(200, headers: [("etag", "\"e\"")])
+        return .reply(200, headers: [("etag", entityTag(request.body))])
       }
     }
   }

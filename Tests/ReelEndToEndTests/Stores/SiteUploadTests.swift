@@ -1,5 +1,4 @@
 import Foundation
-import ReelCrypto
 import ReelHTTPFakes
 import ReelTestSupport
 import Synchronization
@@ -54,7 +53,7 @@ private final class SmallBucket: Sendable {
         state.log.append(name)
         state.objects[name] = Object(
           bytes: request.body, type: request.header("content-type"), caching: request.header("cache-control"))
-        return .reply(200, headers: [("ETag", Self.tag(request.body))])
+        return .reply(200, headers: [("ETag", entityTag(request.body))])
       case "DELETE":
         state.log.append("-" + name)
         state.objects[name] = nil
@@ -62,15 +61,11 @@ private final class SmallBucket: Sendable {
       default:
         let prefix = parts?.queryItems?.first { $0.name == "prefix" }?.value ?? ""
         let listed = state.objects.filter { $0.key.hasPrefix(prefix) }.map { name, object in
-          "<Contents><Key>\(name)</Key><ETag>\(Self.tag(object.bytes))</ETag><Size>\(object.bytes.count)</Size></Contents>"
+          "<Contents><Key>\(name)</Key><ETag>\(entityTag(object.bytes))</ETag><Size>\(object.bytes.count)</Size></Contents>"
         }
         return .reply(200, body: Array("<ListBucketResult>\(listed.joined())</ListBucketResult>".utf8))
       }
     }
-  }
-
-  private static func tag(_ bytes: [UInt8]) -> String {
-    "\"" + Insecure.MD5.hash(data: bytes).map { String(format: "%02x", $0) }.joined() + "\""
   }
 }
 
