@@ -76,8 +76,9 @@ enum RepairSession {
 
   /// Each frame of the sound says two channels (ISO/IEC 11172-3, 2.4.2.3, mode).
   static func makeStereo(_ bytes: inout [UInt8]) {
-    for place in bytes.indices where bytes[place...].starts(with: [0xFF, 0xFD, 0x42, 0xC4]) {
-      bytes[place + 3] = 0x04
+    for place in bytes.indices.dropLast(3) where bytes[place...].starts(with: [0xFF, 0xFD]) {
+      // With padding, or without.
+      if bytes[place + 2] & 0xFD == 0x40, bytes[place + 3] == 0xC4 { bytes[place + 3] = 0x04 }
     }
   }
 

@@ -249,7 +249,8 @@ struct S3ErrorMessages: Sendable {
         .storeUnusable,
         "the bucket \(store.bucket) is in the region \(region), for which the requests are signed, and \(host) sends us "
           + "elsewhere all the same (\(whole)): name the address that it has there (\(setting: .endpoint)"
-          + (place.map { ", maybe \($0))" } ?? ")"))
+          + (place.map { ", maybe \($0))" } ?? ")")
+          + (region == store.region ? "" : ", and its region (\(setting: .region))"))
     }
     if failure.isWrongRegion {
       return made(
