@@ -142,7 +142,7 @@ struct S3ErrorTests {
     #expect(error.message.contains("endpoint") == (region != nil), "\(error.message)")
     #expect(!error.message.contains("secret"))
     // Where it is not that of the settings.
-    #expect(error.message.contains("--region") == (region == "eu-9"), "\(error.message)")
+    #expect(error.message.contains("(`region`)") == (region == "eu-9"), "\(error.message)")
   }
 
   @Test(
