@@ -17,7 +17,8 @@ struct CodecSignTests {
   private static let mpeg2 = bytes(
     "000001b30a006013ffffe018" + "000001b5148a00010000" + "000001b800080040" + "00000100000ffff8")
   private static let mpeg4 = bytes("000001b001000001b58913000001000000012000c48d8800cd")
-  private static let av1 = bytes("0a0b00000024c4ffdf3fff68401032")
+  private static let av1 = bytes("0a0b000000043cffbcdaf9004032c81f14")
+  private static let theora = [0, 42, 0x80] + Array("theora".utf8) + [3, 2, 1]
   private static let jpeg = bytes("ffd8ffe000104a46494600010200000100010000")
 
   struct Example: Sendable {
@@ -42,6 +43,22 @@ struct CodecSignTests {
     Example(claimed: AV_CODEC_ID_MPEG2VIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_H264, packet: jpeg, other: AV_CODEC_ID_MJPEG),
     Example(claimed: AV_CODEC_ID_MJPEG, packet: jpeg, other: nil),
+    // None that is known here.
+    Example(claimed: AV_CODEC_ID_VP9, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
+    Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
+    Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("3000ff0112345678"), record: theora, other: nil),
+    Example(claimed: AV_CODEC_ID_VP9, packet: bytes("0000000000000000"), other: nil),
+    Example(claimed: AV_CODEC_ID_H264, packet: bytes("abababababababab"), other: nil),
+    Example(claimed: AV_CODEC_ID_AV1, packet: bytes("12009d012a400130"), other: AV_CODEC_ID_NONE),
+    Example(claimed: AV_CODEC_ID_AV1, packet: av1, other: nil),
+    Example(claimed: AV_CODEC_ID_VP9, packet: av1, other: AV_CODEC_ID_AV1),
+    Example(
+      claimed: AV_CODEC_ID_AV1, packet: bytes("1200320100000000"), record: [0x81, 0, 0, 0] + av1, other: nil),
+    Example(
+      claimed: AV_CODEC_ID_PRORES, packet: bytes("00000020") + Array("icpf".utf8) + jpeg + jpeg,
+      other: AV_CODEC_ID_NONE),
+    Example(
+      claimed: AV_CODEC_ID_MPEG2VIDEO, packet: bytes("00000120") + mpeg4, other: AV_CODEC_ID_NONE),
     // With records: a picture of each behind its length.
     Example(
       claimed: AV_CODEC_ID_H264, packet: bytes("000000052801af1d42"), record: hevcRecord,
@@ -71,6 +88,19 @@ struct CodecSignTests {
     #expect(CodecSign.otherSound(than: AV_CODEC_ID_AAC, packet: frame + frame) == nil)
     #expect(
       CodecSign.otherSound(than: AV_CODEC_ID_MP3, packet: [0xFF, 0xFB, 0x90, 0] + frame + frame) == nil)
+  }
+
+  @Test(arguments: [
+    ("0b77480d0c402f842bc1c77aaf5e1be7", AV_CODEC_ID_AC3),
+    ("0b7700bf3287c00021064060e3bd57af", AV_CODEC_ID_EAC3),
+    ("7ffe8001fc3c75b0b6c001380003ef7f", AV_CODEC_ID_DTS),
+  ])
+  func longMarksAreTheirCodecs(frame: String, codec: AVCodecID) {
+    let packet = Self.bytes(frame) + [UInt8](repeating: 0x55, count: 64)
+    for claimed in [AV_CODEC_ID_MP1, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_DTS] {
+      let isOwn = SoundHeader(claimed, frame: packet) != nil
+      #expect(CodecSign.otherSound(than: claimed, packet: packet) == (isOwn ? nil : codec))
+    }
   }
 
   private static func bytes(_ hex: String) -> [UInt8] {

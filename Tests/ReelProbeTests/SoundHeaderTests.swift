@@ -41,12 +41,19 @@ import Testing
 
   @Test(
     arguments: [
-      ([0xFF, 0xFB, 0x90, 0x00], 44_100, 2), ([0xFF, 0xFB, 0x90, 0xC0], 44_100, 1),
-      ([0xFF, 0xF3, 0x84, 0xC0], 24_000, 1),
-      ([0xFF, 0xE3, 0x48, 0xC4], 8000, 1), ([0xFF, 0xFD, 0xA4, 0x00], 48_000, 2),
-    ] as [([UInt8], Int, Int)])
-  func frameOfMPEGAudio(bytes: [UInt8], rate: Int, channels: Int) {
-    #expect(SoundHeader(AV_CODEC_ID_MP3, frame: bytes) == SoundHeader(channels: channels, sampleRate: rate))
+      ([0xFF, 0xFB, 0x90, 0x00], 44_100, 2, AV_CODEC_ID_MP3),
+      ([0xFF, 0xFB, 0x90, 0xC0], 44_100, 1, AV_CODEC_ID_MP3),
+      ([0xFF, 0xF3, 0x84, 0xC0], 24_000, 1, AV_CODEC_ID_MP3),
+      ([0xFF, 0xE3, 0x48, 0xC4], 8000, 1, AV_CODEC_ID_MP3),
+      ([0xFF, 0xFD, 0xA4, 0x00], 48_000, 2, AV_CODEC_ID_MP2),
+      ([0xFF, 0xFF, 0xA4, 0x00], 48_000, 2, AV_CODEC_ID_MP1),
+    ] as [([UInt8], Int, Int, AVCodecID)])
+  func frameOfMPEGAudio(bytes: [UInt8], rate: Int, channels: Int, layer: AVCodecID) {
+    for claimed in [AV_CODEC_ID_MP2, AV_CODEC_ID_MP3] {
+      #expect(
+        SoundHeader(claimed, frame: bytes)
+          == SoundHeader(channels: channels, sampleRate: rate, codec: layer))
+    }
   }
 
   @Test(
@@ -118,6 +125,32 @@ import Testing
       self.name = name
       arguments = ["-c:a", codec, "-ar", "\(sampleRate)"] + (more.isEmpty ? ["-ac", "\(channels)"] : more)
       (self.channels, self.sampleRate) = (channels, sampleRate)
+    }
+  }
+
+  /// The layer of MPEG audio, which MP4 does not name, and what a header names in the place of another.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("a.mp4", "mp2", nil, "mp2"), ("a.mp4", "libmp3lame", nil, "mp3"), ("a.mov", "mp2", nil, "mp2"),
+      ("a.ts", "mp2", nil, "mp2"), ("a.ts", "libmp3lame", nil, "mp3"), ("a.mpg", "libmp3lame", nil, "mp3"),
+      ("a.avi", "mp2", nil, "mp2"), ("a.mkv", "mp2", ("A_MPEG/L2", "A_MPEG/L3"), "mp2"),
+      ("a.mkv", "libmp3lame", ("A_MPEG/L3", "A_MPEG/L2"), "mp3"),
+      ("a.mkv", "eac3", ("A_EAC3", "A_AC3\0"), "eac3"), ("a.mkv", "eac3", nil, "eac3"),
+      ("a.mkv", "ac3", nil, "ac3"),
+    ] as [(String, String, (String, String)?, String)])
+  func framesNameTheirCodec(name: String, encoder: String, lie: (String, String)?, codec: String) throws {
+    let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", encoder]
+    guard let made = try FFmpegTool.make(name, arguments) else { return }
+    var bytes = made.allBytes
+    if let (own, other) = lie {
+      let place = try #require(bytes.position(of: own))
+      bytes.replaceSubrange(place..<(place + own.utf8.count), with: other.utf8)
+    }
+    let file = try #require(OpenFile(holding: bytes))
+    let container = try #require(file.sniffed)
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      #expect(try file.read(as: container, by: ways).media.audio.map(\.codec) == [codec])
     }
   }
 

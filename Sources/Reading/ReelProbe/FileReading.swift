@@ -224,15 +224,14 @@ struct FileReading {
     return media
   }
 
-  /// A codec that the header claims and the first packet is not of, but of another, where FFmpeg made nothing of it.
+  /// A codec that the header claims and the first packet is not of.
   private func codecDoubted(
     _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
       media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
-      // Of VP8 it knows the format without reading any of it, and of what FLV's tags name.
-      media.video?.pixelFormat == nil || parameters.pointee.codec_id == AV_CODEC_ID_VP8
-        || CodecSign.flash.contains(parameters.pointee.codec_id)
+      // Where FFmpeg does not know its name, the packet is not cut as the codec's are; the pictures were read past it.
+      structure.namedCodecs?.pictures == nil || media.video?.pixelFormat == nil
     else { return nil }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
     guard let packet = scan.firsts[stream.pointee.index],
@@ -344,6 +343,7 @@ struct FileReading {
       }
       if let channels = told.channels { media.audio[place].channels = channels }
       if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
+      if let codec = told.codec { media.audio[place].codec = VideoFacts.codecName(codec) }
     }
   }
 

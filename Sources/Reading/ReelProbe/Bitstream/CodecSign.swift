@@ -2,17 +2,19 @@ import CFFmpeg
 
 /// The signs by which a packet is known to be of a codec, or to be none of it.
 enum CodecSign {
-  /// A codec other than the claimed one whose signs a stream's first packet and record bear; nil where they bear none, or those
-  /// of the claimed one. What means nothing at all contradicts no claim.
+  /// What a stream's first packet and record are where they are not of the codec that is claimed: the codec whose signs they
+  /// bear, or `AV_CODEC_ID_NONE` where they lack those of the claimed one and bear none that is known here. Nil where
+  /// nothing contradicts the claim, as a packet of nothing but one byte, which fills a place, does not.
   static func other(than claimed: AVCodecID, packet: [UInt8], record: [UInt8]) -> AVCodecID? {
     guard packet.count >= 8 else { return nil }
     // What several codecs have in common, such as start codes, excludes none of them; parameter sets do.
     let sets = parameterSets(in: packet, record) ?? (flash.contains(claimed) ? tagged(packet) : nil)
     if let sets, sets != claimed { return sets }
-    guard isMissing(in: packet, of: claimed, record: record), let found = codec(of: packet, record),
-      found != claimed
-    else { return nil }
-    return found
+    guard isMissing(in: packet, of: claimed, record: record), !packet.allSatisfy({ $0 == packet[0] }) else {
+      return nil
+    }
+    let found = codec(of: packet, record) ?? AV_CODEC_ID_NONE
+    return found == claimed ? nil : found
   }
 
   /// The codecs whose format FFmpeg tells by the flags of an FLV's tag alone.
@@ -54,12 +56,17 @@ enum CodecSign {
     [3, 4].contains { isRecord(Array(packet.dropFirst($0))) } ? AV_CODEC_ID_H264 : nil
   }
 
-  /// AAC in ADTS where another codec is claimed and no frame of it begins: by two frames, one behind the other.
+  /// The codec of a sound where another one is claimed and no frame of that begins: AAC in ADTS by two frames, one behind
+  /// the other; Dolby's and DTS by their long marks.
   static func otherSound(than claimed: AVCodecID, packet: [UInt8]) -> AVCodecID? {
     guard
-      [AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3].contains(
-        claimed),
-      SoundHeader(claimed, frame: packet) == nil, let first = ADTSFrame(packet),
+      [
+        AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
+      ].contains(claimed), SoundHeader(claimed, frame: packet) == nil
+    else { return nil }
+    if let sound = DolbyFrame.sound(packet) { return sound.codec ?? AV_CODEC_ID_AC3 }
+    if DTSFrame(packet) != nil { return AV_CODEC_ID_DTS }
+    guard let first = ADTSFrame(packet),
       let next = ADTSFrame(Array(packet.dropFirst(first.length).prefix(8))),
       (first.sampleRate, first.channels) == (next.sampleRate, next.channels)
     else { return nil }
@@ -72,7 +79,7 @@ enum CodecSign {
     if packet[0] >> 6 == 2, packet[1...3].elementsEqual([0x49, 0x83, 0x42]) { return AV_CODEC_ID_VP9 }
     if packet.starts(with: [0xFF, 0xD8, 0xFF]) { return AV_CODEC_ID_MJPEG }
     if packet.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return AV_CODEC_ID_PNG }
-    if packet[4..<8].elementsEqual("icpf".utf8) { return AV_CODEC_ID_PRORES }
+    if ProResFrameHeader(packet) != nil { return AV_CODEC_ID_PRORES }
     if let sequence = StartCodeUnits(packet).first(where: { _ in true }), isMPEGSequence(sequence) {
       return StartCodeUnits(packet).contains { $0.first == 0xB5 }
         ? AV_CODEC_ID_MPEG2VIDEO : AV_CODEC_ID_MPEG1VIDEO
@@ -92,13 +99,16 @@ enum CodecSign {
       && head[7] & 0x20 != 0
   }
 
-  /// By a sequence header in the record (AV1 in ISOBMFF, 2.3) or at the beginning of the packet.
+  /// By a sequence header that can be read.
   private static func isAV1(_ packet: [UInt8], _ record: [UInt8]) -> Bool {
+    sequenceHeaders(packet, record).contains { AV1SequenceHeader($0.payload) != nil }
+  }
+
+  /// In the record (AV1 in ISOBMFF, 2.3), and at the beginning of the packet.
+  private static func sequenceHeaders(_ packet: [UInt8], _ record: [UInt8]) -> [AV1Units.Element] {
     let told = record.first == 0x81 ? record.dropFirst(4) : []
-    return [told, packet[...]].contains { units in
-      AV1Units(units).prefix(4).contains {
-        $0.type == AV1Units.Kind.sequenceHeader && AV1SequenceHeader($0.payload) != nil
-      }
+    return [told, packet[...]].flatMap { AV1Units($0).prefix(4) }.filter {
+      $0.type == AV1Units.Kind.sequenceHeader
     }
   }
 
@@ -114,17 +124,21 @@ enum CodecSign {
     // Key frames have a mark (RFC 6386, 9.1); others have nothing to be known by.
     case AV_CODEC_ID_VP8: return packet[0] & 1 == 0 && !packet[3...5].elementsEqual([0x9D, 0x01, 0x2A])
     case AV_CODEC_ID_VP9: return !isVP9(packet)
-    // The first unit's header (5.3.2): two bits that are 0, and a type that is no padding.
-    case AV_CODEC_ID_AV1: return packet[0] & 0x81 != 0 || packet[0] & 0x78 == 0
+    // A stream begins with a sequence header (7.5), here or in its record.
+    case AV_CODEC_ID_AV1: return sequenceHeaders(packet, record).isEmpty
     case AV_CODEC_ID_MJPEG: return !packet.starts(with: [0xFF, 0xD8])
-    case AV_CODEC_ID_PRORES: return !packet[4..<8].elementsEqual("icpf".utf8)
+    // In Matroska FFmpeg puts in the mark, whatever follows.
+    case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
     // For a packet in which no picture has room.
     case AV_CODEC_ID_RAWVIDEO: return true
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
+    // Three headers are its record, each of which names it (Theora specification, 6.1 to 6.4).
+    case AV_CODEC_ID_THEORA: return !contains("theora", record.prefix(64))
     // Of MPEG-4 part 2 are a sequence and a picture whose codes are reserved here.
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
-      return !beginsWithCode(packet) || [0xB0, 0xB6].contains(packet.drop { $0 == 0 }.dropFirst().first)
+      return !beginsWithCode(packet)
+        || StartCodeUnits(packet).prefix(64).contains { $0.first == 0xB0 || $0.first == 0xB6 }
     // Codes of 22 bits (ITU-T H.263, 5.1.1) and of 17.
     case AV_CODEC_ID_H263: return !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
     case AV_CODEC_ID_FLV1: return !(packet.starts(with: [0, 0]) && packet[2] & 0x80 != 0)
@@ -133,6 +147,10 @@ enum CodecSign {
       return !beginsWithCode(packet) && !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
     default: return false
     }
+  }
+
+  private static func contains(_ word: StaticString, _ bytes: ArraySlice<UInt8>) -> Bool {
+    word.withUTF8Buffer { bytes.firstRange(of: Array($0)) != nil }
   }
 
   private static func beginsWithCode(_ packet: [UInt8]) -> Bool {

@@ -8,7 +8,7 @@ extension AudioFacts {
     let channels = reel_channels(parameters)
     let rate = parameters?.pointee.sample_rate ?? 0
     self.init(
-      codec: VideoFacts.codecName(parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
+      codec: VideoFacts.codecName(header?.codec ?? parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
       channels: [header?.channels, Int(channels)].compactMap(\.self).first(where: (1...1024).contains),
       sampleRate: [header?.sampleRate, Int(rate)].compactMap(\.self).first(where: (1...100_000_000).contains))
   }

@@ -1,3 +1,5 @@
+import CFFmpeg
+
 /// AC-3 and E-AC-3 (ETSI TS 102 366).
 enum DolbyFrame {
   /// From one sample, which for E-AC-3 may hold several frames: the first program, with the channels that its dependent
@@ -9,7 +11,10 @@ enum DolbyFrame {
       added += next.addedChannels
       rest = rest.dropFirst(next.length)
     }
-    return SoundHeader(channels: first.channels + added, sampleRate: first.sampleRate)
+    // Plain frames may have enhanced ones beside them, in packets of their own.
+    return SoundHeader(
+      channels: first.channels + added, sampleRate: first.sampleRate,
+      codec: first.isEnhanced ? AV_CODEC_ID_EAC3 : nil)
   }
 
   /// The box `dac3` (F.4): what stands in each frame's header.

@@ -1,3 +1,5 @@
+import CFFmpeg
+
 /// The header of a frame of MPEG audio, layers I to III (ISO/IEC 11172-3, 2.4.1.3; 13818-3; and the lower rates that
 /// are called MPEG 2.5).
 struct MPEGAudioFrame: Hashable {
@@ -22,5 +24,9 @@ struct MPEGAudioFrame: Hashable {
     samples = layer == 1 ? 384 : layer == 3 && halved > 0 ? 576 : 1152
   }
 
-  var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }
+  var sound: SoundHeader {
+    SoundHeader(channels: channels, sampleRate: sampleRate, codec: Self.layers[layer - 1])
+  }
+
+  private static let layers = [AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3]
 }

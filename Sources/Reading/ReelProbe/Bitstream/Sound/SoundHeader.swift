@@ -6,8 +6,12 @@ struct SoundHeader: Hashable {
   var channels: Int?
   /// Hertz; nil when the header does not tell.
   var sampleRate: Int?
+  /// The codec, where a frame tells which of several it is that a container may have under one name: MP4 has one for all
+  /// layers of MPEG audio (ISO/IEC 14496-1, table 5).
+  let codec: AVCodecID?
 
-  init(channels: Int?, sampleRate: Int?) {
+  init(channels: Int?, sampleRate: Int?, codec: AVCodecID? = nil) {
+    self.codec = codec
     self.channels = channels.flatMap { (1...1024).contains($0) ? $0 : nil }
     self.sampleRate = sampleRate.flatMap { (1...100_000_000).contains($0) ? $0 : nil }
   }
