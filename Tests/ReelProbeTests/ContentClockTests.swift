@@ -256,6 +256,18 @@ struct ContentClockTests {
     #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
   }
 
+  @Test(arguments: [(1.0, true), (100_000.0, false)]) func noStreamHasMoreBitsThanItsFile(
+    kilobits: Double, isKept: Bool
+  ) throws {
+    guard var bytes = try make("a.flv", Self.h264 + ["-c:a", "aac"]) else { return }
+    let key = "videodatarate"
+    let place = try #require(bytes.position(of: key)) + key.utf8.count + 1
+    for (byte, shift) in stride(from: 56, through: 0, by: -8).enumerated() {
+      bytes[place + byte] = UInt8(truncatingIfNeeded: kilobits.bitPattern >> UInt64(shift))
+    }
+    #expect((try read(bytes, as: .flv).video?.bitRate != nil) == isKept)
+  }
+
   /// What is done to the time of each tag, in milliseconds, and whether that is a jump.
   enum TagTimes: String, CaseIterable {
     case gap, overflow, negative, negativeWithoutSign

@@ -32,6 +32,9 @@ struct MatroskaShapeTests {
       #expect(told.map(\.code) == [.pixelShapeMismatch], "\(ways)")
       #expect(told.map(\.stated) == [.text("1:1")] && told.map(\.measured) == [.text("3:2")], "\(ways)")
     }
+    // A shape that no pixel has.
+    (bytes[place + 3], bytes[place + 7]) = (255, 1)
+    for ways in allWays { #expect(try media(bytes, by: ways).video?.width == 96, "\(ways)") }
   }
 
   /// FFmpeg takes a JPEG of half of the claimed height for a field of an interlaced picture.

@@ -22,6 +22,11 @@ extension MediaInfo {
     let isAll = truncated != true && external != true
     let rate = isAll ? found.map { (Double(size) * 8 / $0.seconds).rounded() } : nil
     bitRate = rate.flatMap { $0 >= 1 ? Int64($0) : nil }
+    // Pictures that end before the sound may have more in a second than the whole file, but a claim far above that is none. In
+    // the MP4 family it is counted.
+    if let bitRate, !container.isISO, let stated = video?.bitRate, stated / 2 > bitRate {
+      video?.bitRate = nil
+    }
   }
 
   mutating func take(_ disclosures: Disclosures) {

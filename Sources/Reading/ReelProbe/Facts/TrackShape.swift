@@ -12,6 +12,9 @@ struct TrackShape {
   /// What contradicts it: the size that the track header shows the track in, in pixels, before it is turned.
   let contradiction: Contradiction?
 
+  /// How wide a pixel can be meant to be, against its height.
+  static let possible = 0.02...50.0
+
   struct Contradiction: Hashable {
     let width: Double
     let height: Double
@@ -34,7 +37,7 @@ struct TrackShape {
       base = shown.map { $0.width * Double(height) / ($0.height * Double(width)) }
       contradiction = shown.map { Contradiction(width: $0.width, height: $0.height) }
     }
-    if let found = base, !(0.02...50).contains(found) { base = nil }
+    if let found = base, !Self.possible.contains(found) { base = nil }
     if base == nil, scale == 1 {
       pixel = nil
     } else if scale == 1, let exact = track.entry?.pixel?.ratio {
@@ -52,7 +55,7 @@ struct TrackShape {
     guard matrix.count >= 9 else { return 1 }
     let across = hypot(Double(matrix[0]), Double(matrix[1]))
     let down = hypot(Double(matrix[3]), Double(matrix[4]))
-    guard across > 0, down > 0, abs(across / down - 1) > 0.01, (0.02...50).contains(across / down) else {
+    guard across > 0, down > 0, abs(across / down - 1) > 0.01, possible.contains(across / down) else {
       return 1
     }
     return across / down

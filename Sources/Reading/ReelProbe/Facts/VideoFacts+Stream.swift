@@ -38,6 +38,12 @@ extension VideoFacts {
     } else if crops.isSquareForBothEyes(stream, among: streams) {
       sampleAspectRatio = Rational(1, 1).map(SampleAspectRatio.init)
     }
+    if let ratio = sampleAspectRatio?.ratio.value, !TrackShape.possible.contains(ratio) {
+      let own = parameters.sample_aspect_ratio
+      let isMeant = own.den > 0 && TrackShape.possible.contains(av_q2d(own))
+      sampleAspectRatio =
+        (isMeant ? Rational(Int(own.num), Int(own.den)) : Rational(1, 1)).map(SampleAspectRatio.init)
+    }
     takeTurn(of: stream, crop, stretchDown: shape?.stretchDown ?? 1)
     let track = tracks?.track(of: stream)
     if let presentation = track?.presentation {
