@@ -94,10 +94,8 @@ public struct CheckpointLedger: Sendable {
 
   /// What was kept last, by whatever process; nil when nothing was.
   public func kept() async throws(UploadError) -> UploadCheckpoint? {
-    do throws(CatalogError) {
-      return try await checkpoints.checkpoint(of: key, in: destination)
-    } catch {
-      throw UploadError(checkpoint: error)
+    try await rethrowing(as: UploadError.init(checkpoint:)) { () async throws(CatalogError) in
+      try await checkpoints.checkpoint(of: key, in: destination)
     }
   }
 
@@ -105,19 +103,15 @@ public struct CheckpointLedger: Sendable {
   public func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint
   ) async throws(UploadError) -> Bool {
-    do throws(CatalogError) {
-      return try await checkpoints.exchange(old, for: new, of: key, in: destination)
-    } catch {
-      throw UploadError(checkpoint: error)
+    try await rethrowing(as: UploadError.init(checkpoint:)) { () async throws(CatalogError) in
+      try await checkpoints.exchange(old, for: new, of: key, in: destination)
     }
   }
 
   /// Forgets `checkpoint` if it is still the one that is kept.
   public func forget(_ checkpoint: UploadCheckpoint) async throws(UploadError) {
-    do throws(CatalogError) {
+    try await rethrowing(as: UploadError.init(checkpoint:)) { () async throws(CatalogError) in
       try await checkpoints.forget(checkpoint, of: key, in: destination)
-    } catch {
-      throw UploadError(checkpoint: error)
     }
   }
 }

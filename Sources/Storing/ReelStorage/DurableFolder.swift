@@ -99,6 +99,13 @@ struct FolderFailure {
       code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code, error.code))")
   }
 
+  /// Does `body`; its failure is that of `task`, as ``callAsFunction(_:_:)`` has it.
+  func doing<Value>(
+    _ task: String, _ body: () throws(SystemError) -> Value
+  ) throws(UploadError) -> Value {
+    try rethrowing(as: { self($0, task) }, body)
+  }
+
   /// A failure with one object that is there: no permission is about that object, not about the store.
   func object(_ key: ObjectKey, _ error: SystemError, _ task: String) -> UploadError {
     guard error.code == EACCES || error.code == EPERM else { return self(error, "\(task) \(key)") }

@@ -31,16 +31,13 @@ extension FolderUploader: StoreExamination {
   ) async throws(UploadError) -> Value {
     try checkPaths()
     let (root, preparation) = (rootPath, preparation)
-    do throws(SystemError) {
-      return try await BlockingQueue(label: "reel.folder-listing", width: 1).run {
-        () throws(SystemError) in
+    return try await BlockingQueue(label: "reel.folder-listing", width: 1).run { () throws(UploadError) in
+      try FolderFailure(store: root).doing(task) { () throws(SystemError) in
         // Without the folder itself nothing that is in it can be judged.
         _ = try StoreFolder.open(root)
         let folders = preparation.temporaryPaths.filter { (try? StoreFolder.open($0)) != nil }
         return try body(root, folders.map(preparation.sweep))
       }
-    } catch {
-      throw FolderFailure(store: root)(error, task)
     }
   }
 }

@@ -160,10 +160,8 @@ extension FolderUploader {
   }
 
   private func sync(_ folder: DurableFolder) async throws(UploadError) {
-    do throws(SystemError) {
+    try await rethrowing(as: { failure($0, "sync the folder") }) { () async throws(SystemError) in
       try await folder.sync()
-    } catch {
-      throw failure(error, "sync the folder")
     }
   }
 
@@ -189,11 +187,7 @@ extension FolderUploader {
   func rootFolder() throws(UploadError) -> Descriptor {
     if let store = opened.withLock({ $0 }) { return store.root }
     try checkPaths()
-    do throws(SystemError) {
-      return try StoreFolder.open(root.text)
-    } catch {
-      throw failure(error, "open the folder")
-    }
+    return try failure.doing("open the folder") { () throws(SystemError) in try StoreFolder.open(root.text) }
   }
 }
 

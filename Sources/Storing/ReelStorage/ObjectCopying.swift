@@ -20,7 +20,7 @@ struct ObjectCopying {
     _ reporting: @escaping @Sendable (TransferProgress) -> Void
   ) throws(UploadError) -> CopiedObject {
     if !replaces { try checkFree() }
-    try doing("create a file") { () throws(SystemError) in try Failpoint.uploadBegun.reach() }
+    try failure.doing("create a file") { () throws(SystemError) in try Failpoint.uploadBegun.reach() }
     let file: StagedObject
     if let staged = source.bytes.stagedFile as? StagedObject, staged.store === store, staged.take() {
       file = staged
@@ -31,7 +31,7 @@ struct ObjectCopying {
     } else {
       file = try copy(source, cancellation, reporting)
     }
-    try doing("set the mode of a file") { () throws(SystemError) in
+    try failure.doing("set the mode of a file") { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in try file.allow(mode_t(mode)) }
     }
     return CopiedObject(key: key, size: source.size, isIntended: source.isIntended, file: file)
@@ -63,14 +63,6 @@ struct ObjectCopying {
       throw failure.taken(key)
     }
   }
-
-  private func doing(_ task: String, _ body: () throws(SystemError) -> Void) throws(UploadError) {
-    do throws(SystemError) {
-      try body()
-    } catch {
-      throw failure(error, task)
-    }
-  }
 }
 
 /// A whole copy that has no name in its store yet. It goes with this object unless it was given one.
@@ -90,17 +82,15 @@ final class CopiedObject: Sendable {
 
   /// Makes its bytes durable. Blocks. Called once: an fsync that failed must not be asked again.
   func sync(_ failure: FolderFailure) throws(UploadError) {
-    do throws(SystemError) {
-      let length = try file.withFile { file throws(SystemError) in
+    let length = try failure.doing("sync a file") { () throws(SystemError) in
+      try file.withFile { file throws(SystemError) in
         try file.sync()
         try Failpoint.temporarySynced.reach()
         file.dropCache()
         return try file.length()
       }
-      if length == size { return }
-    } catch {
-      throw failure(error, "sync a file")
     }
+    if length == size { return }
     throw UploadError(
       .verificationFailed,
       "the store \(failure.store) does not hold all bytes of \(key) after the sync: check its file system")
@@ -108,25 +98,23 @@ final class CopiedObject: Sendable {
 
   /// Gives it its name in `root`, in one step, and never over another one.
   func name(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
-    do throws(SystemError) {
+    try rethrowing(
+      as: { $0.code == EEXIST ? failure.taken(key) : failure($0, "name a file") }
+    ) { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in
         try file.rename(to: key.rawValue, in: root.rawValue)
       }
       try Failpoint.objectNamed.reach()
-    } catch {
-      throw error.code == EEXIST ? failure.taken(key) : failure(error, "name a file")
     }
   }
 
   /// Gives it its name in `root`, in one step, in place of the file that has it.
   func replace(in root: Descriptor, _ failure: FolderFailure) throws(UploadError) {
-    do throws(SystemError) {
+    try failure.doing("name a file") { () throws(SystemError) in
       try file.withFile { file throws(SystemError) in
         try file.replace(key.rawValue, in: root.rawValue)
       }
       try Failpoint.objectReplaced.reach()
-    } catch {
-      throw failure(error, "name a file")
     }
   }
 }
@@ -189,16 +177,14 @@ struct SourceCopy {
   }
 
   private func write(_ chunk: UnsafeRawBufferPointer, at offset: Int64) throws(UploadError) {
-    var done = 0
-    while done < chunk.count {
-      do throws(SystemError) {
+    try failure.doing("write") { () throws(SystemError) in
+      var done = 0
+      while done < chunk.count {
         done += try retryingInterrupts("pwrite") {
           pwrite(
             target, chunk.baseAddress?.advanced(by: done), chunk.count - done, off_t(offset) + off_t(done))
         }
         try Failpoint.bytesWritten.reach()
-      } catch {
-        throw failure(error, "write")
       }
     }
   }

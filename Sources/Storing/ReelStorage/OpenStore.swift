@@ -149,12 +149,12 @@ struct StorePreparation {
   var temporaryPaths: [String] { [temporaries?.text, hiddenPath].compactMap { $0 } }
 
   func run() throws(UploadError) -> OpenStore {
-    let rootFolder = try doing("open or make the folder") { () throws(SystemError) in
+    let rootFolder = try failure.doing("open or make the folder") { () throws(SystemError) in
       try StoreFolder.make(root.text, mode: mode.folder)
       return try StoreFolder.open(root.text)
     }
     let (path, folder) = try temporaryFolder(beside: rootFolder)
-    return try doing("write into the folder") { () throws(SystemError) in
+    return try failure.doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
         root: rootFolder, path: root.text, temporaries: folder, lock: lock, leftovers: sweep(of: path))
@@ -173,7 +173,7 @@ struct StorePreparation {
   private func temporaryFolder(beside rootFolder: Descriptor) throws(UploadError) -> (String, Descriptor) {
     if let temporaries {
       let folder = try openPrivate(temporaries.text)
-      let isBeside = try doing("look at the folder") { () throws(SystemError) in
+      let isBeside = try failure.doing("look at the folder") { () throws(SystemError) in
         try StoreFolder.isOneMount(folder, rootFolder)
       }
       if isBeside { return (temporaries.text, folder) }
@@ -182,7 +182,8 @@ struct StorePreparation {
   }
 
   private func openPrivate(_ path: String) throws(UploadError) -> Descriptor {
-    let (folder, isPrivate) = try doing("make the folder for temporary files") { () throws(SystemError) in
+    let (folder, isPrivate) = try failure.doing("make the folder for temporary files") {
+      () throws(SystemError) in
       try StoreFolder.make(path, mode: 0o700)
       let folder = try StoreFolder.open(path)
       return (folder, try StoreFolder.isPrivate(folder))
@@ -194,15 +195,5 @@ struct StorePreparation {
           + "remove it, or take that right away (chmod 700)")
     }
     return folder
-  }
-
-  private func doing<Value>(
-    _ task: String, _ body: () throws(SystemError) -> Value
-  ) throws(UploadError) -> Value {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw failure(error, task)
-    }
   }
 }

@@ -74,11 +74,7 @@ public final class RateLimiter: Sendable {
 
   /// Lets the calling task wait.
   public static func wait(for time: Duration) async throws(CancellationError) {
-    do {
-      try await Task.sleep(for: time)
-    } catch {
-      throw CancellationError()
-    }
+    try await rethrowing(as: { _ in CancellationError() }) { try await Task.sleep(for: time) }
   }
 }
 

@@ -134,11 +134,9 @@ package final class RetryBudget: Sendable {
   }
 
   private func wait(_ delay: Duration) async throws(UploadError) {
-    do {
-      try await clock.sleep(for: delay)
-    } catch {
-      throw UploadError(.cancelled, "cancelled while waiting for the store \(destination)")
-    }
+    try await rethrowing(
+      as: { _ in UploadError(.cancelled, "cancelled while waiting for the store \(destination)") }
+    ) { try await clock.sleep(for: delay) }
   }
 }
 

@@ -150,19 +150,13 @@ extension UploadSource {
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(UploadError) -> Int {
-    do throws(SourceError) {
-      return try bytes.read(into: buffer, at: offset)
-    } catch {
-      throw UploadError(error)
+    try rethrowing(as: UploadError.init) { () throws(SourceError) in
+      try bytes.read(into: buffer, at: offset)
     }
   }
 
   package func checkUnchanged() throws(UploadError) {
-    do throws(SourceError) {
-      try bytes.checkUnchanged()
-    } catch {
-      throw UploadError(error)
-    }
+    try rethrowing(as: UploadError.init) { () throws(SourceError) in try bytes.checkUnchanged() }
   }
 
   /// There is nothing behind the last byte.

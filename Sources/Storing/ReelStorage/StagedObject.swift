@@ -23,11 +23,9 @@ final class StagedObject: StagedFile {
   var mayBecomeObject: Bool { true }
 
   func seal() throws(UploadError) {
-    do throws(SystemError) {
+    try failure.doing("open a private copy") { () throws(SystemError) in
       try Failpoint.bytesCopied.reach()
       try file.withLock { file throws(SystemError) in try file.seal() }
-    } catch {
-      throw failure(error, "open a private copy")
     }
   }
 
@@ -54,11 +52,9 @@ struct FolderStaging: StagingArea {
   func makeFile() throws(UploadError) -> any StagedFile { try makeObject() }
 
   func makeObject() throws(UploadError) -> StagedObject {
-    do throws(SystemError) {
+    try failure.doing("create a file") { () throws(SystemError) in
       let file = try TemporaryFile.create(store.nextTemporaryName(), in: store.temporaries.rawValue)
       return StagedObject(file, of: store, failure)
-    } catch {
-      throw failure(error, "create a file")
     }
   }
 }
@@ -135,16 +131,14 @@ struct StoredFile: Sendable {
     var offset: off_t = 0
     while true {
       try cancellation.check()
-      do throws(SystemError) {
-        let count = try retryingInterrupts("pread") {
+      let count = try rethrowing(as: { failure.object(key, $0, "read") }) { () throws(SystemError) in
+        try retryingInterrupts("pread") {
           pread(descriptor.rawValue, buffer.baseAddress, buffer.count, offset)
         }
-        if count == 0 { return ContentDigest(sha256: hash.finalize()) }
-        hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        offset += off_t(count)
-      } catch {
-        throw failure.object(key, error, "read")
       }
+      if count == 0 { return ContentDigest(sha256: hash.finalize()) }
+      hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += off_t(count)
     }
   }
 

@@ -169,20 +169,13 @@ public struct PostRecorderContractTest: Sendable, CustomStringConvertible {
   public func check(
     _ make: @escaping @Sendable () async throws -> any PostRecorder
   ) async throws(ContractViolation) {
-    do {
+    try await rethrowing(as: { ContractViolation(name, sentence, $0) }) {
       let context = RecorderTestContext(recorder: try await make(), make: make)
       try await context.recorder.prepare()
       let result: Result<Void, any Error>
       do { result = .success(try await body(context)) } catch { result = .failure(error) }
       await context.cleanUp()
       try result.get()
-    } catch let difference as Difference {
-      throw ContractViolation(promise: name, sentence: sentence, detail: difference.detail)
-    } catch let error as UploadError {
-      throw ContractViolation(
-        promise: name, sentence: sentence, detail: "it failed with \(error.code.rawValue): \(error.message)")
-    } catch {
-      throw ContractViolation(promise: name, sentence: sentence, detail: "the check itself failed: \(error)")
     }
   }
 }

@@ -34,15 +34,8 @@ public struct UploaderContractTest: Sendable {
   /// A check that never ends is a broken promise as well; put a time limit around it where that may happen.
   /// - Throws: ``ContractViolation``, saying what was expected and what was seen.
   public func check(_ store: StoreUnderTest) async throws(ContractViolation) {
-    do {
+    try await rethrowing(as: { ContractViolation(name, sentence, $0) }) {
       try await ContractTestContext.run(store, body)
-    } catch let difference as Difference {
-      throw ContractViolation(promise: name, sentence: sentence, detail: difference.detail)
-    } catch let error as UploadError {
-      throw ContractViolation(
-        promise: name, sentence: sentence, detail: "it failed with \(error.code.rawValue): \(error.message)")
-    } catch {
-      throw ContractViolation(promise: name, sentence: sentence, detail: "the check itself failed: \(error)")
     }
   }
 }
@@ -63,6 +56,19 @@ public struct ContractViolation: Error, Hashable, Sendable, CustomStringConverti
 
   /// All three in one line.
   public var description: String { "\(promise) (\(sentence)): \(detail)" }
+}
+
+extension ContractViolation {
+  /// Of a promise whose check ended with `error`.
+  init(_ promise: String, _ sentence: String, _ error: any Error) {
+    let detail =
+      switch error {
+      case let difference as Difference: difference.detail
+      case let error as UploadError: "it failed with \(error.code.rawValue): \(error.message)"
+      default: "the check itself failed: \(error)"
+      }
+    self.init(promise: promise, sentence: sentence, detail: detail)
+  }
 }
 
 /// What a check expected and did not see.

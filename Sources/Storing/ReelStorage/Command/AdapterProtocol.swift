@@ -42,10 +42,7 @@ enum AdapterLine: Hashable, Sendable {
   /// Reads one line without its newline.
   /// - Throws: ``AdapterViolation`` when it is not a line of the protocol.
   init(parsing line: some Collection<UInt8>) throws(AdapterViolation) {
-    let fields: AdapterFields
-    do {
-      fields = try JSONDecoder().decode(AdapterFields.self, from: Data(line))
-    } catch {
+    guard let fields = try? JSONDecoder().decode(AdapterFields.self, from: Data(line)) else {
       throw AdapterViolation("what it wrote is not a line of the protocol", quoting: line)
     }
     switch fields.type {

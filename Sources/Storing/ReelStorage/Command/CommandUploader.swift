@@ -194,19 +194,14 @@ extension CommandUploader {
   }
 
   private func starting<Value>(_ body: () throws(SystemError) -> Value) throws(UploadError) -> Value {
-    do throws(SystemError) {
-      return try body()
-    } catch {
-      throw wording.notStarted(error)
-    }
+    try rethrowing(as: wording.notStarted, body)
   }
 
   private func line(_ request: AdapterRequest) throws(UploadError) -> [UInt8] {
-    do {
-      return try request.line()
-    } catch {
-      throw UploadError(.rejected, "the request for the adapter \(program.name) can't be written: \(error)")
-    }
+    try rethrowing(
+      as: {
+        UploadError(.rejected, "the request for the adapter \(program.name) can't be written: \($0)")
+      }, request.line)
   }
 }
 
