@@ -208,10 +208,9 @@ private struct TransactionPauses: Sendable {
 
   func wait(after attempt: Int) async throws(UploadError) {
     let ceiling = UInt64(min(20 << attempt, 2000))
-    do {
-      try await clock.sleep(for: .milliseconds(Int64(randomness.number(below: ceiling + 1))))
-    } catch {
-      throw UploadError(.cancelled, "cancelled while waiting for Firestore")
+    let pause = Duration.milliseconds(Int64(randomness.number(below: ceiling + 1)))
+    try await rethrowing(as: { _ in UploadError(.cancelled, "cancelled while waiting for Firestore") }) {
+      try await clock.sleep(for: pause)
     }
   }
 }

@@ -18,13 +18,12 @@ struct GoogleClient: Sendable {
   ) throws(UploadError) -> HTTPCall {
     var call = call(method, target)
     call.fields[.contentType] = "application/json; charset=utf-8"
-    do {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-      call.body = .bytes(Array(try encoder.encode(json)))
-    } catch {
-      throw UploadError(.rejected, "what \(store) is to be told can't be written as JSON: \(error)")
-    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    let data = try rethrowing(
+      as: { UploadError(.rejected, "what \(store) is to be told can't be written as JSON: \($0)") }
+    ) { try encoder.encode(json) }
+    call.body = .bytes(Array(data))
     return call
   }
 
@@ -80,10 +79,8 @@ struct GoogleClient: Sendable {
   ) async throws(UploadError) -> HTTPReply {
     var call = call
     call.credentials = [HTTPCredential(.authorization, Secret("Bearer " + token.revealed), for: origin)]
-    do throws(HTTPFailure) {
-      return try await exchange(call)
-    } catch {
-      throw UploadError(error, store: store)
+    return try await rethrowing(as: { UploadError($0, store: store) }) { () async throws(HTTPFailure) in
+      try await exchange(call)
     }
   }
 }

@@ -41,10 +41,10 @@ public struct ServiceAccountKey: Sendable {
     guard missing.isEmpty, let email = fields.client_email, let key = fields.private_key else {
       throw .badKey(path, "lacks \(missing.joined(separator: " and ")): download it again")
     }
-    do throws(HTTPAddressError) {
-      tokenAddress = try WebAddress(parsing: fields.token_uri ?? "https://oauth2.googleapis.com/token")
-    } catch {
-      throw .badKey(path, "has a token_uri that can't be used: \(error.reason)")
+    tokenAddress = try rethrowing(
+      as: { UploadError.badKey(path, "has a token_uri that can't be used: \($0.reason)") }
+    ) { () throws(HTTPAddressError) in
+      try WebAddress(parsing: fields.token_uri ?? "https://oauth2.googleapis.com/token")
     }
     self.email = HTTPReply.oneLine(email)
     privateKey = Secret(key)
@@ -73,21 +73,16 @@ struct KeyFile {
 
   /// - Throws: `storeUnusable`.
   func contents() throws(UploadError) -> [UInt8] {
-    let descriptor: Descriptor
     var status = stat()
-    do throws(SystemError) {
-      descriptor = Descriptor(
+    let descriptor = try rethrowing(as: unreadable) { () throws(SystemError) in
+      let opened = Descriptor(
         adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
-      _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
-    } catch {
-      throw error.code == ENOENT
-        ? .badKey(path, "is not there: name another with \(setting: .serviceAccount)") : unreadable(error)
+      _ = try retryingInterrupts("fstat") { fstat(opened.rawValue, &status) }
+      return opened
     }
     if let objection = Self.objection(to: status) { throw .badKey(path, objection) }
-    do throws(SystemError) {
-      return try descriptor.readToEnd(limit: Self.largest)
-    } catch {
-      throw unreadable(error)
+    return try rethrowing(as: unreadable) { () throws(SystemError) in
+      try descriptor.readToEnd(limit: Self.largest)
     }
   }
 
@@ -108,7 +103,9 @@ struct KeyFile {
   }
 
   private func unreadable(_ error: SystemError) -> UploadError {
-    .badKey(path, "can't be read (\(error.reason)): check its owner and its mode")
+    error.code == ENOENT
+      ? .badKey(path, "is not there: name another with \(setting: .serviceAccount)")
+      : .badKey(path, "can't be read (\(error.reason)): check its owner and its mode")
   }
 }
 

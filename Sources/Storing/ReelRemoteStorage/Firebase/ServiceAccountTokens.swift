@@ -111,12 +111,9 @@ public actor ServiceAccountTokens: TokenSource {
         "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion.revealed)"
           .utf8))
     call.patience = .seconds(30)
-    let reply: HTTPReply
-    do throws(HTTPFailure) {
-      reply = try await transport.send(call)
-    } catch {
-      throw UploadError(error, store: address.origin)
-    }
+    let reply = try await rethrowing(
+      as: { UploadError($0, store: address.origin) }
+    ) { () async throws(HTTPFailure) in try await transport.send(call) }
     guard reply.isSuccess else { throw refusal(reply, now) }
     guard let granted = try? JSONDecoder().decode(Granted.self, from: Data(reply.body)),
       !granted.access_token.isEmpty, granted.access_token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -195,13 +192,11 @@ extension ServiceAccountTokens {
     )
     self.init(key, transport: transport, clock: clock) { moment throws(UploadError) in
       let statement = Statement(about: email, to: audience, at: moment)
-      do {
+      return try rethrowing(as: { _ in UploadError.badKey(path, "can't sign: download it again") }) {
         let signed =
           try Base64.url(JSONEncoder().encode(header)) + "."
           + Base64.url(JSONEncoder().encode(statement))
         return Secret(signed + "." + Base64.url(try rsa.signature(for: Array(signed.utf8))))
-      } catch {
-        throw .badKey(path, "can't sign: download it again")
       }
     }
   }

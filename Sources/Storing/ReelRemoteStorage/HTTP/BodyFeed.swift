@@ -118,10 +118,8 @@ final class BodyFeed: Sendable {
     while !rest.isEmpty {
       let piece = rest.prefix(limiter.largestPiece)
       rest = rest.dropFirst(piece.count)
-      do throws(CancellationError) {
+      try await rethrowing(as: { _ in UploadError(.cancelled, "cancelled while it was sent") }) {
         try await limiter.passing(piece.count)
-      } catch {
-        throw UploadError(.cancelled, "cancelled while it was sent")
       }
       guard await put(piece) else { return false }
     }

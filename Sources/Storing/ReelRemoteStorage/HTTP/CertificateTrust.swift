@@ -66,12 +66,14 @@ struct CertificateTrust: Sendable {
       (bundle, file) = (known == nil ? nil : system.bundle, nil)
       return
     }
-    do throws(SystemError) {
-      let file = try Self.file(holding: (known ?? Data()) + Data("\n".utf8) + extra.text)
-      (bundle, self.file) = ("/proc/self/fd/\(file.rawValue)", file)
-    } catch {
-      throw .untrusted("the system's certificates and yours can't be put together: \(error.reason)")
+    let file = try rethrowing(
+      as: {
+        HTTPFailure.untrusted("the system's certificates and yours can't be put together: \($0.reason)")
+      }
+    ) { () throws(SystemError) in
+      try Self.file(holding: (known ?? Data()) + Data("\n".utf8) + extra.text)
     }
+    (bundle, self.file) = ("/proc/self/fd/\(file.rawValue)", file)
   }
 
   func set(_ curl: Curl, _ easy: Curl.Easy) {

@@ -77,10 +77,8 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// The only chunk there is; empty where there is none. It is not reported as sent.
   func single() async throws(HTTPFailure) -> [UInt8] {
     var chunks = makeAsyncIterator()
-    do throws(UploadError) {
-      return try await chunks.next(isolation: nil) ?? []
-    } catch {
-      throw HTTPFailure(reading: error)
+    return try await rethrowing(as: HTTPFailure.init(reading:)) { () async throws(UploadError) in
+      try await chunks.next(isolation: nil) ?? []
     }
   }
 

@@ -61,12 +61,9 @@ public struct EndpointCredentials: Sendable {
         .storeUnusable,
         "no credentials for S3: the file \(path), which \(name)_FILE names, \(why): mount the token there")
     }
-    let text: String?
-    do throws(SystemError) {
-      text = try await files.text(of: path)
-    } catch {
-      throw unusable("can't be read (\(error.reason))")
-    }
+    let text = try await rethrowing(
+      as: { unusable("can't be read (\($0.reason))") }
+    ) { () async throws(SystemError) in try await files.text(of: path) }
     guard let text else { throw unusable("is not there") }
     let token = text.split(whereSeparator: \.isWhitespace)
     guard let only = token.first, token.count == 1, only.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -85,12 +82,9 @@ public struct EndpointCredentials: Sendable {
       throw Self.none(
         who, "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set")
     }
-    let address: WebAddress
-    do throws(HTTPAddressError) {
-      address = try WebAddress(parsing: full)
-    } catch {
-      throw Self.none(who, "AWS_CONTAINER_CREDENTIALS_FULL_URI can't be used: \(error.reason)")
-    }
+    let address = try rethrowing(
+      as: { Self.none(who, "AWS_CONTAINER_CREDENTIALS_FULL_URI can't be used: \($0.reason)") }
+    ) { () throws(HTTPAddressError) in try WebAddress(parsing: full) }
     let origin = address.origin
     guard origin.isSecure || origin.isLoopback || Self.linkLocal.contains(origin.host) else {
       throw Self.none(who, "AWS_CONTAINER_CREDENTIALS_FULL_URI is plain http to another machine")
@@ -108,11 +102,8 @@ public struct EndpointCredentials: Sendable {
   private func ask(
     _ call: HTTPCall, _ who: String, absent: String? = nil
   ) async throws(UploadError) -> [UInt8] {
-    let reply: HTTPReply
-    do throws(HTTPFailure) {
-      reply = try await transport.send(call)
-    } catch {
-      throw Self.failure(error, who)
+    let reply = try await rethrowing(as: { Self.failure($0, who) }) { () async throws(HTTPFailure) in
+      try await transport.send(call)
     }
     switch reply.status.code {
     case 200: return reply.body

@@ -310,12 +310,9 @@ final class S3Client: Sendable {
     while true {
       let known = learned.withLock { $0 }
       let call = try await signed(request)
-      let answer: (reply: HTTPReply, value: Value)
-      do throws(HTTPFailure) {
-        answer = try await exchange(call)
-      } catch {
-        throw UploadError(error, store: store.destination)
-      }
+      let answer = try await rethrowing(
+        as: { UploadError($0, store: store.destination) }
+      ) { () async throws(HTTPFailure) in try await exchange(call) }
       guard let failure = S3Failure(answer.reply, to: request.answer) else {
         return (.reply(answer.reply), answer.value)
       }

@@ -219,7 +219,7 @@ package func forEach<Element: Sendable>(
   of elements: [Element], atOnce width: Int,
   _ body: @escaping @Sendable (Element) async throws(UploadError) -> Void
 ) async throws(UploadError) {
-  do {
+  try await rethrowing(as: { $0 as? UploadError ?? UploadError(.cancelled, "cancelled") }) {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (number, element) in elements.enumerated() {
         if number >= width { try await group.next() }
@@ -228,9 +228,5 @@ package func forEach<Element: Sendable>(
       }
       try await group.waitForAll()
     }
-  } catch let error as UploadError {
-    throw error
-  } catch {
-    throw UploadError(.cancelled, "cancelled")
   }
 }

@@ -143,8 +143,6 @@ struct CredentialFiles: Sendable {
         adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
     } catch  where error.code == ENOENT || error.code == ENOTDIR {
       return nil
-    } catch {
-      throw error
     }
     return String(decoding: try descriptor.readToEnd(limit: 1 << 20), as: UTF8.self)
   }

@@ -14,18 +14,13 @@ package enum SourceAddress: Sendable {
     guard let text = String(validating: path.bytes, as: UTF8.self), !text.utf8.contains(0) else {
       throw SourceAddressError("it is not UTF-8")
     }
-    do {
-      if scheme.hasPrefix("s3") {
-        self = try Self.bucket(text, scheme)
-      } else {
-        self = .web(try WebAddress(parsing: text))
+    if scheme.hasPrefix("s3") {
+      self = try Self.bucket(text, scheme)
+    } else {
+      let address = try rethrowing(as: { SourceAddressError($0.reason) }) { () throws(HTTPAddressError) in
+        try WebAddress(parsing: text)
       }
-    } catch let error as HTTPAddressError {
-      throw SourceAddressError(error.reason)
-    } catch let error as SourceAddressError {
-      throw error
-    } catch {
-      throw SourceAddressError("\(error)")
+      self = .web(address)
     }
   }
 

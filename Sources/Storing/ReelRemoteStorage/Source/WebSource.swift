@@ -128,11 +128,8 @@ extension HTTPTransport {
   /// Throws what may pass.
   fileprivate func reply(to call: HTTPCall, _ clock: any WallClock) async throws(UploadError) -> HTTPReply {
     let server = call.origin.description
-    let reply: HTTPReply
-    do throws(HTTPFailure) {
-      reply = try await send(call)
-    } catch {
-      throw error.ofSource(server)
+    let reply = try await rethrowing(as: { $0.ofSource(server) }) { () async throws(HTTPFailure) in
+      try await send(call)
     }
     try reply.checkAvailable(server, clock)
     return reply

@@ -94,12 +94,7 @@ final class WholeFileHandle: RemoteHandle {
   }
 
   private func fetch(_ transfer: inout SourceTransfer) throws(SourceError) -> any StagedFile {
-    let file: any StagedFile
-    do throws(UploadError) {
-      file = try staging.makeFile()
-    } catch {
-      throw SourceError(error)
-    }
+    let file = try rethrowing(as: SourceError.init) { () throws(UploadError) in try staging.makeFile() }
     let requests = Mutex(0)
     let call = BlockingCall { [self] () async -> Result<Reply?, UploadError> in
       do throws(UploadError) {
@@ -119,24 +114,16 @@ final class WholeFileHandle: RemoteHandle {
     guard let outcome, !cancellation.isSet else {
       throw SourceError(.unreadable, "cancelled before it was read")
     }
-    let answer: Reply?
-    do throws(UploadError) {
-      answer = try outcome.get()
-    } catch {
-      throw SourceError(error)
+    guard let (reply, received) = try outcome.mapError(SourceError.init).get() else {
+      throw RangeAnswer.changed
     }
-    guard let (reply, received) = answer else { throw RangeAnswer.changed }
     transfer.bytes += received.count
     if let failure = received.failure {
       throw SourceError(file.failure(failure.code, "write a copy of it"))
     }
     try RangeAnswer(range: 0..<max(1, identity.size), pin: pin, server: address.origin.description)
       .check(whole: reply, size: received.count)
-    do throws(UploadError) {
-      try file.seal()
-    } catch {
-      throw SourceError(error)
-    }
+    try rethrowing(as: SourceError.init) { () throws(UploadError) in try file.seal() }
     return file
   }
 

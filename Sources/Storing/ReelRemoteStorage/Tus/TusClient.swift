@@ -130,26 +130,21 @@ struct TusClient: Sendable {
     var call = call(.get, url)
     call.patience = length.map { .seconds(120 + $0 / (16 << 10)) } ?? .seconds(3600)
     call.fetchLimit = Int(clamping: length ?? .max)
-    do throws(HTTPFailure) {
-      let (reply, read) = try await transport.fetch(call, into: (hash: SHA256(), size: Int64(0))) {
-        read, piece in
+    let (reply, read) = try await rethrowing(as: failure.transport) { () async throws(HTTPFailure) in
+      try await transport.fetch(call, into: (hash: SHA256(), size: Int64(0))) { read, piece in
         read.hash.update(bufferPointer: piece)
         read.size += Int64(piece.count)
       }
-      if reply.isSuccess {
-        guard length.map({ $0 == read.size }) ?? true else {
-          throw HTTPFailure.source(
-            UploadError(
-              .interrupted, "only \(read.size) bytes of \(key) came back: try again"))
-        }
-        return (read.size, ContentDigest(sha256: read.hash.finalize()))
-      }
-      if [404, 410].contains(reply.status.code) { return nil }
-      if [405, 501].contains(reply.status.code) { throw HTTPFailure.source(givesNothingBack(key)) }
-      throw HTTPFailure.source(failure(reply, "give \(key) back"))
-    } catch {
-      throw failure.transport(error)
     }
+    if reply.isSuccess {
+      guard length.map({ $0 == read.size }) ?? true else {
+        throw UploadError(.interrupted, "only \(read.size) bytes of \(key) came back: try again")
+      }
+      return (read.size, ContentDigest(sha256: read.hash.finalize()))
+    }
+    if [404, 410].contains(reply.status.code) { return nil }
+    if [405, 501].contains(reply.status.code) { throw givesNothingBack(key) }
+    throw failure(reply, "give \(key) back")
   }
 
   /// HEAD, of an address that is not an upload's: the length of what is there; nil when nothing is, or nobody says.
@@ -208,10 +203,8 @@ struct TusClient: Sendable {
   }
 
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
-    do throws(HTTPFailure) {
-      return try await transport.send(call)
-    } catch {
-      throw failure.transport(error)
+    try await rethrowing(as: failure.transport) { () async throws(HTTPFailure) in
+      try await transport.send(call)
     }
   }
 
