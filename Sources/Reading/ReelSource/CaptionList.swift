@@ -249,10 +249,8 @@ struct CaptionRows: Sendable {
   }
 
   private static func next(_ values: inout SeparatedValues) throws(SourceError) -> SeparatedValues.Record? {
-    do throws(SeparatedValues.Problem) {
-      return try values.next()
-    } catch {
-      throw invalid(error.line, error.message)
+    try rethrowing(as: { invalid($0.line, $0.message) }) { () throws(SeparatedValues.Problem) in
+      try values.next()
     }
   }
 

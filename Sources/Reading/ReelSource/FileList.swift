@@ -74,19 +74,13 @@ struct NameList: Sendable {
   /// Reads the directory. Blocks.
   /// - Throws: `unreadable` and the like; also for a directory with more than 4 GB of names.
   init(of directory: DirectoryHandle) throws(SourceError) {
-    do {
-      try read(directory)
-    } catch {
-      throw SourceError(error)
-    }
+    try rethrowing(as: SourceError.init) { () throws(SystemError) in try read(directory) }
     sort()
   }
 
   private mutating func read(_ directory: DirectoryHandle) throws(SystemError) {
     // A description of its own: its position is not shared with whoever lists the directory again.
-    let own = try directory.descriptor.holding { number throws(SystemError) in
-      try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    }
+    let own = try directory.descriptor.call("openat") { openat($0, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(own) else {
       let error = SystemError.last("fdopendir")
       close(own)

@@ -21,31 +21,21 @@ struct FileStatus: Hashable, Sendable {
 
   /// Of an open file.
   init(of descriptor: Descriptor) throws(SourceError) {
-    do {
-      var status = stat()
-      _ = try descriptor.holding { number throws(SystemError) in
-        try retryingInterrupts("fstat") { fstat(number, &status) }
-      }
-      self.init(status)
-    } catch {
-      throw SourceError(error)
-    }
+    try self.init(descriptor, "fstat") { fstat($0, &$1) }
   }
 
   /// Of `name` in the directory, the link itself where it is one.
   init(of name: PathBytes, in directory: Descriptor) throws(SourceError) {
-    do {
-      var status = stat()
-      _ = try directory.holding { number throws(SystemError) in
-        try retryingInterrupts("fstatat") { fstatat(number, name.characters, &status, AT_SYMLINK_NOFOLLOW) }
-      }
-      self.init(status)
-    } catch {
-      throw SourceError(error)
-    }
+    try self.init(directory, "fstatat") { fstatat($0, name.characters, &$1, AT_SYMLINK_NOFOLLOW) }
   }
 
-  private init(_ status: stat) {
+  private init(
+    _ descriptor: Descriptor, _ call: String, _ ask: (Int32, inout stat) -> Int32
+  ) throws(SourceError) {
+    var status = stat()
+    try rethrowing(as: SourceError.init) { () throws(SystemError) in
+      _ = try descriptor.call(call) { ask($0, &status) }
+    }
     kind = Self.kind(status.st_mode)
     identity = FileIdentity(status)
   }
@@ -173,5 +163,10 @@ extension Descriptor {
     _ body: (Int32) throws(Failure) -> Value
   ) throws(Failure) -> Value {
     try withExtendedLifetime(self) { () throws(Failure) -> Value in try body(rawValue) }
+  }
+
+  /// Asks the system with the number, as ``holding(_:)`` and `retryingInterrupts` do.
+  func call(_ name: String, _ body: (Int32) -> Int32) throws(SystemError) -> Int32 {
+    try holding { number throws(SystemError) in try retryingInterrupts(name) { body(number) } }
   }
 }

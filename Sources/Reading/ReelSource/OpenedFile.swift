@@ -12,11 +12,8 @@ public final class OpenedFile: SourceHandle {
   /// The bytes that were written into `file`, which is sealed.
   /// - Throws: `unreadable`, `tooManyOpenFiles`.
   package static func reading(_ file: any StagedFile, as path: SourcePath) throws(SourceError) -> SourceFile {
-    let number: Int32
-    do throws(SystemError) {
-      number = try retryingInterrupts("dup") { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 3) }
-    } catch {
-      throw SourceError(error)
+    let number = try rethrowing(as: SourceError.init) { () throws(SystemError) in
+      try retryingInterrupts("dup") { fcntl(file.descriptor, F_DUPFD_CLOEXEC, 3) }
     }
     let opened = OpenedFile(descriptor: Descriptor(adopting: number))
     return SourceFile(path: path, identity: try opened.currentIdentity(), handle: opened)
@@ -30,12 +27,8 @@ public final class OpenedFile: SourceHandle {
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SourceError) -> Int {
-    do {
-      return try file.holding { number throws(SystemError) in
-        try readFully(number, into: buffer, at: offset)
-      }
-    } catch {
-      throw SourceError(error)
+    try rethrowing(as: SourceError.init) { () throws(SystemError) in
+      try file.holding { number throws(SystemError) in try readFully(number, into: buffer, at: offset) }
     }
   }
 
@@ -73,9 +66,7 @@ struct LocatedFile: Sendable {
   /// Opens the directory for listing, as an open file description of its own.
   func openDirectory() throws(SourceError) -> DirectoryHandle {
     do {
-      let opened = try descriptor.holding { number throws(SystemError) in
-        try retryingInterrupts("openat") { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-      }
+      let opened = try descriptor.call("openat") { openat($0, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
       return DirectoryHandle(descriptor: Descriptor(adopting: opened), identity: status.directoryIdentity)
     } catch {
       guard error.code == EACCES else { throw SourceError(error) }
@@ -87,10 +78,7 @@ struct LocatedFile: Sendable {
   /// The same file, whatever its name means by now: only /proc can open what an `O_PATH` descriptor holds.
   private func reopen(flags: Int32) throws(SourceError) -> Descriptor {
     do {
-      let opened = try descriptor.holding { number throws(SystemError) in
-        try retryingInterrupts("open") { open("/proc/self/fd/\(number)", flags) }
-      }
-      return Descriptor(adopting: opened)
+      return Descriptor(adopting: try descriptor.call("open") { open("/proc/self/fd/\($0)", flags) })
     } catch {
       // Somebody has a lease on it for writing, and is told now that others want to read it.
       if error.code == EAGAIN {
@@ -121,12 +109,9 @@ enum NamedInput {
   private static func read(
     _ call: String, upTo limit: Int, _ opening: () -> Int32
   ) throws(SourceError) -> [UInt8] {
-    let bytes: [UInt8]
-    do throws(SystemError) {
+    let bytes = try rethrowing(as: SourceError.init) { () throws(SystemError) in
       let file = Descriptor(adopting: try retryingInterrupts(call, opening))
-      bytes = try file.holding { _ throws(SystemError) in try file.readToEnd(limit: limit + 1) }
-    } catch {
-      throw SourceError(error)
+      return try file.holding { _ throws(SystemError) in try file.readToEnd(limit: limit + 1) }
     }
     guard bytes.count <= limit else {
       throw SourceError(.sidecarInvalid, "it is larger than \(limit >> 20) MB; split it")

@@ -95,14 +95,12 @@ enum ComponentWalk {
     if let directory, try FileStatus(of: directory).kind == .link { throw .isLink }
     let name = try PathBytes(component)
     let flags = reel_o_path | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
-    do {
-      return try withExtendedLifetime(directory) { () throws(SystemError) -> Descriptor in
+    return try rethrowing(as: SourceError.init) { () throws(SystemError) in
+      try withExtendedLifetime(directory) { () throws(SystemError) -> Descriptor in
         let start = directory?.rawValue ?? AT_FDCWD
         return Descriptor(
           adopting: try retryingInterrupts("openat") { openat(start, name.characters, flags) })
       }
-    } catch {
-      throw SourceError(error)
     }
   }
 

@@ -51,10 +51,8 @@ public struct PrivateCopy: SourceHandle, ByteSource {
 
   /// Reads the copy. Blocks.
   public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    do throws(SystemError) {
-      return try readFully(file.descriptor, into: buffer, at: offset)
-    } catch {
-      throw SourceError(error)
+    try rethrowing(as: SourceError.init) { () throws(SystemError) in
+      try readFully(file.descriptor, into: buffer, at: offset)
     }
   }
 
@@ -94,27 +92,14 @@ extension PrivateCopy {
   public static func make(
     of original: SourceFile, in staging: any StagingArea, isCancelled: () -> Bool = { false }
   ) throws(Failure) -> PrivateCopy? {
-    do throws(SourceError) {
-      try Holes.check(original)
-    } catch {
-      throw .source(error)
-    }
-    let file: any StagedFile
-    do throws(UploadError) {
-      file = try staging.makeFile()
-    } catch {
-      throw .staging(error)
-    }
+    try rethrowing(as: Failure.source) { () throws(SourceError) in try Holes.check(original) }
+    let file = try rethrowing(as: Failure.staging) { () throws(UploadError) in try staging.makeFile() }
     (original.handle as? OpenedFile)?.willBeReadInOrder()
     guard let (hashed, room) = try CopyPass(original: original, file: file).run(isCancelled) else {
       return nil
     }
     let copy = PrivateCopy(hashed, original: original, file: file, room: room)
-    do throws(SourceError) {
-      try copy.checkUnchanged()
-    } catch {
-      throw .source(error)
-    }
+    try rethrowing(as: Failure.source) { () throws(SourceError) in try copy.checkUnchanged() }
     return copy
   }
 
@@ -128,14 +113,9 @@ extension PrivateCopy {
   package static func mended(
     _ file: any StagedFile, size: Int64, of original: SourceFile, isCancelled: () -> Bool = { false }
   ) throws(Failure) -> PrivateCopy? {
-    do throws(UploadError) {
-      try file.seal()
-    } catch {
-      throw .staging(error)
-    }
-    guard let hashed = try CopyPass(original: original, file: file).hash(staged: size, isCancelled) else {
-      return nil
-    }
+    let pass = CopyPass(original: original, file: file)
+    try pass.seal()
+    guard let hashed = try pass.hash(staged: size, isCancelled) else { return nil }
     return PrivateCopy(hashed, original: original, file: file, mendedSize: size)
   }
 
@@ -178,10 +158,8 @@ extension PrivateCopy {
     }
 
     private func room(_ isCancelled: () -> Bool) throws(Failure) -> CopyRoom.Place? {
-      do throws(SystemError) {
-        return try CopyRoom.shared.take(original.size, for: file.descriptor, isCancelled: isCancelled)
-      } catch {
-        throw .staging(file.failure(error.code, "make a private copy"))
+      try doing("make a private copy") { () throws(SystemError) in
+        try CopyRoom.shared.take(original.size, for: file.descriptor, isCancelled: isCancelled)
       }
     }
 
@@ -216,10 +194,8 @@ extension PrivateCopy {
 
     /// Of what ends with a hole, that is not there yet.
     private func lengthen() throws(Failure) {
-      do throws(SystemError) {
+      try doing("write a private copy") { () throws(SystemError) in
         _ = try retryingInterrupts("ftruncate") { ftruncate(file.descriptor, off_t(original.size)) }
-      } catch {
-        throw .staging(file.failure(error.code, "write a private copy"))
       }
     }
 
@@ -241,46 +217,42 @@ extension PrivateCopy {
       return hashed
     }
 
-    private func seal() throws(Failure) {
-      do throws(UploadError) {
-        try file.seal()
-      } catch {
-        throw .staging(error)
-      }
+    func seal() throws(Failure) {
+      try rethrowing(as: Failure.staging) { () throws(UploadError) in try file.seal() }
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Failure) -> Int {
-      do throws(SourceError) {
-        return try original.handle.read(into: buffer, at: offset)
-      } catch {
-        throw .source(error)
+      try rethrowing(as: Failure.source) { () throws(SourceError) in
+        try original.handle.read(into: buffer, at: offset)
       }
     }
 
     private func readClone(
       into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(Failure) -> Int {
-      do throws(SystemError) {
-        return try readFully(file.descriptor, into: buffer, at: offset)
-      } catch {
-        throw .staging(file.failure(error.code, "read a private copy"))
+      try doing("read a private copy") { () throws(SystemError) in
+        try readFully(file.descriptor, into: buffer, at: offset)
       }
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Failure) {
-      var done = 0
-      while done < bytes.count {
-        do throws(SystemError) {
+      try doing("write a private copy") { () throws(SystemError) in
+        var done = 0
+        while done < bytes.count {
           done += try retryingInterrupts("pwrite") {
             pwrite(
               file.descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done,
               off_t(offset) + off_t(done))
           }
           try Failpoint.bytesWritten.reach()
-        } catch {
-          throw .staging(file.failure(error.code, "write a private copy"))
         }
       }
+    }
+
+    private func doing<Value>(
+      _ task: String, _ body: () throws(SystemError) -> Value
+    ) throws(Failure) -> Value {
+      try rethrowing(as: { Failure.staging(file.failure($0.code, task)) }, body)
     }
 
     /// Has the disk begin with what was written, so that the sync that comes later finds little left to wait for. What

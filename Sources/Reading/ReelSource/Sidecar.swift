@@ -127,23 +127,22 @@ public enum Sidecar {
     guard String(validating: bytes, as: UTF8.self) != nil else {
       throw invalid("is not UTF-8; save it as UTF-8")
     }
+    let content: Document
     do {
-      let content = try JSONDecoder().decode(Document.self, from: Data(bytes))
-      if let key = RepeatedKey.first(in: bytes) {
-        throw invalid("has the key \"\(key)\" twice; leave one out")
-      }
-      return Contents(
-        metadata: PostMetadata(
-          authorID: said(content.author), authorName: said(content.authorName),
-          caption: said(content.caption), music: said(content.music)),
-        unknownKeys: content.keys.filter { !keys.contains($0) }.sorted())
-    } catch let error as SourceError {
-      throw error
+      content = try JSONDecoder().decode(Document.self, from: Data(bytes))
     } catch DecodingError.typeMismatch(_, let context) {
       throw invalid(wrongType(at: context.codingPath))
     } catch {
       throw invalid("is not valid JSON; check its quotes, commas and brackets")
     }
+    if let key = RepeatedKey.first(in: bytes) {
+      throw invalid("has the key \"\(key)\" twice; leave one out")
+    }
+    return Contents(
+      metadata: PostMetadata(
+        authorID: said(content.author), authorName: said(content.authorName),
+        caption: said(content.caption), music: said(content.music)),
+      unknownKeys: content.keys.filter { !keys.contains($0) }.sorted())
   }
 
   private struct Document: Decodable {

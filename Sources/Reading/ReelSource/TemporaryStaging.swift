@@ -19,13 +19,13 @@ public struct TemporaryStaging: StagingArea {
   /// - Throws: `storeFull`, `storeUnusable` when nothing can be made in the folder, `unavailable` (no descriptors or
   ///   memory left), `interrupted` (the disk gave an error).
   public func makeFile() throws(UploadError) -> any StagedFile {
-    do throws(SystemError) {
+    try rethrowing(
+      as: { UnnamedFile.failure($0.code, "make a private copy", in: folder) }
+    ) { () throws(SystemError) in
       if let file = try withoutName() { return file }
       // A sweep may remove the name before it was opened for reading.
       for _ in 0..<3 { if let file = try unlinked() { return file } }
       throw SystemError(code: ENOENT, call: "open")
-    } catch {
-      throw UnnamedFile.failure(error.code, "make a private copy", in: folder)
     }
   }
 

@@ -250,10 +250,8 @@ extension FileDisposal {
     init(in directory: DirectoryHandle, _ folders: Folders = Folders()) throws(SourceError) {
       self.directory = directory
       if folders.isFirst(of: directory) { Self.sweep(directory) }
-      do throws(SystemError) {
-        (name, file) = try Self.make(in: directory)
-      } catch {
-        throw FileDisposal.failure(error, "moved")
+      (name, file) = try FileDisposal.being("moved") { () throws(SystemError) in
+        try Self.make(in: directory)
       }
     }
 
@@ -301,15 +299,13 @@ extension FileDisposal {
       var facts = stat()
       let source = try PathBytes(original)
       let number = file.descriptor
-      do throws(SystemError) {
+      try FileDisposal.being("moved") { () throws(SystemError) in
         _ = try retryingInterrupts("fstatat") {
           fstatat(folder.descriptor.rawValue, source.characters, &facts, AT_SYMLINK_NOFOLLOW)
         }
         fchmod(number, facts.st_mode & 0o777)
         futimens(number, [facts.st_atim, facts.st_mtim])
         _ = try retryingInterrupts("fsync") { fsync(number) }
-      } catch {
-        throw FileDisposal.failure(error, "moved")
       }
     }
   }

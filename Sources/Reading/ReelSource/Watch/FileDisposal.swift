@@ -161,14 +161,12 @@ package struct FileDisposal: Sendable {
   }
 
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {
-    do throws(SystemError) {
+    try Self.being("removed") { () throws(SystemError) in
       // The handle is `O_PATH`, which can't be synced.
-      let number = try retryingInterrupts("openat") {
-        openat(directory.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      let number = try directory.descriptor.call("openat") {
+        openat($0, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       }
       try syncFolder(Descriptor(adopting: number))
-    } catch {
-      throw Self.failure(error, "removed")
     }
   }
 
@@ -201,12 +199,8 @@ package struct FileDisposal: Sendable {
       // From here on nobody opens it by its name.
       try checkWriters(of: aside, in: directory)
       let target = try PathBytes(aside)
-      do throws(SystemError) {
-        _ = try retryingInterrupts("unlinkat") {
-          unlinkat(directory.descriptor.rawValue, target.characters, 0)
-        }
-      } catch {
-        throw Self.failure(error, "removed")
+      try Self.being("removed") { () throws(SystemError) in
+        _ = try directory.descriptor.call("unlinkat") { unlinkat($0, target.characters, 0) }
       }
     } catch {
       _ = try rename(aside, name, in: directory)
@@ -258,12 +252,10 @@ package struct FileDisposal: Sendable {
   private func rename(
     _ name: [UInt8], _ wanted: [UInt8], markedBy mark: [UInt8] = [], in directory: DirectoryHandle
   ) throws(SourceError) -> [UInt8] {
-    do throws(SystemError) {
-      return try Folder(directory).firstFree(wanted, markedBy: mark) { other throws(SystemError) in
+    try Self.being("removed") { () throws(SystemError) in
+      try Folder(directory).firstFree(wanted, markedBy: mark) { other throws(SystemError) in
         try Folder(directory).take(name, from: directory, as: other, renaming)
       }
-    } catch {
-      throw Self.failure(error, "removed")
     }
   }
 
@@ -361,13 +353,10 @@ package struct FileDisposal: Sendable {
     guard held == copy.digest else {
       throw SourceError(.unreadable, "its copy is not what it is; check the disk that it is moved to")
     }
-    let moved: [UInt8]
-    do throws(SystemError) {
-      moved = try place(name, move, because: reason) { other throws(SystemError) in
+    let moved = try Self.being("moved" + toFolder) { () throws(SystemError) in
+      try place(name, move, because: reason) { other throws(SystemError) in
         try folder.take(draft.name, from: folder.directory, as: other, renaming)
       }
-    } catch {
-      throw Self.failure(error, "moved" + toFolder)
     }
     draft.isNamed = true
     do throws(SystemError) {
@@ -404,7 +393,14 @@ package struct FileDisposal: Sendable {
     if case .move(let folder) = kind { " to \(folder.text)" } else { "" }
   }
 
-  static func failure(_ error: SystemError, _ task: String) -> SourceError {
+  /// Does `body`, of which the file is to be `task`, such as "removed".
+  static func being<Value>(
+    _ task: String, _ body: () throws(SystemError) -> Value
+  ) throws(SourceError) -> Value {
+    try rethrowing(as: { failure($0, task) }, body)
+  }
+
+  private static func failure(_ error: SystemError, _ task: String) -> SourceError {
     switch error.code {
     case ENOENT: SourceError(.notFound, "it is gone")
     case EACCES, EPERM, EROFS:
