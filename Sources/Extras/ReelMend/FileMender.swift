@@ -35,12 +35,8 @@ package struct FileMender {
   ) throws(MendError) -> Outcome {
     guard size > 0 else { throw MendError(.empty, "it is empty") }
     let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
-    let file: MendedFile
-    let done: Set<Mend>
-    do throws(MendError) {
-      (file, done) = try plan(source, container, options)
-    } catch {
-      throw stopped(source) ?? error
+    let (file, done) = try rethrowing(as: { stopped(source) ?? $0 }) { () throws(MendError) in
+      try plan(source, container, options)
     }
     if let error = stopped(source) { throw error }
     guard !done.isEmpty else { return Outcome(done: [], size: 0) }

@@ -66,15 +66,13 @@ package struct PacketDigests {
     _ source: BoundedSource, _ container: MediaContainer, withEdits: Bool
   ) throws(MendError) -> OpenedInput {
     let option = withEdits ? ("advanced_editlist", "0") : ("ignore_editlist", "1")
-    do throws(OpenedInput.Failure) {
-      let input = try OpenedInput.open(
+    let input = try rethrowing(as: { _ in unreadable(source) }) { () throws(OpenedInput.Failure) in
+      try OpenedInput.open(
         source, demuxer: container.demuxer, decoding: .all, limits: limits,
         options: container.isISO ? [option.0: option.1] : [:])
-      input.context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
-      return input
-    } catch {
-      throw unreadable(source)
     }
+    input.context.pointee.flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN
+    return input
   }
 
   /// As many packets are decoded at most before the one that is shown first.

@@ -108,10 +108,8 @@ package struct PictureReader {
   ) throws(PosterError) -> OpenedVideo {
     var limits = limits
     if let seconds { limits.seconds = seconds }
-    do throws(ProbeError) {
-      return try OpenedVideo(descriptor: descriptor, size: size, container: container, limits: limits)
-    } catch {
-      throw PosterError(error)
+    return try rethrowing(as: PosterError.init) { () throws(ProbeError) in
+      try OpenedVideo(descriptor: descriptor, size: size, container: container, limits: limits)
     }
   }
 

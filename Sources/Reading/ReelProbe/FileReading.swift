@@ -45,14 +45,14 @@ struct FileReading {
   /// Opens the file; again and again if need be, each time from its beginning.
   private func open(decoding video: CodecAllowList.Video) throws(ProbeError) -> OpenedInput {
     source.position = 0
-    do throws(OpenedInput.Failure) {
-      let input = try OpenedInput.open(
+    let input = try rethrowing(
+      as: { failure.notOpened($0.code, structure, source) }
+    ) { () throws(OpenedInput.Failure) in
+      try OpenedInput.open(
         source, demuxer: structure.container.demuxer, decoding: video, limits: limits)
-      structure.matroska?.applyRates(to: input.streams)
-      return input
-    } catch {
-      throw failure.notOpened(error.code, structure, source)
     }
+    structure.matroska?.applyRates(to: input.streams)
+    return input
   }
 
   /// Reads the header alone, or without a decoder whose answer the bitstream's own headers give.

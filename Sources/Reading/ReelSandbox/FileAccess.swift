@@ -28,10 +28,8 @@ enum FirstBytes {
   }
 
   private static func head(of file: SourceFile) throws(ProbeError) -> [UInt8] {
-    do throws(SourceError) {
-      return try file.handle.head(max(0, Int(clamping: min(file.size, Int64(Sniffer.headLength)))))
-    } catch {
-      throw ProbeError(error)
+    try rethrowing(as: ProbeError.init) { () throws(SourceError) in
+      try file.handle.head(max(0, Int(clamping: min(file.size, Int64(Sniffer.headLength)))))
     }
   }
 }

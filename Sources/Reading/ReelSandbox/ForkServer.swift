@@ -95,10 +95,9 @@ final class ForkServer: @unchecked Sendable {
   /// The worker alone holds the other end, so that its end is seen here.
   /// - Returns: this side's end of the worker's channel; nil when the server is gone.
   private func ask(_ request: ForkRequest, of server: ReadyWorker) throws(ProbeError) -> Descriptor? {
-    let ends: ChannelEnds
-    do throws(SystemError) { ends = try ChannelEnds() } catch {
-      throw .exhausted(error) ?? .noReader("\(error)")
-    }
+    let ends = try rethrowing(
+      as: { ProbeError.exhausted($0) ?? .noReader("\($0)") }
+    ) { () throws(SystemError) in try ChannelEnds() }
     guard let frame = try? request.encoded(), server.worker.send(frame, descriptor: ends.theirs)
     else { return nil }
     return ends.ours

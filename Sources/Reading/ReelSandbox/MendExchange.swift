@@ -53,8 +53,8 @@ struct MendExchange {
   private func reply(until end: ContinuousClock.Instant) throws(MendError) -> MendReply {
     switch worker.receive(until: end) {
     case .frame(let frame):
-      do throws(WireError) { return try MendReply(decoding: frame) } catch {
-        throw MendError(.garbled("\(error)"))
+      return try rethrowing(as: { MendError(.garbled("\($0)")) }) { () throws(WireError) in
+        try MendReply(decoding: frame)
       }
     case .late:
       worker.process.kill()

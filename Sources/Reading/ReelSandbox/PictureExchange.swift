@@ -35,11 +35,8 @@ struct PictureExchange {
       throw PosterError(.unreadable, "its size is not a valid size")
     }
     guard worker.send(request, descriptor: job.descriptor) else { throw died }
-    let reply: PictureReply
     let head = try frame(until: end)
-    do throws(WireError) { reply = try PictureReply(decoding: head) } catch {
-      throw PosterError(.garbled("\(error)"))
-    }
+    let reply = try rethrowing(as: Self.garbled) { () throws(WireError) in try PictureReply(decoding: head) }
     if case .failure(let error) = reply { throw error }
     let wanted = reply.byteCount
     guard wanted <= job.request.mostBytes(of: reply) else {
@@ -52,14 +49,13 @@ struct PictureExchange {
   }
 
   /// Every piece but the last is of the largest size, so that crumbs keep nobody busy.
+  private static func garbled(_ error: WireError) -> PosterError { PosterError(.garbled("\(error)")) }
+
   private func piece(
     _ count: Int, _ end: ContinuousClock.Instant
   ) throws(PosterError) -> ArraySlice<UInt8> {
     let frame = try frame(until: end)
-    let piece: ArraySlice<UInt8>
-    do throws(WireError) { piece = try PictureBytes.decoded(frame) } catch {
-      throw PosterError(.garbled("\(error)"))
-    }
+    let piece = try rethrowing(as: Self.garbled) { () throws(WireError) in try PictureBytes.decoded(frame) }
     guard piece.count == count else { throw PosterError(.garbled("a piece of another size")) }
     return piece
   }

@@ -220,14 +220,12 @@ package struct SandboxedMender: MediaMender {
   }
 
   private static func reopened(_ output: Int32, _ mode: Int32) throws(MendError) -> Descriptor {
-    do throws(SystemError) {
-      return Descriptor(
-        adopting: try retryingInterrupts("open") {
-          open("/proc/self/fd/\(output)", mode | O_CLOEXEC | O_NOCTTY)
-        })
-    } catch {
-      throw MendError(.notWritten, "the mended file could not be handed to its writer (\(error.reason))")
+    let number = try rethrowing(
+      as: { MendError(.notWritten, "the mended file could not be handed to its writer (\($0.reason))") }
+    ) { () throws(SystemError) in
+      try retryingInterrupts("open") { open("/proc/self/fd/\(output)", mode | O_CLOEXEC | O_NOCTTY) }
     }
+    return Descriptor(adopting: number)
   }
 
   fileprivate static func size(of output: Int32) throws(MendError) -> Int64 {

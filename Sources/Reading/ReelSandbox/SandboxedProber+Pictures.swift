@@ -51,12 +51,10 @@ extension SandboxedProber: PosterMaker {
   private func fileRequest(
     of file: SourceFile, sniffed container: MediaContainer?
   ) throws(PosterError) -> ReadRequest {
-    do throws(ProbeError) {
-      let container = if let container { container } else { try FirstBytes.container(of: file) }
-      return settings.request(size: file.size, container: container)
-    } catch {
-      throw PosterError(error)
+    let container = try rethrowing(as: PosterError.init) { () throws(ProbeError) in
+      if let container { container } else { try FirstBytes.container(of: file) }
     }
+    return settings.request(size: file.size, container: container)
   }
 
   private static func reopened(_ file: SourceFile) throws(PosterError) -> Descriptor {

@@ -82,9 +82,8 @@ final class WorkerSlot: @unchecked Sendable {
 
   /// Has pictures made in a fresh worker, which ends with that. Blocks.
   func pictures(_ job: PictureJob) throws(PosterError) -> (PictureReply, [UInt8]) {
-    let reader: ReadyWorker
-    do throws(ProbeError) { reader = try source.workerForPictures(job.cancellation) } catch {
-      throw PosterError(error)
+    let reader = try rethrowing(as: PosterError.init) { () throws(ProbeError) in
+      try source.workerForPictures(job.cancellation)
     }
     return try PictureExchange(job: job, worker: reader.worker, settings: settings).run()
   }

@@ -11,13 +11,14 @@ extension PolicyLibrary {
   ) {
     let folder = name.hasPrefix("/") ? nil : from.map(folder(of:))
     let path = folder.map { $0.isEmpty ? name : $0 + "/" + name } ?? name
-    do throws(SystemError) {
+    let bytes = try rethrowing(
+      as: { PolicyError([PolicyProblem(source: path, message: "it can't be read: \($0.reason)")]) }
+    ) { () throws(SystemError) in
       let file = Descriptor(
         adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
-      return (try file.readToEnd(limit: largest + 1), path)
-    } catch {
-      throw PolicyError([PolicyProblem(source: path, message: "it can't be read: \(error.reason)")])
+      return try file.readToEnd(limit: largest + 1)
     }
+    return (bytes, path)
   }
 
   /// What `path` is in, without a slash at its end; empty for the working folder.
