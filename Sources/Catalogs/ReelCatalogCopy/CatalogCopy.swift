@@ -37,8 +37,14 @@ package struct CatalogCopy: Sendable {
   /// Copies and compares. Blocks.
   /// - Throws: ``CatalogError``; there is no copy then.
   package func run() throws(CatalogError) -> Result {
-    do {
-      return try source.read { rows in
+    try rethrowing(
+      as: {
+        $0 as? CatalogError
+          ?? CatalogError(
+            .unusable, "the catalog \(source.name) could not be copied to \(target.name): \($0)")
+      }
+    ) {
+      try source.read { rows in
         try target.fill { filling in
           let copied = try copy(rows, into: filling)
           try filling.settle()
@@ -55,11 +61,6 @@ package struct CatalogCopy: Sendable {
           return copied
         }
       }
-    } catch let error as CatalogError {
-      throw error
-    } catch {
-      throw CatalogError(
-        .unusable, "the catalog \(source.name) could not be copied to \(target.name): \(error)")
     }
   }
 

@@ -86,9 +86,9 @@ private struct BackupFile {
     if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw failure(errno, unfinished) }
   }
 
-  private func copy(_ source: Database, at origin: String) throws {
-    do {
-      let damage = try source.look { source in
+  private func copy(_ source: Database, at origin: String) throws(CatalogError) {
+    let damage = try rethrowing(as: { CatalogError.from($0, at: unfinished, noun: "backup") }) {
+      try source.look { source in
         let target = try Connection(unfinished, .readWrite)
         try source.backup(to: target)
         // One file that can be copied by anything; the catalog that it becomes turns to its log again.
@@ -97,15 +97,11 @@ private struct BackupFile {
         try target.close()
         return damage
       }
-      guard let first = damage.first else { return }
-      throw CatalogError(
-        .corrupt,
-        "the catalog \(origin) is damaged (\(first)), so no backup was made: run \(command: "doctor")")
-    } catch let error as CatalogError {
-      throw error
-    } catch {
-      throw CatalogError.from(error, at: unfinished, noun: "backup")
     }
+    guard let first = damage.first else { return }
+    throw CatalogError(
+      .corrupt,
+      "the catalog \(origin) is damaged (\(first)), so no backup was made: run \(command: "doctor")")
   }
 
   /// Makes the name durable.

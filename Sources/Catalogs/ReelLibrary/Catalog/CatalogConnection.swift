@@ -72,15 +72,13 @@ final class CatalogConnection: Sendable {
   ) async throws(CatalogError) -> Value {
     guard enter() else { throw CatalogError.closed(at: path) }
     defer { leave() }
-    do {
-      let interruption = Interruption()
-      return try await withTaskCancellationHandler {
+    let interruption = Interruption()
+    return try await rethrowing(as: { CatalogError.from($0, at: path) }) {
+      try await withTaskCancellationHandler {
         try await threads.run { [database] in try body(database, interruption) }
       } onCancel: {
         interruption.request()
       }
-    } catch {
-      throw CatalogError.from(error, at: path)
     }
   }
 

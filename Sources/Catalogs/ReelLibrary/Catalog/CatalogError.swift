@@ -16,7 +16,7 @@ extension CatalogError {
 
   /// What `body` throws, as ``from(_:at:noun:)`` says it.
   static func mapping<Value>(at path: String, _ body: () throws -> Value) throws(CatalogError) -> Value {
-    do { return try body() } catch { throw from(error, at: path) }
+    try rethrowing(as: { from($0, at: path) }, body)
   }
 
   private static func from(_ error: SQLiteError, at path: String, _ noun: String) -> CatalogError {

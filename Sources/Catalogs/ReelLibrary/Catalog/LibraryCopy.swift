@@ -25,8 +25,8 @@ package struct LibraryCopySource: CatalogCopySource {
     defer { try? CatalogDatabase.close(database, path: place.path) }
     let owners = ProcessRegistry(
       library: library, clock: SystemWallClock(), host: HostIdentity.current(), lease: .zero)
-    do {
-      return try database.read { db in
+    return try CatalogError.mapping(at: place.path) {
+      try database.read { db in
         guard try owners.examined(in: db).allSatisfy({ $0.life == .dead }) else {
           throw CatalogError(
             .locked,
@@ -40,8 +40,6 @@ package struct LibraryCopySource: CatalogCopySource {
         }
         return try body(LibraryRows(db: db, place: place, host: host))
       }
-    } catch {
-      throw CatalogError.from(error, at: place.path)
     }
   }
 }

@@ -134,12 +134,10 @@ enum FolderCheck {
   /// Makes the name of the folder at `path` durable: what is kept in it must not go with the power because the
   /// folder does. One that was there may have been made a moment ago, by a process that died of it.
   private static func makeDurable(_ path: String, isNew: Bool) throws(CatalogError) {
-    do throws(SystemError) {
+    try rethrowing(as: { failure($0.code, making: path) }) { () throws(SystemError) in
       if isNew { try Failpoint.libraryFolderMade.reach() }
       try syncParent(of: path)
       if isNew { try Failpoint.libraryFolderSettled.reach() }
-    } catch {
-      throw failure(error.code, making: path)
     }
   }
 

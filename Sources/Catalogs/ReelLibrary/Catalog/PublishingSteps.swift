@@ -259,10 +259,6 @@ final class CatalogWriting: Sendable {
 extension Failpoint {
   /// The process has come here, in the middle of work on the database: an error that is armed is one of SQLite's.
   func reachInDatabase() throws {
-    do throws(SystemError) {
-      try reach()
-    } catch {
-      throw SQLiteError(.inputOutput, error.description)
-    }
+    try rethrowing(as: { SQLiteError(.inputOutput, $0.description) }, reach)
   }
 }

@@ -253,11 +253,7 @@ struct WordIndex {
     }
 
     static func from<Value>(opening: Bool = false, _ body: () throws -> Value) throws(Failure) -> Value {
-      do {
-        return try body()
-      } catch {
-        throw Failure(reason: error, isOfOpening: opening)
-      }
+      try rethrowing(as: { Failure(reason: $0, isOfOpening: opening) }, body)
     }
   }
 }

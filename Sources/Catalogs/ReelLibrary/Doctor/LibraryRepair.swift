@@ -154,10 +154,8 @@ package struct LibraryRepair: Sendable {
           }
         } catch let error as UploadError {
           failures.append(RepairFailure(object.key.rawValue, error))
-        } catch let error as CatalogError {
-          throw error
         } catch {
-          throw CatalogError(.unusable, "\(error)")
+          throw error as? CatalogError ?? CatalogError(.unusable, "\(error)")
         }
       }
     }

@@ -92,11 +92,9 @@ extension PostgresCatalog {
 extension Post {
   /// As ``document()``.
   func document(at server: String) throws(CatalogError) -> String {
-    do {
-      return try document()
-    } catch {
-      throw CatalogError(.unusable, "post \(id) cannot be written into the catalog \(server): \(error)")
-    }
+    try rethrowing(
+      as: { CatalogError(.unusable, "post \(id) cannot be written into the catalog \(server): \($0)") }
+    ) { try document() }
   }
 
   fileprivate func placed(_ place: PostgresPublishing.Place) -> Post {

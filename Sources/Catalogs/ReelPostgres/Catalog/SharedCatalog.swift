@@ -16,15 +16,14 @@ public enum SharedCatalog {
   ) async throws(CatalogError) -> any PostCatalog {
     var settings = PostgresPool.Settings()
     settings.onWait = onWait
-    let pool: PostgresPool
-    do {
+    let pool = try rethrowing(
+      as: { CatalogError(.unusable, ($0 as? PostgresError)?.message ?? "\($0)") }
+    ) {
       let (library, variables) = (try PostgresLibrary(), ProcessInfo.processInfo.environment)
       let address = try PostgresAddress(
         address, passwords: allowsPassword ? .inAddress : .elsewhere, library: library,
         environment: { name in variables[name].flatMap { $0.isEmpty ? nil : $0 } })
-      pool = PostgresPool(address, library: library, settings: settings)
-    } catch {
-      throw CatalogError(.unusable, "\((error as? PostgresError)?.message ?? "\(error)")")
+      return PostgresPool(address, library: library, settings: settings)
     }
     return try await PostgresCatalog.open(pool)
   }
