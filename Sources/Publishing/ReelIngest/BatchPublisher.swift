@@ -183,11 +183,7 @@ extension BatchPublisher {
         return nil
       case .held: break
       }
-      do {
-        try await Task.sleep(for: pause)
-      } catch {
-        throw StepFailure.failed(.cancelled)
-      }
+      try await rethrowing(as: { _ in StepFailure.failed(.cancelled) }) { try await Task.sleep(for: pause) }
       pause = min(pause * 2, .milliseconds(250))
     }
   }

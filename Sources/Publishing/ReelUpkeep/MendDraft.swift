@@ -26,19 +26,15 @@ final class MendDraft: SourceHandle {
     temporary = SourcePath(
       bytes: folder + Array(".reel-mend-\(SystemRandomness().name(length: 12))".utf8))
     let temporary = temporary
-    do throws(SystemError) {
-      if let unnamed = try Self.unnamed(in: SourcePath(bytes: folder.isEmpty ? [UInt8(ascii: ".")] : folder))
-      {
-        (opened, hasName) = (unnamed, false)
-      } else {
-        hasName = true
-        opened = Descriptor(
-          adopting: try retryingInterrupts("open") {
-            temporary.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666) }
-          })
+    (opened, hasName) = try rethrowing(
+      as: { Self.failure(path, $0) }
+    ) { () throws(SystemError) -> (Descriptor, Bool) in
+      let place = SourcePath(bytes: folder.isEmpty ? [UInt8(ascii: ".")] : folder)
+      if let unnamed = try Self.unnamed(in: place) { return (unnamed, false) }
+      let named = try retryingInterrupts("open") {
+        temporary.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666) }
       }
-    } catch {
-      throw Self.failure(path, error)
+      return (Descriptor(adopting: named), true)
     }
     try checkPlace()
   }
@@ -68,12 +64,12 @@ final class MendDraft: SourceHandle {
   var descriptor: Int32? { opened.rawValue }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
-    do throws(SystemError) {
-      return try retryingInterrupts("pread") {
+    try rethrowing(
+      as: { SourceError(.unreadable, "the mended file could not be read: \($0.reason)") }
+    ) { () throws(SystemError) in
+      try retryingInterrupts("pread") {
         pread(opened.rawValue, buffer.baseAddress, buffer.count, off_t(offset))
       }
-    } catch {
-      throw SourceError(.unreadable, "the mended file could not be read: \(error.reason)")
     }
   }
 
@@ -88,24 +84,22 @@ final class MendDraft: SourceHandle {
 
   /// The file as it is now, to be read.
   func sourceFile() throws(ProbeError) -> SourceFile {
-    do throws(SourceError) {
-      return SourceFile(path: path, identity: try currentIdentity(), handle: self)
-    } catch {
-      throw ProbeError(.unreadable, error.message)
+    try rethrowing(as: { ProbeError(.unreadable, $0.message) }) { () throws(SourceError) in
+      SourceFile(path: path, identity: try currentIdentity(), handle: self)
     }
   }
 
   /// Makes it durable, and gives it its name.
   /// - Throws: `notWritten`.
   func finish() throws(MendError) {
-    do throws(SystemError) {
+    try rethrowing(as: { Self.failure(path, $0) }) { () throws(SystemError) in
       _ = try retryingInterrupts("fsync") { fsync(opened.rawValue) }
-    } catch {
-      throw Self.failure(path, error)
     }
     Failpoint.temporarySynced.pass()
     try checkPlace()
-    do throws(SystemError) {
+    try rethrowing(
+      as: { $0.code == EEXIST ? taken : Self.failure(path, $0) }
+    ) { () throws(SystemError) in
       if hasName {
         if replaces { try temporary.rename(to: path) } else { try temporary.takeName(path) }
       } else {
@@ -113,9 +107,6 @@ final class MendDraft: SourceHandle {
       }
       Failpoint.objectNamed.pass()
       try syncFolder()
-    } catch {
-      if error.code == EEXIST { throw taken }
-      throw Self.failure(path, error)
     }
   }
 

@@ -95,10 +95,9 @@ package struct MendRun: Sendable {
   private func mended(_ found: FoundFile, _ flag: CancellationFlag) throws(MendError) -> (
     done: Set<Mend>, file: SourcePath?
   ) {
-    let file: SourceFile
-    do throws(SourceError) { file = try found.open() } catch {
-      throw MendError(MendError.Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
-    }
+    let file = try rethrowing(
+      as: { MendError(MendError.Code(rawValue: $0.code.rawValue) ?? .unreadable, $0.text) }
+    ) { () throws(SourceError) in try found.open() }
     let before = try facts(of: file, flag)
     if let before { try target.check(before.container) }
     let options = wanted(file, before).needed(by: before, at: file.path)

@@ -138,12 +138,10 @@ package struct MissingPosters: Sendable {
   }
 
   private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
-    do {
+    try await rethrowing(as: StoreFailure.init(reason:)) {
       guard let store = try await open(destination, mode) else { return nil }
       try await store.uploader.prepare()
       return store
-    } catch {
-      throw StoreFailure(reason: error)
     }
   }
 

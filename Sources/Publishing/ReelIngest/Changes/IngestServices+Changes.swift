@@ -60,12 +60,8 @@ extension IngestServices {
           await onEvent(IngestEvent(sequence: number, at: clock.now(), body: body))
         }
       })
-    do {
+    try await rethrowing(as: { $0 as? CatalogError ?? CatalogError(.unusable, "\($0)") }) {
       try await changes.change(posts, kind) { _, outcome in outcomes.withLock { $0.append(outcome) } }
-    } catch let error as CatalogError {
-      throw error
-    } catch {
-      throw CatalogError(.unusable, "\(error)")
     }
     return outcomes.withLock { $0 }
   }

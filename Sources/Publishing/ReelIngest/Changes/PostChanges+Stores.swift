@@ -252,8 +252,9 @@ extension PostChanges {
       }
       return try await threads.run { () throws(UploadError) in
         try file.seal()
-        return try Result { () throws(SourceError) in try OpenedFile.reading(file, as: name) }
-          .mapError { UploadError(.sourceUnreadable, $0.text) }.get()
+        return try rethrowing(
+          as: { UploadError(.sourceUnreadable, $0.text) }
+        ) { () throws(SourceError) in try OpenedFile.reading(file, as: name) }
       }
     }
     guard let folder = store.folder else {
@@ -263,16 +264,13 @@ extension PostChanges {
     let path = SourcePath(folder + "/" + object.key.rawValue)
     let staging = staging
     return try await threads.run { () throws(UploadError) in
-      do {
-        let copy = try PrivateCopy.make(of: try FoundFile.named(path, followLinks: false).open(), in: staging)
-        { false }
-        guard let copy, copy.digest == object.digest else { throw damaged }
-        return copy.source
-      } catch let error as UploadError {
-        throw error
-      } catch {
-        throw UploadError(.sourceUnreadable, "\(path.text) can't be read: \(error)")
+      let copy = try rethrowing(
+        as: { UploadError(.sourceUnreadable, "\(path.text) can't be read: \($0)") }
+      ) {
+        try PrivateCopy.make(of: try FoundFile.named(path, followLinks: false).open(), in: staging)
       }
+      guard let copy, copy.digest == object.digest else { throw damaged }
+      return copy.source
     }
   }
 
