@@ -85,18 +85,14 @@ extension SiteWriter {
     var media: [SiteMedia] = []
     for page in 1..<index.pages + 1 {
       let name = "feed/\(page).json"
-      let posts: [ShownPost]
-      do {
-        posts = try JSONDecoder().decode(ShownPage.self, from: Data(try bytes(of: name))).posts
-      } catch let error as SiteError {
-        throw error
-      } catch {
+      let bytes = try bytes(of: name)
+      guard let page = try? JSONDecoder().decode(ShownPage.self, from: Data(bytes)) else {
         throw SiteError(
           .unusable,
           "\(path(name)) is not what reel page writes: run the same command with --all, which writes it again"
         )
       }
-      for post in posts {
+      for post in page.posts {
         media += [
           ownMedia(post.videoURL, post.video, size: post.size, digest: post.digest),
           ownMedia(post.posterURL, post.poster, size: nil, digest: nil),

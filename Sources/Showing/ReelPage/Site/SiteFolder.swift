@@ -33,12 +33,9 @@ final class SiteFolder: Sendable {
   /// The folder, locked before anything else in it is touched.
   private static func locked(_ path: String) throws(SiteError) -> Descriptor {
     try makeFolders([""], in: path)
-    let root: Descriptor
-    do throws(SystemError) {
-      root = Descriptor(
+    let root = try saying("the folder \(path) can't be opened") { () throws(SystemError) in
+      Descriptor(
         adopting: try retryingInterrupts("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
-    } catch {
-      throw failure("the folder \(path) can't be opened", error)
     }
     guard flock(root.rawValue, LOCK_EX | LOCK_NB) == 0 else {
       throw SiteError(
@@ -49,22 +46,17 @@ final class SiteFolder: Sendable {
   }
 
   private static func makeFolders(_ names: [String], in path: String) throws(SiteError) {
-    do {
+    try saying("the folder \(path) can't be made") {
       for name in names {
         try FileManager.default.createDirectory(atPath: path + name, withIntermediateDirectories: true)
       }
-    } catch {
-      throw failure("the folder \(path) can't be made", error)
     }
   }
 
   private static func checkIsOurs(_ path: String) throws(SiteError) {
     if FileManager.default.fileExists(atPath: path + "/feed/index.json") { return }
-    let names: [String]
-    do {
-      names = try FileManager.default.contentsOfDirectory(atPath: path)
-    } catch {
-      throw failure("the folder \(path) can't be read", error)
+    let names = try saying("the folder \(path) can't be read") {
+      try FileManager.default.contentsOfDirectory(atPath: path)
     }
     // The folder of the index is what a first run makes first.
     let foreign = names.sorted().first { name in
@@ -89,19 +81,13 @@ final class SiteFolder: Sendable {
 
   /// The bytes of a file; nil when there is none.
   func read(_ name: String) throws(SiteError) -> [UInt8]? {
-    do {
-      return try bytes(of: name)
-    } catch {
-      throw Self.failure("\(path.text)/\(name) can't be read", error)
-    }
+    try Self.saying("\(path.text)/\(name) can't be read") { try bytes(of: name) }
   }
 
   /// The names in a folder of the site.
   func names(in folder: String) throws(SiteError) -> [String] {
-    do {
-      return try FileManager.default.contentsOfDirectory(atPath: path.text + "/" + folder)
-    } catch {
-      throw Self.failure("\(path.text)/\(folder) can't be read", error)
+    try Self.saying("\(path.text)/\(folder) can't be read") {
+      try FileManager.default.contentsOfDirectory(atPath: path.text + "/" + folder)
     }
   }
 
@@ -146,15 +132,13 @@ final class SiteFolder: Sendable {
   /// Adds `bytes` to the end of the file, made where it is missing; they are on the disk when this returns. Several may do
   /// so at once.
   func append(_ bytes: [UInt8], to name: String) throws(SiteError) {
-    do throws(SystemError) {
+    try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
       let raw = try retryingInterrupts("open") {
         openat(root.rawValue, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
       }
       let file = Descriptor(adopting: raw)
       try file.write(all: bytes)
       _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
-    } catch {
-      throw Self.failure("\(path.text)/\(name) can't be written", error)
     }
   }
 
@@ -164,7 +148,7 @@ final class SiteFolder: Sendable {
     _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Bool
   ) throws(SiteError) -> Bool {
     let temporary = Self.temporary(name)
-    do throws(SystemError) {
+    return try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
       let raw = try retryingInterrupts("open") {
         openat(
           root.rawValue, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
@@ -177,8 +161,6 @@ final class SiteFolder: Sendable {
       if isDurable { _ = try retryingInterrupts("fsync") { fsync(file.rawValue) } }
       _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
       return true
-    } catch {
-      throw Self.failure("\(path.text)/\(name) can't be written", error)
     }
   }
 
@@ -205,10 +187,8 @@ final class SiteFolder: Sendable {
     guard fstatat(root.rawValue, temporary, &linked, AT_SYMLINK_NOFOLLOW) == 0,
       fstat(opened.rawValue, &proven) == 0, linked.st_dev == proven.st_dev, linked.st_ino == proven.st_ino
     else { return false }
-    do throws(SystemError) {
+    try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
       _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
-    } catch {
-      throw Self.failure("\(path.text)/\(name) can't be written", error)
     }
     return true
   }
@@ -222,15 +202,13 @@ final class SiteFolder: Sendable {
   /// The names of durable files of the site and its feed survive a power cut from then on, and what was removed there
   /// stays so.
   func syncNames() throws(SiteError) {
-    do throws(SystemError) {
+    try Self.saying("\(path.text) can't be written") { () throws(SystemError) in
       let feed = Descriptor(
         adopting: try retryingInterrupts("open") {
           openat(root.rawValue, "feed", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         })
       try root.syncFolder()
       try feed.syncFolder()
-    } catch {
-      throw Self.failure("\(path.text) can't be written", error)
     }
   }
 
@@ -261,6 +239,14 @@ final class SiteFolder: Sendable {
     }
   }
 
+  /// Does `body`; where that fails, `what` can't be done.
+  private static func saying<Value, Cause>(
+    _ what: String, _ body: () throws(Cause) -> Value
+  ) throws(SiteError) -> Value {
+    try rethrowing(as: { failure(what, $0) }, body)
+  }
+
+  /// - Parameter what: that something can't be done, such as "site/feed can't be read".
   static func failure(_ what: String, _ error: any Error) -> SiteError {
     let cause = ((error as? CocoaError)?.underlying as? POSIXError).map {
       SystemError(code: $0.code.rawValue, call: "mkdir")

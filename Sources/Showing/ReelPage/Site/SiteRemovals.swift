@@ -42,11 +42,10 @@ extension SiteWriter {
     return gone.count
   }
 
-  private func removedPost(_ id: PostID) throws(SiteError) -> RemovedPost? {
-    do throws(CatalogError) {
-      return try (catalog as? any PostChanging)?.removedPost(id)
-    } catch {
-      throw SiteError(error)
+  /// Blocks.
+  func removedPost(_ id: PostID) throws(SiteError) -> RemovedPost? {
+    try rethrowing(as: SiteError.init) { () throws(CatalogError) in
+      try (catalog as? any PostChanging)?.removedPost(id)
     }
   }
 

@@ -124,9 +124,10 @@ package struct SiteUpload: Sendable {
   }
 
   private func source(_ file: SiteMedia) async throws(UploadError) -> UploadSource {
-    let read: UploadSource?
-    do throws(SourceError) {
-      read = try await queue.runCancellable { flag throws(SourceError) -> UploadSource? in
+    let read = try await rethrowing(
+      as: { UploadError(.sourceUnreadable, "\(file.path): \($0.text)") }
+    ) { () async throws(SourceError) in
+      try await queue.runCancellable { flag throws(SourceError) -> UploadSource? in
         let source = try FoundFile.named(SourcePath(file.path), followLinks: false).open()
         let digest = try SourceDigest.sha256(of: source, isCancelled: { flag.isSet })
         return digest.map { digest in
@@ -135,8 +136,6 @@ package struct SiteUpload: Sendable {
             bytes: SourceFileBytes(source))
         }
       }
-    } catch {
-      throw UploadError(.sourceUnreadable, "\(file.path): \(error.text)")
     }
     guard let read else { throw UploadError(.cancelled, "cancelled while \(file.path) was read") }
     guard file.digest == nil || read.digest == file.digest else {
@@ -148,12 +147,10 @@ package struct SiteUpload: Sendable {
     return read
   }
 
-  private static func reading<Value>(_ body: () throws(SiteError) -> Value) throws(UploadError) -> Value {
-    do throws(SiteError) {
-      return try body()
-    } catch {
-      throw UploadError(.sourceUnreadable, error.text)
-    }
+  fileprivate static func reading<Value>(
+    _ body: () throws(SiteError) -> Value
+  ) throws(UploadError) -> Value {
+    try rethrowing(as: { UploadError(.sourceUnreadable, $0.text) }, body)
   }
 }
 
@@ -168,11 +165,9 @@ package struct SiteUploadPlan: Sendable {
   /// - Throws: `sourceUnreadable`.
   package init(_ writer: SiteWriter) throws(UploadError) {
     self.writer = writer
-    do throws(SiteError) {
-      (steps, media) = (try writer.files(), try writer.media())
-      removed = try writer.removedMedia(beside: media)
-    } catch {
-      throw UploadError(.sourceUnreadable, error.text)
+    (steps, media, removed) = try SiteUpload.reading { () throws(SiteError) in
+      let (files, media) = (try writer.files(), try writer.media())
+      return (files, media, try writer.removedMedia(beside: media))
     }
   }
 

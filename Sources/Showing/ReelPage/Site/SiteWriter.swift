@@ -117,11 +117,7 @@ package struct SiteWriter: Sendable {
   private func asking<Answer: Sendable>(
     _ question: () async throws(CatalogError) -> Answer
   ) async throws(SiteError) -> Answer {
-    do throws(CatalogError) {
-      return try await question()
-    } catch {
-      throw SiteError(error)
-    }
+    try await rethrowing(as: SiteError.init, question)
   }
 
   private func posts(from pageNumber: Int, count: Int) async throws(SiteError) -> [Post] {
@@ -151,13 +147,8 @@ package struct SiteWriter: Sendable {
 
   /// Whether that was the post with that page number, until it was removed.
   private func wasRemoved(_ post: PostID, from pageNumber: Int) async throws(SiteError) -> Bool {
-    guard let catalog = catalog as? any PostChanging else { return false }
-    return try await queue.run { () throws(SiteError) in
-      do throws(CatalogError) {
-        return try catalog.removedPost(post)?.post.pageNumber == pageNumber
-      } catch {
-        throw SiteError(error)
-      }
+    try await queue.run { () throws(SiteError) in
+      try removedPost(post)?.post.pageNumber == pageNumber
     }
   }
 
@@ -197,8 +188,10 @@ package struct SiteWriter: Sendable {
     guard first <= index.pages else { return Outcome() }
     let isDurable = index.pages - first < Self.manyPages
     let starts = stride(from: first, through: index.pages, by: Self.chunk)
-    do {
-      return try await withThrowingTaskGroup(of: Outcome.self) { group in
+    return try await rethrowing(
+      as: { $0 as? SiteError ?? SiteError(.unusable, "\(folder.path.text) can't be written: \($0)") }
+    ) {
+      try await withThrowingTaskGroup(of: Outcome.self) { group in
         var starts = starts.makeIterator()
         var outcome = Outcome()
         func begin() {
@@ -215,10 +208,6 @@ package struct SiteWriter: Sendable {
         if !isDurable || index.media != .inPlace { try folder.sync() }
         return outcome
       }
-    } catch let error as SiteError {
-      throw error
-    } catch {
-      throw SiteError(.unusable, "\(folder.path.text) can't be written: \(error)")
     }
   }
 
@@ -278,10 +267,8 @@ package struct SiteWriter: Sendable {
   private func data(
     _ value: some Encodable, for function: String
   ) throws(SiteError) -> (json: [UInt8], script: [UInt8]) {
-    do {
-      return try PageFiles.data(value, for: function)
-    } catch {
-      throw SiteError(.unusable, "the feed can't be written as JSON: \(error)")
+    try rethrowing(as: { SiteError(.unusable, "the feed can't be written as JSON: \($0)") }) {
+      try PageFiles.data(value, for: function)
     }
   }
 
