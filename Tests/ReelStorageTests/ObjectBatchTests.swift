@@ -16,7 +16,7 @@ import Testing
     failure = FolderFailure(store: folder.path)
     for name in ["root", "tmp"] { try #require(mkdir(folder.path(of: name), 0o700) == 0) }
     store = OpenStore(
-      root: try StoreFolder.open(folder.path(of: "root")), path: folder.path(of: "root"),
+      root: try StoreFolder.open(folder.path(of: "root")),
       temporaries: try StoreFolder.open(folder.path(of: "tmp")),
       lock: try OwnerLock(directory: folder.path(of: "tmp"), name: TemporaryName.newOwner()),
       leftovers: LeftoverSweep(folder: folder.path(of: "tmp")))

@@ -141,7 +141,7 @@ struct FileReading {
     let picture = decodedPicture(streams, scan)
     let content = evidence(header, streams)
     var media = try facts(header, streams, of: input.context, isParsed: false, &scan, content)
-    var thorough = ThoroughReading(structure, streams, input.context, scan, isDecoded: picture != nil)
+    var thorough = ThoroughReading(structure, streams, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))

@@ -6,7 +6,6 @@ import ReelCore
 struct ThoroughReading {
   let structure: FileStructure
   let streams: StreamChoice
-  let context: UnsafeMutablePointer<AVFormatContext>
   /// Every packet has been read.
   let sum: StretchSum?
   /// When the last one ends, in seconds.
@@ -18,13 +17,11 @@ struct ThoroughReading {
   private(set) var evidence: [FactEvidence] = []
 
   init(
-    _ structure: FileStructure, _ streams: StreamChoice, _ context: UnsafeMutablePointer<AVFormatContext>,
-    _ scan: borrowing PacketScan, isDecoded: Bool
+    _ structure: FileStructure, _ streams: StreamChoice, _ scan: borrowing PacketScan, isDecoded: Bool
   ) {
     self.structure = structure
     self.isDecoded = isDecoded
     self.streams = streams
-    self.context = context
     sum = scan.sum(of: streams.videos + streams.audios)
     end = scan.lastEnd(of: streams.videos + streams.audios)
     isWhole = scan.end == .file

@@ -8,8 +8,6 @@ final class OpenStore: Sendable {
   let root: Descriptor
   let temporaries: Descriptor
   let durable: DurableFolder
-  /// By which `root` was opened.
-  let path: String
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
   /// Renews the lock for those on other machines; nil where there are none.
@@ -17,10 +15,8 @@ final class OpenStore: Sendable {
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
-  /// - Parameter path: the path by which `root` was opened.
-  init(root: Descriptor, path: String, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
+  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
     self.root = root
-    self.path = path
     self.temporaries = temporaries
     self.lock = lock
     self.leftovers = leftovers
@@ -157,7 +153,7 @@ struct StorePreparation {
     return try failure.doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
-        root: rootFolder, path: root.text, temporaries: folder, lock: lock, leftovers: sweep(of: path))
+        root: rootFolder, temporaries: folder, lock: lock, leftovers: sweep(of: path))
       try store.sweep()
       return store
     }

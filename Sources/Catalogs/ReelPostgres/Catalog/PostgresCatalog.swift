@@ -12,7 +12,6 @@ import Synchronization
 /// ``release(_:because:)`` and ``close()`` do their work in one, too.
 package final class PostgresCatalog: PostCatalog, Sendable {
   let pool: PostgresPool
-  let clock: any WallClock
   /// Names this machine, for what is remembered of its files.
   let host: String
   private let writing: Writing?
@@ -25,8 +24,8 @@ package final class PostgresCatalog: PostCatalog, Sendable {
     let heartbeat: Heartbeat
   }
 
-  private init(_ pool: PostgresPool, clock: any WallClock, host: String, writing: Writing?) {
-    (self.pool, self.clock, self.host, self.writing) = (pool, clock, host, writing)
+  private init(_ pool: PostgresPool, host: String, writing: Writing?) {
+    (self.pool, self.host, self.writing) = (pool, host, writing)
   }
 
   /// Opens the catalog of the database, makes it when there is none, and takes a place among its owners.
@@ -56,20 +55,20 @@ package final class PostgresCatalog: PostCatalog, Sendable {
           heartbeat: owner.heartbeat(every: interval) { pool.closeIdle(unusedFor: interval) })
       }
     }
-    return PostgresCatalog(pool, clock: clock, host: host, writing: writing)
+    return PostgresCatalog(pool, host: host, writing: writing)
   }
 
   /// Opens the catalog for reading, or gives nil when there is none yet; makes nothing, and needs no more than the right
   /// to read. Methods that write throw `unusable`, those that remember do nothing.
   /// - Throws: ``CatalogError``.
   package static func openReadOnly(
-    _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), host: String? = nil
+    _ pool: PostgresPool, host: String? = nil
   ) async throws(CatalogError) -> PostgresCatalog? {
     let found = try await foundVersion(pool)
     if found == 0 { return nil }
     if found > PostgresSchema.version { throw CatalogError.newerSchema(found, at: pool.address.name) }
     if found < PostgresSchema.version { throw CatalogError.needsWriter(at: pool.address.name) }
-    return PostgresCatalog(pool, clock: clock, host: host ?? MachineName.current(), writing: nil)
+    return PostgresCatalog(pool, host: host ?? MachineName.current(), writing: nil)
   }
 
   /// Whether there is a catalog, of whatever version.

@@ -26,21 +26,12 @@ struct FilePrefix: Sendable {
 
   /// The big-endian number of `length` (1 ... 8) bytes at `offset`.
   func bigEndian(_ length: Int, at offset: Int) -> UInt64? {
-    number(length, at: offset) { 8 * (length - 1 - $0) }
-  }
-
-  /// The little-endian number of `length` (1 ... 8) bytes at `offset`.
-  func littleEndian(_ length: Int, at offset: Int) -> UInt64? {
-    number(length, at: offset) { 8 * $0 }
-  }
-
-  private func number(_ length: Int, at offset: Int, shift: (Int) -> Int) -> UInt64? {
     guard (1...8).contains(length) else { return nil }
     var value: UInt64 = 0
     for index in 0..<length {
       // `&+`: an offset near Int.max wraps to a negative one, which `byte` refuses.
       guard let byte = byte(offset &+ index) else { return nil }
-      value |= UInt64(byte) << UInt64(shift(index))
+      value = value << 8 | UInt64(byte)
     }
     return value
   }

@@ -27,8 +27,6 @@ struct HeaderFacts: Hashable {
   let sizes: [Int32: Size]
   /// The average frame rates that it states, by the index of the stream.
   let rates: [Int32: Rational]
-  /// The sound that it states.
-  let sounds: [Int32: SoundHeader]
   /// The transfer function that it states, by the index of the stream; only those that are one.
   private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
@@ -38,7 +36,6 @@ struct HeaderFacts: Hashable {
     self.duration = duration == reel_no_time ? nil : Double(duration) / Double(reel_time_base)
     var sizes: [Int32: Size] = [:]
     var rates: [Int32: Rational] = [:]
-    var sounds: [Int32: SoundHeader] = [:]
     var transfers: [Int32: AVColorTransferCharacteristic] = [:]
     for index in 0..<Int(context.pointee.nb_streams) {
       guard let stream = context.pointee.streams[index], let parameters = stream.pointee.codecpar else {
@@ -46,10 +43,6 @@ struct HeaderFacts: Hashable {
       }
       let rate = stream.pointee.avg_frame_rate
       rates[Int32(index)] = Rational(Int(rate.num), Int(rate.den))
-      if parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO {
-        sounds[Int32(index)] = SoundHeader(
-          channels: Int(reel_channels(parameters)), sampleRate: Int(parameters.pointee.sample_rate))
-      }
       if let named = tracks?.track(of: stream)?.entry?.transfer {
         transfers[Int32(index)] = AVColorTransferCharacteristic(rawValue: named)
       } else if VideoUsability.Colour.isSaid(parameters.pointee.color_trc.rawValue) {
@@ -62,7 +55,6 @@ struct HeaderFacts: Hashable {
     }
     self.sizes = sizes
     self.rates = rates
-    self.sounds = sounds
     self.transfers = transfers
   }
 

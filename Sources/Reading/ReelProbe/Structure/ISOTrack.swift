@@ -27,8 +27,6 @@ struct ISOTrack: Hashable {
   private(set) var laterEntry: SampleEntry?
   /// Whether that of its first samples is another than the first one, which FFmpeg goes by.
   private(set) var hasLaterEntry = false
-  /// Whether a table of times is there that was not understood.
-  private(set) var lacksTimes = false
 
   /// Samples that may be shown in another order than they stand in, at the end of a track.
   private static let reordered: Int64 = 32
@@ -47,9 +45,7 @@ struct ISOTrack: Hashable {
       let bytes = file.bytes(at: box.contents + 8, count: 4)
       if handler == nil, bytes.count == 4 { handler = FourCharacterCode(bytes) }
     case "elst": edits = TrackEdit.list(in: box, of: file)
-    case "stts":
-      times = SampleTimes(box, of: file)
-      lacksTimes = times == nil && file.bigEndian(at: box.contents + 4, width: 4) ?? 0 > 0
+    case "stts": times = SampleTimes(box, of: file)
     case "ctts": takeOffsets(box, of: file)
     case "stsz", "stz2", "stco", "co64", "stsc": counts.take(box, of: file)
     default: break
