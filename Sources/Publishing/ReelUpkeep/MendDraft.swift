@@ -92,9 +92,7 @@ final class MendDraft: SourceHandle {
   /// Makes it durable, and gives it its name.
   /// - Throws: `notWritten`.
   func finish() throws(MendError) {
-    try rethrowing(as: { Self.failure(path, $0) }) { () throws(SystemError) in
-      _ = try retryingInterrupts("fsync") { fsync(opened.rawValue) }
-    }
+    try rethrowing(as: { Self.failure(path, $0) }) { () throws(SystemError) in try opened.sync() }
     Failpoint.temporarySynced.pass()
     try checkPlace()
     try rethrowing(

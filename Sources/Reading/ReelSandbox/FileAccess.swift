@@ -58,8 +58,7 @@ extension Descriptor {
     }
     let path = "/proc/self/fd/\(shared)"
     do throws(SystemError) {
-      let fresh = try retryingInterrupts("open") { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
-      return Descriptor(adopting: fresh)
+      return try Descriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
     } catch {
       if let exhausted = ProbeError.exhausted(error) { throw exhausted }
       guard error.code == ENOENT, access("/proc/self/fd", F_OK) != 0 else {

@@ -220,12 +220,9 @@ package struct SandboxedMender: MediaMender {
   }
 
   private static func reopened(_ output: Int32, _ mode: Int32) throws(MendError) -> Descriptor {
-    let number = try rethrowing(
+    try rethrowing(
       as: { MendError(.notWritten, "the mended file could not be handed to its writer (\($0.reason))") }
-    ) { () throws(SystemError) in
-      try retryingInterrupts("open") { open("/proc/self/fd/\(output)", mode | O_CLOEXEC | O_NOCTTY) }
-    }
-    return Descriptor(adopting: number)
+    ) { () throws(SystemError) in try Descriptor(opening: "/proc/self/fd/\(output)", mode | O_NOCTTY) }
   }
 
   fileprivate static func size(of output: Int32) throws(MendError) -> Int64 {

@@ -32,8 +32,7 @@ public struct TemporaryStaging: StagingArea {
   /// Nil where the file system knows no O_TMPFILE, or no `/proc` opens it anew.
   private func withoutName() throws(SystemError) -> UnnamedFile? {
     do throws(SystemError) {
-      let writer = Descriptor(
-        adopting: try retryingInterrupts("open") { open(folder, reel_o_tmpfile | O_RDWR | O_CLOEXEC, 0o600) })
+      let writer = try Descriptor(opening: folder, reel_o_tmpfile | O_RDWR, mode: 0o600)
       // The umask may have taken that away.
       _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
       let reader = open("/proc/self/fd/\(writer.rawValue)", O_RDONLY | O_CLOEXEC)
@@ -46,15 +45,12 @@ public struct TemporaryStaging: StagingArea {
   /// Under a name that any sweep of left over temporaries takes for a dead uploader's, for a moment.
   private func unlinked() throws(SystemError) -> UnnamedFile? {
     let path = folder + "/upload-" + randomness.name(length: 22) + ".0.part"
-    let writer = Descriptor(
-      adopting: try retryingInterrupts("open") {
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      })
+    let writer = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     defer { unlink(path) }
     _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
     do throws(SystemError) {
-      let reader = try retryingInterrupts("open") { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
-      return UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
+      let reader = try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW)
+      return UnnamedFile(folder, writer: writer, reader: reader)
     } catch  where error.code == ENOENT {
       return nil
     }

@@ -52,10 +52,7 @@ final class OpenStore: Sendable {
 enum StoreFolder {
   /// Opens `path`, which must be a folder, and no link to one.
   static func open(_ path: String) throws(SystemError) -> Descriptor {
-    let raw = try retryingInterrupts("open") {
-      Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    }
-    return Descriptor(adopting: raw)
+    try Descriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
   /// Makes `path` and the folders above it, where they are missing, with exactly `mode`; each of them is
@@ -72,7 +69,7 @@ enum StoreFolder {
   /// Whether a file can be renamed from one open folder into the other: one file system, and one mount of it, as two
   /// of one file system are two to rename(2).
   static func isOneMount(_ one: Descriptor, _ other: Descriptor) throws(SystemError) -> Bool {
-    guard try status(one).st_dev == status(other).st_dev else { return false }
+    guard try one.status().st_dev == other.status().st_dev else { return false }
     let mounts = [mount(of: one), mount(of: other)]
     return mounts.contains(nil) || mounts[0] == mounts[1]
   }
@@ -81,7 +78,7 @@ enum StoreFolder {
   static func isFolder(_ descriptor: Descriptor, at path: String) throws(SystemError) -> Bool {
     var found = stat()
     guard lstat(path, &found) == 0 else { return false }
-    let held = try status(descriptor)
+    let held = try descriptor.status()
     return held.st_dev == found.st_dev && held.st_ino == found.st_ino
   }
 
@@ -94,14 +91,8 @@ enum StoreFolder {
 
   /// The folder of temporaries must be nobody's but ours: what lies there is about to get its name.
   static func isPrivate(_ descriptor: Descriptor) throws(SystemError) -> Bool {
-    let status = try status(descriptor)
+    let status = try descriptor.status()
     return status.st_uid == geteuid() && status.st_mode & 0o022 == 0
-  }
-
-  private static func status(_ descriptor: Descriptor) throws(SystemError) -> stat {
-    var status = stat()
-    _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
-    return status
   }
 
   private static func settle(_ path: String, _ mode: mode_t) throws(SystemError) {

@@ -88,12 +88,9 @@ struct StoredFile: Sendable {
     _ key: ObjectKey, in root: Descriptor, _ failure: FolderFailure
   ) throws(UploadError) -> StoredFile? {
     do throws(SystemError) {
-      let raw = try retryingInterrupts("openat") {
-        openat(root.rawValue, key.rawValue, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-      }
-      let descriptor = Descriptor(adopting: raw)
-      var status = stat()
-      _ = try retryingInterrupts("fstat") { fstat(raw, &status) }
+      let descriptor = try Descriptor(
+        opening: key.rawValue, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, in: root.rawValue)
+      let status = try descriptor.status()
       if status.st_mode & S_IFMT == S_IFREG {
         return StoredFile(key: key, size: Int64(status.st_size), descriptor: descriptor)
       }
@@ -171,13 +168,12 @@ struct TemporaryFile: ~Copyable {
 
   /// Creates `name`, which must not exist, in the open folder `folder`, with mode 0600.
   static func create(_ name: String, in folder: Int32) throws(SystemError) -> TemporaryFile {
-    let raw = try retryingInterrupts("openat") {
-      openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    }
-    let file = TemporaryFile(adopting: Descriptor(adopting: raw), folder: folder, name: name)
+    let made = try Descriptor(
+      opening: name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, in: folder)
+    let file = TemporaryFile(adopting: made, folder: folder, name: name)
     try Failpoint.temporaryCreated.reach()
     // The umask may have taken that away.
-    _ = try retryingInterrupts("fchmod") { fchmod(raw, 0o600) }
+    _ = try retryingInterrupts("fchmod") { fchmod(made.rawValue, 0o600) }
     return file
   }
 
@@ -196,10 +192,7 @@ struct TemporaryFile: ~Copyable {
 
   /// From now on it is open for reading only.
   mutating func seal() throws(SystemError) {
-    let raw = try retryingInterrupts("openat") {
-      openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    }
-    descriptor = Descriptor(adopting: raw)
+    descriptor = try Descriptor(opening: name, O_RDONLY | O_NOFOLLOW, in: folder)
   }
 
   /// Gives it exactly `mode`, whatever the umask.
@@ -210,7 +203,7 @@ struct TemporaryFile: ~Copyable {
 
   /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again.
   func sync() throws(SystemError) {
-    _ = try retryingInterrupts("fsync") { fsync(descriptor.rawValue) }
+    try descriptor.sync()
   }
 
   /// Gives the memory of bytes that are durable back to the system. A large run would push what other programs keep
@@ -223,9 +216,7 @@ struct TemporaryFile: ~Copyable {
 
   /// Bytes that the file system says it holds.
   func length() throws(SystemError) -> Int64 {
-    var status = stat()
-    _ = try retryingInterrupts("fstat") { fstat(descriptor.rawValue, &status) }
-    return Int64(status.st_size)
+    Int64(try descriptor.status().st_size)
   }
 
   /// Gives the file its name in `target`, in one step, and never over another one.

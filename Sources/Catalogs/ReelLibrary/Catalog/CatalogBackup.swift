@@ -108,11 +108,9 @@ private struct BackupFile {
   private func settle() throws(CatalogError) {
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let folder = Glibc.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw failure(errno, parent) }
-    defer { close(folder) }
-    // Some network file systems can't sync a folder, and need not.
-    if fsync(folder) != 0, errno != EINVAL { throw failure(errno, parent) }
+    try rethrowing(as: { failure($0.code, parent) }) { () throws(SystemError) in
+      try CatalogTrace.syncFolder(parent)
+    }
   }
 
   private func failure(_ code: Int32, _ what: String) -> CatalogError {

@@ -244,7 +244,7 @@ enum CatalogTrace {
       guard raw >= 0 else { throw SystemError.last("open") }
       let file = Descriptor(adopting: raw)
       try file.write(all: text.utf8)
-      _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
+      try file.sync()
       try Failpoint.catalogTraceWritten.reach()
       try syncFolder(library.path)
     } catch {
@@ -258,8 +258,7 @@ enum CatalogTrace {
 
   /// Makes the names in the folder at `path` durable.
   static func syncFolder(_ path: String) throws(SystemError) {
-    let raw = try retryingInterrupts("open") { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    try Descriptor(adopting: raw).syncFolder()
+    try Descriptor(opening: path, O_RDONLY | O_DIRECTORY).syncFolder()
   }
 
   private static func path(in library: LibraryFolder) -> String { library.path + "/" + fileName }

@@ -42,19 +42,13 @@ struct UnfinishedCatalog: Sendable {
   /// Puts it in its place. What was left of a lost one is kept beside it, as `catalog.lost-….sqlite`.
   func finish() throws {
     try database.close()
-    try sync()
+    try Descriptor(opening: place.path, O_RDWR).sync()
     try putRemainsAside()
     if reel_rename_without_replacing(AT_FDCWD, place.path, AT_FDCWD, library.catalogPath) != 0 {
       throw SystemError.last("rename")
     }
     try CatalogTrace.syncFolder(library.path)
     try CatalogTrace.leave(in: library)
-  }
-
-  private func sync() throws(SystemError) {
-    let raw = try retryingInterrupts("open") { open(place.path, O_RDWR | O_CLOEXEC) }
-    let file = Descriptor(adopting: raw)
-    _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
   }
 
   /// A write-ahead log of another database would be the end of the new one.

@@ -17,6 +17,23 @@ package final class Descriptor: Sendable {
 }
 
 extension Descriptor {
+  /// Opens `path`, for this process alone: no program that it starts inherits it. Blocks.
+  /// - Parameters:
+  ///   - mode: of a file that is made.
+  ///   - folder: the number of the open folder that a relative path begins in; the working folder's otherwise.
+  package convenience init(
+    opening path: String, _ flags: Int32, mode: mode_t = 0, in folder: Int32? = nil
+  ) throws(SystemError) {
+    let flags = flags | O_CLOEXEC
+    let number =
+      if let folder {
+        try retryingInterrupts("openat") { openat(folder, path, flags, mode) }
+      } else {
+        try retryingInterrupts("open") { open(path, flags, mode) }
+      }
+    self.init(adopting: number)
+  }
+
   /// How many this process may have open at once (`RLIMIT_NOFILE`).
   package static var limit: Int {
     var limit = rlimit()
@@ -52,11 +69,23 @@ extension Descriptor {
     }
   }
 
+  /// What fstat(2) says of the open file. Blocks.
+  package func status() throws(SystemError) -> stat {
+    var status = stat()
+    _ = try retryingInterrupts("fstat") { fstat(rawValue, &status) }
+    return status
+  }
+
+  /// Makes the bytes of the open file durable. Blocks.
+  package func sync() throws(SystemError) {
+    _ = try retryingInterrupts("fsync") { fsync(rawValue) }
+  }
+
   /// Makes the names in an open folder durable. Blocks. A file system that can't sync a folder (EINVAL: some of a
   /// network) has nothing to make durable.
   package func syncFolder() throws(SystemError) {
     do {
-      _ = try retryingInterrupts("fsync") { fsync(rawValue) }
+      try sync()
     } catch  where error.code == EINVAL {
     }
   }

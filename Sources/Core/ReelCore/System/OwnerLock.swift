@@ -85,7 +85,7 @@ package final class OwnerLock: Sendable {
       if try Self.exists(path) {
         // Written, not touched: a file system over the network takes the time of a write from its server.
         try Self.write(host, to: current)
-        _ = try retryingInterrupts("fsync") { fsync(current.rawValue) }
+        try current.sync()
       } else {
         descriptor = try Self.createLocked(path, host)
       }
@@ -106,17 +106,13 @@ package final class OwnerLock: Sendable {
   private static func createLocked(_ path: String, _ host: String) throws(SystemError) -> Descriptor {
     let unfinished = path + unfinishedSuffix
     while true {
-      let raw = try retryingInterrupts("open") {
-        open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      }
-      let descriptor = Descriptor(adopting: raw)
+      let descriptor = try Descriptor(
+        opening: unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
       try Failpoint.lockFileCreated.reach()
       // Waits for a sweeper that looks at the file just now; it holds it for a moment only.
-      _ = try retryingInterrupts("flock") { flock(raw, LOCK_EX) }
+      _ = try retryingInterrupts("flock") { flock(descriptor.rawValue, LOCK_EX) }
       try Failpoint.lockFileLocked.reach()
-      var status = stat()
-      _ = try retryingInterrupts("fstat") { fstat(raw, &status) }
-      if status.st_nlink == 0 { continue }  // That sweeper took it for a dead one's.
+      if try descriptor.status().st_nlink == 0 { continue }  // That sweeper took it for a dead one's.
       try write(host, to: descriptor)
       do {
         _ = try retryingInterrupts("rename") { rename(unfinished, path) }
@@ -149,10 +145,7 @@ package final class OwnerLock: Sendable {
   private static func now(beside path: String) throws(SystemError) -> Duration {
     // A name that the next sweep removes, should this process die here.
     let scratch = path + unfinishedSuffix
-    let raw = try retryingInterrupts("open") {
-      open(scratch, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    }
-    let file = Descriptor(adopting: raw)
+    let file = try Descriptor(opening: scratch, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
     defer { unlink(scratch) }
     try write("", to: file)
     return try modificationTime(of: file)
@@ -160,9 +153,8 @@ package final class OwnerLock: Sendable {
 
   /// Since 1970.
   private static func modificationTime(of file: Descriptor) throws(SystemError) -> Duration {
-    var status = stat()
-    _ = try retryingInterrupts("fstat") { fstat(file.rawValue, &status) }
-    return .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
+    let time = try file.status().st_mtim
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
   /// The locked file, or nil when somebody else holds it or it is not there.

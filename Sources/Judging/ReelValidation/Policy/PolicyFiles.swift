@@ -14,9 +14,7 @@ extension PolicyLibrary {
     let bytes = try rethrowing(
       as: { PolicyError([PolicyProblem(source: path, message: "it can't be read: \($0.reason)")]) }
     ) { () throws(SystemError) in
-      let file = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
-      return try file.readToEnd(limit: largest + 1)
+      try Descriptor(opening: path, O_RDONLY | O_NOCTTY).readToEnd(limit: largest + 1)
     }
     return (bytes, path)
   }

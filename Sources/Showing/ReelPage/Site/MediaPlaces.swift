@@ -136,12 +136,10 @@ struct MediaPlaces: Sendable {
   /// Nil when there is no file that can be read: what is gone does not keep the rest from the page.
   private static func open(_ path: String) throws(SiteError) -> Descriptor? {
     // A pipe would wait for its writer.
-    let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC
+    let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
     do throws(SystemError) {
-      let file = Descriptor(adopting: try retryingInterrupts("open") { Glibc.open(path, flags) })
-      var status = stat()
-      _ = try retryingInterrupts("fstat") { fstat(file.rawValue, &status) }
-      return status.st_mode & S_IFMT == S_IFREG ? file : nil
+      let file = try Descriptor(opening: path, flags)
+      return try file.status().st_mode & S_IFMT == S_IFREG ? file : nil
     } catch {
       // Those are not about this file.
       guard [EMFILE, ENFILE, ENOMEM].contains(error.code) else { return nil }

@@ -34,8 +34,7 @@ final class SiteFolder: Sendable {
   private static func locked(_ path: String) throws(SiteError) -> Descriptor {
     try makeFolders([""], in: path)
     let root = try saying("the folder \(path) can't be opened") { () throws(SystemError) in
-      Descriptor(
-        adopting: try retryingInterrupts("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+      try Descriptor(opening: path, O_RDONLY | O_DIRECTORY)
     }
     guard flock(root.rawValue, LOCK_EX | LOCK_NB) == 0 else {
       throw SiteError(
@@ -133,12 +132,10 @@ final class SiteFolder: Sendable {
   /// so at once.
   func append(_ bytes: [UInt8], to name: String) throws(SiteError) {
     try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
-      let raw = try retryingInterrupts("open") {
-        openat(root.rawValue, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
-      }
-      let file = Descriptor(adopting: raw)
+      let file = try Descriptor(
+        opening: name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o666, in: root.rawValue)
       try file.write(all: bytes)
-      _ = try retryingInterrupts("fsync") { fsync(file.rawValue) }
+      try file.sync()
     }
   }
 
@@ -149,16 +146,13 @@ final class SiteFolder: Sendable {
   ) throws(SiteError) -> Bool {
     let temporary = Self.temporary(name)
     return try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
-      let raw = try retryingInterrupts("open") {
-        openat(
-          root.rawValue, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
-      }
-      let file = Descriptor(adopting: raw)
+      let file = try Descriptor(
+        opening: temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o666, in: root.rawValue)
       guard try fill(file) else {
         remove(temporary)
         return false
       }
-      if isDurable { _ = try retryingInterrupts("fsync") { fsync(file.rawValue) } }
+      if isDurable { try file.sync() }
       _ = try retryingInterrupts("rename") { renameat(root.rawValue, temporary, root.rawValue, name) }
       return true
     }
@@ -203,10 +197,7 @@ final class SiteFolder: Sendable {
   /// stays so.
   func syncNames() throws(SiteError) {
     try Self.saying("\(path.text) can't be written") { () throws(SystemError) in
-      let feed = Descriptor(
-        adopting: try retryingInterrupts("open") {
-          openat(root.rawValue, "feed", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        })
+      let feed = try Descriptor(opening: "feed", O_RDONLY | O_DIRECTORY, in: root.rawValue)
       try root.syncFolder()
       try feed.syncFolder()
     }

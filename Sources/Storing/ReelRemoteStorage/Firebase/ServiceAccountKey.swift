@@ -73,12 +73,9 @@ struct KeyFile {
 
   /// - Throws: `storeUnusable`.
   func contents() throws(UploadError) -> [UInt8] {
-    var status = stat()
-    let descriptor = try rethrowing(as: unreadable) { () throws(SystemError) in
-      let opened = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
-      _ = try retryingInterrupts("fstat") { fstat(opened.rawValue, &status) }
-      return opened
+    let (descriptor, status) = try rethrowing(as: unreadable) { () throws(SystemError) in
+      let opened = try Descriptor(opening: path, O_RDONLY | O_NONBLOCK)
+      return (opened, try opened.status())
     }
     if let objection = Self.objection(to: status) { throw .badKey(path, objection) }
     return try rethrowing(as: unreadable) { () throws(SystemError) in

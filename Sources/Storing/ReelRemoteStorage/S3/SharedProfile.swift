@@ -139,8 +139,7 @@ struct CredentialFiles: Sendable {
   private static func contents(of path: String) throws(SystemError) -> String? {
     let descriptor: Descriptor
     do throws(SystemError) {
-      descriptor = Descriptor(
-        adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
+      descriptor = try Descriptor(opening: path, O_RDONLY | O_NONBLOCK)
     } catch  where error.code == ENOENT || error.code == ENOTDIR {
       return nil
     }

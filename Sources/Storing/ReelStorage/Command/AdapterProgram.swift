@@ -160,10 +160,7 @@ struct AdapterFiles: Sendable {
 
   /// The same file with a position of its own.
   private static func reopened(_ descriptor: Int32) throws(SystemError) -> Descriptor {
-    Descriptor(
-      adopting: try retryingInterrupts("open") {
-        open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC | O_NOCTTY)
-      })
+    try Descriptor(opening: "/proc/self/fd/\(descriptor)", O_RDONLY | O_NOCTTY)
   }
 
   private static func size(of file: Descriptor) throws(SystemError) -> Int64 {
