@@ -3,7 +3,6 @@ import ReelFeeds
 import ReelIngest
 import ReelStorage
 import ReelTerminal
-import ReelUpkeep
 
 /// Why a command could not do what it was asked: one sentence on stderr, and an exit code.
 struct CommandFailure: Error {
@@ -34,11 +33,9 @@ struct CommandFailure: Error {
     case let error as ProbeError: self.init(error)
     case let error as PosterError: self.init(error)
     case let error as MendError: self.init(error, isCancellation: error.code == .cancelled)
-    case let error as LibraryRebuild.Obstacle: self.init(.couldNotRun, error.told)
-    case let error as SourceError: self.init(.couldNotRun, error.told)
-    case let error as MachineFault: self.init(.couldNotRun, error.told)
     case let error as AllowedSources.NoSource: self.init(.usage, error.told)
     case let error as DestinationAddressError: self.init(.usage, error.told)
+    case let error as any ReelError: self.init(.couldNotRun, error.told)
     default: return nil
     }
   }
@@ -88,15 +85,22 @@ extension AnswerProblem {
   }
 }
 
+/// What `body` gives. Its error, which does not say what was to be done, ends the command in these words.
+func orCommandFailure<Value, Failure: Error>(
+  _ code: ReelExit = .couldNotRun, _ body: () throws(Failure) -> Value, told: (Failure) -> String
+) throws -> Value {
+  do throws(Failure) {
+    return try body()
+  } catch {
+    throw CommandFailure(code, told(error))
+  }
+}
+
 /// - Parameter subject: what `body` reads: an error does not name it.
 func orCommandFailure<Value>(
   reading subject: String, _ body: () throws(SourceError) -> Value
 ) throws -> Value {
-  do throws(SourceError) {
-    return try body()
-  } catch {
-    throw CommandFailure(.couldNotRun, "\(subject) can't be used: \(error.told)")
-  }
+  try orCommandFailure(.couldNotRun, body) { "\(subject) can't be used: \($0.told)" }
 }
 
 /// The exit codes of `reel`, as `--help` prints them.

@@ -214,10 +214,10 @@ struct WatchCommand: AsyncParsableCommand {
       // Once: what is in its place later is not what was named.
       if places.identity(of: path) == nil {
         try makeFolder(path)
-        do throws(SourceError) {
+        try orCommandFailure { () throws(SourceError) in
           try places.open(path)
-        } catch {
-          throw CommandFailure(.couldNotRun, "files can't be moved to \(path): \(error.told)")
+        } told: {
+          "files can't be moved to \(path): \($0.told)"
         }
       }
       return .move(path)

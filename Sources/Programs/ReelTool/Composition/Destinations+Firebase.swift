@@ -13,12 +13,9 @@ extension Destinations {
     let firestore = try emulators.firestore()
     let rules = try httpRules()
     let limiter = try self.limiter()
-    let transport: CurlTransport
-    do throws(HTTPFailure) {
+    let transport = try connecting(to: bucket.destination) { () throws(HTTPFailure) in
       for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
-      transport = try CurlTransport(rules, limiter: limiter)
-    } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: bucket.destination).told)
+      return try CurlTransport(rules, limiter: limiter)
     }
     guard bucket.emulator != nil || firestore == nil else {
       throw CommandFailure(
@@ -45,10 +42,10 @@ extension Destinations {
   }
 
   private func bucket(_ address: FirebaseAddress, _ emulator: HTTPOrigin?) throws -> StorageBucket {
-    do throws(StorageBucketError) {
-      return try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
-    } catch {
-      throw CommandFailure(.usage, "the destination can't be used: \(error.reason)")
+    try orCommandFailure(.usage) { () throws(StorageBucketError) in
+      try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
+    } told: {
+      "the destination can't be used: \($0.reason)"
     }
   }
 
@@ -124,12 +121,13 @@ private struct FirebaseEmulators {
 
   /// `host:port`, or with `http://` before it.
   private static func origin(_ text: String, _ place: String) throws -> HTTPOrigin {
-    do throws(HTTPAddressError) {
-      let address = try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
-      if address.path.isEmpty { return address.origin }
-    } catch {
-      throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: \(error.reason)")
+    let told = "the emulator that \(place) names can't be used: "
+    let address = try orCommandFailure { () throws(HTTPAddressError) in
+      try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
+    } told: {
+      told + $0.reason
     }
-    throw CommandFailure(.couldNotRun, "the emulator that \(place) names can't be used: it holds a path")
+    guard address.path.isEmpty else { throw CommandFailure(.couldNotRun, told + "it holds a path") }
+    return address.origin
   }
 }

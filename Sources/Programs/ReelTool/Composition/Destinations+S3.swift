@@ -29,37 +29,28 @@ extension Destinations {
     let environment = try awsEnvironment()
     let local = LocalCredentials(environment: environment, profile: settings.profile)
     let store = try await store(address, local)
-    try await lookFirst(local)
+    // Credentials that are not there are told before anything is made; what is found is looked up again when it is needed.
+    if place == .local { _ = try await local.find() }
     let sendsChecksums = try await sendsChecksums(local)
     let rules = try httpRules(certificates: environment["AWS_CA_BUNDLE"])
     let limiter = try self.limiter()
-    do throws(HTTPFailure) {
+    return try connecting(to: store.destination) { () throws(HTTPFailure) in
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(
         store: store, sendsChecksums: sendsChecksums, transport: try CurlTransport(rules, limiter: limiter),
         credentials: try credentials(local, environment))
-    } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: store.destination).told)
     }
   }
 
-  private func store(_ address: S3Address, _ local: LocalCredentials) async throws -> S3Store {
-    do throws(UploadError) {
-      let endpoint = try await endpoint(of: address, local)
-      let region = try await (settings.region == nil ? local.region() : settings.region)
-      return try made(address, endpoint: try endpoint.map(parsed), region: region)
-    } catch {
-      throw CommandFailure(.couldNotRun, error.told)
-    }
+  private func store(_ address: S3Address, _ local: LocalCredentials) async throws(UploadError) -> S3Store {
+    let endpoint = try await endpoint(of: address, local)
+    let region = try await (settings.region == nil ? local.region() : settings.region)
+    return try made(address, endpoint: try endpoint.map(parsed), region: region)
   }
 
-  private func sendsChecksums(_ local: LocalCredentials) async throws -> Bool {
+  private func sendsChecksums(_ local: LocalCredentials) async throws(UploadError) -> Bool {
     if let named = settings.requestChecksums { return named == .whenSupported }
-    do throws(UploadError) {
-      return try await local.sendsChecksums() ?? true
-    } catch {
-      throw CommandFailure(.couldNotRun, error.told)
-    }
+    return try await local.sendsChecksums() ?? true
   }
 
   private func awsEnvironment() throws -> [String: String] {
@@ -114,17 +105,6 @@ extension Destinations {
     settings.credentials ?? .local
   }
 
-  /// Credentials that are not there are told before anything is made; what is found is looked up again when it is
-  /// needed.
-  private func lookFirst(_ local: LocalCredentials) async throws {
-    guard place == .local else { return }
-    do throws(UploadError) {
-      _ = try await local.find()
-    } catch {
-      throw CommandFailure(.couldNotRun, error.told)
-    }
-  }
-
   private func credentials(
     _ local: LocalCredentials, _ environment: [String: String]
   ) throws(HTTPFailure) -> any CredentialSource {
@@ -158,14 +138,12 @@ extension Destinations {
     let rules = try httpRules()
     let token = try ProcessEnvironment.current().text("REEL_TUS_TOKEN").map { Secret($0) }
     let limiter = try self.limiter()
-    do throws(HTTPFailure) {
-      return TusUploader(
+    return try connecting(to: endpoint.destination) { () throws(HTTPFailure) in
+      TusUploader(
         endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,
         checkpoints: checkpoints,
         addresses: TusAddresses(publicBaseURL: settings.publicBaseURL),
         uploadHosts: Set(Self.words(of: settings.uploadHosts)))
-    } catch {
-      throw CommandFailure(.couldNotRun, UploadError(error, store: endpoint.destination).told)
     }
   }
 }

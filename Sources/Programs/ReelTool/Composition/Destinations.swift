@@ -247,6 +247,13 @@ extension Destinations {
   }
 }
 
+/// What `body` gives, which makes a connection to `store`.
+func connecting<Value>(
+  to store: some CustomStringConvertible, _ body: () throws(HTTPFailure) -> Value
+) throws(UploadError) -> Value {
+  do throws(HTTPFailure) { return try body() } catch { throw UploadError(error, store: store) }
+}
+
 /// A store of the catalog needs a secret, and those at hand were not given for it.
 struct SecretWithheld: Error, CustomStringConvertible {
   var description: String {

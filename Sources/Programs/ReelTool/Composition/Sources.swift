@@ -50,12 +50,10 @@ actor Sources {
 
   private func remote(_ path: SourcePath) async throws -> (any RemoteSource)? {
     guard let scheme = path.scheme else { return nil }
-    let address: SourceAddress
-    do throws(SourceAddressError) {
-      address = try SourceAddress(parsing: path)
-    } catch {
-      throw CommandFailure(
-        .usage, "the source \(scheme)://… can't be used: \(error.reason)")
+    let address = try orCommandFailure(.usage) { () throws(SourceAddressError) in
+      try SourceAddress(parsing: path)
+    } told: {
+      "the source \(scheme)://… can't be used: \($0.reason)"
     }
     switch address {
     case .s3(let bucket, let name): return try await source(bucket).named(name)
@@ -74,16 +72,11 @@ actor Sources {
   }
 
   private func source(_ address: WebAddress) throws -> WebSource {
-    if web == nil {
-      let rules = try destinations.httpRules()
-      do throws(HTTPFailure) {
-        web = try CurlTransport(rules)
-      } catch {
-        throw CommandFailure(.couldNotRun, UploadError(error, store: address.shown).told)
-      }
-    }
-    guard let web else { throw CommandFailure(.couldNotRun, "no connection can be made") }
-    return WebSource(address, transport: web, limits: limits, staging: TemporaryStaging())
+    let rules = try destinations.httpRules()
+    let transport =
+      try web ?? connecting(to: address.shown) { () throws(HTTPFailure) in try CurlTransport(rules) }
+    web = transport
+    return WebSource(address, transport: transport, limits: limits, staging: TemporaryStaging())
   }
 
   private var destinations: Destinations {

@@ -28,10 +28,10 @@ extension LockPlace {
       if error.code == ENOENT { return nil }
       throw CommandFailure(.couldNotRun, "the lock file \(path) can't be read: \(error.reason)")
     }
-    do throws(LockError) {
-      return try LockFile(text: bytes)
-    } catch {
-      throw CommandFailure(.couldNotRun, "the lock file \(path) can't be used: \(error)")
+    return try orCommandFailure { () throws(LockError) in
+      try LockFile(text: bytes)
+    } told: {
+      "the lock file \(path) can't be used: \($0)"
     }
   }
 

@@ -1,6 +1,7 @@
 import Glibc
 import ReelCore
 import ReelPostgres
+import ReelTerminal
 import ReelValidation
 import Synchronization
 
@@ -69,11 +70,8 @@ enum PolicyFiles {
   /// - Parameter name: a preset, or a file.
   /// - Throws: ``CommandFailure`` that says everything that is wrong with it.
   static func policy(_ name: String) throws -> Policy {
-    do throws(PolicyError) {
-      return try PolicyLibrary.local.policy(name)
-    } catch {
-      throw unusable(error)
-    }
+    try orCommandFailure(
+      .couldNotRun, { () throws(PolicyError) in try PolicyLibrary.local.policy(name) }, told: unusable)
   }
 
   /// A policy as workers on other machines can have it, too: with all that it extends.
@@ -81,22 +79,22 @@ enum PolicyFiles {
   static func shared(_ name: String) throws -> QueuePolicy {
     let files = Mutex<[PolicyBundle.File]>([])
     let sources = Mutex<[String]>([])
-    do throws(PolicyError) {
-      _ = try PolicyLibrary { name, from throws(PolicyError) in
-        let (bytes, source) = try PolicyLibrary.file(name, from: from)
-        let parent = sources.withLock { sources in from.flatMap { sources.firstIndex(of: $0) } }
-        sources.withLock { $0.append(source) }
-        files.withLock {
-          $0.append(
-            PolicyBundle.File(
-              from: parent, name: parent == nil ? PolicyBundle.root : name,
-              text: String(decoding: bytes, as: UTF8.self)))
-        }
-        return (bytes, source)
-      }.policy(name)
-    } catch {
-      throw unusable(error)
-    }
+    _ = try orCommandFailure(
+      .couldNotRun,
+      { () throws(PolicyError) in
+        try PolicyLibrary { name, from throws(PolicyError) in
+          let (bytes, source) = try PolicyLibrary.file(name, from: from)
+          let parent = sources.withLock { sources in from.flatMap { sources.firstIndex(of: $0) } }
+          sources.withLock { $0.append(source) }
+          files.withLock {
+            $0.append(
+              PolicyBundle.File(
+                from: parent, name: parent == nil ? PolicyBundle.root : name,
+                text: String(decoding: bytes, as: UTF8.self)))
+          }
+          return (bytes, source)
+        }.policy(name)
+      }, told: unusable)
     let found = files.withLock { $0 }
     if found.isEmpty { return QueuePolicy(name: name, document: nil) }
     return PolicyBundle(files: found).policy(named: name)
@@ -106,16 +104,13 @@ enum PolicyFiles {
   /// - Throws: ``CommandFailure``.
   static func policy(_ shared: QueuePolicy) throws -> Policy {
     guard let document = shared.document else { return try policy(shared.name) }
-    do throws(PolicyError) {
-      return try PolicyBundle.read(document, as: shared.name)
-    } catch {
-      throw unusable(error)
-    }
+    return try orCommandFailure(
+      .couldNotRun, { () throws(PolicyError) in try PolicyBundle.read(document, as: shared.name) },
+      told: unusable)
   }
 
-  private static func unusable(_ error: PolicyError) -> CommandFailure {
-    CommandFailure(
-      .couldNotRun, "the policy can't be used: \(error.problems.map(\.description).joined(separator: " · "))")
+  private static func unusable(_ error: PolicyError) -> String {
+    "the policy can't be used: \(error.problems.map(\.description).joined(separator: " · "))"
   }
 
   /// Everything that is wrong with the policy `name`; nothing when it can be used.

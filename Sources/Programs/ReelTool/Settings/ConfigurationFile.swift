@@ -25,9 +25,8 @@ struct ConfigurationFile {
   /// Nil when there is none, and there need not be.
   /// - Throws: ``CommandFailure`` when it can't be read, or says what can't be.
   init?(_ path: String, mayBeMissing: Bool) throws {
-    func refuse(_ reason: String) -> CommandFailure {
-      CommandFailure(.couldNotRun, "the configuration file \(path) \(reason)")
-    }
+    func told(_ reason: String) -> String { "the configuration file \(path) \(reason)" }
+    func refuse(_ reason: String) -> CommandFailure { CommandFailure(.couldNotRun, told(reason)) }
     self.path = path
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -37,16 +36,15 @@ struct ConfigurationFile {
     }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw refuse("is not a regular file") }
     guard facts.st_size <= Self.largest else { throw refuse("is larger than \(Self.largest >> 20) MB") }
-    let bytes: [UInt8]
-    do throws(SystemError) {
-      bytes = try UserFile.read(path, upTo: Self.largest)
-    } catch {
-      throw refuse("can't be read: \(error.reason)")
+    let bytes = try orCommandFailure { () throws(SystemError) in
+      try UserFile.read(path, upTo: Self.largest)
+    } told: {
+      told("can't be read: \($0.reason)")
     }
-    do throws(Unusable) {
-      values = try Self.values(bytes)
-    } catch {
-      throw refuse("can't be used: \(error.reason)")
+    values = try orCommandFailure { () throws(Unusable) in
+      try Self.values(bytes)
+    } told: {
+      told("can't be used: \($0.reason)")
     }
   }
 

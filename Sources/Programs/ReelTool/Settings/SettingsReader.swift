@@ -23,10 +23,10 @@ enum SettingsReader {
     var others = Settings()
     for row in SettingTable.all {
       guard let (text, source) = text(row, variables, file) else { continue }
-      do throws(SettingRefusal) {
-        others[row.key] = try row.read(text)
-      } catch {
-        throw CommandFailure(.couldNotRun, "\(source) is \"\(text.text)\"; it \(error.reason)")
+      others[row.key] = try orCommandFailure { () throws(SettingRefusal) -> any Sendable in
+        try row.read(text)
+      } told: {
+        "\(source) is \"\(text.text)\"; it \($0.reason)"
       }
     }
     // A library that is named here and now is not to be passed over for a catalog that stands somewhere else.
