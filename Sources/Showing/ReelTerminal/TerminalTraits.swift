@@ -119,7 +119,7 @@ extension TerminalTraits {
     of(descriptor: STDERR_FILENO, environment: environment())
   }
 
-  private static func environment() -> [String: String] {
+  static func environment() -> [String: String] {
     let names = [
       "TERM", "COLUMNS", "CI", "REEL_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE",
       "LANG",

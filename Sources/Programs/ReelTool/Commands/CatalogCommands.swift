@@ -28,8 +28,7 @@ struct CatalogCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     @Argument(
       help: "The catalog to copy: a library folder, or postgres://USER@HOST/DATABASE.",
@@ -51,9 +50,7 @@ struct CatalogCommand: AsyncParsableCommand {
       let result = try await BlockingQueue(label: "reel.catalog.copy", width: 1).run { try copy.run() }
       let view = CatalogCopyView(
         result, from: source.name, to: target.name, isShared: target.library == nil)
-      let traits = TerminalTraits.standardOutput()
-      try OutputStream.standardOutput.write(
-        json ? JSONOutput.text(AnswerDocument(view), pretty: traits.isTerminal) : view.text(traits))
+      try answer.tell(AnswerDocument(view)) { view.text($0) }
     }
   }
 }

@@ -19,6 +19,11 @@ struct ChangeOutput: ParsableArguments {
       "Write what becomes true as JSON lines to this file, - for stdout, or fd:N.", valueName: "file"),
     completion: .file())
   var events: String?
+
+  /// Where the answer goes: events may have standard output to themselves.
+  var stream: OutputStream {
+    events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false ? .standardError : .standardOutput
+  }
 }
 
 /// Of the commands that change posts where they are stored.

@@ -96,18 +96,13 @@ struct DoctorCommand: AsyncParsableCommand {
     let view = DiagnosisView(
       diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, searched: !from.isEmpty,
       sqlite: place.sqlite)
-    let isOnErrors = session.events?.isStandardOutput ?? false
-    let traits = isOnErrors ? TerminalTraits.standardError() : .standardOutput()
-    try (isOnErrors ? OutputStream.standardError : .standardOutput).write(
-      output.json ? try view.answer.json(pretty: traits.isTerminal) : view.text(traits))
+    try output.stream.answer(json: output.json, view.answer) { view.text($0) }
     if !diagnosis.left.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
   private func rebuild(_ settings: Settings) async throws {
     let view = try await rebuilt(settings)
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      output.json ? try view.answer.json(pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.answer(json: output.json, view.answer) { view.text($0) }
     if !view.failures.isEmpty { throw CommandExit(code: .someFailed) }
   }
 
@@ -170,8 +165,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Objects checked at once.", valueName: "n"))
   var jobs: Int = 8
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   func validate() throws {
     if !(1...64).contains(jobs) { throw ValidationError("--jobs must be a number from 1 to 64.") }
@@ -180,7 +174,7 @@ struct VerifyCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = VerificationSession(
-      settings: settings, to: to, readsObjects: read, width: jobs, json: json)
+      settings: settings, to: to, readsObjects: read, width: jobs, json: answer.json)
     try await session.run().end()
   }
 }

@@ -89,15 +89,8 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   private func tell(_ count: Int, in file: String) throws {
-    if json {
-      let document = AnswerDocument(Answer(file: file, posts: count))
-      return try OutputStream.standardOutput.write(
-        document.json(pretty: TerminalTraits.standardOutput().isTerminal))
-    }
-    let traits = TerminalTraits.standardError()
-    // Nobody has to listen.
-    try? OutputStream.standardError.write(
-      traits.sanitized("\(HumanNumber.count(count, "post", "posts")) in \(file)") + "\n")
+    guard json else { return OutputStream.mention("\(HumanNumber.count(count, "post", "posts")) in \(file)") }
+    try OutputStream.standardOutput.answer(AnswerDocument(Answer(file: file, posts: count)))
   }
 }
 

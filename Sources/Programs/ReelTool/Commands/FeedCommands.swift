@@ -68,13 +68,11 @@ struct FeedCommand: AsyncParsableCommand {
     let catalog = try await AppContext.reading(settings)
     var (page, order) = try await page(catalog)
     if let signing, let catalog { page = try await signed(page, signing, catalog) }
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(FeedDocument(page)).json(pretty: traits.isTerminal)
-        : FeedTable.text(
-          page, order: order, size: size, filter: filter.text, in: try CatalogPlace(settings).name,
-          hint: .ofThisProcess, traits))
+    try OutputStream.standardOutput.answer(json: json, AnswerDocument(FeedDocument(page))) {
+      FeedTable.text(
+        page, order: order, size: size, filter: filter.text, in: try CatalogPlace(settings).name,
+        hint: .ofThisProcess, $0)
+    }
   }
 
   private func signed(
@@ -83,10 +81,7 @@ struct FeedCommand: AsyncParsableCommand {
     let (signed, elsewhere) = try await signing.signed(page, catalog)
     guard elsewhere > 0 else { return signed }
     let posts = HumanNumber.count(elsewhere, "post is", "posts are")
-    // Nobody has to listen.
-    try? OutputStream.standardError.write(
-      TerminalTraits.standardError().sanitized(
-        "\(posts) not in \(signing.destination): their URLs are those of publishing") + "\n")
+    OutputStream.mention("\(posts) not in \(signing.destination): their URLs are those of publishing")
     return signed
   }
 
@@ -228,23 +223,21 @@ struct ShowCommand: AsyncParsableCommand {
   }
 
   private func tell(_ posts: [Post], _ removed: [RemovedPost]) throws {
-    let traits = TerminalTraits.standardOutput()
+    let output = OutputStream.standardOutput
     guard json else {
+      let traits = output.traits
       let cards = posts.map { PostSummary.text($0, traits) } + removed.map { PostSummary.text($0, traits) }
-      return try OutputStream.standardOutput.write(cards.joined(separator: "\n"))
+      return try output.write(cards.joined(separator: "\n"))
     }
-    let pretty = traits.isTerminal
-    let answer =
-      if posts.count > 1 {
-        try AnswerDocument(["posts": posts]).json(pretty: pretty)
-      } else if removed.count > 1 {
-        try AnswerDocument(["posts": removed]).json(pretty: pretty)
-      } else if let post = posts.first {
-        try AnswerDocument(post).json(pretty: pretty)
-      } else {
-        try removed.map { try AnswerDocument($0).json(pretty: pretty) }.joined()
-      }
-    try OutputStream.standardOutput.write(answer)
+    if posts.count > 1 {
+      try output.answer(AnswerDocument(["posts": posts]))
+    } else if removed.count > 1 {
+      try output.answer(AnswerDocument(["posts": removed]))
+    } else if let post = posts.first {
+      try output.answer(AnswerDocument(post))
+    } else if let removed = removed.first {
+      try output.answer(AnswerDocument(removed))
+    }
   }
 
   /// The removed ones only where no other is meant.

@@ -17,8 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
 
   @OptionGroup var library: LibraryOptions
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   @Flag(help: "Print how the queue stands in Prometheus' text format, for a collector.")
   var metrics = false
@@ -27,7 +26,7 @@ struct StatusCommand: AsyncParsableCommand {
   var forget = false
 
   func validate() throws {
-    if json, metrics { throw ValidationError("--json and --metrics exclude each other.") }
+    if answer.json, metrics { throw ValidationError("--json and --metrics exclude each other.") }
     if forget, metrics { throw ValidationError("--forget and --metrics exclude each other.") }
   }
 
@@ -45,11 +44,9 @@ struct StatusCommand: AsyncParsableCommand {
     if case .library = place { status.leaveOutGoneFiles() }
     let view = StatusView(status, library: place.name)
     let queue = try await queue(settings).map { QueueView($0) }
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json
-        ? StatusDocument(catalog: view, queue: queue).answer.json(pretty: traits.isTerminal)
-        : view.text(traits) + (queue?.text(traits) ?? ""))
+    try answer.tell(StatusDocument(catalog: view, queue: queue).answer) {
+      view.text($0) + (queue?.text($0) ?? "")
+    }
   }
 
   private func forgetFailures(_ place: CatalogPlace) async throws {
@@ -117,8 +114,7 @@ struct BackupCommand: AsyncParsableCommand {
 
   @OptionGroup var former: FormerPlace
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   /// What was copied where.
   private struct Answer: Encodable {
@@ -139,11 +135,9 @@ struct BackupCommand: AsyncParsableCommand {
       throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
     }
     try await CatalogBackup.write(of: library, to: file)
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(Answer(library: path, file: file)).json(pretty: traits.isTerminal)
-        : traits.text(["the catalog of \(path) is in \(file)"]))
+    try answer.tell(AnswerDocument(Answer(library: path, file: file))) {
+      $0.text(["the catalog of \(path) is in \(file)"])
+    }
   }
 }
 
@@ -171,8 +165,7 @@ struct RelocateCommand: AsyncParsableCommand {
   @Flag(help: "Read every object in NEW and compare its digest, not only its length.")
   var read = false
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   @Option(
     help:
@@ -192,7 +185,7 @@ struct RelocateCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let session = RelocationSession(
-      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates, json: json)
+      settings: settings, old: old, new: new, readsObjects: read, duplicates: duplicates, json: answer.json)
     try await session.run().end()
   }
 }
@@ -215,11 +208,10 @@ struct CacheCommand: AsyncParsableCommand {
 
     @OptionGroup var library: LibraryOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     func run() async throws {
-      try await CacheCommand.print(library, json: json, cleared: false) { catalog throws(CatalogError) in
+      try await CacheCommand.tell(library, answer, cleared: false) { catalog throws(CatalogError) in
         try await catalog.cacheStatus()
       }
     }
@@ -235,18 +227,17 @@ struct CacheCommand: AsyncParsableCommand {
 
     @OptionGroup var library: LibraryOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     func run() async throws {
-      try await CacheCommand.print(library, json: json, cleared: true) { catalog throws(CatalogError) in
+      try await CacheCommand.tell(library, answer, cleared: true) { catalog throws(CatalogError) in
         try await catalog.clearCache()
       }
     }
   }
 
-  private static func print(
-    _ library: LibraryOptions, json: Bool, cleared: Bool,
+  private static func tell(
+    _ library: LibraryOptions, _ answer: AnswerOptions, cleared: Bool,
     _ ask: (any PostCatalog) async throws(CatalogError) -> CacheStatus
   ) async throws {
     let settings = try SettingsReader.read(flagsOf: library, file: library.config)
@@ -258,8 +249,6 @@ struct CacheCommand: AsyncParsableCommand {
       try await catalog.close()
     }
     let view = CacheView(status, cleared: cleared)
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json ? AnswerDocument(view).json(pretty: traits.isTerminal) : view.text(traits))
+    try answer.tell(AnswerDocument(view)) { view.text($0) }
   }
 }

@@ -166,16 +166,13 @@ struct MendCommand: AsyncParsableCommand {
     }
     await session.close()
     if printsAll {
-      let pretty = TerminalTraits.standardOutput().isTerminal
       let all = kept.withLock { $0 }
       let problems = all.compactMap(\.problem) + (ending == .interrupted ? [.interrupted] : [])
-      let text =
-        if session.isOneFile, let only = all.first {
-          try AnswerDocument(only, problems: problems).json(pretty: pretty)
-        } else {
-          try AnswerDocument(["files": all], problems: problems).json(pretty: pretty)
-        }
-      try OutputStream.standardOutput.write(text)
+      if session.isOneFile, let only = all.first {
+        try OutputStream.standardOutput.answer(AnswerDocument(only, problems: problems))
+      } else {
+        try OutputStream.standardOutput.answer(AnswerDocument(["files": all], problems: problems))
+      }
     }
     try ending.end()
   }

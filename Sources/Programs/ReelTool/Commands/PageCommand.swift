@@ -92,26 +92,16 @@ struct PageCommand: AsyncParsableCommand {
     )
     let catalog: any PostCatalog =
       if let there = try await AppContext.reading(settings) { there } else { MemoryCatalog() }
-    let (writer, summary): (SiteWriter, SiteSummary)
-    do throws(SiteError) {
-      writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
-      summary = try await writer.run()
-    } catch {
-      throw CommandFailure(.couldNotRun, error.told)
-    }
-    let traits = TerminalTraits.standardOutput()
-    if !json { try tell(lines(summary, isUploaded: upload != nil), traits) }
+    let writer = try SiteWriter(at: path, from: catalog, options: options, width: AppContext.processors)
+    let summary = try await writer.run()
+    let output = OutputStream.standardOutput
+    if !json { try output.tell(lines(summary, isUploaded: upload != nil)) }
     let uploaded = try await upload?.run(writer, summary)
     if json {
-      let result = PageResult(site: summary, upload: uploaded)
-      try OutputStream.standardOutput.write(AnswerDocument(result).json(pretty: traits.isTerminal))
+      try output.answer(AnswerDocument(PageResult(site: summary, upload: uploaded)))
     } else if let uploaded {
-      try tell(uploaded.lines, traits)
+      try output.tell(uploaded.lines)
     }
-  }
-
-  private func tell(_ lines: [String], _ traits: TerminalTraits) throws {
-    try OutputStream.standardOutput.write(traits.text(lines))
   }
 
   private func lines(_ summary: SiteSummary, isUploaded: Bool) -> [String] {

@@ -173,16 +173,11 @@ struct PosterCommand: AsyncParsableCommand {
             + " none, in stores that videos can't be read back from, or that need credentials (name the store with --to)"
         )
       }
-      try OutputStream.standardOutput.write(
-        TerminalTraits.standardOutput().text([parts.joined(separator: ", ")]))
+      try OutputStream.standardOutput.tell([parts.joined(separator: ", ")])
     }
-    for problem in count.unusable {
-      try OutputStream.standardError.write(
-        TerminalTraits.standardError().sanitized("reel: " + CommandFailure.reason(problem)) + "\n")
-    }
-    for sentence in gone {
-      try OutputStream.standardError.write(
-        TerminalTraits.standardError().sanitized("reel: " + sentence) + "\n")
+    for sentence in count.unusable.map(CommandFailure.reason) + gone {
+      let errors = OutputStream.standardError
+      try errors.write(errors.traits.sanitized("reel: " + sentence) + "\n")
     }
     try ending.end()
   }
@@ -349,23 +344,17 @@ struct SheetCommand: AsyncParsableCommand {
         throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
       }
       let bytes = try await session.jpeg(of: sheet)
-      do {
-        file = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
-      } catch let failure as FileFailure {
-        throw CommandFailure(.couldNotRun, failure.message)
-      }
+      file = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
     }
     await session.close()
     if json {
       if ending == .interrupted { problems.withLock { $0.append(.interrupted) } }
-      let document = AnswerDocument(
-        Answer(file: file?.text, pictures: file == nil ? 0 : collected.tiles.count),
-        problems: problems.withLock { $0 }, ok: ending == .done)
-      try OutputStream.standardOutput.write(
-        document.json(pretty: TerminalTraits.standardOutput().isTerminal))
+      let answer = Answer(file: file?.text, pictures: file == nil ? 0 : collected.tiles.count)
+      try OutputStream.standardOutput.answer(
+        AnswerDocument(answer, problems: problems.withLock { $0 }, ok: ending == .done))
     } else if let file, picture.output != "-" {
       let count = HumanNumber.count(collected.tiles.count, "picture", "pictures")
-      try OutputStream.standardOutput.write(TerminalTraits.standardOutput().text(["\(file): \(count)"]))
+      try OutputStream.standardOutput.tell(["\(file): \(count)"])
     }
     try ending.end()
   }

@@ -36,8 +36,7 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     private struct Answer: Encodable {
       struct Policy: Encodable {
@@ -48,16 +47,14 @@ struct PolicyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let traits = TerminalTraits.standardOutput()
-      if json {
-        let answer = Answer(policies: Preset.all.map { Answer.Policy(name: $0.name, title: $0.title) })
-        return try OutputStream.standardOutput.write(AnswerDocument(answer).json(pretty: traits.isTerminal))
-      }
+      let policies = Answer(policies: Preset.all.map { Answer.Policy(name: $0.name, title: $0.title) })
       let columns = Preset.all.map(\.name.count).max() ?? 0
-      let lines = Preset.all.map { preset in
-        preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title
+      try answer.tell(AnswerDocument(policies)) {
+        $0.text(
+          Preset.all.map { preset in
+            preset.name + String(repeating: " ", count: columns - preset.name.count + 2) + preset.title
+          })
       }
-      try OutputStream.standardOutput.write(traits.text(lines))
     }
   }
 
@@ -100,8 +97,7 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @OptionGroup var terminal: TerminalOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     @Argument(help: "Policy files or presets.", completion: .file(), transform: RawArguments.place)
     var names: [String]
@@ -116,18 +112,15 @@ struct PolicyCommand: AsyncParsableCommand {
 
     func run() async throws {
       let checked = names.map { (name: $0, problems: PolicyFiles.problems(of: $0)) }
-      if json {
-        let answer = Answer(policies: checked.map { Answer.Policy(name: $0.name, ok: $0.problems.isEmpty) })
-        let problems = checked.flatMap { name, problems in
-          problems.map { AnswerProblem("policy", $0.description, subject: name) }
-        }
-        try OutputStream.standardOutput.write(
-          AnswerDocument(answer, problems: problems).json(pretty: TerminalTraits.standardOutput().isTerminal))
-      } else {
-        let lines = checked.flatMap { name, problems in
+      let policies = Answer(policies: checked.map { Answer.Policy(name: $0.name, ok: $0.problems.isEmpty) })
+      let problems = checked.flatMap { name, problems in
+        problems.map { AnswerProblem("policy", $0.description, subject: name) }
+      }
+      try answer.tell(AnswerDocument(policies, problems: problems)) { _ in
+        checked.flatMap { name, problems in
           problems.isEmpty ? ["\(name): can be used"] : problems.map(\.description)
         }
-        try OutputStream.standardOutput.write(lines.map { SanitizedText.line($0) + "\n" }.joined())
+        .map { SanitizedText.line($0) + "\n" }.joined()
       }
       if checked.contains(where: { !$0.problems.isEmpty }) { try ReelExit.someRefused.end() }
     }

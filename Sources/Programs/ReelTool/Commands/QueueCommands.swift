@@ -92,7 +92,6 @@ struct EnqueueCommand: AsyncParsableCommand {
         .run(walk, retry: retry)
     }
     pool.close()
-    let traits = TerminalTraits.standardOutput()
     for failure in result.failures {
       let told = Sentence.naming(failure.path.text, failure.error.told)
       try OutputStream.standardError.write(
@@ -102,14 +101,12 @@ struct EnqueueCommand: AsyncParsableCommand {
       new: result.count.new, known: result.count.known, putBack: result.putBack,
       failed: result.failures.count,
       dryRun: dryRun)
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(
-          view,
-          problems: result.failures.map {
-            AnswerProblem($0.error.code.rawValue, $0.error.told, path: $0.path)
-          }
-        ).json(pretty: traits.isTerminal) : view.text(traits))
+    let problems = result.failures.map {
+      AnswerProblem($0.error.code.rawValue, $0.error.told, path: $0.path)
+    }
+    try OutputStream.standardOutput.answer(json: json, AnswerDocument(view, problems: problems)) {
+      view.text($0)
+    }
     var tally = ExitTally(named: inputs.map(\.path))
     for failure in result.failures { tally.note(.source(failure.error.code), of: failure.path) }
     try tally.exit.end()

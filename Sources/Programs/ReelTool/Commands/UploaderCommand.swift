@@ -45,8 +45,7 @@ struct UploaderCommand: AsyncParsableCommand {
       transform: TimeText.argument(Double.leastNonzeroMagnitude...86_400, "above 0, up to 1d"))
     var deadline: Double?
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     @Argument(
       help: "The destination: \(DestinationHelp.kinds).", completion: .directory,
@@ -71,7 +70,7 @@ struct UploaderCommand: AsyncParsableCommand {
       let session = ContractTestSession(
         settings: settings, destination: destination, promises: promises,
         largeSize: largeSize?.bytes.flatMap { Int(exactly: $0) } ?? (17 << 20 + 3),
-        deadline: .seconds(deadline ?? 300), json: json)
+        deadline: .seconds(deadline ?? 300), answer: answer)
       try await session.run().end()
     }
   }
@@ -90,22 +89,18 @@ struct VersionCommand: AsyncParsableCommand {
   @OptionGroup var reader: ReaderOptions
   @OptionGroup var general: GeneralOptions
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   func run() async throws {
     let (settings, failure) = settings()
     let view = await versions(settings)
-    let traits = TerminalTraits.standardOutput()
     let problems = [
       failure.map { AnswerProblem("\($0.code)", $0.message) },
       view.workerProblem.map { AnswerProblem("worker", $0) },
     ]
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(view, problems: problems.compactMap(\.self), ok: view.worker != nil).json(
-          pretty: traits.isTerminal)
-        : view.text(traits))
+    try answer.tell(AnswerDocument(view, problems: problems.compactMap(\.self), ok: view.worker != nil)) {
+      view.text($0)
+    }
     if view.worker == nil { try ReelExit.couldNotRun.end() }
   }
 

@@ -102,15 +102,13 @@ struct ValidateCommand: AsyncParsableCommand {
   private var canBeLocked: Bool { !RawArguments.paths(paths).contains(where: \.isAddress) }
 
   private func explainRule(_ id: String) throws {
-    let traits = TerminalTraits.standardOutput()
-    if id == "list" {
-      return try OutputStream.standardOutput.write(RuleSummary.list(RuleRegistry.infos, traits))
-    }
+    let output = OutputStream.standardOutput
+    if id == "list" { return try output.write(RuleSummary.list(RuleRegistry.infos, output.traits)) }
     guard let info = RuleRegistry.info(id) else {
       let hint = RuleRegistry.nearest(to: id).map { "; did you mean \($0)?" } ?? "; --explain list names all"
       throw CommandFailure(.usage, "there is no rule \"\(id)\"\(hint)")
     }
-    try OutputStream.standardOutput.write(RuleSummary.text(info, traits))
+    try output.write(RuleSummary.text(info, output.traits))
   }
 }
 
@@ -175,8 +173,7 @@ struct LockCommand: AsyncParsableCommand {
   @Flag(help: "Succeed even if there are no files.")
   var allowEmpty = false
 
-  @Flag(help: "Print JSON.")
-  var json = false
+  @OptionGroup var answer: AnswerOptions
 
   @Argument(help: "Files and folders.", completion: .file())
   var paths: [String]
@@ -251,12 +248,10 @@ struct LockCommand: AsyncParsableCommand {
   /// What is told of a lock for which there are no files.
   private func refuse(_ place: LockPlace, _ old: LockFile?) throws {
     let sentence = "no files were found to lock; use --allow-empty to accept that"
-    guard json else { throw CommandFailure(.someRefused, sentence) }
-    let answer = Answer(
+    guard answer.json else { throw CommandFailure(.someRefused, sentence) }
+    let lock = Answer(
       lock: place.path, files: old?.entries.count ?? 0, broken: nil, written: false, differences: [])
-    try OutputStream.standardOutput.write(
-      AnswerDocument(answer, problems: [.noFiles(sentence)]).json(
-        pretty: TerminalTraits.standardOutput().isTerminal))
+    try OutputStream.standardOutput.answer(AnswerDocument(lock, problems: [.noFiles(sentence)]))
     try ReelExit.someRefused.end()
   }
 
@@ -277,34 +272,30 @@ struct LockCommand: AsyncParsableCommand {
   }
 
   private func tell(_ outcome: Outcome) throws {
-    let traits = TerminalTraits.standardOutput()
     let (place, entries, broken) = (outcome.place.path, outcome.change.lock.entries, outcome.broken)
     let command = options.lockCommand(paths, output ?? to, replaces: true)
-    guard !json else {
-      let answer = Answer(
-        lock: place, files: entries.count, broken: broken.count, written: outcome.isWritten,
-        differences: outcome.differences)
-      let refusal = AnswerProblem(
-        "differs", "\(place) was not changed; this writes these differences: \(command)", subject: place)
-      return try OutputStream.standardOutput.write(
-        AnswerDocument(
-          answer, problems: outcome.problems + (outcome.isRefused ? [refusal] : []),
-          ok: !outcome.isRefused && outcome.pointers.isEmpty && outcome.unread.isEmpty
-        ).json(pretty: traits.isTerminal))
+    let lock = Answer(
+      lock: place, files: entries.count, broken: broken.count, written: outcome.isWritten,
+      differences: outcome.differences)
+    let refusal = AnswerProblem(
+      "differs", "\(place) was not changed; this writes these differences: \(command)", subject: place)
+    let document = AnswerDocument(
+      lock, problems: outcome.problems + (outcome.isRefused ? [refusal] : []),
+      ok: !outcome.isRefused && outcome.pointers.isEmpty && outcome.unread.isEmpty)
+    try answer.tell(document) { traits in
+      let count = HumanNumber.count(entries.count, "file", "files")
+      var text = traits.indented(outcome.differences)
+      if outcome.isRefused {
+        text += traits.text(["\(place) was not changed; this writes these differences:"])
+        text += "  " + traits.sanitized(command) + "\n"
+      } else if outcome.isWritten {
+        text += traits.text(["\(place) written: \(count)"] + Self.told(broken, of: entries.count))
+      } else if !outcome.isNew {
+        text += traits.text(["\(place) is up to date: \(count)"])
+      }
+      // They name commands.
+      return text + outcome.problems.map { traits.sanitized($0.told) + "\n" }.joined()
     }
-    let count = HumanNumber.count(entries.count, "file", "files")
-    var text = traits.indented(outcome.differences)
-    if outcome.isRefused {
-      text += traits.text(["\(place) was not changed; this writes these differences:"])
-      text += "  " + traits.sanitized(command) + "\n"
-    } else if outcome.isWritten {
-      text += traits.text(["\(place) written: \(count)"] + Self.told(broken, of: entries.count))
-    } else if !outcome.isNew {
-      text += traits.text(["\(place) is up to date: \(count)"])
-    }
-    // They name commands.
-    text += outcome.problems.map { traits.sanitized($0.told) + "\n" }.joined()
-    try OutputStream.standardOutput.write(text)
   }
 
   private static func told(_ broken: [(path: SourcePath, entry: LockEntry)], of all: Int) -> [String] {

@@ -150,8 +150,7 @@ struct ChangeSession: Sendable {
   private static func tell(_ post: PostID, _ removal: ObjectRemoval) {
     guard let remains = removal.remains else { return }
     // Nobody has to listen.
-    try? OutputStream.standardError.write(
-      TerminalTraits.standardError().text(["\(post): \(remains)"]))
+    try? OutputStream.standardError.tell(["\(post): \(remains)"])
   }
 }
 

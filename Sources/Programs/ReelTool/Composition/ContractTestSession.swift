@@ -11,7 +11,7 @@ struct ContractTestSession: Sendable {
   let promises: [UploaderContractTest]
   let largeSize: Int
   let deadline: Duration
-  let json: Bool
+  let answer: AnswerOptions
 
   /// Checks each promise and tells how it stands, one after the other.
   /// - Throws: ``CommandFailure`` when the destination can't be made ready.
@@ -44,13 +44,11 @@ struct ContractTestSession: Sendable {
     let proof = wasInterrupted ? nil : try? await (uploader as? any ProofTelling)?.proof()
     let view = ContractTestView(
       entries, destination: uploader.destination.name, left: promises.count - entries.count, proof: proof)
-    let traits = TerminalTraits.standardOutput()
     let exit: ReelExit =
       wasInterrupted
       ? .interrupted
       : entries.contains { $0.problem != nil } || entries.count < promises.count ? .someFailed : .done
-    try OutputStream.standardOutput.write(
-      json ? view.answer.json(pretty: traits.isTerminal) : view.summary(traits))
+    try answer.tell(view.answer) { view.summary($0) }
     return exit
   }
 
@@ -77,7 +75,9 @@ struct ContractTestSession: Sendable {
         seconds: (ContinuousClock.now - start) / .seconds(1))
       entries.append(entry)
       // Somebody who went away is noticed by the last line.
-      if !json { try? OutputStream.standardOutput.write(ContractTestView.text(entry, .standardOutput())) }
+      if !answer.json {
+        try? OutputStream.standardOutput.write(ContractTestView.text(entry, .standardOutput()))
+      }
     }
     return entries
   }

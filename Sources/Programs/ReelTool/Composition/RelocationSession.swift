@@ -111,8 +111,11 @@ struct RelocationSession: Sendable {
   }
 
   private func write(_ sentence: String, _ view: VerificationView, changed: Bool) throws {
-    try OutputStream.standardOutput.write(
-      json
-        ? try view.end(isWhole: true, changed: changed) : TerminalTraits.standardOutput().text([sentence]))
+    let output = OutputStream.standardOutput
+    if json {
+      try output.write(view.end(isWhole: true, changed: changed))
+    } else {
+      try output.tell([sentence])
+    }
   }
 }

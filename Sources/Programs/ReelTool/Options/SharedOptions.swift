@@ -14,6 +14,9 @@ struct LibraryOptions: SettingFlags {
 
   var config: String? { general.config }
 
+  /// Of a command that has no other flags that are settings.
+  func settings() throws -> Settings { try SettingsReader.read(flagsOf: self, file: config) }
+
   func validate() throws {
     if library != nil, catalog != nil {
       throw ValidationError(

@@ -10,7 +10,6 @@ final class ChangeReport: Sendable {
   private let kind: PostChange.Kind
   private let json: Bool
   private let isDryRun: Bool
-  /// The events are on stdout then.
   private let output: OutputStream
   private let traits: TerminalTraits
   private let state = Mutex(State())
@@ -58,9 +57,8 @@ final class ChangeReport: Sendable {
 
   init(_ kind: PostChange.Kind, _ options: ChangeOutput, isDryRun: Bool = false) {
     (self.kind, json, self.isDryRun) = (kind, options.json, isDryRun)
-    let eventsAreOnOutput = options.events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false
-    output = eventsAreOnOutput ? .standardError : .standardOutput
-    traits = eventsAreOnOutput ? .standardError() : .standardOutput()
+    output = options.stream
+    traits = output.traits
   }
 
   func add(_ id: PostID, _ outcome: PostChanges.Outcome) throws {

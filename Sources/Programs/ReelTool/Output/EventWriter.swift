@@ -2,7 +2,6 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelTerminal
-import Synchronization
 
 /// Where `--events` goes.
 struct EventTarget: Sendable {
@@ -66,80 +65,5 @@ struct EventWriter: Sendable {
       try await queue.run { [target] in try target.stream.write(bytes) }
       try await passedOn(batch)
     }
-  }
-}
-
-/// The reader of what we print went away.
-struct OutputClosed: Error {}
-
-/// A descriptor that text goes to.
-struct OutputStream: Sendable {
-  let descriptor: Int32
-  /// Of the file, as the user gave it.
-  var name: String?
-
-  static let standardOutput = OutputStream(descriptor: STDOUT_FILENO)
-  static let standardError = OutputStream(descriptor: STDERR_FILENO)
-
-  private static let begun = Atomic(false)
-  /// Whether something went to standard output.
-  static var hasOutput: Bool { begun.load(ordering: .relaxed) }
-
-  /// Whether `path` is `-`, or another name for standard output, such as `/dev/stdout`: that would be opened once more,
-  /// and what is written to both would lie over each other in a file.
-  static func isStandardOutput(_ path: SourcePath) -> Bool {
-    if path.bytes == [UInt8(ascii: "-")] { return true }
-    var output = stat()
-    // What goes nowhere is under nobody's feet.
-    guard path.mayBeDescriptor, path.text != "/dev/null", let there = path.fileStatus,
-      fstat(STDOUT_FILENO, &output) == 0
-    else { return false }
-    return there.st_dev == output.st_dev && there.st_ino == output.st_ino
-  }
-
-  /// Whether what is written to one shows up in the other: they are one terminal, file or pipe.
-  func isSamePlace(as other: OutputStream) -> Bool {
-    var (own, others) = (stat(), stat())
-    guard fstat(descriptor, &own) == 0, fstat(other.descriptor, &others) == 0 else { return false }
-    return own.st_dev == others.st_dev && own.st_ino == others.st_ino
-  }
-
-  /// Writes all of `text`. Blocks as long as the reader does.
-  /// - Throws: ``OutputClosed`` when nobody reads any more; ``CommandFailure`` when it can't be written.
-  func write(_ text: String) throws {
-    var text = text
-    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
-  }
-
-  /// Writes all of `bytes`.
-  func write(_ bytes: [UInt8]) throws {
-    try bytes.withUnsafeBytes { try write($0) }
-  }
-
-  private func write(_ bytes: UnsafeRawBufferPointer) throws {
-    if descriptor == STDOUT_FILENO, !bytes.isEmpty { Self.begun.store(true, ordering: .relaxed) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-      if count >= 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        waitUntilWritable()
-      } else if errno != EINTR {
-        throw failure(errno)
-      }
-    }
-  }
-
-  /// Somebody else may have made the descriptor they share with us non-blocking.
-  private func waitUntilWritable() {
-    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    poll(&request, 1, -1)
-  }
-
-  private func failure(_ code: Int32) -> any Error {
-    if code == EPIPE { return OutputClosed() }
-    return CommandFailure(
-      .couldNotRun, "\(name ?? "the output") can't be written: \(String(cString: strerror(code)))")
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import ReelCore
 import ReelIngest
+import ReelTerminal
 
 /// What `-o` of a command names that makes files of files.
 enum OutputPlace {

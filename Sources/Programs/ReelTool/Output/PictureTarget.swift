@@ -2,6 +2,7 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelSource
+import ReelTerminal
 
 /// Where pictures go: into a file, a folder, or to standard output.
 enum PictureTarget: Sendable {
@@ -284,11 +285,4 @@ struct PictureWriter {
 extension SystemError {
   /// Whether another name might be taken where this one was not.
   fileprivate var isAboutName: Bool { [ENAMETOOLONG, EINVAL, EILSEQ, EISDIR, ENOTDIR].contains(code) }
-}
-
-extension SourcePath {
-  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
-  var mayBeDescriptor: Bool {
-    ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
-  }
 }

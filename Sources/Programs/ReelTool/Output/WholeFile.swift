@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelTerminal
 
 /// A file that is there as a whole or as it was before: it is written beside its place, under another name.
 ///
