@@ -85,8 +85,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     @OptionGroup var library: LibraryOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var answer: AnswerOptions
 
     @Argument(
       help: ArgumentHelp("The item's number, its path or its address.", valueName: "item"),
@@ -94,9 +93,8 @@ struct QueueCommand: AsyncParsableCommand {
     var item: String
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
       let filter = try ItemOptions.named([item])
-      let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
+      let found = try await QueuePlace.looking(library.settings()) { queue throws(CatalogError) in
         var found: [(QueuedItem, [ItemHappening])] = []
         for item in try queue.items(filter, upTo: 100) {
           found.append((item, try queue.history(of: item.id)))
@@ -104,18 +102,12 @@ struct QueueCommand: AsyncParsableCommand {
         return found
       }
       if found.isEmpty {
-        throw CommandFailure(
-          .couldNotRun,
-          "there is no item \(RawArguments.path(item).text) in the queue; `\(CommandHint.ofThisProcess.text("queue list"))` lists them"
-        )
+        throw CommandFailure(.couldNotRun, QueuePlace.absence(of: item))
       }
-      let traits = TerminalTraits.standardOutput()
       let views = found.map { QueuedItemView($0.0, history: $0.1) }
-      try OutputStream.standardOutput.write(
-        json
-          ? AnswerDocument(["items": views]).json(pretty: traits.isTerminal)
-          : views.map { $0.text(traits) }.joined(separator: "\n")
-      )
+      try answer.tell(AnswerDocument(["items": views])) { traits in
+        views.map { $0.text(traits) }.joined(separator: "\n")
+      }
     }
   }
 
@@ -135,21 +127,16 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
-    @OptionGroup var choice: ItemOptions
-    @OptionGroup var outcome: SteeringOptions
-    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+    @OptionGroup var steering: SteeringOptions
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      var filter = try choice.filter(items)
-      if filter.states == nil, filter.codes == nil, filter.policies == nil, items.isEmpty {
+      var filter = try steering.filter()
+      if filter.states == nil, filter.codes == nil, filter.policies == nil, steering.items.isEmpty {
         filter.states = [.failed, .setAside]
       }
       // What was cancelled is put back only where that is meant.
-      if !choice.state.contains(.cancelled), items.isEmpty { filter.areCancelled = false }
-      try await outcome.steer(
-        .retry, filter, named: items, settings,
-        (did: "to be retried", would: "would be retried"))
+      if !steering.choice.state.contains(.cancelled), steering.items.isEmpty { filter.areCancelled = false }
+      try await steering.steer(.retry, filter, library, (did: "to be retried", would: "would be retried"))
     }
   }
 
@@ -165,16 +152,11 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
-    @OptionGroup var choice: ItemOptions
-    @OptionGroup var outcome: SteeringOptions
-    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+    @OptionGroup var steering: SteeringOptions
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      let filter = try choice.filter(items, needed: "cancel")
-      try await outcome.steer(
-        .cancel, filter, named: items, settings,
-        (did: "cancelled", would: "would be cancelled"))
+      try await steering.steer(
+        .cancel, steering.filter(needed: "cancel"), library, (did: "cancelled", would: "would be cancelled"))
     }
   }
 
@@ -189,18 +171,15 @@ struct QueueCommand: AsyncParsableCommand {
       ])
 
     @OptionGroup var library: LibraryOptions
-    @OptionGroup var choice: ItemOptions
-    @OptionGroup var outcome: SteeringOptions
     @Argument(help: ArgumentHelp("The priority; 0 unless somebody says otherwise.", valueName: "n"))
     var priority: ItemPriority
-    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+    @OptionGroup var steering: SteeringOptions
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      let filter = try choice.filter(items, needed: "change")
-      try await outcome.steer(
-        .priority(priority.value), filter, named: items, settings,
-        (did: "now of priority \(priority.value)", would: "would be of priority \(priority.value)"))
+      let number = priority.value
+      try await steering.steer(
+        .priority(number), steering.filter(needed: "change"), library,
+        (did: "now of priority \(number)", would: "would be of priority \(number)"))
     }
   }
 
@@ -214,18 +193,10 @@ struct QueueCommand: AsyncParsableCommand {
         "reel queue pause import",
       ])
 
-    @OptionGroup var library: LibraryOptions
-
-    @Flag(help: "Print the result as JSON.")
-    var json = false
-
-    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+    @OptionGroup var options: ThrottleOptions
 
     func run() async throws {
-      let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.throttle(settings, label, .paused, json: json) { queue throws(CatalogError) in
-        try queue.pause(label)
-      }
+      try await options.throttle(.paused) { queue, label throws(CatalogError) in try queue.pause(label) }
     }
   }
 
@@ -238,18 +209,10 @@ struct QueueCommand: AsyncParsableCommand {
         "reel queue resume import",
       ])
 
-    @OptionGroup var library: LibraryOptions
-
-    @Flag(help: "Print the result as JSON.")
-    var json = false
-
-    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+    @OptionGroup var options: ThrottleOptions
 
     func run() async throws {
-      let (settings, label) = (try SettingsReader.read(flagsOf: self, file: library.config), label)
-      try await QueuePlace.throttle(settings, label, .resumed, json: json) { queue throws(CatalogError) in
-        try queue.resume(label)
-      }
+      try await options.throttle(.resumed) { queue, label throws(CatalogError) in try queue.resume(label) }
     }
   }
 
@@ -263,20 +226,13 @@ struct QueueCommand: AsyncParsableCommand {
         "reel queue limit none import",
       ])
 
-    @OptionGroup var library: LibraryOptions
-
-    @Flag(help: "Print the result as JSON.")
-    var json = false
-
     @Argument(help: ArgumentHelp("How many, or none.", valueName: "n"))
     var most: ItemLimit
-    @Argument(help: LabelArgument.help, transform: LabelArgument.parsed) var label: String?
+    @OptionGroup var options: ThrottleOptions
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      let (most, label) = (most.count, label)
-      try await QueuePlace.throttle(settings, label, .limited(most), json: json) {
-        queue throws(CatalogError) in
+      let most = most.count
+      try await options.throttle(.limited(most)) { queue, label throws(CatalogError) in
         try queue.limit(label, to: most)
       }
     }
@@ -301,21 +257,19 @@ struct QueueCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only what ended longer ago: 12h, 90d, 8w.", valueName: "age"))
     var olderThan: TimeSpan
 
-    @OptionGroup var choice: ItemOptions
-    @OptionGroup var outcome: SteeringOptions
-    @Argument(help: ItemOptions.help, completion: .file()) var items: [String] = []
+    @OptionGroup var steering: SteeringOptions
 
     func validate() throws {
-      if let state = choice.state.first(where: { !$0.isEnd }) {
+      if let state = steering.choice.state.first(where: { !$0.isEnd }) {
         throw ValidationError("What is \(state.name) has not ended: it can't be pruned.")
       }
     }
 
     func run() async throws {
-      let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-      var filter = try choice.filter(items)
-      if filter.states == nil, items.isEmpty { filter.states = [.done] }
-      let (meant, age, dryRun) = (filter, Duration.seconds(olderThan.seconds), outcome.dryRun)
+      let settings = try library.settings()
+      var filter = try steering.filter()
+      if filter.states == nil, steering.items.isEmpty { filter.states = [.done] }
+      let (meant, age, dryRun) = (filter, Duration.seconds(olderThan.seconds), steering.dryRun)
       let found = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
         let count = try queue.prune(meant, endedBefore: age, dryRun: dryRun)
         return (count: count, firstEnd: count == 0 ? try queue.firstEnd(meant) : nil)
@@ -323,8 +277,8 @@ struct QueueCommand: AsyncParsableCommand {
       let count = found?.count ?? 0
       let first = found?.firstEnd.map { "; the first did \(QueuedItemView.time($0))" } ?? ""
       let reason = count > 0 ? "" : ": none of those that are meant ended so long ago\(first)"
-      try await outcome.tell(
-        count, of: items, settings,
+      try await steering.tell(
+        count, settings,
         (did: "forgotten\(reason)", would: "would be forgotten\(reason)"))
     }
   }
@@ -366,9 +320,6 @@ struct ItemLimit: ExpressibleByArgument {
 
 /// A label on the command line.
 enum LabelArgument {
-  static let help = ArgumentHelp(
-    "A label; \"\" for items without one. Without it: everything.", valueName: "label")
-
   static func parsed(_ argument: String) throws -> String {
     guard QueueLabel.isValid(argument) else { throw ValidationError("A label is \(QueueLabel.words).") }
     return argument
@@ -377,8 +328,6 @@ enum LabelArgument {
 
 /// Which items are meant.
 struct ItemOptions: ParsableArguments {
-  static let help = ArgumentHelp("Items, by their numbers, paths or addresses.", valueName: "item")
-
   @Option(
     help: ArgumentHelp(
       "Items in this state: waiting, taken, later, done, refused, failed, setAside or cancelled; can be repeated.",
@@ -450,64 +399,62 @@ struct ItemOptions: ParsableArguments {
   }
 }
 
-/// How what was done to items is told.
+/// Which items are steered, and how what was done to them is told.
 struct SteeringOptions: ParsableArguments {
+  @OptionGroup var choice: ItemOptions
+
   @Flag(help: "Show how many it would be, and change nothing.")
   var dryRun = false
 
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  /// - Parameter names: the items that were named.
+  @Argument(
+    help: ArgumentHelp("Items, by their numbers, paths or addresses.", valueName: "item"), completion: .file()
+  )
+  var items: [String] = []
+
+  /// - Parameter verb: what is done to them, where somebody has to choose.
+  func filter(needed verb: String? = nil) throws -> ItemFilter { try choice.filter(items, needed: verb) }
+
   func steer(
-    _ what: Steering, _ filter: ItemFilter, named names: [String], _ settings: Settings,
-    _ words: (did: String, would: String)
+    _ what: Steering, _ filter: ItemFilter, _ library: LibraryOptions, _ words: (did: String, would: String)
   ) async throws {
-    let dryRun = dryRun
+    let (settings, dryRun) = (try library.settings(), dryRun)
     let count = try await QueuePlace.changing(settings, dryRun: dryRun) { queue throws(CatalogError) in
       guard dryRun else { return try queue.steer(what, filter) }
       var filter = filter
       filter.states = filter.states.map { $0.filter(what.states.contains) } ?? what.states
       return try queue.count(filter)
     }
-    try await tell(count ?? 0, of: names, settings, words)
+    try await tell(count ?? 0, settings, words)
   }
 
   /// Says to how many it was done, and of each that was named and is not there that it is not.
   func tell(
-    _ count: Int, of names: [String], _ settings: Settings,
-    _ words: (did: String, would: String)
+    _ count: Int, _ settings: Settings, _ words: (did: String, would: String)
   ) async throws {
-    let missing = try await missing(of: names, tellsOthers: count == 0, settings)
-    let traits = TerminalTraits.standardOutput()
+    let missing = try await missing(tellsOthers: count == 0, settings)
     let view = SteeringView(items: count, dryRun: dryRun)
-    try OutputStream.standardOutput.write(
-      json
-        ? AnswerDocument(view, problems: missing).json(pretty: traits.isTerminal)
-        : traits.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"]))
+    try OutputStream.standardOutput.answer(json: json, AnswerDocument(view, problems: missing)) {
+      $0.text(["\(HumanNumber.count(count, "item", "items")) \(dryRun ? words.would : words.did)"])
+    }
     for problem in missing { CommandFailure(.couldNotRun, problem.message).tell() }
     if !missing.isEmpty { try ReelExit.couldNotRun.end() }
   }
 
   /// What is said of those that are not there.
   /// - Parameter tellsOthers: whether nothing was done to any of them: the first few that are there are told on stderr.
-  private func missing(
-    of names: [String], tellsOthers: Bool, _ settings: Settings
-  ) async throws -> [AnswerProblem] {
-    let filters = try names.map { try ItemOptions.named([$0]) }
+  private func missing(tellsOthers: Bool, _ settings: Settings) async throws -> [AnswerProblem] {
+    let filters = try items.map { try ItemOptions.named([$0]) }
     let found = try await QueuePlace.looking(settings) { queue throws(CatalogError) in
       try filters.map { filter throws(CatalogError) in try queue.items(filter, upTo: 3) }
     }
-    let traits = TerminalTraits.standardError()
     for item in tellsOthers ? Array(found.joined().prefix(3)) : [] {
-      try? OutputStream.standardError.write(
-        traits.text([QueuedItemView(item).sentence(.ofThisProcess)]))
+      try? OutputStream.standardError.tell([QueuedItemView(item).sentence(.ofThisProcess)])
     }
-    return zip(names, found).filter(\.1.isEmpty).map { name, _ in
-      AnswerProblem(
-        "notFound",
-        "there is no item \(RawArguments.path(name).text) in the queue; `\(CommandHint.ofThisProcess.text("queue list"))` lists them",
-        subject: RawArguments.path(name).text)
+    return zip(items, found).filter(\.1.isEmpty).map { name, _ in
+      AnswerProblem("notFound", QueuePlace.absence(of: name), subject: RawArguments.path(name).text)
     }
   }
 
@@ -517,25 +464,43 @@ struct SteeringOptions: ParsableArguments {
   }
 }
 
-extension QueuePlace {
+/// What of the queue is paused or limited.
+struct ThrottleOptions: ParsableArguments {
+  @OptionGroup var library: LibraryOptions
+
+  @Flag(help: "Print the result as JSON.")
+  var json = false
+
+  @Argument(
+    help: ArgumentHelp("A label; \"\" for items without one. Without it: everything.", valueName: "label"),
+    transform: LabelArgument.parsed)
+  var label: String?
+
   /// Carries out a change, and says what holds now.
-  static func throttle(
-    _ settings: Settings, _ label: String?, _ change: ThrottledView.Change, json: Bool,
-    _ body: @escaping @Sendable (WorkQueue) throws(CatalogError) -> Void
+  func throttle(
+    _ change: ThrottledView.Change,
+    _ body: @escaping @Sendable (WorkQueue, String?) throws(CatalogError) -> Void
   ) async throws {
+    let label = label
     var filter = ItemFilter()
     filter.states = [.waiting, .later]
     filter.labels = label.map { [$0] }
     let meant = filter
-    let told = try await changing(settings) { queue throws(CatalogError) in
-      try body(queue)
+    let told = try await QueuePlace.changing(library.settings()) { queue throws(CatalogError) in
+      try body(queue, label)
       return (count: try queue.count(meant), throttles: try queue.throttles())
     }
     guard let told else { return }
     let view = ThrottledView(change, of: label, waiting: told.count, throttles: told.throttles)
-    let traits = TerminalTraits.standardOutput()
-    try OutputStream.standardOutput.write(
-      json ? AnswerDocument(view).json(pretty: traits.isTerminal) : view.text(traits))
+    try OutputStream.standardOutput.answer(json: json, AnswerDocument(view)) { view.text($0) }
+  }
+}
+
+extension QueuePlace {
+  /// Said of an item that is not there.
+  static func absence(of name: String) -> String {
+    "there is no item \(RawArguments.path(name).text) in the queue; "
+      + "`\(CommandHint.ofThisProcess.text("queue list"))` lists them"
   }
 
   /// How the item of a file stands that is no post; nil where there is no queue, or no such item.
