@@ -100,7 +100,9 @@ let package = Package(
         "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage",
         "ReelLibrary", "ReelIngest",
       ]),
-    module(.publishing, "ReelFeeds", ["ReelCore", "ReelSource", "ReelPostgres", "ReelIngest"]),
+    module(
+      .publishing, "ReelFeeds",
+      ["ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
 
     // What a worker can do besides.
     module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),

@@ -1,3 +1,4 @@
+import ReelSource
 import ArgumentParser
 import ReelCore
 import ReelIngest

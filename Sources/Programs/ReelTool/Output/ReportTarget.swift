@@ -2,6 +2,7 @@ import ArgumentParser
 import ReelCore
 import ReelIngest
 import ReelPage
+import ReelSource
 import ReelTerminal
 import ReelValidation
 

@@ -1,28 +1,28 @@
 import Glibc
 
 /// Whoever has started this process and wants to be told how it is: systemd, by sd_notify(3).
-struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
   private let socket: String?
   private let watchdog: Duration?
 
   private static let alive = "WATCHDOG=1"
   /// What it looks at in the environment.
-  static let variables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+  package static let variables = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
-  init(environment: [String: String]) {
+  package init(environment: [String: String]) {
     socket = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
     let isOurs = environment["WATCHDOG_PID"].flatMap { Int32($0) }.map { $0 == getpid() } ?? true
     watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds($0) } : nil
   }
 
-  static var monotonicMicroseconds: Int64 {
+  package static var monotonicMicroseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   }
 
   /// Says that it lives, twice as often as it is to; nil where nobody wants to know.
-  func beginWatchdog() -> Task<Void, Never>? {
+  package func beginWatchdog() -> Task<Void, Never>? {
     guard let watchdog, watchdog > .zero, socket != nil else { return nil }
     return Task {
       while !Task.isCancelled {
@@ -33,7 +33,7 @@ struct ServiceManager: Sendable {
   }
 
   /// One datagram. Whoever does not take it for a second is not waited for, and with a sign of life not at all.
-  func tell(_ words: String) {
+  package func tell(_ words: String) {
     guard let socket else { return }
     let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
