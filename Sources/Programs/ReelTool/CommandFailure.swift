@@ -35,6 +35,8 @@ struct CommandFailure: Error {
     case let error as MendError: self.init(error, isCancellation: error.code == .cancelled)
     case let error as AllowedSources.NoSource: self.init(.usage, error.told)
     case let error as DestinationAddressError: self.init(.usage, error.told)
+    case is CancellationError: self.init(.interrupted, "interrupted")
+    case let error as OutputRefusal: self.init(.usage, error.told)
     case let error as any ReelError: self.init(.couldNotRun, error.told)
     default: return nil
     }

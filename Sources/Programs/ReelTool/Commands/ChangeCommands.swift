@@ -24,6 +24,12 @@ struct ChangeOutput: ParsableArguments {
   var stream: OutputStream {
     events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false ? .standardError : .standardOutput
   }
+
+  func report(_ kind: PostChange.Kind, isDryRun: Bool = false) -> ChangeReport {
+    ChangeReport(
+      kind, json: json, isDryRun: isDryRun, to: stream, wording: { FlagNames.put(into: $0) },
+      hint: .ofThisProcess)
+  }
 }
 
 /// Of the commands that change posts where they are stored.
@@ -83,8 +89,9 @@ struct RemoveCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     settings.to = credentials.to ?? settings.to
     let removal = Removal(reason: reason, by: by, at: .now, keptUntil: keep.map { $0.end(after: .now) })
-    let report = ChangeReport(.removal(removal), output, isDryRun: dryRun)
-    let selection = PostSelection(subjects: posts, filter: filter.postFilter, includesKept: true)
+    let report = output.report(.removal(removal), isDryRun: dryRun)
+    let selection = PostSelection(
+      subjects: RawArguments.paths(posts), filter: filter.postFilter, includesKept: true)
     let (isDryRun, keeps) = (dryRun, keep != nil)
     try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
       .run(report) {
@@ -151,8 +158,8 @@ struct RestoreCommand: AsyncParsableCommand {
       session.supply = FileRestoreSource(
         inputs: try await Sources.inputs(RawArguments.paths(places), settings))
     }
-    let report = ChangeReport(.restoration, output)
-    let selection = PostSelection(subjects: posts, isOfRemoved: true)
+    let report = output.report(.restoration)
+    let selection = PostSelection(subjects: RawArguments.paths(posts), isOfRemoved: true)
     try await session.run(report) { changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .restoration) {
         try report.add($0, $1)
@@ -215,8 +222,8 @@ struct EditCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let (selection, edit) = (PostSelection(subjects: posts), edit)
-    let report = ChangeReport(.edit(edit), output)
+    let (selection, edit) = (PostSelection(subjects: RawArguments.paths(posts)), edit)
+    let report = output.report(.edit(edit))
     try await ChangeSession(settings: settings, events: try EventTarget.open(output.events)).run(report) {
       changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .edit(edit)) { try report.add($0, $1) }
@@ -274,8 +281,8 @@ struct MoveCommand: AsyncParsableCommand {
     var session = ChangeSession(settings: settings, events: try EventTarget.open(output.events))
     session.source = ChangeSession.Source(named: from ?? (Self.needsSecret(to) ? to : named))
     let target = try await session.destination(to)
-    let report = ChangeReport(.move(to: target), output)
-    let selection = PostSelection(subjects: posts, filter: filter.postFilter)
+    let report = output.report(.move(to: target))
+    let selection = PostSelection(subjects: RawArguments.paths(posts), filter: filter.postFilter)
     try await session.run(report) { changes, catalog in
       try await changes.change(try await selection.posts(in: catalog), .move(to: target)) {
         try report.add($0, $1)
@@ -310,7 +317,7 @@ struct PruneCommand: AsyncParsableCommand {
   func run() async throws {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     settings.to = credentials.to ?? settings.to
-    let report = ChangeReport(.purge, output, isDryRun: dryRun)
+    let report = output.report(.purge, isDryRun: dryRun)
     let isDryRun = dryRun
     try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
       .run(report) {

@@ -79,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
     guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file), in: file) }
     if !force, SourcePath(file).fileKind != nil { FormerWords.tellReplaced(file) }
     let (result, wasInterrupted) = await Interruption.cancelling {
-      try await export.write(to: file)
+      try await export.write(to: file) { DebugSteps.reach("exportWritten") }
     }
     // An export that was complete before the signal came is complete.
     if case .failure = result, wasInterrupted {
@@ -94,55 +94,4 @@ struct ExportCommand: AsyncParsableCommand {
   }
 }
 
-/// All posts of a catalog, written down.
-private struct PostExport: Sendable {
-  let catalog: any PostCatalog
-  let table: PostTable
-
-  /// Writes them into the file at `path`, which has its name when it is whole. Gives their number.
-  func write(to path: String) async throws -> Int {
-    let output = try WholeFile(at: path)
-    let count = try await write { try output.write($0) }
-    DebugSteps.reach("exportWritten")
-    try Task.checkCancellation()
-    try output.finish(durably: true)
-    return count
-  }
-
-  func write(_ put: (String) throws -> Void) async throws -> Int {
-    try put(table.header)
-    var count = 0
-    var pages = PostPages(catalog: catalog)
-    while let posts = try await pages.next() {
-      try Task.checkCancellation()
-      count += posts.count
-      try put(try table.text(posts))
-    }
-    return count
-  }
-}
-
 extension ExportForm: ExpressibleByArgument {}
-
-/// All posts by page number, a page at a time: those that there were when the first page was read.
-struct PostPages {
-  private static let size = 500
-
-  private let catalog: any PostCatalog
-  private var from = 1
-  private var last: Int?
-
-  init(catalog: any PostCatalog) {
-    self.catalog = catalog
-  }
-
-  /// Nil at the end; page numbers may have gaps, so a page may be empty.
-  mutating func next() async throws -> [Post]? {
-    if last == nil {
-      last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0
-    }
-    guard let last, from <= last else { return nil }
-    defer { from += Self.size }
-    return try await catalog.posts(from: from, count: min(Self.size, last - from + 1))
-  }
-}

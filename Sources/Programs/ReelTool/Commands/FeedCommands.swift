@@ -5,6 +5,7 @@ import ReelIngest
 import ReelLibrary
 import ReelSource
 import ReelTerminal
+import ReelUpkeep
 
 /// `reel feed`
 struct FeedCommand: AsyncParsableCommand {
@@ -204,10 +205,10 @@ struct ShowCommand: AsyncParsableCommand {
   ) async throws -> ([Post], [RemovedPost]) {
     do {
       return try await self.posts(path, catalog)
-    } catch let failure as CommandFailure {
+    } catch let obstacle as PostSelection.Obstacle {
       // A file that is not here may have been another machine's.
-      guard let item = try await QueuePlace.said(of: path, settings) else { throw failure }
-      throw CommandFailure(failure.code, "\(failure.message); \(item)")
+      guard let item = try await QueuePlace.said(of: path, settings) else { throw obstacle }
+      throw CommandFailure(.couldNotRun, "\(obstacle.told); \(item)")
     }
   }
 

@@ -49,8 +49,41 @@ struct PictureOptions: ParsableArguments {
     return try PictureTarget(RawArguments.path(output), isOnePicture: isOnePicture)
   }
 
+  func writer(to target: PictureTarget) throws -> PictureWriter {
+    let isForced = replaces()
+    let writer = try PictureWriter(target, replacesPictures: isForced) {
+      try OutputStream.standardOutput.write($0)
+    }
+    if !isForced, let replaced = writer.replaced { FormerWords.tellReplaced(replaced.text) }
+    return writer
+  }
+
   static let incomplete = ValidationError(
     "Name the files, and where the picture goes: -o FILE or -o FOLDER/.")
+}
+
+extension PictureTarget {
+  /// - Parameters:
+  ///   - path: as ``OutputPlace`` takes it.
+  ///   - isOnePicture: whether there is no more than one.
+  /// - Throws: ``CommandFailure`` for several pictures in one file, for a name that says another format, and for a terminal.
+  init(_ path: SourcePath, isOnePicture: Bool) throws {
+    switch try OutputPlace(path, isOne: isOnePicture, "picture") {
+    case .standardOutput:
+      guard isatty(STDOUT_FILENO) == 0 else {
+        throw CommandFailure(
+          .usage, "a picture is not written to a terminal; name a file (-o FILE), or redirect the output")
+      }
+      self = .standardOutput
+    case .folder(let folder): self = .folder(folder)
+    case .file(let file):
+      if let name = Self.name(insteadOf: file) {
+        throw CommandFailure(
+          .usage, "pictures are written as JPEG, and the name \(file.text) says something else; name \(name)")
+      }
+      self = .file(file)
+    }
+  }
 }
 
 /// `reel poster FILE… -o FILE|FOLDER/`
@@ -118,10 +151,10 @@ struct PosterCommand: AsyncParsableCommand {
     if missing { return try await makeMissing(settings, options) }
     let session = try PictureSession(settings, files, followLinks: reading.followLinks)
     let target = try picture.target(isOnePicture: session.isOneFile)
-    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
+    let writer = Mutex(try picture.writer(to: target))
     let printer = PosterPrinter(
       format: json ? .json : jsonl ? .lines : .text, isBesidePicture: target.isStandardOutput)
-    let ending = try await printer.ending {
+    let ending = try await printer.ending(AnswerProblem.couldNotGoOn) {
       try await session.run(largest: 3 * options.size * options.size) { file, flag throws(PosterError) in
         try session.prober.poster(of: file, sniffed: nil, options: options, cancellation: flag)
       } _: { made in
@@ -139,13 +172,15 @@ struct PosterCommand: AsyncParsableCommand {
       }
     }
     await session.close()
-    try printer.finish(NoKeys(), problems: ending == .interrupted ? [.interrupted] : [], ending)
+    try printer.finish(
+      NoKeys(), problems: ending == .interrupted ? [.interrupted] : [],
+      ok: ending == .done)
     try ending.end()
   }
 
   private func makeMissing(_ settings: Settings, _ options: PosterOptions) async throws {
     let printer = PosterPrinter(format: json ? .json : jsonl ? .lines : .failures, isBesidePicture: false)
-    let count = try await printer.ending {
+    let count = try await printer.ending(AnswerProblem.couldNotGoOn) {
       try await PosterSession.makeMissing(settings, options, to: to, report: printer.tell)
     }
     let ending =
@@ -157,7 +192,7 @@ struct PosterCommand: AsyncParsableCommand {
       MissingAnswer(made: count.made, failed: count.failed, elsewhere: count.elsewhere),
       problems: count.unusable.map { AnswerProblem("unusable", CommandFailure.reason($0)) }
         + zip(count.gone, gone).map { AnswerProblem("storeUnusable", $1, subject: "\($0)") },
-      ending)
+      ok: ending == .done)
     if !json, !jsonl {
       let isNothing =
         count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty && count.unusable.isEmpty
@@ -202,62 +237,6 @@ struct PosterCommand: AsyncParsableCommand {
   }
 }
 
-/// Tells of each poster as it is made.
-private final class PosterPrinter: Sendable {
-  enum Format {
-    case text
-    /// Text, of those only that could not be made.
-    case failures
-    case lines, json
-  }
-  private let format: Format
-  /// Whether the picture itself goes to standard output.
-  private let isBesidePicture: Bool
-  private let state = Mutex((answer: AnswerStream("files"), problems: [AnswerProblem]()))
-
-  init(format: Format, isBesidePicture: Bool) {
-    (self.format, self.isBesidePicture) = (format, isBesidePicture)
-  }
-
-  func tell(_ document: PosterDocument) throws {
-    switch format {
-    case .json:
-      try state.withLock {
-        if let problem = document.problem { $0.problems.append(problem) }
-        try OutputStream.standardOutput.write($0.answer.text(document))
-      }
-    case .lines: try OutputStream.standardOutput.write(try document.json())
-    case .text, .failures:
-      if document.isFailure {
-        try OutputStream.standardError.write(document.text(.standardError()))
-      } else if format == .text, !isBesidePicture {
-        try OutputStream.standardOutput.write(document.text(.standardOutput()))
-      }
-    }
-  }
-
-  /// As `body`; where that can't go on, a document that was begun is ended.
-  func ending<Value>(_ body: () async throws -> Value) async throws -> Value {
-    do {
-      return try await body()
-    } catch {
-      if state.withLock(\.answer.isBegun) {
-        try? finish(NoKeys(), problems: [.couldNotGoOn(error)], .couldNotRun)
-      }
-      throw error
-    }
-  }
-
-  /// Ends the one document, where there is one.
-  func finish(_ rest: some Encodable, problems: [AnswerProblem], _ ending: ReelExit) throws {
-    guard format == .json else { return }
-    try state.withLock {
-      try OutputStream.standardOutput.write(
-        $0.answer.end(rest, problems: $0.problems + problems, ok: ending == .done))
-    }
-  }
-}
-
 /// `reel sheet FILE|FOLDER… -o FILE`
 struct SheetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -292,8 +271,6 @@ struct SheetCommand: AsyncParsableCommand {
 
   /// Pixels on the longer side of a picture, unless something else is asked for.
   private static let defaultSize = 320
-  /// The most pictures on a sheet.
-  static let mostPictures = 400
 
   func validate() throws {
     guard !files.isEmpty, picture.output != nil else { throw PictureOptions.incomplete }
@@ -303,8 +280,8 @@ struct SheetCommand: AsyncParsableCommand {
     guard (1...40).contains(columns) else {
       throw ValidationError("--columns must be a number from 1 to 40.")
     }
-    guard (1...Self.mostPictures).contains(pictures) else {
-      throw ValidationError("--pictures must be a number from 1 to \(Self.mostPictures).")
+    guard (1...TileCollection.most).contains(pictures) else {
+      throw ValidationError("--pictures must be a number from 1 to \(TileCollection.most).")
     }
   }
 
@@ -315,14 +292,14 @@ struct SheetCommand: AsyncParsableCommand {
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))
     let problems = Mutex<[AnswerProblem]>([])
-    let writer = Mutex(try PictureWriter(target, replacesPictures: picture.replaces()))
+    let writer = Mutex(try picture.writer(to: target))
     let ending = try await session.run(largest: 3 * side * side) { file, flag throws(PosterError) in
       try session.prober.frames(of: file, count: count, side: side, cancellation: flag)
     } _: { made in
       if let identity = made.identity { writer.withLock { $0.spare(identity) } }
       switch made.result {
       case .success(let frames):
-        try tiles.withLock { try $0.add(frames, of: made.path) }
+        try tiles.withLock { try $0.add(frames.map { ($0.picture, $0.time) }, of: made.path) }
         return nil
       case .failure(let failure):
         let document = PosterDocument(path: made.path, result: .failure(failure))
@@ -341,7 +318,7 @@ struct SheetCommand: AsyncParsableCommand {
     var file: SourcePath?
     if ending != .interrupted, !collected.tiles.isEmpty {
       guard let sheet = ContactSheet.picture(of: collected.tiles, columns: columns) else {
-        throw CommandFailure(.couldNotRun, TileCollection.tooLarge)
+        throw TileCollection.TooLarge()
       }
       let bytes = try await session.jpeg(of: sheet)
       file = try writer.withLock { try $0.write(bytes, of: SourcePath("sheet")) }
@@ -357,32 +334,5 @@ struct SheetCommand: AsyncParsableCommand {
       try OutputStream.standardOutput.tell(["\(file): \(count)"])
     }
     try ending.end()
-  }
-}
-
-/// The pictures of a sheet, as they come.
-private struct TileCollection {
-  private(set) var tiles: [ContactSheet.Tile] = []
-  private let isOfOneFile: Bool
-  private var pixels = 0
-
-  static let tooLarge =
-    "the sheet would be larger than a picture may be; name fewer videos, ask for fewer --pictures, or use a smaller --size"
-
-  init(ofOneFile: Bool) {
-    isOfOneFile = ofOneFile
-  }
-
-  /// - Throws: ``CommandFailure`` when there are more than a sheet holds.
-  mutating func add(_ frames: [VideoFrame], of path: SourcePath) throws {
-    pixels += frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
-    guard pixels <= ContactSheet.mostPixels, tiles.count + frames.count <= SheetCommand.mostPictures else {
-      throw CommandFailure(.couldNotRun, Self.tooLarge)
-    }
-    tiles += frames.map { frame in
-      ContactSheet.Tile(
-        picture: frame.picture,
-        label: isOfOneFile ? ContactSheet.label(seconds: frame.time) : path.lastComponent.text)
-    }
   }
 }

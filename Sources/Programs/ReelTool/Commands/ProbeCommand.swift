@@ -4,6 +4,7 @@ import ReelCore
 import ReelIngest
 import ReelSource
 import ReelTerminal
+import Synchronization
 
 /// `reel probe FILE…`
 struct ProbeCommand: AsyncParsableCommand {
@@ -65,7 +66,10 @@ struct ProbeCommand: AsyncParsableCommand {
     let run = ProbeRun(
       inputs: inputs,
       walkOptions: walk, prober: prober, width: workers)
-    let printer = ProbePrinter(format: json ? .json : jsonl ? .lines : .cards, named: inputs.map(\.path))
+    let tally = Mutex(ExitTally(named: inputs.map(\.path)))
+    let printer = ProbePrinter(
+      format: json ? .json : jsonl ? .lines : .cards, wording: { FlagNames.put(into: $0) }
+    ) { code, path in tally.withLock { $0.note(code, of: path) } }
     let (result, wasInterrupted) = await Interruption.cancelling {
       try await run.run(preparing: printer.prepare, reporting: printer.take)
     }
@@ -74,7 +78,8 @@ struct ProbeCommand: AsyncParsableCommand {
     #if DEBUG
       if why { try OutputStream.standardError.write(printer.ways) }
     #endif
-    try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted).end()
+    try printer.finish(wantsList: files.count > 1, wasInterrupted: wasInterrupted)
+    try (wasInterrupted ? .interrupted : tally.withLock(\.exit)).end()
   }
 
   /// A folder stands for many.

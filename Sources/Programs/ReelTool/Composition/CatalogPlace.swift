@@ -1,3 +1,4 @@
+import ReelTerminal
 import ReelCatalogCopy
 import ReelCore
 import ReelLibrary

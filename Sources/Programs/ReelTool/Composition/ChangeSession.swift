@@ -50,9 +50,13 @@ struct ChangeSession: Sendable {
     }
     try? await catalog.close()
     if !wasInterrupted { try result.get() }
-    let exit = try report.end()
+    let ending = try report.end()
     if wasInterrupted { throw CommandExit(code: .interrupted) }
-    try exit.end()
+    switch ending {
+    case .done: break
+    case .someFailed: try ReelExit.someFailed.end()
+    case .someUnknown: try ReelExit.couldNotRun.end()
+    }
   }
 
   private static func changes(
@@ -151,93 +155,5 @@ struct ChangeSession: Sendable {
     guard let remains = removal.remains else { return }
     // Nobody has to listen.
     try? OutputStream.standardError.tell(["\(post): \(remains)"])
-  }
-}
-
-/// Writes what changes of posts tell as the lines of `--events`.
-private actor ChangeEventWriter {
-  private let target: EventTarget?
-  private let lines = EventLines()
-  private var sequence = 0
-
-  init(target: EventTarget?) { self.target = target }
-
-  func write(_ bodies: [IngestEvent.Body]) throws {
-    guard let target else { return }
-    beginAnew()
-    let at = Date.now
-    let events = bodies.map { body in
-      sequence += 1
-      return IngestEvent(sequence: sequence, at: at, body: body)
-    }
-    try target.stream.write(try lines.lines(events))
-  }
-
-  /// What an earlier command has told goes, also where there was nothing to tell.
-  func end() { beginAnew() }
-
-  private func beginAnew() {
-    // A pipe or a device has no length.
-    if sequence == 0, let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
-  }
-}
-
-/// The posts that a command's arguments mean.
-struct PostSelection: Sendable {
-  /// Ids and files.
-  let subjects: [String]
-  var filter = PostFilter()
-  /// Whether removed posts are meant.
-  var isOfRemoved = false
-  /// Whether those whose objects may be in the store are meant, too.
-  var includesKept = false
-
-  /// Each once, the newest first where a filter chooses them.
-  /// - Throws: ``CommandFailure`` for a subject that is no post; nothing has been changed then.
-  func posts(in catalog: any PostChanging) async throws -> [PostID] {
-    var found: [PostID] = []
-    var seen: Set<PostID> = []
-    for subject in subjects {
-      for post in try await posts(subject, in: catalog) where seen.insert(post).inserted {
-        found.append(post)
-      }
-    }
-    guard subjects.isEmpty else { return found }
-    var cursor: FeedCursor?
-    repeat {
-      let page = try await catalog.newestPosts(matching: filter, before: cursor, limit: 1000)
-      found += page.posts.map(\.id)
-      cursor = page.next
-    } while cursor != nil
-    return found
-  }
-
-  private func posts(_ subject: String, in catalog: any PostChanging) async throws -> [PostID] {
-    if let id = PostID(subject) { return [id] }
-    let path = RawArguments.path(subject)
-    let digest = try await Self.digest(of: path)
-    // Those that are not what is asked for only where there are no others: the answer is that it is so already.
-    func inFeed() async throws -> [PostID] { try await catalog.posts(of: digest).map(\.id) }
-    let removed = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
-      try catalog.removedPosts(of: digest)
-    }
-    let kept = includesKept ? removed.filter(\.mayBeStored).map(\.post.id) : []
-    var found = try await isOfRemoved ? removed.map(\.post.id) : inFeed() + kept
-    if found.isEmpty { found = try await isOfRemoved ? inFeed() : removed.map(\.post.id) }
-    guard !found.isEmpty else {
-      throw CommandFailure(.couldNotRun, "no post in this library was made from \(path.text)")
-    }
-    return found
-  }
-
-  static func digest(of path: SourcePath) async throws -> ContentDigest {
-    let digest = try await BlockingQueue(label: "reel.digest", width: 1).run {
-      try orCommandFailure(reading: "\(path.text) is not a post id, and as a file it") {
-        () throws(SourceError) in
-        try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())
-      }
-    }
-    guard let digest else { throw CommandFailure(.interrupted, "interrupted") }
-    return digest
   }
 }

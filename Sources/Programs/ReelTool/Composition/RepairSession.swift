@@ -1,3 +1,4 @@
+import ReelTerminal
 import FoundationEssentials
 import ReelCore
 import ReelLibrary

@@ -35,11 +35,13 @@ struct RunSession: Sendable {
     var elsewhere: RunReport.Elsewhere?
   }
 
-  private var log: RunLog? { RunLog(settings) }
+  private var log: RunLog? { settings.logLevel.map { RunLog($0) } }
 
   private var metrics: MetricsWriter? {
     output.metrics.map {
-      MetricsWriter(path: $0, times: appContext.stageTimes, prober: appContext.prober)
+      MetricsWriter(path: $0, times: appContext.stageTimes) { [prober = appContext.prober] in
+        prober.replacedWorkers
+      }
     }
   }
 
@@ -273,7 +275,8 @@ struct RunSession: Sendable {
     await drawing.value
     measuring.cancel()
     await measuring.value
-    await metrics?.writeLast(model.state)
+    // What could not be written at the end is told; how the run went is told all the same.
+    do { try await metrics?.write(model.state) } catch { CommandFailure(error)?.tell() }
     // Else both would keep each other.
     defer { watched?.feed.begin { _ in } }
     if let problem { throw problem }

@@ -42,7 +42,7 @@ struct VerificationSession: Sendable {
     let printer = VerificationPrinter(
       VerificationView(
         library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
-        hint: .ofThisProcess))
+        hint: .ofThisProcess), wording: { FlagNames.put(into: $0) })
     let interruption = Interruption()
     let looking = Task { () -> Result<Void, CatalogError> in
       do throws(CatalogError) {
@@ -94,48 +94,5 @@ extension ReelExit {
     } else {
       self = count.unreachable + count.notLookedAt > 0 ? .couldNotRun : .done
     }
-  }
-}
-
-/// Prints a verification as it goes. Its reader may be slow: then the verification waits.
-private actor VerificationPrinter {
-  private var view: VerificationView
-  private let queue = BlockingQueue(label: "reel.output", width: 1)
-  private var problem: (any Error)?
-  private var onClose: @Sendable () -> Void = {}
-
-  init(_ view: VerificationView) {
-    self.view = view
-  }
-
-  /// Nobody reads any more: there is no use in going on.
-  func whenClosed(_ body: @escaping @Sendable () -> Void) {
-    onClose = body
-    if problem != nil { body() }
-  }
-
-  func tell(_ event: VerificationEvent) async {
-    guard problem == nil else { return }
-    do {
-      let text = try view.text(event.worded(FlagNames.put))
-      if !text.isEmpty { try await write(text) }
-    } catch {
-      problem = error
-      onClose()
-    }
-  }
-
-  func giveUp() async throws {
-    if view.isBegun { try await write(try view.end(isWhole: false)) }
-  }
-
-  func end(isWhole: Bool) async throws -> VerificationCount {
-    if let problem { throw problem }
-    try await write(try view.end(isWhole: isWhole))
-    return view.count
-  }
-
-  private func write(_ text: String) async throws {
-    try await queue.run { try OutputStream.standardOutput.write(text) }
   }
 }

@@ -1,3 +1,4 @@
+import ReelTerminal
 import Dispatch
 import Glibc
 import ReelCore

@@ -1,3 +1,4 @@
+import ReelTerminal
 import Glibc
 import ReelCore
 import ReelSource

@@ -1,3 +1,4 @@
+import ReelTerminal
 import ArgumentParser
 import ReelCore
 

@@ -1,36 +1,40 @@
 import ReelCore
 import ReelIngest
-import ReelTerminal
 import Synchronization
 
 /// Prints what `reel probe` finds, as it finds it.
-final class ProbePrinter: Sendable {
-  enum Format: Sendable {
+package final class ProbePrinter: Sendable {
+  package enum Format: Sendable {
     case cards, json, lines
   }
   private struct State {
     var kept: [ProbedFile] = []
     var count = 0
-    var tally: ExitTally
     var problem: (any Error)?
     #if DEBUG
       var ways: [String: Int] = [:]
     #endif
   }
   private let format: Format
-  private let state: Mutex<State>
+  private let state = Mutex(State())
+  private let wording: @Sendable (ErrorMessage) -> String
+  private let onFailure: @Sendable (FileFailure.Code, SourcePath) -> Void
 
-  /// - Parameter named: what the user named.
-  init(format: Format, named: [SourcePath]) {
-    self.format = format
-    state = Mutex(State(tally: ExitTally(named: named)))
+  /// - Parameters:
+  ///   - wording: as who asked knows the settings.
+  ///   - onFailure: told of each file that could not be read, once that was printed.
+  package init(
+    format: Format, wording: @escaping @Sendable (ErrorMessage) -> String,
+    onFailure: @escaping @Sendable (FileFailure.Code, SourcePath) -> Void
+  ) {
+    (self.format, self.wording, self.onFailure) = (format, wording, onFailure)
   }
 
   /// What there is to print of one file; several are prepared at once.
-  func prepare(_ file: ProbedFile) -> PreparedAnswer {
+  package func prepare(_ file: ProbedFile) -> PreparedAnswer {
     let file = ProbedFile(
       path: file.path,
-      result: file.result.mapError { FileFailure(code: $0.code, message: $0.told, cause: $0.cause) },
+      result: file.result.mapError { FileFailure(code: $0.code, message: wording($0.text), cause: $0.cause) },
       read: file.read)
     let text = Result {
       switch format {
@@ -43,7 +47,7 @@ final class ProbePrinter: Sendable {
   }
 
   /// Prints one file's answer; blocks while the reader of the output is slow. Gives false when nobody reads any more.
-  func take(_ answer: PreparedAnswer) -> Bool {
+  package func take(_ answer: PreparedAnswer) -> Bool {
     state.withLock { state in
       do {
         let text = try answer.text.get()
@@ -58,7 +62,7 @@ final class ProbePrinter: Sendable {
         if let way = Self.way(of: answer.file) { state.ways[way, default: 0] += 1 }
       #endif
       if case .failure(let failure) = answer.file.result {
-        state.tally.note(failure.code, of: answer.file.path)
+        onFailure(failure.code, answer.file.path)
       }
       if format == .json { state.kept.append(answer.file) }
       return true
@@ -67,7 +71,7 @@ final class ProbePrinter: Sendable {
 
   #if DEBUG
     /// How many files were read by which way, and why no shorter one was taken, the most frequent first.
-    var ways: String {
+    package var ways: String {
       state.withLock(\.ways).sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         .map { "\($0.value)\t\($0.key)\n" }.joined()
     }
@@ -82,36 +86,32 @@ final class ProbePrinter: Sendable {
     }
   #endif
 
-  /// Prints what is left to print, and gives the exit code.
+  /// Prints what is left to print.
   /// - Parameter wantsList: whether several files were asked for.
-  func finish(wantsList: Bool, wasInterrupted: Bool) throws -> ReelExit {
+  package func finish(wantsList: Bool, wasInterrupted: Bool) throws {
     let state = state.withLock { $0 }
     if let problem = state.problem { throw problem }
     if format == .json {
-      let pretty = TerminalTraits.standardOutput().isTerminal
       var problems = state.kept.compactMap(\.problem)
       if wasInterrupted { problems.append(.interrupted) }
-      let text =
-        if !wantsList, let only = state.kept.first, state.kept.count == 1 {
-          try AnswerDocument(only, problems: problems).json(pretty: pretty)
-        } else {
-          try AnswerDocument(ProbeListDocument(state.kept), problems: problems).json(pretty: pretty)
-        }
-      try OutputStream.standardOutput.write(text)
+      let output = OutputStream.standardOutput
+      if !wantsList, let only = state.kept.first, state.kept.count == 1 {
+        try output.answer(AnswerDocument(only, problems: problems))
+      } else {
+        try output.answer(AnswerDocument(ProbeListDocument(state.kept), problems: problems))
+      }
     }
-    if wasInterrupted { return .interrupted }
-    if state.count == 0 {
+    if !wasInterrupted, state.count == 0 {
       // Nobody has to listen.
       try? OutputStream.standardError.write(
         "reel: no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
           + "name yourself always is\n")
     }
-    return state.tally.exit
   }
 }
 
 /// A file's answer, and the text of it.
-struct PreparedAnswer: Sendable {
+package struct PreparedAnswer: Sendable {
   fileprivate let file: ProbedFile
   /// Empty when the document is printed with the others, at the end.
   fileprivate let text: Result<String, any Error>

@@ -1,9 +1,8 @@
 import ReelCore
 import ReelIngest
-import ReelTerminal
 
 /// Videos that a run publishes, or would publish, and that may be posts of the same author in another store of the library.
-struct SecondPosts: Sendable {
+package struct SecondPosts: Sendable {
   private struct Video: Hashable {
     let digest: ContentDigest
     let author: String?
@@ -16,8 +15,10 @@ struct SecondPosts: Sendable {
   private var videos: [Video] = []
   private var leftOut = 0
 
+  package init() {}
+
   /// - Parameter event: of a run that publishes no video twice into its own store.
-  mutating func note(_ event: IngestEvent.Body) {
+  package mutating func note(_ event: IngestEvent.Body) {
     let video: Video? =
       switch event {
       case .postPublished(_, let post):
@@ -31,7 +32,7 @@ struct SecondPosts: Sendable {
   }
 
   /// How many of them are. Any other post of the same video and author is in another store: this one has no second.
-  func elsewhere(in catalog: any PostCatalog) async throws(CatalogError) -> RunReport.Elsewhere {
+  package func elsewhere(in catalog: any PostCatalog) async throws(CatalogError) -> RunReport.Elsewhere {
     var count = 0
     for video in videos {
       let posts = try await catalog.posts(of: video.digest)

@@ -1,23 +1,23 @@
+import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelIngest
-import ReelTerminal
 
 /// Where `--events` goes.
-struct EventTarget: Sendable {
-  let stream: OutputStream
+package struct EventTarget: Sendable {
+  package let stream: OutputStream
   /// Closes it with the last who holds this; nil for what somebody else has opened.
-  let owner: Descriptor?
+  package let owner: Descriptor?
   /// The report moves to stderr then.
-  let isStandardOutput: Bool
+  package let isStandardOutput: Bool
   /// Whether what an earlier run wrote goes before the first event.
-  var isBegunAnew = false
+  package var isBegunAnew = false
 
   /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
   /// A file keeps its content until there are events.
   /// - Parameter appends: whether a file is added to, not begun anew.
-  /// - Throws: ``CommandFailure`` when it can't be opened, before anything else is done.
-  static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
+  /// - Throws: ``OutputFailure`` when it can't be opened, before anything else is done.
+  package static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
     if OutputStream.isStandardOutput(SourcePath(name)) {
       return EventTarget(stream: .standardOutput, owner: nil, isStandardOutput: true)
@@ -27,8 +27,8 @@ struct EventTarget: Sendable {
     let descriptor = Glibc.open(
       name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY, 0o600)
     guard descriptor >= 0 else {
-      throw CommandFailure(
-        .couldNotRun, "the events can't be written to \(name): \(String(cString: strerror(errno)))")
+      throw OutputFailure(
+        "the events can't be written to \(name): \(String(cString: strerror(errno)))")
     }
     return EventTarget(
       stream: OutputStream(descriptor: descriptor, name: name), owner: Descriptor(adopting: descriptor),
@@ -37,7 +37,7 @@ struct EventTarget: Sendable {
 
   private static func inherited(_ name: String) throws -> EventTarget {
     guard let number = Int32(name.dropFirst(3)), number >= 0, fcntl(number, F_GETFD) != -1 else {
-      throw CommandFailure(.usage, "--events \(name): there is no such open descriptor; fd:3 wants 3>FILE")
+      throw OutputRefusal("--events \(name): there is no such open descriptor; fd:3 wants 3>FILE")
     }
     return EventTarget(
       stream: OutputStream(descriptor: number), owner: nil, isStandardOutput: number == STDOUT_FILENO)
@@ -45,15 +45,19 @@ struct EventTarget: Sendable {
 }
 
 /// Writes a run's events as JSON lines. Its reader may be slow: only this writer waits for it.
-struct EventWriter: Sendable {
-  let target: EventTarget
+package struct EventWriter: Sendable {
+  package let target: EventTarget
   /// Told what has been written, batch by batch.
-  let passedOn: @Sendable ([IngestEvent]) async throws -> Void
+  package let passedOn: @Sendable ([IngestEvent]) async throws -> Void
+
+  package init(target: EventTarget, passedOn: @escaping @Sendable ([IngestEvent]) async throws -> Void) {
+    (self.target, self.passedOn) = (target, passedOn)
+  }
 
   /// Writes until the run's end.
-  /// - Throws: ``OutputClosed`` when the reader went away, ``CommandFailure`` when it can't be written, and what ``passedOn``
+  /// - Throws: ``OutputClosed`` when the reader went away, ``OutputFailure`` when it can't be written, and what ``passedOn``
   ///   throws.
-  func write(_ events: IngestEvents) async throws {
+  package func write(_ events: IngestEvents) async throws {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
     if target.isBegunAnew {
@@ -65,5 +69,33 @@ struct EventWriter: Sendable {
       try await queue.run { [target] in try target.stream.write(bytes) }
       try await passedOn(batch)
     }
+  }
+}
+
+/// Writes what changes of posts tell as the lines of `--events`.
+package actor ChangeEventWriter {
+  private let target: EventTarget?
+  private let lines = EventLines()
+  private var sequence = 0
+
+  package init(target: EventTarget?) { self.target = target }
+
+  package func write(_ bodies: [IngestEvent.Body]) throws {
+    guard let target else { return }
+    beginAnew()
+    let at = Date.now
+    let events = bodies.map { body in
+      sequence += 1
+      return IngestEvent(sequence: sequence, at: at, body: body)
+    }
+    try target.stream.write(try lines.lines(events))
+  }
+
+  /// What an earlier command has told goes, also where there was nothing to tell.
+  package func end() { beginAnew() }
+
+  private func beginAnew() {
+    // A pipe or a device has no length.
+    if sequence == 0, let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
   }
 }

@@ -3,11 +3,12 @@ import ReelCore
 import ReelCrypto
 import ReelPostgres
 import ReelValidation
+import Synchronization
 
-/// A policy file with the files that it extends: the same on every machine, whatever it is called there.
-struct PolicyBundle: Codable {
+/// What a worker of the queue gets of a policy: the file with the files that it extends: the same on every machine, whatever it is called there.
+package struct PolicyBundle: Codable {
   /// One that was read.
-  struct File: Codable {
+  private struct File: Codable {
     /// The place of the file that extends it, nil for the first.
     let from: Int?
     /// As that one calls it.
@@ -16,11 +17,31 @@ struct PolicyBundle: Codable {
   }
 
   /// What the first file is called.
-  static let root = "policy.yaml"
+  private static let root = "policy.yaml"
 
-  let files: [File]
+  private let files: [File]
 
-  func policy(named name: String) -> QueuePolicy {
+  /// - Parameter name: a preset, or a file.
+  package static func shared(_ name: String) throws(PolicyError) -> QueuePolicy {
+    let files = Mutex<[File]>([])
+    let sources = Mutex<[String]>([])
+    _ = try PolicyLibrary { name, from throws(PolicyError) in
+      let (bytes, source) = try PolicyLibrary.file(name, from: from)
+      let parent = sources.withLock { sources in from.flatMap { sources.firstIndex(of: $0) } }
+      sources.withLock { $0.append(source) }
+      files.withLock {
+        $0.append(
+          File(
+            from: parent, name: parent == nil ? root : name, text: String(decoding: bytes, as: UTF8.self)))
+      }
+      return (bytes, source)
+    }.policy(name)
+    let found = files.withLock { $0 }
+    if found.isEmpty { return QueuePolicy(name: name, document: nil) }
+    return PolicyBundle(files: found).policy(named: name)
+  }
+
+  private func policy(named name: String) -> QueuePolicy {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // Texts and numbers alone: nothing that JSON hasn't.
@@ -38,7 +59,7 @@ struct PolicyBundle: Codable {
       name: "\(stem.joined())@\(digest.joined())", document: String(decoding: json, as: UTF8.self))
   }
 
-  static func read(_ document: String, as name: String) throws(PolicyError) -> Policy {
+  package static func read(_ document: String, as name: String) throws(PolicyError) -> Policy {
     guard let bundle = try? JSONDecoder().decode(PolicyBundle.self, from: Data(document.utf8)) else {
       throw PolicyError([PolicyProblem(source: name, message: "the queue does not hold it whole")])
     }

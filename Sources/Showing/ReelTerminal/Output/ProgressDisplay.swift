@@ -1,11 +1,10 @@
 import ReelCore
 import ReelIngest
 import ReelLibrary
-import ReelTerminal
 import Synchronization
 
 /// Shows a run on stderr: events as they come, bars or lines on a clock.
-actor ProgressDisplay {
+package actor ProgressDisplay {
   private let style: ProgressStyle
   private let showsProblems: Bool
   private let telling: Telling
@@ -15,20 +14,20 @@ actor ProgressDisplay {
   private var plain: PlainProgress
   private var throughput = ThroughputWindow()
   private var pending: [IngestEvent] = []
-  private(set) var troubles = ProblemList()
+  package private(set) var troubles = ProblemList()
   private var isBroken = false
   /// What the run waits for, and what its walk passes by, until a frame is drawn below it.
   private let told: ToldLines
 
   /// Which files get a line as they end, besides those with a problem.
-  enum Telling {
+  package enum Telling {
     case none, published, all
   }
 
   /// - Parameters:
   ///   - showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
   ///   - told: sentences that are to be shown, too.
-  init(
+  package init(
     style: ProgressStyle, showsProblems: Bool, telling: Telling = .none, told: ToldLines = ToldLines(),
     isOfWatch: Bool = false
   ) {
@@ -43,7 +42,7 @@ actor ProgressDisplay {
   private var interval: Duration { style == .bar ? .milliseconds(100) : .seconds(1) }
 
   /// Takes the events in until the run's end.
-  func listen(to events: IngestEvents) async {
+  package func listen(to events: IngestEvents) async {
     for await batch in events.batches() {
       for event in batch {
         troubles.note(event)
@@ -69,7 +68,7 @@ actor ProgressDisplay {
   }
 
   /// Draws until cancelled, and leaves a clean line behind.
-  func draw(_ model: IngestModel) async {
+  package func draw(_ model: IngestModel) async {
     guard draws else { return }
     // Lines that others write would stand where the bars are drawn over.
     if style == .bar { LongWait.tell(by: { [told] in told.add($0) }) }
@@ -116,13 +115,15 @@ actor ProgressDisplay {
 }
 
 /// Sentences that are to be shown.
-final class ToldLines: Sendable {
+package final class ToldLines: Sendable {
   private let sentences = Mutex<[String]>([])
 
-  func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }
+  package init() {}
+
+  package func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }
 
   /// Those since the last call.
-  func take() -> [String] {
+  package func take() -> [String] {
     sentences.withLock { sentences in
       defer { sentences = [] }
       return sentences
@@ -131,18 +132,18 @@ final class ToldLines: Sendable {
 }
 
 /// Says on standard error what a run waits for, so that nobody takes it for a hang.
-enum LongWait {
+package enum LongWait {
   /// What shows it while bars are drawn; nil where nothing is drawn. One for the process, as standard error is.
   private static let display = Mutex<(@Sendable (String) -> Void)?>(nil)
 
   /// - Parameter show: given each sentence, and not to take long; nil for standard error itself.
-  static func tell(by show: (@Sendable (String) -> Void)?) { display.withLock { $0 = show } }
+  package static func tell(by show: (@Sendable (String) -> Void)?) { display.withLock { $0 = show } }
 
   /// One line, over whatever line is being drawn there.
-  static func tell(_ hold: LockHolder) { tell(hold.sentence) }
+  package static func tell(_ hold: LockHolder) { tell(hold.sentence) }
 
   /// As ``tell(_:)``.
-  static func tell(_ sentence: String) {
+  package static func tell(_ sentence: String) {
     // Within the lock: who takes the display away shows what it was given.
     let isShown = display.withLock { show in
       show?("reel: " + sentence)

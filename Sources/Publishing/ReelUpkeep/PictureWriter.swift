@@ -2,36 +2,30 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelSource
-import ReelTerminal
 
 /// Where pictures go: into a file, a folder, or to standard output.
-enum PictureTarget: Sendable {
+package enum PictureTarget: Sendable {
   case file(SourcePath)
   case folder(SourcePath)
   case standardOutput
 
-  /// - Parameters:
-  ///   - path: as ``OutputPlace`` takes it.
-  ///   - isOnePicture: whether there is no more than one.
-  /// - Throws: ``CommandFailure`` for several pictures in one file, for a name that says another format, and for a terminal.
-  init(_ path: SourcePath, isOnePicture: Bool) throws {
-    switch try OutputPlace(path, isOne: isOnePicture, "picture") {
-    case .standardOutput:
-      guard isatty(STDOUT_FILENO) == 0 else {
-        throw CommandFailure(
-          .usage, "a picture is not written to a terminal; name a file (-o FILE), or redirect the output")
-      }
-      self = .standardOutput
-    case .folder(let folder): self = .folder(folder)
-    case .file(let file):
-      if let ending = file.claimedExtension, Self.isOtherFormat(ending) {
-        let stem = SourcePath(bytes: file.bytes.dropLast(ending.utf8.count)).text
-        throw CommandFailure(
-          .usage,
-          "pictures are written as JPEG, and the name \(file.text) says something else; name \(stem)jpg")
-      }
-      self = .file(file)
+  /// Whether pictures go to standard output.
+  package var isStandardOutput: Bool {
+    if case .standardOutput = self { true } else { false }
+  }
+
+  /// Makes the folder unless it is there.
+  fileprivate func prepare() throws(PictureRefusal) {
+    guard case .folder(let path) = self, path.fileKind != S_IFDIR else { return }
+    guard path.withCString({ mkdir($0, 0o777) }) == 0 else {
+      throw PictureRefusal("\(path.text) can't be made: \(SystemError.last("mkdir").reason)")
     }
+  }
+
+  /// The name that `file` should have, where its ending is known to be another format's.
+  package static func name(insteadOf file: SourcePath) -> String? {
+    guard let ending = file.claimedExtension, isOtherFormat(ending) else { return nil }
+    return SourcePath(bytes: file.bytes.dropLast(ending.utf8.count)).text + "jpg"
   }
 
   /// Whether a file whose name ends so is known not to be a JPEG.
@@ -48,28 +42,23 @@ enum PictureTarget: Sendable {
     "svgz", "tga",
     "tif", "tiff", "wbmp", "wdp", "webp", "wmf", "xbm", "xcf", "xpm",
   ]
+}
 
-  /// Whether pictures go to standard output.
-  var isStandardOutput: Bool {
-    if case .standardOutput = self { true } else { false }
-  }
+/// No picture can be written there.
+package struct PictureRefusal: ReelError {
+  package let message: String
 
-  /// Makes the folder unless it is there.
-  /// - Throws: ``CommandFailure``.
-  func prepare() throws {
-    guard case .folder(let path) = self, path.fileKind != S_IFDIR else { return }
-    guard path.withCString({ mkdir($0, 0o777) }) == 0 else {
-      throw CommandFailure(.couldNotRun, "\(path.text) can't be made: \(SystemError.last("mkdir").reason)")
-    }
-  }
+  package init(_ message: String) { self.message = message }
 }
 
 /// Writes pictures, each whole or not at all.
 ///
 /// In a folder a picture takes no other file's place, unless it may replace earlier pictures. In the place of a file that
 /// was named it replaces an earlier picture. Whatever is not a JPEG is never replaced, nor is a source.
-struct PictureWriter {
-  let target: PictureTarget
+package struct PictureWriter {
+  private let target: PictureTarget
+  /// Takes a picture for standard output.
+  private let output: @Sendable ([UInt8]) throws -> Void
   /// Whether pictures that are in the folder already are replaced.
   private let replacesPictures: Bool
   /// Names that were given in the folder.
@@ -77,33 +66,35 @@ struct PictureWriter {
   /// The files that pictures are made of.
   private var sources: Set<DirectoryIdentity> = []
 
-  /// - Throws: ``CommandFailure`` when the folder can't be made, or what is in the place of the picture stays there.
-  init(_ target: PictureTarget, replacesPictures: Bool) throws {
-    self.target = target
-    self.replacesPictures = replacesPictures
+  /// - Throws: ``PictureRefusal`` when the folder can't be made, or what is in the place of the picture stays there.
+  package init(
+    _ target: PictureTarget, replacesPictures: Bool, output: @escaping @Sendable ([UInt8]) throws -> Void
+  ) throws(PictureRefusal) {
+    (self.target, self.replacesPictures, self.output) = (target, replacesPictures, output)
     try target.prepare()
-    if case .file(let path) = target {
-      try checkReplaceable(path)
-      if !replacesPictures, let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG,
-        status.st_size > 0
-      {
-        FormerWords.tellReplaced(path.text)
-      }
-    }
+    if case .file(let path) = target { try checkReplaceable(path) }
+  }
+
+  /// The picture in whose place one is written that was named.
+  package var replaced: SourcePath? {
+    guard case .file(let path) = target, let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size > 0
+    else { return nil }
+    return path
   }
 
   /// Remembers a file that a picture is made of, so that it is never replaced.
-  mutating func spare(_ source: FileIdentity) {
+  package mutating func spare(_ source: FileIdentity) {
     sources.insert(DirectoryIdentity(device: source.device, inode: source.inode))
   }
 
   /// Writes the picture of `source`, and gives where it is now.
-  /// - Throws: `FileFailure` when this picture can't have its name, ``CommandFailure`` when no other can be written
-  ///   either, ``OutputClosed``.
-  mutating func write(_ bytes: [UInt8], of source: SourcePath) throws -> SourcePath {
+  /// - Throws: `FileFailure` when this picture can't have its name, ``PictureRefusal`` when no other can be written
+  ///   either, and what `output` does.
+  package mutating func write(_ bytes: [UInt8], of source: SourcePath) throws -> SourcePath {
     switch target {
     case .standardOutput:
-      try OutputStream.standardOutput.write(bytes)
+      try output(bytes)
       return SourcePath("-")
     case .file(let path):
       try checkReplaceable(path)
@@ -191,16 +182,15 @@ struct PictureWriter {
     return status.st_size == 0 || Self.bytes(of: path, atMost: 3) == [0xFF, 0xD8, 0xFF]
   }
 
-  /// - Throws: ``CommandFailure`` when a regular file is there that is not an earlier picture.
-  private func checkReplaceable(_ path: SourcePath) throws {
+  /// - Throws: ``PictureRefusal`` when a regular file is there that is not an earlier picture.
+  private func checkReplaceable(_ path: SourcePath) throws(PictureRefusal) {
     guard let status = path.fileStatus, status.st_mode & S_IFMT == S_IFREG else { return }
     guard !isSource(status) else {
-      throw CommandFailure(
-        .couldNotRun, "\(path.text) is one of the videos, which are never overwritten; choose another name")
+      throw PictureRefusal(
+        "\(path.text) is one of the videos, which are never overwritten; choose another name")
     }
     guard isPicture(path, status) else {
-      throw CommandFailure(
-        .couldNotRun,
+      throw PictureRefusal(
         "\(path.text) already exists and is not a JPEG, so it is not overwritten; choose another name")
     }
   }
@@ -234,8 +224,13 @@ struct PictureWriter {
     let isRegular = path.fileKind.map { $0 == S_IFREG } ?? true
     let isLink = ownStatus(of: path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     if isRegular, !isLink { return try replace(path, bytes) }
-    if isRegular, !path.mayBeDescriptor, let file = path.resolved { return try replace(file, bytes) }
+    if isRegular, !Self.mayBeDescriptor(path), let file = path.resolved { return try replace(file, bytes) }
     try fill(path, O_WRONLY | O_CREAT | O_NOCTTY | (isRegular ? O_TRUNC : 0), bytes)
+  }
+
+  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
+  private static func mayBeDescriptor(_ path: SourcePath) -> Bool {
+    ["/dev/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
   }
 
   /// Beside it first, then in its place.
@@ -277,8 +272,8 @@ struct PictureWriter {
     try Descriptor(adopting: number).write(all: bytes)
   }
 
-  private static func failure(_ path: SourcePath, _ error: SystemError) -> CommandFailure {
-    CommandFailure(.couldNotRun, "\(path.text) can't be written: \(error.reason)")
+  private static func failure(_ path: SourcePath, _ error: SystemError) -> PictureRefusal {
+    PictureRefusal("\(path.text) can't be written: \(error.reason)")
   }
 }
 

@@ -2,31 +2,40 @@ import Glibc
 import ReelCore
 import ReelSource
 
+/// Something is to be written where it would destroy, or can't be: another place is to be named.
+package struct OutputRefusal: ReelError {
+  package let message: String
+
+  package init(_ message: String) { self.message = message }
+}
+
 /// What a command writes to a file of the user's choice: it may take the place of an earlier one of its kind, and of nothing
 /// else. A video or a lock that a glob or a slip of the hand names instead stays what it is.
-struct OutputForm {
+package struct OutputForm {
   /// In a sentence.
-  let noun: String
+  private let noun: String
   /// How such a file begins, in lower case and without white space; nil for plain text.
-  let beginning: String?
+  private let beginning: String?
 
-  static let events = OutputForm(noun: "events", beginning: #"{"at":""#)
-  static let metrics = OutputForm(noun: "metrics", beginning: "#helpreel_")
-  static let html = OutputForm(noun: "a report in HTML", beginning: "<!doctypehtml")
+  package init(noun: String, beginning: String?) { (self.noun, self.beginning) = (noun, beginning) }
+
+  package static let events = OutputForm(noun: "events", beginning: #"{"at":""#)
+  package static let metrics = OutputForm(noun: "metrics", beginning: "#helpreel_")
+  package static let html = OutputForm(noun: "a report in HTML", beginning: "<!doctypehtml")
 
   /// Any text: whether one that is there is replaced is for `--force` to say.
-  static let posts = OutputForm(noun: "a table", beginning: nil)
+  package static let posts = OutputForm(noun: "a table", beginning: nil)
 
-  /// - Throws: ``CommandFailure`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
-  func check(_ path: String) throws {
+  /// - Throws: ``OutputRefusal`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
+  package func check(_ path: String) throws {
     if let problem = ShellWord.unexpandedHome(in: path) {
-      throw CommandFailure(.usage, "\(path) can't be a file's name: \(problem)")
+      throw OutputRefusal("\(path) can't be a file's name: \(problem)")
     }
     guard SourcePath(path).fileKind == S_IFREG, let begun = try? UserFile.read(path, upTo: Self.looked),
       !begun.isEmpty, !isLike(begun)
     else { return }
-    throw CommandFailure(
-      .usage, "\(path): that file contains something other than \(noun); name another, or remove it")
+    throw OutputRefusal(
+      "\(path): that file contains something other than \(noun); name another, or remove it")
   }
 
   private func isLike(_ bytes: [UInt8]) -> Bool {
@@ -43,18 +52,4 @@ struct OutputForm {
   /// With which a line begins of locks, of policies, and of what Git LFS leaves in the place of a file.
   private static let otherTexts = ["reel-lock", "policy:", "version https://git-lfs"]
   private static let looked = 512
-}
-
-extension ReportKind {
-  var form: OutputForm {
-    switch self {
-    case .html: .html
-    case .text(.json): OutputForm(noun: "a report in JSON", beginning: #"{"files":["#)
-    case .text(.jsonl): OutputForm(noun: "a report in JSON Lines", beginning: #"{"findings":["#)
-    case .text(.sarif):
-      OutputForm(noun: "a report in SARIF", beginning: #"{"$schema":"https://json.schemastore.org/sarif"#)
-    case .text(.junit): OutputForm(noun: "a report in XML", beginning: "<?xmlversion")
-    case .text(.people), .text(.github), .text(.markdown): OutputForm(noun: "a report", beginning: nil)
-    }
-  }
 }

@@ -1,26 +1,38 @@
 import ReelCore
 import ReelSource
-import ReelTerminal
 
 /// What `reel watch` says before it begins: what it watches, what it waits for, and where things go.
-struct WatchGreeting: Sendable {
+package struct WatchGreeting: Sendable {
   /// A folder or a bucket that is watched.
-  struct Place: Sendable {
+  package struct Place: Sendable {
     let path: SourcePath
     let isBucket: Bool
     /// Whether it is listed at intervals, for nobody tells of changes.
     let isListed: Bool
     /// Whether other machines may write to it, so that nobody can tell whether a file is still open.
     let isShared: Bool
-    let interval: Duration
-    let waits: SettlingFiles.Waits
-  }
-  let places: [Place]
-  let destination: Destination
-  let after: FileDisposal.Kind
-  let reject: FileDisposal.Kind
+    package let interval: Duration
+    package let waits: SettlingFiles.Waits
 
-  var sentences: [String] { places.map { "watching \($0.sentence)" } + [goals] }
+    package init(
+      path: SourcePath, isBucket: Bool, isListed: Bool, isShared: Bool, interval: Duration,
+      waits: SettlingFiles.Waits
+    ) {
+      (self.path, self.isBucket, self.isListed, self.isShared) = (path, isBucket, isListed, isShared)
+      (self.interval, self.waits) = (interval, waits)
+    }
+  }
+  package let places: [Place]
+  package let destination: Destination
+  package let after: FileDisposal.Kind
+  package let reject: FileDisposal.Kind
+
+  package init(places: [Place], destination: Destination, after: FileDisposal.Kind, reject: FileDisposal.Kind)
+  {
+    (self.places, self.destination, self.after, self.reject) = (places, destination, after, reject)
+  }
+
+  package var sentences: [String] { places.map { "watching \($0.sentence)" } + [goals] }
 
   /// `videos go to file:///srv/media; their files are then moved to /srv/done, and rejected ones to /srv/bad`
   private var goals: String {
@@ -37,7 +49,7 @@ struct WatchGreeting: Sendable {
       + (files.isEmpty ? "their files stay" : files.joined(separator: ", "))
   }
 
-  var logged: [LogLine] {
+  package var logged: [LogLine] {
     places.map { place in
       var fields = [("path", place.path.text), ("destination", destination.name)]
       if !place.isBucket { fields.append(("settle", HumanNumber.time(place.waits.settle / .seconds(1)))) }

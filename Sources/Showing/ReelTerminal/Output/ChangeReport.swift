@@ -1,17 +1,17 @@
 import FoundationEssentials
 import ReelCore
 import ReelIngest
-import ReelTerminal
-import ReelUpkeep
 import Synchronization
 
 /// What became of posts that were to be changed, for people and for programs.
-final class ChangeReport: Sendable {
+package final class ChangeReport: Sendable {
   private let kind: PostChange.Kind
   private let json: Bool
   private let isDryRun: Bool
   private let output: OutputStream
   private let traits: TerminalTraits
+  private let wording: @Sendable (ErrorMessage) -> String
+  private let hint: CommandHint
   private let state = Mutex(State())
 
   private struct State {
@@ -55,13 +55,20 @@ final class ChangeReport: Sendable {
     let posts: [Result]
   }
 
-  init(_ kind: PostChange.Kind, _ options: ChangeOutput, isDryRun: Bool = false) {
-    (self.kind, json, self.isDryRun) = (kind, options.json, isDryRun)
-    output = options.stream
+  /// - Parameters:
+  ///   - output: where it is printed.
+  ///   - wording: as who asked knows the settings.
+  ///   - hint: how a command is written that is advised.
+  package init(
+    _ kind: PostChange.Kind, json: Bool, isDryRun: Bool = false, to output: OutputStream,
+    wording: @escaping @Sendable (ErrorMessage) -> String, hint: CommandHint
+  ) {
+    (self.kind, self.json, self.isDryRun, self.output) = (kind, json, isDryRun, output)
+    (self.wording, self.hint) = (wording, hint)
     traits = output.traits
   }
 
-  func add(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
+  package func add(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
     switch outcome {
     case .changed(let post):
       try note(Result(id: id, outcome: "changed", post: post), \.changed, "\(done) \(Self.name(post))")
@@ -91,7 +98,7 @@ final class ChangeReport: Sendable {
   }
 
   /// What an earlier command had begun.
-  func addCarriedOn(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
+  package func addCarriedOn(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
     switch outcome {
     case .changed(let post), .nothing(let post):
       try note(
@@ -104,24 +111,24 @@ final class ChangeReport: Sendable {
   }
 
   private func fail(_ id: PostID, _ failure: FileFailure, _ rest: String) throws {
-    let told = failure.worded(FlagNames.put)
+    let told = failure.worded(wording)
     let what = failure.isCancellation ? "interrupted: \(id)" : "failed: \(id): \(told.message) [\(told.code)]"
     try note(Result(id: id, outcome: "failed", error: told), \.failed, what + rest)
   }
 
   // MARK: In a dry run
 
-  func wouldRemove(_ id: PostID, keeping: Bool, in catalog: any PostChanging) async throws {
+  package func wouldRemove(_ id: PostID, keeping: Bool, in catalog: any PostChanging) async throws {
     if let post = try await catalog.post(id) { return try plan(post, nil, "would be removed") }
     guard let removed = try catalog.removedPost(id) else { return try add(id, .unknown) }
     if removed.mayBeStored, !keeping { try wouldRemove(removed) } else { try add(id, .removed(removed)) }
   }
 
-  func wouldRemove(_ removed: RemovedPost) throws {
+  package func wouldRemove(_ removed: RemovedPost) throws {
     try plan(removed.post, removed.removal, "would be removed from the store")
   }
 
-  func wouldCarryOn(_ id: PostID, in catalog: any PostChanging) async throws {
+  package func wouldCarryOn(_ id: PostID, in catalog: any PostChanging) async throws {
     let removed = try catalog.removedPost(id)
     guard let post = try await catalog.post(id) ?? removed?.post else { return }
     try plan(post, removed?.removal, "would be finished, as an earlier command had begun it")
@@ -154,15 +161,24 @@ final class ChangeReport: Sendable {
   }
 
   /// What a store keeps of an object of a post.
-  func note(_ removal: ObjectRemoval, of post: PostID) {
+  package func note(_ removal: ObjectRemoval, of post: PostID) {
     if json { state.withLock { $0.remains[post, default: []].append(removal) } }
   }
 
   /// Rows that the catalog does not need any more.
-  func note(forgotten rows: Int) { state.withLock { $0.forgotten = rows } }
+  package func note(forgotten rows: Int) { state.withLock { $0.forgotten = rows } }
 
-  /// The last line, and the exit code.
-  func end() throws -> ReelExit {
+  /// How it went with the posts that were named or chosen.
+  package enum Ending {
+    case done
+    /// Some could not be changed.
+    case someFailed
+    /// Some are not there.
+    case someUnknown
+  }
+
+  /// Prints the last line.
+  package func end() throws -> Ending {
     let state = state.withLock(\.self)
     let (unchanged, notBegun, rows) = (state.unchanged, state.notBegun, state.forgotten)
     let failed = state.failed + state.unknown
@@ -195,7 +211,6 @@ final class ChangeReport: Sendable {
       var lines = [parts.joined(separator: ", ")]
       if case .removal(let removal) = kind, !isDryRun, let first = state.first {
         let id = state.changed == 1 ? first.description : "ID"
-        let hint = CommandHint.ofThisProcess
         lines.append(
           removal.keptUntil.map { "To put it back until \(ISOTime.second($0)): \(hint.text("restore", id))" }
             ?? "To put it back, with the file that it was made from: \(hint.text("restore", "\(id) --from FILE"))"
@@ -203,7 +218,7 @@ final class ChangeReport: Sendable {
       }
       try output.write(traits.text(lines))
     }
-    return state.unknown > 0 ? .couldNotRun : failed == 0 ? .done : .someFailed
+    return state.unknown > 0 ? .someUnknown : failed == 0 ? .done : .someFailed
   }
 
   /// What stays of an earlier removal, where this one says something else.

@@ -1,13 +1,12 @@
 import Glibc
 import ReelCore
-import ReelTerminal
 
 /// A file that is there as a whole or as it was before: it is written beside its place, under another name.
 ///
 /// What is no regular file, such as a pipe or `/dev/stdout`, is written as it stands.
-final class WholeFile {
+package final class WholeFile {
   /// As the user named it.
-  let path: String
+  package let path: String
   /// Where links lead.
   private let target: String
   /// Nil where the file itself is written.
@@ -16,8 +15,8 @@ final class WholeFile {
   private let descriptor: Descriptor
   private var isDone = false
 
-  /// - Throws: ``CommandFailure`` when it can't be written there.
-  init(at path: String) throws {
+  /// - Throws: ``OutputFailure`` when it can't be written there.
+  package init(at path: String) throws {
     self.path = path
     var facts = stat()
     let isThere = stat(path, &facts) == 0
@@ -35,16 +34,16 @@ final class WholeFile {
   }
 
   /// Whether what is written to `path` is in another file until it is whole: a process that is killed leaves that one.
-  static func isWrittenAside(_ path: String) -> Bool {
+  package static func isWrittenAside(_ path: String) -> Bool {
     var facts = stat()
     return stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
   }
 
-  func write(_ text: String) throws { try stream.write(text) }
+  package func write(_ text: String) throws { try stream.write(text) }
 
   /// Gives the file its name.
   /// - Parameter durably: whether it has to be there after a power cut.
-  func finish(durably: Bool) throws {
+  package func finish(durably: Bool) throws {
     guard let temporary else { return }
     if durably, fsync(stream.descriptor) != 0 { throw Self.failure(path, errno) }
     guard rename(temporary, target) == 0 else { throw Self.failure(path, errno) }
@@ -79,7 +78,7 @@ final class WholeFile {
     return String(validatingCString: real) ?? path
   }
 
-  private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
-    CommandFailure(.couldNotRun, "\(path) can't be written: \(String(cString: strerror(code)))")
+  private static func failure(_ path: String, _ code: Int32) -> OutputFailure {
+    OutputFailure(writing: path, code)
   }
 }

@@ -1,0 +1,82 @@
+import ReelCore
+import ReelCrypto
+import ReelIngest
+import ReelSource
+
+/// The posts that a command's arguments mean.
+package struct PostSelection: Sendable {
+  /// Ids and files.
+  package let subjects: [SourcePath]
+  private let filter: PostFilter
+  private let isOfRemoved: Bool
+  private let includesKept: Bool
+
+  /// - Parameters:
+  ///   - filter: chooses them where there are no subjects.
+  ///   - isOfRemoved: whether removed posts are meant.
+  ///   - includesKept: whether those whose objects may be in the store are meant, too.
+  package init(
+    subjects: [SourcePath], filter: PostFilter = PostFilter(), isOfRemoved: Bool = false,
+    includesKept: Bool = false
+  ) {
+    (self.subjects, self.filter) = (subjects, filter)
+    (self.isOfRemoved, self.includesKept) = (isOfRemoved, includesKept)
+  }
+
+  /// A file is no post, or can't be read.
+  package struct Obstacle: ReelError {
+    package let text: ErrorMessage
+    package var message: String { text.description }
+  }
+
+  /// Each once, the newest first where a filter chooses them.
+  /// - Throws: ``Obstacle`` for a subject that is no post; nothing has been changed then.
+  package func posts(in catalog: any PostChanging) async throws -> [PostID] {
+    var found: [PostID] = []
+    var seen: Set<PostID> = []
+    for subject in subjects {
+      for post in try await posts(subject, in: catalog) where seen.insert(post).inserted {
+        found.append(post)
+      }
+    }
+    guard subjects.isEmpty else { return found }
+    var cursor: FeedCursor?
+    repeat {
+      let page = try await catalog.newestPosts(matching: filter, before: cursor, limit: 1000)
+      found += page.posts.map(\.id)
+      cursor = page.next
+    } while cursor != nil
+    return found
+  }
+
+  private func posts(_ path: SourcePath, in catalog: any PostChanging) async throws -> [PostID] {
+    if let id = PostID(path.text) { return [id] }
+    let digest = try await Self.digest(of: path)
+    // Those that are not what is asked for only where there are no others: the answer is that it is so already.
+    func inFeed() async throws -> [PostID] { try await catalog.posts(of: digest).map(\.id) }
+    let removed = try await BlockingQueue(label: "reel.removed", width: 1).run { () throws(CatalogError) in
+      try catalog.removedPosts(of: digest)
+    }
+    let kept = includesKept ? removed.filter(\.mayBeStored).map(\.post.id) : []
+    var found = try await isOfRemoved ? removed.map(\.post.id) : inFeed() + kept
+    if found.isEmpty { found = try await isOfRemoved ? inFeed() : removed.map(\.post.id) }
+    guard !found.isEmpty else {
+      throw Obstacle(text: ErrorMessage("no post in this library was made from \(path.text)"))
+    }
+    return found
+  }
+
+  /// - Throws: ``Obstacle`` where it can't be read.
+  package static func digest(of path: SourcePath) async throws -> ContentDigest {
+    let digest = try await BlockingQueue(label: "reel.digest", width: 1).run {
+      do throws(SourceError) {
+        return try SourceDigest.sha256(of: try FoundFile.named(path, followLinks: true).open())
+      } catch {
+        throw Obstacle(
+          text: ErrorMessage("\(path.text) is not a post id, and as a file it can't be used: ") + error.text)
+      }
+    }
+    guard let digest else { throw CancellationError() }
+    return digest
+  }
+}
