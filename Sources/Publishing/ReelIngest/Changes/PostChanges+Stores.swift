@@ -112,10 +112,15 @@ extension PostChanges {
 
   // MARK: Restoring
 
-  func restore(_ open: OpenChange, in store: Store) async throws(UploadError) -> OpenChange {
+  /// - Parameter onMissing: called where its video is neither in the store nor in what was named.
+  func restore(
+    _ open: OpenChange, in store: Store, onMissing: () -> Void
+  ) async throws(UploadError) -> OpenChange {
     guard let video = open.objects.first(where: { $0.kind == .video }) else { return open }
     do throws(UploadError) {
-      if try await store.uploader.find(video.key) == nil { try await putBack(video, in: store.uploader) }
+      if try await store.uploader.find(video.key) == nil {
+        try await putBack(video, in: store.uploader, onMissing: onMissing)
+      }
       try await prove(video, in: store.uploader)
       // As it was published: what the catalog does not show, viewers do not see.
       if let recorder = store.recorder {
@@ -131,7 +136,9 @@ extension PostChanges {
     return open
   }
 
-  private func putBack(_ video: ExaminedObject, in uploader: any Uploader) async throws(UploadError) {
+  private func putBack(
+    _ video: ExaminedObject, in uploader: any Uploader, onMissing: () -> Void
+  ) async throws(UploadError) {
     var failure = UploadError(
       .conflict,
       "its video is not in \(uploader.destination) any more: name the file that it was made from with --from (its digest is \(video.digest))"
@@ -148,7 +155,7 @@ extension PostChanges {
       }
       switch result.withLock({ $0 }) {
       case .success?: return
-      case .failure(let error)?: failure = error
+      case .failure(let error)?: throw error
       case nil:
         let reason = unread.first.map { " (\($0))" } ?? ""
         failure = UploadError(
@@ -157,6 +164,7 @@ extension PostChanges {
         )
       }
     }
+    onMissing()
     throw failure
   }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import ReelCore
 import ReelSource
+import Synchronization
 
 /// Removes, restores, edits and moves posts (docs/remove.md), and carries on what others have left.
 ///
@@ -272,12 +273,16 @@ public struct PostChanges: Sendable {
     _ batch: [OpenChange], in store: Store, _ outcomes: inout [PostID: Outcome]
   ) async throws(UploadError) -> [OpenChange] {
     let results: [(OpenChange, Result<OpenChange, UploadError>)]
+    /// Posts whose video is nowhere to be had.
+    let missing = Mutex<Set<PostID>>([])
     switch batch.first?.kind {
     case nil: return []
     case .removal, .purge: results = await remove(batch, from: store)
     case .edit: results = await each(batch) { open throws(UploadError) in try await record(open, in: store) }
     case .restoration:
-      results = await each(batch) { open throws(UploadError) in try await restore(open, in: store) }
+      results = await each(batch) { open throws(UploadError) in
+        try await restore(open, in: store) { missing.withLock { _ = $0.insert(open.post.id) } }
+      }
     case .move: results = await each(batch) { open throws(UploadError) in try await move(open, from: store) }
     }
     var done: [OpenChange] = []
@@ -286,7 +291,12 @@ public struct PostChanges: Sendable {
       case .success(let open):
         done.append(open)
         Failpoint.changeCarriedOut.pass()
-      case .failure(let error): outcomes[open.post.id] = .failed(FileFailure(error))
+      case .failure(let error):
+        let isMissing = missing.withLock { $0.contains(open.post.id) }
+        // As `reel verify` calls it: nothing else has the object's name.
+        outcomes[open.post.id] = .failed(
+          isMissing
+            ? FileFailure(code: .other("missing"), message: error.text, cause: error) : FileFailure(error))
       }
     }
     return done
