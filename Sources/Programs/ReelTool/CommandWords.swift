@@ -31,7 +31,7 @@ enum CommandWords {
         argument.contains(where: { $0 == "." || $0 == "/" })
       else { continue }
       throw ValidationError(
-        "There is no option '\(argument)'; for a file of that name write './\(argument)'.")
+        "there is no option '\(argument)'; for a file of that name write './\(argument)'.")
     }
   }
 
@@ -51,7 +51,7 @@ enum CommandWords {
       (command == ReelTool.self ? elsewhere[word] : nil)
       ?? NearestWord.nearest(to: word, among: commands.map { $0._commandName })
     return ValidationError(
-      "There is no command '\(path) \(word)'; "
+      "there is no command '\(path) \(word)'; "
         + (nearest.map { "did you mean '\(path) \($0)'?" } ?? "'\(path) --help' lists the commands."))
   }
 }

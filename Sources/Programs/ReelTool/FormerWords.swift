@@ -28,7 +28,7 @@ struct FormerPlace: ParsableArguments {
       guard output != nil else { throw ValidationError(missing) }
       return
     }
-    if output != nil { throw ValidationError("Unexpected argument '\(place)'") }
+    if output != nil { throw ValidationError("unexpected argument '\(place)'") }
   }
 
   /// What `-o` says, else what was said in the former way; empty where ``check(_:missing:)`` throws.

@@ -115,7 +115,11 @@ struct UsageProblem {
   var text: String {
     var text = Self.readable(message)
     // Who speaks, as in every other error.
-    if text.hasPrefix("Error: ") { text = "reel: " + text.dropFirst("Error: ".count) }
+    if text.hasPrefix("Error: ") {
+      text.removeFirst("Error: ".count)
+      let isParsers = Self.parsersBeginnings.contains { text.hasPrefix($0) }
+      text = "reel: " + (isParsers ? text.prefix(1).lowercased() + text.dropFirst() : text)
+    }
     for argument in arguments.map(Self.readable) {
       let harmless = SanitizedText.line(argument)
       if harmless != argument { text.replace(argument, with: harmless) }
@@ -125,6 +129,13 @@ struct UsageProblem {
     }
     .joined(separator: "\n") + "\n"
   }
+
+  /// With which the parser's own sentences begin, in capitals as no other error does.
+  private static let parsersBeginnings = [
+    "Unknown option", "Unexpected argument", "Missing value", "Missing expected", "Missing one",
+    "Missing required",
+    "The value '", "The option '", "Value to be set", "Invalid option",
+  ]
 
   /// What is not UTF-8 as `\xNN`.
   private static func readable(_ text: String) -> String {

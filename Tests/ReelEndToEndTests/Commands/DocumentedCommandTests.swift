@@ -45,7 +45,7 @@ import Testing
         _ = try ReelTool.parseAsRoot(RawArguments.prepared(words))
       } catch {
         let message = ReelTool.fullMessage(for: error)
-        let isLeftOut = ["Missing", "missing", "Usage", "Name ", "Say wh", "FILE ends"].contains {
+        let isLeftOut = ["Missing", "missing", "Usage", "name ", "say wh", "FILE ends"].contains {
           message.dropFirst("Error: ".count).hasPrefix($0)
         }
         if ReelTool.exitCode(for: error).isSuccess || isLeftOut { continue }

@@ -118,7 +118,21 @@ struct HelpTests {
   func misspeltCommand(line: String, told: String) async throws {
     let run = try await reel(words(line))
     #expect(run.status == 64 && run.output.isEmpty, "\(run)")
-    #expect(run.errors.hasPrefix("reel: There is no command") && run.errors.contains(told), "\(run)")
+    #expect(run.errors.hasPrefix("reel: there is no command") && run.errors.contains(told), "\(run)")
+  }
+
+  @Test(
+    "wrong usage is told in lower case, as every other error is, whoever tells it",
+    arguments: [
+      ("feed --nope", "unknown option '--nope'"), ("mend", "missing expected argument"),
+      ("feed --size x", "the value 'x' is invalid"), ("feed --size", "missing value for '--size"),
+      ("show a b", "unexpected argument 'b'"), ("mend x --faststart", "say where mended files go"),
+      ("remove", "name the posts"),
+      ("queue pause +x", "the value '+x' is invalid for '<label>': a label is"),
+    ])
+  func usageBegins(line: String, told: String) async throws {
+    let run = try await reel(words(line))
+    #expect(run.status == 64 && run.errors.hasPrefix("reel: \(told)"), "\(run)")
   }
 
   @Test("so is a flag, and every error of usage begins as other errors do")
@@ -215,7 +229,7 @@ struct HelpTests {
     ])
   func withoutEffect(line: String) async throws {
     let run = try await reel(words(line))
-    #expect(run.status == 64 && run.errors.contains("Unknown option"), "\(run)")
+    #expect(run.status == 64 && run.errors.contains("unknown option"), "\(run)")
   }
 
   @Test("a policy is completed by the presets' names and by files")

@@ -213,7 +213,7 @@ struct EditCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard edit != PostEdit() else {
-      throw ValidationError("Say what to change: --caption, --music, --author-name, --likes or --shares.")
+      throw ValidationError("say what to change: --caption, --music, --author-name, --likes or --shares.")
     }
     for count in [likes, shares].compactMap(\.self) where count < 0 {
       throw ValidationError("--likes and --shares are counts, from 0.")

@@ -52,7 +52,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   func validate() throws {
-    try former.check(output, missing: "Say where the posts go: -o posts.csv, or -o - for stdout.")
+    try former.check(output, missing: "say where the posts go: -o posts.csv, or -o - for stdout.")
     let file = output ?? former.place ?? ""
     guard let form = form(of: file) else {
       throw ValidationError("\(file) ends neither in .csv nor in .jsonl: say with --format what it is to be.")

@@ -129,8 +129,8 @@ struct FilterOptions: ParsableArguments {
     guard posts.isEmpty == (postFilter != PostFilter()) else {
       throw ValidationError(
         posts.isEmpty
-          ? "Name the posts, by their ids or files, or choose them by --author, --since or --search."
-          : "Either name posts, or choose them by --author, --since and --search.")
+          ? "name the posts, by their ids or files, or choose them by --author, --since or --search."
+          : "either name posts, or choose them by --author, --since and --search.")
     }
   }
 

@@ -67,7 +67,7 @@ struct IngestCommand: AsyncParsableCommand {
 
   func validate() throws {
     if paths.isEmpty, filesFrom == nil {
-      throw ValidationError("Name the files or folders to ingest, or give a list with --files0-from.")
+      throw ValidationError("name the files or folders to ingest, or give a list with --files0-from.")
     }
   }
 

@@ -123,7 +123,7 @@ struct BackupCommand: AsyncParsableCommand {
   }
 
   func validate() throws {
-    try former.check(output, missing: "Say where the copy goes: -o FILE.")
+    try former.check(output, missing: "say where the copy goes: -o FILE.")
   }
 
   func run() async throws {

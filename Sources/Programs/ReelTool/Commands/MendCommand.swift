@@ -130,10 +130,10 @@ struct MendCommand: AsyncParsableCommand {
   func validate() throws {
     if json, jsonl { throw ValidationError("--json and --jsonl exclude each other.") }
     guard (output == nil) != (to == nil), output?.isEmpty != true, to?.isEmpty != true else {
-      throw ValidationError("Say where mended files go: -o FILE for one, or -o FOLDER/.")
+      throw ValidationError("say where mended files go: -o FILE for one, or -o FOLDER/.")
     }
     if flags.options.mends.isEmpty, policy == nil {
-      throw ValidationError("Say what is to be mended, such as --faststart, or name a --policy.")
+      throw ValidationError("say what is to be mended, such as --faststart, or name a --policy.")
     }
   }
 

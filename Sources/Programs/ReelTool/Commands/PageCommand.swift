@@ -67,7 +67,7 @@ struct PageCommand: AsyncParsableCommand {
   @OptionGroup var former: FormerPlace
 
   func validate() throws {
-    try former.check(output, missing: "Say where the site goes: -o FOLDER.")
+    try former.check(output, missing: "say where the site goes: -o FOLDER.")
     if let size, !(1...1000).contains(size) {
       throw ValidationError("--size must be a number from 1 to 1000.")
     }

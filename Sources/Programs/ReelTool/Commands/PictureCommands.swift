@@ -59,7 +59,7 @@ struct PictureOptions: ParsableArguments {
   }
 
   static let incomplete = ValidationError(
-    "Name the files, and where the picture goes: -o FILE or -o FOLDER/.")
+    "name the files, and where the picture goes: -o FILE or -o FOLDER/.")
 }
 
 extension PictureTarget {

@@ -64,7 +64,7 @@ struct EnqueueCommand: AsyncParsableCommand {
   func validate() throws {
     if paths.isEmpty, filesFrom == nil, !retry {
       throw ValidationError(
-        "Name the files or folders to enqueue, or give a list with --files0-from.")
+        "name the files or folders to enqueue, or give a list with --files0-from.")
     }
   }
 

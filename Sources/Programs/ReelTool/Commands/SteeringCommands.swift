@@ -262,7 +262,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     func validate() throws {
       if let state = steering.choice.state.first(where: { !$0.isEnd }) {
-        throw ValidationError("What is \(state.name) has not ended: it can't be pruned.")
+        throw ValidationError("what is \(state.name) has not ended: it can't be pruned.")
       }
     }
 
@@ -322,7 +322,7 @@ struct ItemLimit: ExpressibleByArgument {
 /// A label on the command line.
 enum LabelArgument {
   static func parsed(_ argument: String) throws -> String {
-    guard QueueLabel.isValid(argument) else { throw ValidationError("A label is \(QueueLabel.words).") }
+    guard QueueLabel.isValid(argument) else { throw ValidationError("a label is \(QueueLabel.words).") }
     return argument
   }
 }
@@ -371,12 +371,12 @@ struct ItemOptions: ParsableArguments {
     if !decidedBy.isEmpty { filter.policies = decidedBy }
     filter.since = since?.date
     if !path.isEmpty {
-      if filter.places != nil { throw ValidationError("Either name items, or choose them by --path.") }
+      if filter.places != nil { throw ValidationError("either name items, or choose them by --path.") }
       filter.places = Self.places(path)
     }
     if let verb, filter.isEmpty {
       throw ValidationError(
-        "Name the items to \(verb), or choose them by --state, --code, --label, --since or --path; --state waiting means all that wait."
+        "name the items to \(verb), or choose them by --state, --code, --label, --since or --path; --state waiting means all that wait."
       )
     }
     return filter
@@ -389,7 +389,7 @@ struct ItemOptions: ParsableArguments {
     let numbers = named.compactMap { Int64($0) }
     guard numbers.isEmpty || numbers.count == named.count else {
       throw ValidationError(
-        "Name items either by their numbers or by paths and addresses; ./2026 is a file of that name.")
+        "name items either by their numbers or by paths and addresses; ./2026 is a file of that name.")
     }
     if numbers.isEmpty { filter.places = places(named) } else { filter.items = numbers }
     return filter

@@ -52,7 +52,7 @@ struct ValidateCommand: AsyncParsableCommand {
   var allowEmpty = false
 
   @Option(
-    help: ArgumentHelp("Say what a rule means and how to fix a file; `list` names all.", valueName: "rule"),
+    help: ArgumentHelp("say what a rule means and how to fix a file; `list` names all.", valueName: "rule"),
     transform: RawArguments.text)
   var explain: String?
 
@@ -61,7 +61,7 @@ struct ValidateCommand: AsyncParsableCommand {
 
   func validate() throws {
     if explain != nil, json { throw ValidationError("--explain prints text for people; leave out --json.") }
-    if explain == nil, paths.isEmpty { throw ValidationError("Name the files or folders to validate.") }
+    if explain == nil, paths.isEmpty { throw ValidationError("name the files or folders to validate.") }
     if reports.filter({ $0.path == nil }).count > 1 {
       throw ValidationError(
         "stdout carries one report; send the others to files, as in --report junit=out.xml.")

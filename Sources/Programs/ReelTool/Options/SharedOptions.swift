@@ -21,7 +21,7 @@ struct LibraryOptions: SettingFlags {
   func validate() throws {
     if library != nil, catalog != nil {
       throw ValidationError(
-        "Use either --library or --catalog, not both.")
+        "use either --library or --catalog, not both.")
     }
     try validateSettings()
   }
@@ -95,7 +95,7 @@ struct RunOutputOptions: SettingFlags {
 
   @Flag(
     name: [.short, .long],
-    help: "Say what became of each file: published as which post, a duplicate of which, refused, ignored.")
+    help: "say what became of each file: published as which post, a duplicate of which, refused, ignored.")
   var verbose = false
 
   @Option(\.logLevel) var logLevel
@@ -110,7 +110,7 @@ struct RunOutputOptions: SettingFlags {
   var json = false
 
   func validate() throws {
-    if verbose, quiet { throw ValidationError("Use either --verbose or --quiet, not both.") }
+    if verbose, quiet { throw ValidationError("use either --verbose or --quiet, not both.") }
     try validateSettings()
   }
 }
