@@ -121,7 +121,15 @@ import Testing
       "ingest", "clips", "--policy", "sanity", environment: ["REEL_POLICY": file.path])
     #expect(taken.status == 0, "\(taken)")
     let missing = try await bench.reel("ingest", "clips", environment: ["REEL_POLICY": "nothing.yaml"])
-    #expect(missing.status == 1 && missing.errors.contains("nothing.yaml"), "\(missing)")
+    let told = "is \"nothing.yaml\"; the policy can't be used: "
+    #expect(missing.status == 1 && missing.errors.hasPrefix("reel: REEL_POLICY \(told)"), "\(missing)")
+    try Data("# own\npolicy: nothing.yaml\n".utf8).write(
+      to: bench.folder.appendingPathComponent("config.yaml"))
+    let named = try await bench.reel("ingest", "clips", "--config", "config.yaml")
+    #expect(
+      named.status == 1 && named.errors.hasPrefix("reel: config.yaml:2: policy \(told)"), "\(named)")
+    let flag = try await bench.reel("ingest", "clips", "--config", "config.yaml", "--policy", "nowhere.yaml")
+    #expect(flag.status == 1 && flag.errors.hasPrefix("reel: the policy can't be used: "), "\(flag)")
   }
 
   /// The rows of docs/settings.md: a key, its variable, its flag.

@@ -27,7 +27,9 @@ struct AppContext: Sendable {
     measures: Bool = false
   ) async throws -> AppContext {
     // What can be wrong in the settings is found out before anything is made.
-    let policy = try settings.policy.map { PolicyIntake(try PolicyFiles.policy($0)) }
+    let policy = try settings.policy.map {
+      PolicyIntake(try PolicyFiles.policy($0, from: settings.place(of: \.policy)))
+    }
     let mends = settings.mend?.mends.isEmpty == false
     let prober = prober(
       settings, workers: min(jobs, processors), makesPosters: posters != .none && jobs > 1, mends: mends)

@@ -5,11 +5,16 @@ import ReelValidation
 
 /// Reads policies for the command line.
 enum PolicyFiles {
-  /// - Parameter name: a preset, or a file.
+  /// - Parameters:
+  ///   - name: a preset, or a file.
+  ///   - place: where it was named, as the beginning of a sentence; empty for a flag.
   /// - Throws: ``CommandFailure`` that says everything that is wrong with it.
-  static func policy(_ name: String) throws -> Policy {
-    try orCommandFailure(
-      .couldNotRun, { () throws(PolicyError) in try PolicyLibrary.local.policy(name) }, told: unusable)
+  static func policy(_ name: String, from place: String = "") throws -> Policy {
+    try orCommandFailure { () throws(PolicyError) in
+      try PolicyLibrary.local.policy(name)
+    } told: {
+      place + unusable($0)
+    }
   }
 
   /// A policy as workers on other machines can have it, too: with all that it extends.

@@ -7,6 +7,8 @@ import ReelCore
 @dynamicMemberLookup
 struct Settings: Sendable {
   private var values: [String: any Sendable] = [:]
+  /// Where those stand that are on no command line: `REEL_JOBS`, `config.yaml:7: jobs`.
+  private var sources: [String: String] = [:]
 
   init() {}
 
@@ -20,6 +22,18 @@ struct Settings: Sendable {
     set { values[key] = newValue }
   }
 
+  /// Sets what stands in `source`.
+  mutating func set(_ row: any SettingRow, to value: any Sendable, from source: String) {
+    (values[row.key], sources[row.key]) = (value, source)
+  }
+
+  /// What an error of a value begins with that is looked at later than others: `REEL_POLICY is "x"; `. Empty for a flag.
+  func place(of row: KeyPath<SettingTable, Setting<String>>) -> String {
+    let key = SettingTable.table[keyPath: row].key
+    guard let source = sources[key], let value = self[dynamicMember: row] else { return "" }
+    return "\(source) is \"\(value)\"; "
+  }
+
   /// Whether nobody said anything.
   var isEmpty: Bool { values.isEmpty }
 
@@ -27,6 +41,7 @@ struct Settings: Sendable {
   func completed(by other: Settings) -> Settings {
     var all = self
     all.values.merge(other.values) { own, _ in own }
+    all.sources.merge(other.sources.filter { values[$0.key] == nil }) { own, _ in own }
     return all
   }
 }

@@ -24,11 +24,12 @@ enum SettingsReader {
     var others = Settings()
     for row in SettingTable.all {
       guard let (text, source) = text(row, variables, file) else { continue }
-      others[row.key] = try orCommandFailure { () throws(SettingRefusal) -> any Sendable in
+      let value = try orCommandFailure { () throws(SettingRefusal) -> any Sendable in
         try row.read(text)
       } told: {
         "\(source) is \"\(text.text)\"; it \($0.reason)"
       }
+      others.set(row, to: value, from: source)
     }
     // A library that is named here and now is not to be passed over for a catalog that stands somewhere else.
     if flags.library != nil { others.catalog = nil }
