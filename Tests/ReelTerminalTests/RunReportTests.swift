@@ -212,11 +212,11 @@ import Testing
 
   @Test(arguments: [
     (
-      3 as Int?, "interrupted: 12 published, 2 duplicates, 1 failed, 7 to go"
+      3 as Int?, "interrupted: 12 published, 2 duplicates, 1 failed, 7 to go; the same command continues"
     ),
     (
       nil,
-      "interrupted: 12 published, 2 duplicates, 1 failed, the rest not looked at"
+      "interrupted: 12 published, 2 duplicates, 1 failed, the rest not looked at; the same command continues"
     ),
   ])
   func interrupted(unfinished: Int?, line: String) {

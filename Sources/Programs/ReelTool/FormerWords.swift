@@ -11,7 +11,9 @@ enum FormerWords {
 
   /// Of a command that replaced what is there without being asked.
   static func tellReplaced(_ path: String) {
-    LongWait.tell("\(path) is there already: the next version replaces it only with --force")
+    LongWait.tell(
+      "\(path) was there already, and is replaced; from the next version of Reel on, only --force replaces it"
+    )
   }
 }
 

@@ -324,7 +324,8 @@ struct RunHeadline {
   /// What was found and not done, be it begun or not.
   private var toGo: String {
     if report.origin == .queue { return "the rest left in the queue" }
-    return report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
+    let rest = report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
+    return rest + "; the same command continues"
   }
 
   /// What else became of files.

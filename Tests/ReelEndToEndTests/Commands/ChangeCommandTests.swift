@@ -94,6 +94,10 @@ struct RemoveCommandTests {
     #expect(plan.status == 0 && plan.output.hasSuffix("1 would be removed\n"), "\(plan)")
     #expect(try await bench.reel("remove", "--author", "ada", "--dry-run", "--json").outcomes().count == 3)
     try bench.addDistinct(1, from: 9)
+    // A folder is no choice of posts.
+    let chosen = try await bench.reel("remove", "--author", "ada", "--to", bench.media.path)
+    #expect(chosen.status == 64 && chosen.errors.contains("--to does not choose posts"), "\(chosen)")
+    #expect(try await bench.feed().count == 3)
     for stranger in ["clips/clip-00009.mp4", "clips/nothing.mp4"] {
       let refused = try await bench.reel("remove", id, stranger)
       #expect(refused.status == 1 && refused.errors.contains(stranger), "\(refused)")

@@ -81,7 +81,8 @@ struct FormerWordsTests {
       #expect(first.status == 0 && !first.errors.contains("--force"), "\(first)")
       let again = try await Self.reel(words, in: bench)
       #expect(again.status == 0, "\(again)")
-      let warning = "reel: \(file) is there already: the next version replaces it only with --force\n"
+      let warning =
+        "reel: \(file) was there already, and is replaced; from the next version of Reel on, only --force replaces it\n"
       #expect(again.errors.ranges(of: warning).count == 1, "\(again)")
       let forced = try await Self.reel(words + ["--force"], in: bench)
       #expect(forced.status == 0 && !forced.errors.contains("--force"), "\(forced)")

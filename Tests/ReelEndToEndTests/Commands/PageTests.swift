@@ -163,6 +163,21 @@ struct PageTests {
     #expect(lstat(index.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
   }
 
+  @Test("counts what it shows: a post that was removed before is not new")
+  func counted() async throws {
+    let bench = try Workbench(reader: .fake)
+    try bench.addDistinct(3)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("remove", "clips/clip-00000.mp4").status == 0)
+    let first = try await bench.reel("page", "-o", "site")
+    #expect(first.output.contains("shows 2 posts, 2 of them new"), "\(first)")
+    try bench.addDistinct(1, from: 5)
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    #expect(try await bench.reel("remove", "clips/clip-00001.mp4").status == 0)
+    let next = try await bench.reel("page", "-o", "site")
+    #expect(next.output.contains("shows 2 posts, 1 of them new, 1 taken out"), "\(next)")
+  }
+
   @Test("is written again only where something is new, and tells so")
   func again() async throws {
     let bench = try Workbench(reader: .fake)

@@ -73,7 +73,9 @@ struct RemoveCommand: AsyncParsableCommand {
     transform: RawArguments.text)
   var by: String?
 
-  @Option(help: ArgumentHelp("Keep the objects for this long: 12h, 30d, 8w.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "Keep the objects for this long: 12h, 30d, 8w; a number alone is seconds.", valueName: "time"))
   var keep: TimeSpan?
 
   @Flag(help: "Show which posts would be removed without writing anything.")
@@ -83,7 +85,17 @@ struct RemoveCommand: AsyncParsableCommand {
     help: ArgumentHelp("Ids of posts, or their files.", valueName: "id|file"), completion: .file())
   var posts: [String] = []
 
-  func validate() throws { try filter.requireEither(posts) }
+  func validate() throws {
+    try filter.requireEither(posts)
+    // Whoever names a folder, which needs no credentials, means the posts in it; and would lose all the others, too.
+    if posts.isEmpty, let to = credentials.to,
+      DestinationAddress.kind(ofName: to)?.needsSecretOfItsOwn == false
+    {
+      throw ValidationError(
+        "--to does not choose posts, it says which store the credentials are for: leave it out to remove what --author, --since "
+          + "and --search choose from every store, or name the posts.")
+    }
+  }
 
   func run() async throws {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)

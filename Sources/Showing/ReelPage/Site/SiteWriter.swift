@@ -95,7 +95,7 @@ package struct SiteWriter: Sendable {
     var summary = SiteSummary(site: folder.path.text)
     summary.posts = index.posts
     summary.removed = outcome.removed
-    summary.added = max(0, index.count - (old?.count ?? 0))
+    summary.added = max(0, index.posts - (old?.posts ?? 0) + outcome.removed)
     summary.missing = outcome.missing
     summary.isLocal = index.origins.contains("file:")
     summary.written = outcome.written + (try writeRest(index, isComplete: first == 1))
