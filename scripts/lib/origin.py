@@ -39,8 +39,8 @@ class Origin:
         if not self.is_published:
             return (
                 "On Debian 12 or 13, with a package ([docs/install.md](docs/install.md) covers other systems, the container "
-                "image, the tarball and completions). No release is published yet: `scripts/package deb` makes the package "
-                "of your system in `.build/package`."
+                "image, the tarball and completions). No release is published yet: `scripts/package deb` makes one from the "
+                "sources, for the system it runs on, in `.build/package`."
             )
         return (
             f"On Debian 12 or 13, with the package of your system from [the release]({self.releases}) "
