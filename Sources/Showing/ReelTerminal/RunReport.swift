@@ -225,7 +225,7 @@ struct RunHeadline {
     switch summary.outcome {
     case _ where report.origin == .watch: watched
     case .aborted: ("reel: could not go on: \(summary.error?.message ?? "no reason was given")", .failure)
-    case .cancelled: ("interrupted: \(soFar)", .warning)
+    case .cancelled: ("interrupted: \(soFar)" + (report.origin == .queue ? "" : "; \(goesOn)"), .warning)
     case .stopped: ("stopped at a failure, as --on-error stop asks: \(soFar); \(goesOn)", .warning)
     case .completed: completed
     }
@@ -324,8 +324,7 @@ struct RunHeadline {
   /// What was found and not done, be it begun or not.
   private var toGo: String {
     if report.origin == .queue { return "the rest left in the queue" }
-    let rest = report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
-    return rest + "; the same command continues"
+    return report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
   }
 
   /// What else became of files.

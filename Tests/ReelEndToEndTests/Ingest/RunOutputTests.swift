@@ -291,7 +291,7 @@ struct InterruptionTests {
     let run = try await running.outcome()
     #expect(run.status == 130 && !run.wasKilled, "\(run.status) \(run.errors)")
     let saysWhatIsLeft =
-      #/interrupted: \d+ published, (\d+ to go|the rest not looked at); the same command continues\n/#
+      #/interrupted: \d+ published, (\d+ to go|the rest not looked at); run the same command again to continue\n/#
     #expect(run.output.wholeMatch(of: saysWhatIsLeft) != nil, "\(run.output)")
     #expect(!run.errors.contains("failed"), "\(run.errors)")
     let log = try EventLog(bench.folder.appendingPathComponent("events"))
