@@ -227,6 +227,36 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
+  @Test("an error's command is neither replaced nor prevented by a warning")
+  func errorsFirst() throws {
+    func fixes(_ rules: String, _ change: (inout MediaInfo) -> Void) throws -> [String: String] {
+      var facts = Facts.fixture("a.mp4", change)
+      facts.likeness = .sameAs(SourcePath("b.mp4"))
+      let found = findings(facts, try policy("rules: {\(rules)}")).map { ($0.rule, $0.fix ?? "none") }
+      return Dictionary(uniqueKeysWithValues: found)
+    }
+    let move = "mv -n -- a.mp4 a.mp4.duplicate"
+    let mended = "reel mend a.mp4 --faststart -o a-mended.mp4"
+    let slow = { (media: inout MediaInfo) in media.fastStart = false }
+    #expect(
+      try fixes("mp4.notFastStart: error", slow) == ["mp4.notFastStart": mended, "duplicate.exact": "none"])
+    for rules in ["mp4.notFastStart: warn", "mp4.notFastStart: warn, duplicate.exact: error"] {
+      #expect(try fixes(rules, slow) == ["mp4.notFastStart": move, "duplicate.exact": move])
+    }
+    // What a warning asks for can't be had: nothing is known of the sound, and a signed file must not be changed.
+    let unknown = { (media: inout MediaInfo) in
+      (media.fastStart, media.audio) = (false, [AudioFacts(channels: 1)])
+    }
+    #expect(
+      try fixes(
+        "duplicate.exact: off, mp4.notFastStart: error, audio.channels: {value: 2, severity: warn}", unknown)
+        == ["mp4.notFastStart": mended, "audio.channels": "none"])
+    let signed = { (media: inout MediaInfo) in (media.fastStart, media.contentCredentials) = (false, true) }
+    #expect(
+      try fixes("duplicate.exact: off, mp4.notFastStart: error, credentials.missing: warn", signed)
+        == ["mp4.notFastStart": "reel mend a.mp4 --faststart --drop-credentials -o a-mended.mp4"])
+  }
+
   @Test("of what lies at an address nothing is advised")
   func remote() throws {
     var facts = Facts.fixture("https://host/a.mp4") { $0.audio = [] }

@@ -24,9 +24,7 @@ package enum RuleEvaluator {
     }
     // What a command leaves broken is no fix.
     let isHopeless = broken.contains { $0.0.severity == .error && $0.1 == nil }
-    let fix =
-      isHopeless || facts.isRemote
-      ? nil : FixPlan.command(for: broken.compactMap(\.1), facts, by: rules, claim: claim)
+    let served = isHopeless || facts.isRemote ? nil : served(broken, facts, by: rules, claim: claim)
     return judged.compactMap { rule, outcome in
       switch outcome {
       case .passed, .notApplicable: nil
@@ -36,9 +34,28 @@ package enum RuleEvaluator {
         Finding(
           rule: rule.rule.id, severity: rule.severity, state: .broken, expected: violation.expected,
           found: violation.found, sentence: violation.sentence,
-          fix: remedy(violation) == nil ? nil : fix, hasRemedy: remedy(violation) != nil)
+          fix: served?.rules.contains(rule.rule.id) == true ? served?.command : nil,
+          hasRemedy: remedy(violation) != nil)
       }
     }
+  }
+
+  /// A command, and the rules that the file keeps by it: all, or those of severity `error` where no command does all. A
+  /// warning neither takes the place of an error's command nor stands in its way.
+  private static func served(
+    _ broken: [(ActiveRule, Fix?)], _ facts: FixtureFacts, by rules: [ActiveRule],
+    claim: (SourcePath) -> Bool
+  ) -> (command: String, rules: Set<String>)? {
+    let remedies = broken.compactMap { rule, fix in fix.map { (rule: rule, fix: $0) } }
+    let errors = remedies.filter { $0.rule.severity == .error }
+    let all = errors.isEmpty ? remedies : remedies.filter { $0.rule.severity == .error || !$0.fix.isWhole }
+    for (some, rules) in [(all, rules), (errors, rules.filter { $0.severity == .error })] where !some.isEmpty
+    {
+      if let command = FixPlan.command(for: some.map(\.fix), facts, by: rules, claim: claim) {
+        return (command, Set(some.map(\.rule.rule.id)))
+      }
+    }
+    return nil
   }
 }
 

@@ -14,6 +14,14 @@ package enum Fix: Hashable, Sendable {
   case rename
   /// It is written anew by ffmpeg, which changes these things.
   case convert(Conversion)
+
+  /// Whether it is a command by itself, in which no other fix has a place.
+  var isWhole: Bool {
+    switch self {
+    case .command, .ready: true
+    case .mend, .wrap, .rename, .convert: false
+    }
+  }
 }
 
 /// What ffmpeg has to change of a file.
