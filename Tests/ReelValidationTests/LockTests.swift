@@ -143,6 +143,17 @@ import Testing
       held(entry(digest), to: entry(digest, broken: ["file.truncated"])).map(\.rule) == [LockRules.reading])
   }
 
+  @Test("whoever mends or renames a locked file is told to lock it anew")
+  func lockedAnew() {
+    for (rule, fix, isTold) in [
+      ("ext.mismatch", "mv -n -- a b", true), ("name.unsafe", nil, true), ("size.min", nil, false),
+    ] as [(String, String?, Bool)] {
+      let finding = Finding(rule: rule, severity: .warn, state: .broken, sentence: "it is", fix: fix)
+      let found = held(entry(digest), findings: [finding], to: entry(digest))
+      #expect(found.first?.sentence.hasSuffix("lock it anew afterwards") == isTold, "\(found)")
+    }
+  }
+
   @Test("rounding is no difference; more than that is one")
   func tolerances() {
     #expect(held(entry(digest) { $0.duration = 10.04 }, to: entry(digest)) == [])

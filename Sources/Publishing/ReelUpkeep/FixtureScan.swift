@@ -43,12 +43,15 @@ package struct FixtureScan: Sendable {
   private static let sidecarExtension = "json"
 
   /// Every file, in the order of the walk, each once.
+  /// - Parameter isLocked: whether a file is one that is to stay as it is; with its digest, if all are hashed.
   /// - Throws: the ``ProbeError`` after which no other file will fare better; `cancelled` too.
-  package func run() async throws(ProbeError) -> [FixtureFacts] {
+  package func run(
+    isLocked: (FixtureFacts) -> Bool = { _ in false }
+  ) async throws(ProbeError) -> [FixtureFacts] {
     let gathered = try await gather()
     var seen: Set<SourcePath> = []
     let files = withoutKeptSidecars(gathered).filter { seen.insert($0.path).inserted }
-    return await comparingLikeness(of: files)
+    return await comparingLikeness(of: files, isLocked: isLocked)
   }
 
   // MARK: Walking
@@ -183,17 +186,21 @@ package struct FixtureScan: Sendable {
 
   // MARK: Likeness
 
-  private func comparingLikeness(of files: [FixtureFacts]) async -> [FixtureFacts] {
+  private func comparingLikeness(
+    of files: [FixtureFacts], isLocked: (FixtureFacts) -> Bool
+  ) async -> [FixtureFacts] {
     guard hashing != .none else { return files }
     let groups = Dictionary(grouping: files.indices.filter { (files[$0].size ?? 0) > 0 }) { files[$0].size }
     var files = files
     for index in files.indices where files[index].size != nil { files[index].likeness = .unique }
     var firsts: [ContentDigest: FixtureFacts] = [:]
-    // The one that stays has an honest name, if any has.
-    let alike = groups.values.filter { $0.count > 1 }.joined().map {
-      (files[$0].isMisnamed, files[$0].path, $0)
+    // The one that stays is locked, has a safe name and an honest one, if any has; the first counts most.
+    let alike = groups.values.filter { $0.count > 1 }.joined().map { index in
+      let file = files[index]
+      let flaws = (isLocked(file) ? 0 : 4) + (file.isSafelyNamed ? 0 : 2) + (file.isMisnamed ? 1 : 0)
+      return (flaws, file.path, index)
     }
-    .sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $1.0 }
+    .sorted { $0 < $1 }
     for (_, _, index) in alike {
       if files[index].digest == nil { files[index].digest = await digest(ofFileAt: files[index].path) }
       guard let digest = files[index].digest else {

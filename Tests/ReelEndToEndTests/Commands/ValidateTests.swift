@@ -572,6 +572,41 @@ struct ValidateTests {
     #expect(judged.status == 4 && judged.output.contains("file.unreadable"), "\(judged)")
   }
 
+  @Test(
+    "of files with the same bytes, the locked one stays, then the one with a safe name; so its lock stays kept"
+  )
+  func equals() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4", as: "b.mp4")
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    try bench.add("clips/faststart.mp4", as: "a.mp4")
+    try bench.add("clips/silent.mp4", as: "-c.mp4")
+    try bench.add("clips/silent.mp4", as: "d.mp4")
+    func fixes(_ arguments: String...) async throws -> [String] {
+      let run = try await ReelBinary.run(["validate", "clips", "--json"] + arguments, in: bench.folder)
+      let files = try run.object()["files"] as? [[String: Any]] ?? []
+      return files.flatMap {
+        ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }.filter {
+          $0.hasPrefix("mv")
+        }
+      }
+    }
+    #expect(
+      try await fixes() == [
+        "mv -n -- clips/-c.mp4 clips/-c.mp4.duplicate", "mv -n -- clips/b.mp4 clips/b.mp4.duplicate",
+      ])
+    #expect(
+      try await fixes("--lock", "clips/reel.lock") == [
+        "mv -n -- clips/-c.mp4 clips/-c.mp4.duplicate", "mv -n -- clips/a.mp4 clips/a.mp4.duplicate",
+      ])
+    try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("-c.mp4"))
+    try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("d.mp4"))
+    let moved = try await ReelBinary.runProgram(
+      "/bin/sh", ["-c", "mv -n -- clips/a.mp4 clips/a.mp4.duplicate"], in: bench.folder)
+    #expect(moved.status == 0)
+    #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+  }
+
   @Test("codecs are those that are meant, however they are written")
   func codecNames() async throws {
     let bench = try Workbench()

@@ -36,7 +36,7 @@ package struct LockComparison: Sendable {
     guard locked.digest == current.digest else {
       return changed(locked, current, changes, facts, accepted)
     }
-    guard !changes.isEmpty else { return accepted }
+    guard !changes.isEmpty else { return acceptance == nil ? accepted : Self.lockedAnew(accepted) }
     return accepted + [accepting(Self.readAnew(locked, current, changes), beside: accepted)]
   }
 
@@ -46,6 +46,18 @@ package struct LockComparison: Sendable {
     let isElse = others.contains { $0.state == .broken && ($0.severity == .error || $0.fix != nil) }
     (finding.fix, finding.hasRemedy) = (isElse ? nil : acceptance, acceptance != nil)
     return finding
+  }
+
+  /// What mends or renames a locked file makes it differ from the lock.
+  private static func lockedAnew(_ findings: [Finding]) -> [Finding] {
+    findings.map { finding in
+      guard finding.state == .broken, finding.fix != nil || finding.rule == RuleIDs.name else {
+        return finding
+      }
+      var finding = finding
+      finding.sentence += "; it is in the lock: lock it anew afterwards"
+      return finding
+    }
   }
 
   /// Whether a file that can't be judged could not be judged, in the same way, when it was locked.

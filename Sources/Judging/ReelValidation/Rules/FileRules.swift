@@ -138,6 +138,8 @@ package enum RuleIDs {
   package static let orphan = "sidecar.orphan"
   /// The only rule that must read bytes: whoever gathers facts looks whether it is on.
   package static let duplicate = "duplicate.exact"
+  /// Broken by a name that no command can put right.
+  static let name = "name.unsafe"
 }
 
 /// What does it give away, and is its name safe?
@@ -187,7 +189,7 @@ enum PrivacyRules {
   }
 
   private static let name = Rule(
-    "name.unsafe", "the name is safe in a shell, a URL and on other systems",
+    RuleIDs.name, "the name is safe in a shell, a URL and on other systems",
     "It is not empty, begins with no dash and no space, ends with no space or dot, is UTF-8, and has no control "
       + "characters and none of < > : \" \\ | ? * (Windows refuses those). Rename the file."
   ) { facts in
@@ -196,6 +198,10 @@ enum PrivacyRules {
       "its name \(flaw)", expected: "a name that is safe everywhere", found: facts.path.lastComponent.text,
       fix: nil)
   }
+}
+
+extension FixtureFacts {
+  package var isSafelyNamed: Bool { NameFlaw.flaw(of: path.lastComponent) == nil }
 }
 
 /// What makes a name unsafe.

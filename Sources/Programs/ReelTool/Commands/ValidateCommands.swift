@@ -85,7 +85,12 @@ struct ValidateCommand: AsyncParsableCommand {
     let writer = try ReportWriter(
       reports, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
-    let judgement = try await session.judge(locks: locked != nil, advises: true)
+    let judgement = try await session.judge(
+      locks: locked != nil,
+      isLocked: { file in
+        locked.map { $0.file.entries[$0.place.name(of: file.path)]?.digest == file.digest } ?? false
+      },
+      advises: true)
     let acceptance = locked.flatMap {
       canBeLocked ? options.lockCommand(paths, $0.place.path, replaces: true) : nil
     }

@@ -34,12 +34,15 @@ struct ValidationSession: Sendable {
   /// Reads and judges every file.
   /// - Parameters:
   ///   - locks: whether each file's digest is needed.
+  ///   - isLocked: whether a lock has this file as it is.
   ///   - advises: whether the commands that would mend a file are told.
   /// - Throws: ``ProbeError`` when no file can be read at all.
-  func judge(locks: Bool, advises: Bool = false) async throws -> FixtureReview.Outcome {
+  func judge(
+    locks: Bool, isLocked: @escaping @Sendable (FixtureFacts) -> Bool = { _ in false }, advises: Bool = false
+  ) async throws -> FixtureReview.Outcome {
     let scan = scan(locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none)
     let (result, wasInterrupted) = await Interruption.cancelling {
-      let judgement = review.judgement(try await scan.run())
+      let judgement = review.judgement(try await scan.run(isLocked: isLocked))
       return advises ? try await tried(judgement) : judgement
     }
     await prober.close()
