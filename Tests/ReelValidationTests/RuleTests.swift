@@ -257,6 +257,21 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
         == ["mp4.notFastStart": "reel mend a.mp4 --faststart --drop-credentials -o a-mended.mp4"])
   }
 
+  @Test("what is encoded anew and gets a little longer is cut where it would be too long")
+  func cut() throws {
+    let cases: [(rules: String, duration: Double, isCut: Bool)] = [
+      ("fps.max: 25, duration.max: 10s", 10, true), ("fps.max: 25, duration.max: 10s", 9.7, false),
+      ("audio.sampleRate: 44100, duration.max: 10s", 9.9, true),
+      ("size.max: 600x600, duration.max: 10s", 10, false),
+      ("container.allowed: mkv, duration.max: 10s", 10, false),
+    ]
+    for (rules, duration, isCut) in cases {
+      let facts = Facts.fixture { $0.duration = duration }
+      let fix = findings(facts, try policy("rules: {\(rules)}")).lazy.compactMap(\.fix).first
+      #expect(fix?.contains(" -t 9.75 ") == isCut, "\(rules): \(fix ?? "none")")
+    }
+  }
+
   @Test("of what lies at an address nothing is advised")
   func remote() throws {
     var facts = Facts.fixture("https://host/a.mp4") { $0.audio = [] }

@@ -79,7 +79,10 @@ struct FixPlan {
       conversion.filters.insert(.squarePixels)
     }
     guard media.encrypted != true, media.external != true, let video = media.video,
-      let target = target(media, video, conversion),
+      let first = target(media, video, conversion)
+    else { return nil }
+    if first.audio.codec != nil || frames(video, conversion) != nil { conversion.add(cut(media)) }
+    guard let target = target(media, video, conversion),
       let pictures = pictures(target, media, video, conversion)
     else { return nil }
     // A program stream has no time for each frame.
@@ -97,9 +100,21 @@ struct FixPlan {
 
   private static let silentRate = 48000
 
+  /// At another rate, and with sound encoded anew, a file gets a little longer: what that would make too long is cut.
+  private func cut(_ media: MediaInfo) -> Conversion {
+    var conversion = Conversion()
+    for case .convert(let change) in violations(
+      of: ["duration.max"], media, { $0.duration = $0.duration.map { $0 + Self.room } }
+    ).map(\.fix) { conversion.add(change) }
+    return conversion
+  }
+
+  /// In seconds: how much longer it gets at most, and how much earlier it is cut.
+  private static let room = 0.25
+
   /// Frames last into what comes after a cut; silence has no end of its own.
   private func length(_ media: MediaInfo, _ conversion: Conversion) -> [String] {
-    if let most = conversion.seconds { return ["-t \(Decimals.text(most - min(0.25, most / 4)))"] }
+    if let most = conversion.seconds { return ["-t \(Decimals.text(most - min(Self.room, most / 4)))"] }
     guard conversion.addsSilence else { return [] }
     return [media.duration.map { "-t \(Decimals.text($0))" } ?? "-shortest"]
   }
@@ -263,10 +278,19 @@ struct FixPlan {
   private func breaks(_ part: Conversion.Part, _ media: MediaInfo, _ change: (inout MediaInfo) -> Void)
     -> Bool
   {
+    !violations(of: part.rules, media, change).isEmpty
+  }
+
+  /// How `media`, changed, would break `ids`.
+  private func violations(of ids: Set<String>, _ media: MediaInfo, _ change: (inout MediaInfo) -> Void)
+    -> [Violation]
+  {
     var (changed, other) = (media, facts)
     change(&changed)
     other.reading = .media(ProbeReport(media: changed, provenance: Self.provenance))
-    return rules.contains { part.rules.contains($0.rule.id) && $0.judge(other).isBroken }
+    return rules.filter { ids.contains($0.rule.id) }.compactMap {
+      if case .broken(let violation) = $0.judge(other) { violation } else { nil }
+    }
   }
 
   private static let provenance = ProbeProvenance(method: .full, isolation: .none, ffmpeg: "")
