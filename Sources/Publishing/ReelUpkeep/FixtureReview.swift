@@ -75,7 +75,7 @@ extension FixtureReview {
         lock.file, acceptance: acceptance, git: GitRepository.facts(of:))
       files = judgement.files.map { held($0, against: comparison, lock.place) }
       let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
-      files += comparison.gone(found: found) { lock.place.covers($0, inputs, filter) }
+      files += comparison.gone(found: found, isCovered: met(by: judgement, lock.place))
         .map { ValidatedFile(path: lock.place.file(named: $0.0), findings: [$0.1]) }
     }
     return ValidationReport(
@@ -112,11 +112,16 @@ extension FixtureReview {
     let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
     let unread = unread(in: judgement).map { place.name(of: $0.facts.path) }
     let refused = Set(pointers(in: judgement).map { place.name(of: $0.facts.path) } + unread)
-    let folders = unread.map { $0.bytes + [UInt8(ascii: "/")] }
-    return LockUpdate(old: old, current: Dictionary(current) { first, _ in first }, refused: refused) {
-      path in
-      place.covers(path, inputs, filter) && !folders.contains { path.bytes.starts(with: $0) }
-    }
+    return LockUpdate(
+      old: old, current: Dictionary(current) { first, _ in first }, refused: refused,
+      isCovered: met(by: judgement, place))
+  }
+
+  /// Whether the walk would have met a file that the lock names: not what lies in a folder that could not be read.
+  private func met(by judgement: Outcome, _ place: LockPlace) -> (SourcePath) -> Bool {
+    let unread = unread(in: judgement).map { SourceInput(path: $0.facts.path) }
+    let all = FixtureFilter(including: [], excluding: [])
+    return { place.covers($0, inputs, filter) && !place.covers($0, unread, all) }
   }
 }
 

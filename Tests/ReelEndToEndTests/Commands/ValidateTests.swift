@@ -607,6 +607,25 @@ struct ValidateTests {
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
   }
 
+  @Test("what lies in a folder that can't be read is not gone")
+  func unreadFolder() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let folder = bench.clips.appendingPathComponent("deep")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    try bench.add("clips/silent.mp4", as: "deep/a.mp4")
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    guard OtherUser.mayRunReel else { return print("SKIPPED: \(OtherUser.isNeeded)") }
+    chmod(bench.folder.path, 0o755)
+    chmod(folder.path, 0o700)
+    let run = try await ReelBinary.start(
+      ["validate", "clips", "--lock", "clips/reel.lock", "--report", "json"], in: bench.folder,
+      environment: ["HOME": bench.folder.path],
+      launcher: OtherUser.launcher
+    ).outcome()
+    #expect(try rules(run) == ["clip-00000.mp4": [], "deep": ["file.unreadable"]], "\(run)")
+  }
+
   @Test("codecs are those that are meant, however they are written")
   func codecNames() async throws {
     let bench = try Workbench()
