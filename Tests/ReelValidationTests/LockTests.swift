@@ -51,11 +51,12 @@ import Testing
   @Test("the same file passes, also with what it broke when it was locked")
   func same() {
     #expect(held(entry(digest), to: entry(digest)) == [])
-    let finding = Finding(rule: "file.truncated", severity: .error, state: .broken, sentence: "it is")
+    let finding = Finding(
+      rule: "file.truncated", severity: .error, state: .broken, sentence: "it is", fix: "reel mend a")
     let accepted = held(
       entry(digest, broken: ["file.truncated"]), findings: [finding],
       to: entry(digest, broken: ["file.truncated"]))
-    #expect(accepted.map(\.state) == [.locked])
+    #expect(accepted.map(\.state) == [.locked] && accepted.map(\.fix) == [nil])
     let more = held(entry(digest, broken: ["file.truncated"]), findings: [finding], to: entry(digest))
     #expect(more.map(\.state) == [.broken])
   }

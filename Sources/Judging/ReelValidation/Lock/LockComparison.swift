@@ -29,7 +29,7 @@ package struct LockComparison: Sendable {
     let accepted = findings.map { finding in
       guard finding.state == .broken, locked.broken.contains(finding.rule) else { return finding }
       var accepted = finding
-      accepted.state = .locked
+      (accepted.state, accepted.fix) = (.locked, nil)
       return accepted
     }
     let changes = LockChanges(from: locked, to: current, tolerances: lock.tolerances)
