@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test("what says most of a change is told first, and what there is none of is none")
+  @Test("what says most of a change is told first, and what there is none of is gone")
   func weighty() {
     let sentence = held(
       entry(other) {
@@ -135,13 +135,18 @@ import Testing
     #expect(
       sentence?.hasPrefix(
         "it is not the file that was locked: container was mp4 and is mov, duration was 10 and is 20, "
-          + "audio.0.codec was aac and is none, ") == true, "\(sentence ?? "")")
+          + "audio.0.codec was aac and is gone, ") == true, "\(sentence ?? "")")
   }
 
   @Test("a rule that is not broken any more, by the same bytes, is another reading")
   func mended() {
+    let found = held(entry(digest), to: entry(digest, broken: ["file.truncated"]))
+    #expect(found.map(\.rule) == [LockRules.reading])
     #expect(
-      held(entry(digest), to: entry(digest, broken: ["file.truncated"])).map(\.rule) == [LockRules.reading])
+      found.first?.sentence.hasSuffix(": it broke file.truncated and no longer does") == true, "\(found)")
+    let titled = held(entry(digest) { $0.title = "x" }, to: entry(digest))
+    #expect(titled.first?.sentence.hasSuffix(": there was no title and now it is x") == true, "\(titled)")
+    #expect(titled.map(\.expected) == ["no title"] && titled.map(\.found) == ["title x"])
   }
 
   @Test("whoever mends or renames a locked file is told to lock it anew")

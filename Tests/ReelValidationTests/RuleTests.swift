@@ -390,10 +390,15 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       ("codec.video: [vp9, av1]", "its video is in h264; allowed: vp9, av1"),
       ("bytes.max: 999999", "it is too large: 1 MB, at most 999.999 kB"),
       ("size.max: 640x360", "its picture is too large: 1080x1920, at most 640x360"),
+      ("audio.channels: 1", "its sound has 2 channels; allowed: 1"),
+      ("audio.channels: [2, 6]", "its sound has 1 channel; allowed: 2, 6"),
       ("video.none: error", nil),
     ] as [(String, String?)])
   func words(rule: String, sentence: String?) throws {
-    let media = Facts.media { ($0.duration, $0.size) = (1, 1_000_000) }
+    let media = Facts.media {
+      ($0.duration, $0.size) = (1, 1_000_000)
+      if rule.contains("6") { $0.audio[0].channels = 1 }
+    }
     let door = PolicyIntake(try policy("extends: none\nrules: {\(rule)}"))
     #expect(door.violations(in: media, of: SourcePath("a.mp4")).first?.message == sentence)
   }

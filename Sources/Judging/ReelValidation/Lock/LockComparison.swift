@@ -143,7 +143,18 @@ package struct LockChanges: Hashable, Sendable {
     package let old: String?
     /// As it is now; nil when there is none.
     package let new: String?
+
+    var sentence: String {
+      switch (old, new) {
+      case (let old?, let new?): "\(key) was \(old) and is \(new)"
+      case (let old?, nil) where key == LockChanges.rules: "it broke \(old) and no longer does"
+      case (let old?, nil): "\(key) was \(old) and is gone"
+      case (nil, let new): "there was no \(key) and now it is \(new ?? "")"
+      }
+    }
   }
+  /// The key of rules that are broken no more.
+  static let rules = "broken rules"
   /// What says most comes first.
   package let changes: [Change]
 
@@ -158,7 +169,7 @@ package struct LockChanges: Hashable, Sendable {
     // A rule that is broken now and was not is told by its own finding.
     let mended = Set(old.broken).subtracting(new.broken).sorted()
     if !mended.isEmpty {
-      changes.insert(Change(key: "broken rules", old: mended.joined(separator: " "), new: nil), at: 0)
+      changes.insert(Change(key: Self.rules, old: mended.joined(separator: " "), new: nil), at: 0)
     }
     self.changes = changes
   }
@@ -177,13 +188,18 @@ package struct LockChanges: Hashable, Sendable {
   /// `duration was 12.5 and is 12.6, …`, the first five; of a file that can't be read any more, or can be now, only that.
   var sentence: String {
     let most = changes.first?.key == "error" ? 1 : 5
-    let told = changes.prefix(most).map { "\($0.key) was \($0.old ?? "none") and is \($0.new ?? "none")" }
+    let told = changes.prefix(most).map(\.sentence)
     return told.joined(separator: ", ")
       + (changes.count > most && most > 1 ? " and \(changes.count - most) more" : "")
   }
 
-  var old: String { changes.prefix(5).map { "\($0.key) \($0.old ?? "none")" }.joined(separator: ", ") }
-  var new: String { changes.prefix(5).map { "\($0.key) \($0.new ?? "none")" }.joined(separator: ", ") }
+  var old: String { values(\.old) }
+  var new: String { values(\.new) }
+
+  private func values(_ side: (Change) -> String?) -> String {
+    changes.prefix(5).map { change in side(change).map { "\(change.key) \($0)" } ?? "no \(change.key)" }
+      .joined(separator: ", ")
+  }
 }
 
 /// What a lock can find, with ids like those of the rules.
@@ -282,7 +298,7 @@ package struct LockUpdate: Hashable, Sendable {
     if old.size != new.size { lines.append("  size: \(text(old.size)) -> \(text(new.size))") }
     if old.broken != new.broken { lines.append("  verdict: \(verdict(old)) -> \(verdict(new))") }
     let changes = LockChanges(from: old, to: new, tolerances: tolerances).changes
-    for change in changes where change.key != "broken rules" {
+    for change in changes where change.key != LockChanges.rules {
       let values = [change.old, change.new].map { value in
         value.map { LockText.Escapes.escaped(Array($0.utf8)) } ?? "none"
       }

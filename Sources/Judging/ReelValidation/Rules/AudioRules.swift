@@ -33,7 +33,7 @@ enum AudioRules {
   ) { count, allowed in
     guard !allowed.contains(count) else { return .passed }
     return .broken(
-      "its sound has \(count) channels", expected: text(allowed), found: "\(count)",
+      "its sound has \(count) channel\(count == 1 ? "" : "s")", expected: text(allowed), found: "\(count)",
       fix: .convert(Conversion(.channels)))
   }
 
