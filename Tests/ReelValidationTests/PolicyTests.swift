@@ -15,6 +15,16 @@ import Testing
     #expect(name == "sanity" || text.contains("https://"))
   }
 
+  @Test("a preset that there is none of is told as that, and with the one that was meant")
+  func noPreset() {
+    do throws(PolicyError) {
+      _ = try library().policy("sanitty")
+      Issue.record("no error")
+    } catch {
+      #expect(error.description.hasPrefix("there is no preset \"sanitty\" (did you mean sanity?); "))
+    }
+  }
+
   @Test(
     "a mistake is told with its line, its column and what was meant",
     arguments: [

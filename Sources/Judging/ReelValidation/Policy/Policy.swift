@@ -102,7 +102,7 @@ struct PolicyPlace: Hashable, Sendable {
 
 /// Something in a policy file that can't be used, and where.
 package struct PolicyProblem: Hashable, Sendable {
-  /// The file's name as given, or the preset's.
+  /// The file's name as given, or the preset's; empty where there is neither.
   package let source: String
   /// Counted from 1; nil when it is about the file as a whole.
   package let line: Int?
@@ -123,7 +123,7 @@ extension PolicyProblem: CustomStringConvertible {
   /// `policy.yaml:3:5: there is no rule …`
   package var description: String {
     let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
-    return "\(source)\(place): \(message)"
+    return source.isEmpty ? message : "\(source)\(place): \(message)"
   }
 }
 

@@ -76,7 +76,7 @@ package struct PolicyLibrary: Sendable {
       let message =
         "there is no preset \"\(name.prefix(60))\"\(hint); the presets are "
         + "\(names.joined(separator: ", ")); to use a file, give its name with the extension, like policy.yaml"
-      throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "policy", message: message)])
+      throw PolicyError([place?.problem(message) ?? PolicyProblem(source: "", message: message)])
     }
     return try load(name, from)
   }
