@@ -1,6 +1,6 @@
-import ReelTerminal
 import ArgumentParser
 import ReelCore
+import ReelTerminal
 
 /// Words of the command line that were replaced in 0.3. Each is taken for one more version, hidden from help, and answered
 /// with the new way.

@@ -1,8 +1,8 @@
-import ReelSource
 import ArgumentParser
 import FoundationEssentials
 import ReelCore
 import ReelPostgres
+import ReelSource
 import ReelTerminal
 
 /// `reel queue`

@@ -52,7 +52,7 @@ struct ValidateCommand: AsyncParsableCommand {
   var allowEmpty = false
 
   @Option(
-    help: ArgumentHelp("say what a rule means and how to fix a file; `list` names all.", valueName: "rule"),
+    help: ArgumentHelp("Say what a rule means and how to fix a file; `list` names all.", valueName: "rule"),
     transform: RawArguments.text)
   var explain: String?
 

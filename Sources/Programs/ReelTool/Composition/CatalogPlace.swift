@@ -1,8 +1,8 @@
-import ReelTerminal
 import ReelCatalogCopy
 import ReelCore
 import ReelLibrary
 import ReelPostgres
+import ReelTerminal
 
 /// All that commands ask of a catalog.
 typealias WholeCatalog = PosterAdding & PostChanging & CatalogExamination & CatalogRepair & StoreRelocating

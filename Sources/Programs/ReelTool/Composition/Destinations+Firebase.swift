@@ -1,7 +1,6 @@
 import ReelCore
-import ReelStorage
-
 import ReelRemoteStorage
+import ReelStorage
 
 extension Destinations {
   /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are

@@ -1,9 +1,9 @@
-import ReelTerminal
 import FoundationEssentials
 import ReelCore
 import ReelLibrary
 import ReelSource
 import ReelStorage
+import ReelTerminal
 import ReelUpkeep
 
 /// What `reel doctor` works with, put together from the settings.

@@ -1,4 +1,3 @@
-import ReelTerminal
 import Dispatch
 import Glibc
 import ReelCore
@@ -6,6 +5,7 @@ import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource
+import ReelTerminal
 import ReelValidation
 
 /// A worker of the queue, as long as its run goes on.

@@ -1,10 +1,10 @@
-import ReelSource
 import ArgumentParser
 import ReelCore
 import ReelIngest
 import ReelSandbox
-import ReelTerminal
+import ReelSource
 import ReelStorage
+import ReelTerminal
 import ReelValidation
 
 /// Where Reel keeps its things, for every command that looks at them.
@@ -95,7 +95,7 @@ struct RunOutputOptions: SettingFlags {
 
   @Flag(
     name: [.short, .long],
-    help: "say what became of each file: published as which post, a duplicate of which, refused, ignored.")
+    help: "Say what became of each file: published as which post, a duplicate of which, refused, ignored.")
   var verbose = false
 
   @Option(\.logLevel) var logLevel

@@ -1,7 +1,7 @@
-import ReelTerminal
 import Glibc
 import ReelCore
 import ReelSource
+import ReelTerminal
 import ReelUpkeep
 import ReelValidation
 

@@ -1,8 +1,8 @@
-import ReelSource
 import ArgumentParser
 import ReelCore
 import ReelIngest
 import ReelPage
+import ReelSource
 import ReelTerminal
 import ReelValidation
 

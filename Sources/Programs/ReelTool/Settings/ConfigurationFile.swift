@@ -1,6 +1,6 @@
-import ReelTerminal
 import Glibc
 import ReelCore
+import ReelTerminal
 import ReelValidation
 
 /// The configuration file: keys and values, like `library: /srv/reel`.

@@ -1,6 +1,6 @@
-import ReelTerminal
 import ArgumentParser
 import ReelCore
+import ReelTerminal
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
 enum SettingsReader {
