@@ -95,6 +95,22 @@ struct OtherCodecTests {
     #expect(methods.contains(.packets))
   }
 
+  /// Its packets begin anywhere in a picture, which says nothing against their codec.
+  @Test(arguments: ["mpeg2video", "mpeg1video"]) func aCutMultiplexIsOfItsCodec(encoder: String) throws {
+    let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", encoder, "-b:v", "2M", "-c:a", "mp2"]
+    guard let made = try FFmpegTool.make("a.mpg", arguments) else { return }
+    let bytes = made.allBytes
+    for part in 1...8 {
+      let from = part * bytes.count / 20
+      for start in [from, from / 2048 * 2048] {
+        let file = try #require(OpenFile(holding: Array(bytes[start...])))
+        guard let container = file.sniffed else { continue }
+        let warnings = try file.read(as: container).media.warnings
+        #expect(!warnings.contains { $0.fact == "video.codec" }, "\(start): \(warnings)")
+      }
+    }
+  }
+
   /// A size in the sample entry that the pictures contradict.
   @Test(arguments: [("mpeg2video", "m2v1"), ("prores_ks", "apch")])
   func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String, tag: String) throws {

@@ -150,7 +150,9 @@ import Testing
     let file = try #require(OpenFile(holding: bytes))
     let container = try #require(file.sniffed)
     for ways in [FFmpegReader.quickWays, [.thorough]] {
-      #expect(try file.read(as: container, by: ways).media.audio.map(\.codec) == [codec])
+      let media = try file.read(as: container, by: ways).media
+      #expect(media.audio.map(\.codec) == [codec])
+      #expect(media.warnings.map(\.code) == (lie == nil ? [] : [.soundMismatch]), "\(media.warnings)")
     }
   }
 

@@ -16,7 +16,7 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     case durationMismatch
     /// The header gives another frame rate than the pictures have, or one that cannot be meant.
     case frameRateMismatch
-    /// The header gives the sound other channels or another sampling rate than it has.
+    /// The header gives the sound other channels, another sampling rate or another codec than it has.
     case soundMismatch
     /// The header gives the pictures another shape of their pixels than they have.
     case pixelShapeMismatch

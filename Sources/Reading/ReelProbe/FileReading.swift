@@ -219,7 +219,7 @@ struct FileReading {
     let codec =
       isParsed ? nil : rawDoubted(streams.video, &media, &scan) ?? codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + [codec].compactMap { $0 } + frames + soundsDoubted(streams, media, scan)
+      (warnings.found + [codec].compactMap { $0 } + frames + soundsDoubted(header, streams, media, scan)
         + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
     return media
   }
@@ -230,8 +230,10 @@ struct FileReading {
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
       media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
-      // Where FFmpeg does not know its name, the packet is not cut as the codec's are; the pictures were read past it.
-      structure.namedCodecs?.pictures == nil || media.video?.pixelFormat == nil
+      // Pictures that were read past a packet tell more than its beginning where it may begin anywhere: a multiplex that
+      // was cut out of another one, and names that FFmpeg does not know.
+      media.video?.pixelFormat == nil
+        || !structure.container.isMPEG && structure.namedCodecs?.pictures == nil
     else { return nil }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
     guard let packet = scan.firsts[stream.pointee.index],
@@ -272,18 +274,25 @@ struct FileReading {
 
   /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.
   private func soundsDoubted(
-    _ streams: StreamChoice, _ media: MediaInfo, _ scan: borrowing PacketScan
+    _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, _ scan: borrowing PacketScan
   ) -> [MediaWarning] {
     guard structure.iso == nil, media.encrypted != true, structure.scrambled.isEmpty else { return [] }
     return streams.audios.enumerated().compactMap { place, stream in
       guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
-        let packet = scan.firsts[stream.pointee.index],
+        let claimed = VideoFacts.codecName(header.codecs[stream.pointee.index] ?? codec)
+      else { return nil }
+      // What its frames tell counts. Of MPEG's multiplexes none names a layer.
+      if let found = media.audio[place].codec, found != claimed, !structure.container.isMPEG {
+        return MediaWarning(
+          .soundMismatch, "its header names another codec than the frames of its sound, which count",
+          fact: "audio.\(place).codec", stated: .text(claimed), measured: .text(found))
+      }
+      guard let packet = scan.firsts[stream.pointee.index],
         let other = CodecSign.otherSound(than: codec, packet: BitstreamHeader.bytes(of: packet))
       else { return nil }
       return MediaWarning(
         .claimUnchecked, "its sound is not of the codec that its header names", fact: "audio.\(place).codec",
-        stated: media.audio[place].codec.map { .text($0) },
-        measured: VideoFacts.codecName(other).map { .text($0) })
+        stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
     }
   }
 
@@ -343,7 +352,9 @@ struct FileReading {
       }
       if let channels = told.channels { media.audio[place].channels = channels }
       if let rate = told.sampleRate { media.audio[place].sampleRate = rate }
-      if let codec = told.codec { media.audio[place].codec = VideoFacts.codecName(codec) }
+      if media.encrypted != true, let codec = told.codec {
+        media.audio[place].codec = VideoFacts.codecName(codec)
+      }
     }
   }
 

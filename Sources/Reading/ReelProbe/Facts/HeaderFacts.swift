@@ -27,6 +27,8 @@ struct HeaderFacts: Hashable {
   let sizes: [Int32: Size]
   /// The average frame rates that it states, by the index of the stream.
   let rates: [Int32: Rational]
+  /// The codecs that it names, by the index of the stream; reading packets may correct FFmpeg's.
+  let codecs: [Int32: AVCodecID]
   /// The transfer function that it states, by the index of the stream; only those that are one.
   private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
@@ -36,11 +38,13 @@ struct HeaderFacts: Hashable {
     self.duration = duration == reel_no_time ? nil : Double(duration) / Double(reel_time_base)
     var sizes: [Int32: Size] = [:]
     var rates: [Int32: Rational] = [:]
+    var codecs: [Int32: AVCodecID] = [:]
     var transfers: [Int32: AVColorTransferCharacteristic] = [:]
     for index in 0..<Int(context.pointee.nb_streams) {
       guard let stream = context.pointee.streams[index], let parameters = stream.pointee.codecpar else {
         continue
       }
+      codecs[Int32(index)] = parameters.pointee.codec_id
       let rate = stream.pointee.avg_frame_rate
       rates[Int32(index)] = Rational(Int(rate.num), Int(rate.den))
       if let named = tracks?.track(of: stream)?.entry?.transfer {
@@ -55,6 +59,7 @@ struct HeaderFacts: Hashable {
     }
     self.sizes = sizes
     self.rates = rates
+    self.codecs = codecs
     self.transfers = transfers
   }
 
