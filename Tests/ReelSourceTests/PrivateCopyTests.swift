@@ -36,15 +36,17 @@ struct PrivateCopyTests {
     #expect(copy.isPrivate && copy.source.size == Int64(count))
   }
 
-  @Test("hold what was hashed when the source changes, and can't be written to any more")
-  func changed() throws {
-    let file = try source([UInt8](repeating: 7, count: 10_000))
+  @Test(
+    "hold what was hashed when the source changes, and can't be written to any more",
+    arguments: [10_000, 2_000_000])
+  func changed(_ count: Int) throws {
+    let file = try source([UInt8](repeating: 7, count: count))
     let copy = try #require(try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path)))
     let writer = try #require(FileHandle(forWritingAtPath: folder.path + "/f.mp4"))
     try writer.write(contentsOf: Data([1, 2, 3]))
-    #expect(try content(of: copy, count: 10_000) == [UInt8](repeating: 7, count: 10_000))
     let descriptor = try #require(copy.descriptor)
-    #expect(fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY)
+    #expect(pwrite(descriptor, [1, 2, 3], 3, 0) == -1 && ftruncate(descriptor, 0) == -1)
+    #expect(try content(of: copy, count: count) == [UInt8](repeating: 7, count: count))
     let error = #expect(throws: SourceError.self) { try copy.checkUnchanged() }
     #expect(error?.code == .sourceChanged)
   }
@@ -148,9 +150,27 @@ struct PrivateCopyTests {
       try PrivateCopy.make(of: file, in: TemporaryStaging(folder: folder.path), isCancelled: { true }) == nil)
   }
 
+  @Test("that are small are in memory, as many as it is to hold; the others are in the folder")
+  func inMemory() throws {
+    let staging = TemporaryStaging(folder: folder.path)
+    func isInMemory(_ file: any StagedFile) throws -> Bool {
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file.descriptor)")
+        .hasPrefix("/memfd:")
+    }
+    #expect(try isInMemory(staging.makeFile(upTo: 1000)))
+    #expect(try !isInMemory(staging.makeFile(upTo: 2_000_000)))
+    #expect(try !isInMemory(staging.makeFile()))
+    var many: [any StagedFile] = []
+    for _ in 0..<40 { many.append(try staging.makeFile(upTo: 1 << 20)) }
+    // Tests beside this one may have some of it.
+    #expect(try (16...32).contains(many.filter(isInMemory).count))
+    many = []
+    #expect(try isInMemory(staging.makeFile(upTo: 1 << 20)))
+  }
+
   @Test("that can't be made name the folder and what to do")
   func noFolder() throws {
-    let file = try source([1])
+    let file = try source([UInt8](repeating: 1, count: 2_000_000))
     let staging = TemporaryStaging(folder: folder.path + "/nowhere")
     #expect {
       try PrivateCopy.make(of: file, in: staging)

@@ -4,6 +4,16 @@ public protocol StagingArea: Sendable {
   /// Makes an empty file that nobody else knows of. Blocks.
   /// - Throws: `storeFull`, `storeUnusable`, `unavailable`, `interrupted`.
   func makeFile() throws(UploadError) -> any StagedFile
+
+  /// The same, where it is known how long it will be: small ones need not be on a disk. Blocks.
+  /// - Parameter size: bytes that it will have, at most.
+  /// - Throws: as ``makeFile()``.
+  func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile
+}
+
+extension StagingArea {
+  /// ``makeFile()``.
+  public func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile { try makeFile() }
 }
 
 /// A file of a ``StagingArea``: written once, then only read. It goes with this object, unless it became an object of

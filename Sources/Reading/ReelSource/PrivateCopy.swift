@@ -93,7 +93,9 @@ extension PrivateCopy {
     of original: SourceFile, in staging: any StagingArea, isCancelled: () -> Bool = { false }
   ) throws(Failure) -> PrivateCopy? {
     try rethrowing(as: Failure.source) { () throws(SourceError) in try Holes.check(original) }
-    let file = try rethrowing(as: Failure.staging) { () throws(UploadError) in try staging.makeFile() }
+    let file = try rethrowing(as: Failure.staging) { () throws(UploadError) in
+      try staging.makeFile(upTo: original.size)
+    }
     (original.handle as? OpenedFile)?.willBeReadInOrder()
     guard let (hashed, room) = try CopyPass(original: original, file: file).run(isCancelled) else {
       return nil

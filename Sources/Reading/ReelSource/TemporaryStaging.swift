@@ -3,8 +3,8 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Private copies that never become objects: files without a name in a folder, which the system frees when nobody holds
-/// them any more, however the process ends. For stores that bytes are sent to.
+/// Private copies that never become objects: files without a name, which the system frees when nobody holds them any more,
+/// however the process ends. They lie in a folder, small ones in memory. For stores that bytes are sent to.
 public struct TemporaryStaging: StagingArea {
   private let folder: String
   private let randomness: any Randomness
@@ -27,6 +27,13 @@ public struct TemporaryStaging: StagingArea {
       for _ in 0..<3 { if let file = try unlinked() { return file } }
       throw SystemError(code: ENOENT, call: "open")
     }
+  }
+
+  /// In memory where it is small, and others have left room for it (``MemoryFile``). Blocks.
+  /// - Throws: as ``makeFile()``.
+  public func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile {
+    if let file = MemoryFile(upTo: size) { return file }
+    return try makeFile()
   }
 
   /// Nil where the file system knows no O_TMPFILE, or no `/proc` opens it anew.
@@ -89,6 +96,56 @@ private final class UnnamedFile: StagedFile {
       default: (.storeUnusable, "check that the folder is there and writable for this user")
       }
     return UploadError(kind, "could not \(task) in \(folder) (\(reason)): \(advice)")
+  }
+}
+
+/// A small file that no file system has to find room for, sealed against its own writers when it is written (memfd_create(2)).
+final class MemoryFile: StagedFile {
+  /// Bytes that one may have.
+  static let largest: Int64 = 1 << 20
+  /// Bytes of all that there are in this process.
+  static let most: Int64 = 32 << 20
+  private static let held = Mutex<Int64>(0)
+
+  private let file: Descriptor
+  private let size: Int64
+
+  /// Nil for one that is too large, beside the others or by itself, and where the system makes none.
+  init?(upTo size: Int64) {
+    guard (0...Self.largest).contains(size), Self.take(size) else { return nil }
+    let file = reel_memory_file("reel-copy")
+    guard file >= 0 else {
+      Self.giveBack(size)
+      return nil
+    }
+    (self.file, self.size) = (Descriptor(adopting: file), size)
+  }
+
+  deinit { Self.giveBack(size) }
+
+  private static func take(_ size: Int64) -> Bool {
+    held.withLock { held in
+      guard held <= most - size else { return false }
+      held += size
+      return true
+    }
+  }
+
+  private static func giveBack(_ size: Int64) { held.withLock { $0 -= size } }
+
+  var descriptor: Int32 { file.rawValue }
+  var mayBecomeObject: Bool { false }
+
+  func seal() throws(UploadError) {
+    let error = reel_seal_memory_file(file.rawValue)
+    if error != 0 { throw failure(error, "seal a private copy") }
+  }
+
+  func failure(_ code: Int32, _ task: String) -> UploadError {
+    UploadError(
+      .unavailable,
+      "could not \(task) in memory (\(SystemError(code: code, call: "").reason)): close other programs, or use fewer \(setting: .jobs)"
+    )
   }
 }
 

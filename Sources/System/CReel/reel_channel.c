@@ -133,6 +133,12 @@ static int memory_file(const char *name, unsigned flags) {
   return file < 0 ? -errno : file;
 }
 
+int reel_memory_file(const char *name) { return memory_file(name, MFD_ALLOW_SEALING); }
+
+int reel_seal_memory_file(int file) {
+  return fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 ? 0 : errno;
+}
+
 int reel_channel_secret(void *bytes, size_t count) {
   // Up to 256 bytes come whole.
   if (getrandom(bytes, count, 0) != (ssize_t)count) return -EIO;
@@ -145,7 +151,7 @@ int reel_channel_secret(void *bytes, size_t count) {
 }
 
 int reel_channel_sealed(const void *bytes, size_t count) {
-  int file = memory_file("reel-pixels", MFD_ALLOW_SEALING);
+  int file = reel_memory_file("reel-pixels");
   if (file < 0) return file;
   size_t written = 0;
   while (written < count) {
@@ -154,9 +160,9 @@ int reel_channel_sealed(const void *bytes, size_t count) {
     if (result <= 0) break;
     written += (size_t)result;
   }
-  if (written == count && fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    return file;
   int error = errno ? errno : EIO;
+  if (written == count) error = reel_seal_memory_file(file);
+  if (error == 0) return file;
   close(file);
   return -error;
 }

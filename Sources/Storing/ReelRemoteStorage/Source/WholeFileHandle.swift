@@ -94,7 +94,9 @@ final class WholeFileHandle: RemoteHandle {
   }
 
   private func fetch(_ transfer: inout SourceTransfer) throws(SourceError) -> any StagedFile {
-    let file = try rethrowing(as: SourceError.init) { () throws(UploadError) in try staging.makeFile() }
+    let file = try rethrowing(as: SourceError.init) { () throws(UploadError) in
+      try staging.makeFile(upTo: identity.size)
+    }
     let requests = Mutex(0)
     let call = BlockingCall { [self] () async -> Result<Reply?, UploadError> in
       do throws(UploadError) {

@@ -29,6 +29,12 @@ ssize_t reel_channel_receive(int channel, void *bytes, size_t capacity, int *des
 // The same for a peer that may be hostile: descriptors it sends never enter this process.
 ssize_t reel_channel_receive_plain(int channel, void *bytes, size_t capacity);
 
+// A descriptor, closed on exec, of an empty file in memory, which can be sealed; or -errno.
+int reel_memory_file(const char *name);
+
+// From here on nobody can change it, whatever descriptor they have. 0, or errno.
+int reel_seal_memory_file(int file);
+
 // Fills `bytes` with random ones, and returns a descriptor, closed on exec, from which they can be read; or -errno.
 int reel_channel_secret(void *bytes, size_t count);
 
