@@ -15,11 +15,43 @@ package enum PlaceSearch {
     "photoshop:Country", ":Location", ":City", ":CountryCode", "shotLocation", "LocationName", "GeoPos",
   ].map { Array($0.utf8) }
 
+  private static let exif = Array("Exif\0\0".utf8)
+
+  /// By the value of a byte, which of ``words`` have it first, or second; then one bit for Exif, and one for a sign that a
+  /// digit follows. Nearly every place in a file is ruled out by these two.
+  private static let beginnings: (first: [UInt64], second: [UInt64]) = {
+    var (first, second) = ([UInt64](repeating: 0, count: 256), [UInt64](repeating: 0, count: 256))
+    for (bit, word) in (words + [exif]).enumerated() {
+      first[Int(word[0])] |= 1 << bit
+      second[Int(word[1])] |= 1 << bit
+    }
+    for sign in "+-".utf8 { first[Int(sign)] |= 1 << (words.count + 1) }
+    for digit in "0123456789".utf8 { second[Int(digit)] |= 1 << (words.count + 1) }
+    return (first, second)
+  }()
+
   /// Whether bytes name the place of a recording: in words, in Exif, as ISO 6709 writes a position, or in GPMF.
   package static func finds(in bytes: ArraySlice<UInt8>) -> Bool {
-    guard bytes.count >= 8 else { return false }
-    return words.contains { index(of: $0, in: bytes) != nil } || findsPosition(in: bytes) || hasExif(bytes)
-      || isGoPro(bytes)
+    guard bytes.count >= 4 else { return false }
+    if tellsPosition(bytes) || isGoPro(bytes) { return true }
+    let beginnings = beginnings
+    return beginnings.first.withUnsafeBufferPointer { first in
+      beginnings.second.withUnsafeBufferPointer { second in
+        bytes.withUnsafeBytes { all in
+          var exifs = 0
+          return (0..<all.count - 1).contains { place in
+            let hits = first[Int(all[place])] & second[Int(all[place + 1])]
+            guard hits != 0 else { return false }
+            let rest = UnsafeRawBufferPointer(rebasing: all[place...])
+            if isPosition(rest) || words.contains(where: { rest.starts(with: $0) }) { return true }
+            // Each may lead through all that follows it.
+            guard exifs < 8, rest.starts(with: exif) else { return false }
+            exifs += 1
+            return tellsPosition(bytes[(bytes.startIndex + place + exif.count)...])
+          }
+        }
+      }
+    }
   }
 
   /// The first place where `word` stands.
@@ -40,24 +72,28 @@ package enum PlaceSearch {
 
   // MARK: Text
 
-  /// `+48.1234+011.5678/` (ISO 6709): two signed numbers with fractions, one behind the other.
+  /// Whether ISO 6709's way of writing a position, `+48.1234+011.5678/`, is in bytes.
   package static func findsPosition(in bytes: ArraySlice<UInt8>) -> Bool {
-    var numbers = 0
-    var (isNumber, whole, fraction): (Bool, Int, Int?) = (false, 0, nil)
-    for byte in bytes {
-      switch byte {
-      case 0x2B, 0x2D:
-        numbers = isNumber && (fraction ?? 0) >= 2 ? numbers + 1 : 0
-        (isNumber, whole, fraction) = (true, 0, nil)
-      case 0x30...0x39 where isNumber:
-        if let digits = fraction { fraction = digits + 1 } else { whole += 1 }
-      case 0x2E where isNumber && fraction == nil && (2...7).contains(whole): fraction = 0
-      default:
-        if isNumber, numbers >= 1, (fraction ?? 0) >= 2 { return true }
-        (isNumber, numbers) = (false, 0)
-      }
+    bytes.withUnsafeBytes { all in
+      all.indices.contains { isPosition(UnsafeRawBufferPointer(rebasing: all[$0...])) }
     }
-    return isNumber && numbers >= 1 && (fraction ?? 0) >= 2
+  }
+
+  /// Whether bytes begin with two signed numbers with fractions, one behind the other.
+  private static func isPosition(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let latitude = signedNumber(bytes, at: 0) else { return false }
+    return signedNumber(bytes, at: latitude) != nil
+  }
+
+  /// Where the number ends that begins with the sign at `start`: of two to seven digits, with two more at least behind a
+  /// point.
+  private static func signedNumber(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Int? {
+    func digits(from start: Int) -> Int { bytes[start...].prefix { (0x30...0x39).contains($0) }.count }
+    guard start < bytes.count, bytes[start] == 0x2B || bytes[start] == 0x2D else { return nil }
+    let point = start + 1 + digits(from: start + 1)
+    guard (2...7).contains(point - start - 1), point < bytes.count, bytes[point] == 0x2E else { return nil }
+    let fraction = digits(from: point + 1)
+    return fraction >= 2 ? point + 1 + fraction : nil
   }
 
   /// Whether text that is shown tells a position: it speaks of one, and has a number as exact as one.
@@ -80,19 +116,7 @@ package enum PlaceSearch {
 
   // MARK: Exif
 
-  private static let exif = Array("Exif\0\0".utf8)
-
-  /// Whether there is Exif (CIPA DC-008) with a position: behind its name, or as cameras' own boxes begin with it.
-  private static func hasExif(_ bytes: ArraySlice<UInt8>) -> Bool {
-    if tellsPosition(bytes) { return true }
-    var rest = bytes
-    for _ in 0..<8 {
-      guard let found = index(of: exif, in: rest) else { return false }
-      rest = bytes[(found + exif.count)...]
-      if tellsPosition(rest) { return true }
-    }
-    return false
-  }
+  // Exif (CIPA DC-008) stands behind its name, or as cameras' own boxes begin with it.
 
   /// Whether TIFF's first directory, or the one of positions that it leads to, has a latitude (4.6.6).
   private static func tellsPosition(_ tiff: ArraySlice<UInt8>) -> Bool {

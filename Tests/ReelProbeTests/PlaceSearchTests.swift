@@ -1,0 +1,52 @@
+import ReelTestSupport
+import Testing
+
+@testable import ReelProbe
+
+@Suite("The search for places")
+struct PlaceSearchTests {
+  @Test(
+    "finds a mark wherever it stands, and none in noise",
+    arguments: [
+      "GPSL", "GPSA", "gps_", "ExifGPS", "freeGPS", "atitude", "$GNGGA", "ISO6709", "geo:lat",
+      "photoshop:City",
+      ":CountryCode", "GeoPos", "+48.1234+011.5678", "-12.50-009.25/", "+37.3318-122.0312+005.123/",
+      "+37.3318-122.0312+5/",
+    ])
+  func marks(_ mark: String) {
+    // Codes with other letters than the marks have.
+    var draws = SplitMix64(seed: 7)
+    let noise = draws.bytes(5000).map { $0 | 0x80 }
+    #expect(!PlaceSearch.finds(in: noise[...]))
+    for place in [0, 1, 2500, 5000] {
+      let bytes = noise[..<place] + Array(mark.utf8) + noise[place...]
+      #expect(PlaceSearch.finds(in: bytes[...]), "\(mark) at \(place)")
+      // A slice that does not begin with its array.
+      #expect(PlaceSearch.finds(in: bytes[place...]), "\(mark) at \(place)")
+    }
+  }
+
+  @Test(
+    "takes two exact numbers with signs for a position, and nothing less",
+    arguments: [
+      ("+48.12+011.56", true), ("x+48.12+011.56/", true), ("+1+48.12+011.56/", true), ("+48.12", false),
+      ("+48.12 +011.56", false), ("+8.12+011.56", false), ("+48.1+011.56", false), ("+48.12+011.5", false),
+      ("+48+011/", false), ("+12345678.12+011.56", false), ("+48.12+", false), ("", false), ("+", false),
+    ])
+  func positions(_ text: String, _ expected: Bool) {
+    #expect(PlaceSearch.findsPosition(in: Array(text.utf8)[...]) == expected)
+    #expect(PlaceSearch.finds(in: Array("--------\(text)".utf8)[...]) == expected)
+  }
+
+  @Test("finds a latitude in Exif behind its name, among others that have none")
+  func exif() {
+    // TIFF, little endian: a directory of one entry, the latitude's.
+    let latitude: [UInt8] = [
+      0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 1, 0, 2, 0, 5, 0, 3, 0, 0, 0, 26, 0, 0, 0, 0, 0, 0, 0,
+    ]
+    let name = Array("Exif\0\0".utf8)
+    #expect(PlaceSearch.finds(in: latitude[...]))
+    #expect(PlaceSearch.finds(in: (name + [0] + name + name + latitude)[...]))
+    #expect(!PlaceSearch.finds(in: (name + [0] + latitude)[...]))
+  }
+}
