@@ -19,8 +19,20 @@ bench_serve() {
   fi
   mkdir -p "$lab"
   print_circumstances
-  printf 'one upload of %d MB, and %d of 2 MB, 8 at once; medians of %s rounds; seconds, and the server'\''s processor seconds\n\n' \
-    $((large / 1000000)) "$small" "$rounds"
+  printf 'one upload of %d MB, and %d of 2 MB, 8 at once; medians of %s rounds\n\n' $((large / 1000000)) "$small" "$rounds"
   python3 -B "$parts/serve.py" "$root/Server/.build/release/reel-serve" "$tus_venv" \
-    "$root/Samples/clips/captioned.mp4" "$lab" "$rounds" "$large" "$small"
+    "$root/Samples/clips/captioned.mp4" "$lab" "$rounds" "$large" "$small" >"$lab/times"
+  print_serve_table "$lab/times"
+}
+
+# print_serve_table TIMES: those that take the same uploads beside reel-serve's PUT.
+print_serve_table() {
+  awk -F '\t' '
+    BEGIN {
+      print "| | wall s | the server'"'"'s CPU s | reel-serve takes, of its wall time |"
+      print "| --- | ---: | ---: | ---: |"
+    }
+    $2 == "reel-serve, PUT" { reel = $3 }
+    { printf "| %s: %s | %.2f | %.2f | %s |\n", $1, $2, $3, $4, $2 ~ /^reel/ ? "" : sprintf("%.2f", reel / $3) }
+  ' "$1"
 }
