@@ -129,11 +129,18 @@ import Testing
   ]
 
   /// A bucket of one object, whose store compares a condition with its own tag, letter by letter.
+  /// - Parameter later: the tag in every list but the first.
   private func bucket(
-    _ listed: String, _ told: String?, _ bytes: [UInt8], knowsConditions: Bool = true
+    _ listed: String, _ told: String?, _ bytes: [UInt8], knowsConditions: Bool = true, later: String? = nil
   ) -> ScriptedTransport {
-    ScriptedTransport { sent in
+    let lists = Mutex(0)
+    return ScriptedTransport { sent in
       guard sent.call.fields[.range] != nil else {
+        let isFirst = lists.withLock { count in
+          count += 1
+          return count == 1
+        }
+        let listed = isFirst ? listed : later ?? listed
         return FakeS3.xml(
           "<ListBucketResult><Contents><Key>a/b/clip.mp4</Key><Size>\(bytes.count)</Size><ETag>\(xmlEscaped(listed))</ETag>"
             + "</Contents></ListBucketResult>")
@@ -174,10 +181,31 @@ import Testing
     arguments: ["\"new\"", "new", "W/\"new\""])
   func otherTags(_ told: String) async throws {
     for listed in ["\"old\"", "old", "W/\"old\""] {
-      let transport = bucket(listed, told, TestSource(size: 300).bytes)
+      let transport = bucket(listed, told, TestSource(size: 300).bytes, later: told)
       let error = await #expect(throws: SourceError.self) { _ = try await head(transport) }
       #expect(error?.code == .sourceChanged, "\(listed)")
     }
+  }
+
+  /// OpenStack Swift, of an object in segments.
+  @Test(
+    "one of which the list goes on telling another tag is the same, and stays so", arguments: [true, false])
+  func tagsOfTheirOwn(_ knowsConditions: Bool) async throws {
+    let bytes = TestSource(size: 300).bytes
+    let transport = bucket("\"list\"", "\"reply\"", bytes, knowsConditions: knowsConditions)
+    #expect(try await head(transport) == bytes)
+    let source = S3Source(
+      try #require(FakeS3.store), name: "a/b/", transport: transport, credentials: Keys(),
+      clock: StoppedClock(), policy: RetryPolicy(attempts: 1))
+    let pieces = try await threads.run { () throws -> [UInt8] in
+      let listed = try #require(try source.page(after: nil, cancellation: CancellationFlag()).files.first)
+      let file = try source.open(listed, for: .copying, cancellation: CancellationFlag())
+      #expect(file.identity == listed.identity)
+      let origin = (file.handle as? any RemoteHandle)?.origin
+      #expect(origin?.tag == "\"reply\"")
+      return try file.handle.head(1000)
+    }
+    #expect(pieces == bytes)
   }
 
   @Test("a store that gives a large object only as a whole is told so")

@@ -7,7 +7,7 @@ struct FilePin: Hashable, Sendable {
   var size: Int64?
   /// What else tells one from another.
   var state = RemoteState()
-  /// The tag as a reply had it, where a list may have written it otherwise.
+  /// The tag as a reply had it, where a list may have another, or have written it otherwise.
   var toldTag: String?
 
   /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
@@ -124,11 +124,11 @@ struct RangeAnswer: Sendable {
     let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
     // What stands in between may write it otherwise: without quotation marks, or as a weak one.
-    let isSame = known.tag.flatMap { known in found.tag.map { $0.trimmingQuotes() == known.trimmingQuotes() }
-    }
+    let tag = pin.toldTag ?? known.tag
+    let isSame = tag.flatMap { tag in found.tag.map { $0.trimmingQuotes() == tag.trimmingQuotes() } }
     if isSame == false { throw Self.changed }
     // Where a strong tag is the same, so are the bytes, and the time says nothing (RFC 9110, 13.2.2).
-    let isProved = isSame == true && ![known.tag, found.tag].contains { $0?.hasPrefix("W/") ?? true }
+    let isProved = isSame == true && ![tag, found.tag].contains { $0?.hasPrefix("W/") ?? true }
     if !isProved, let known = known.modified, let modified = found.modified, known != modified {
       throw Self.changed
     }

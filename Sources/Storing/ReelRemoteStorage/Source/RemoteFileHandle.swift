@@ -14,12 +14,12 @@ protocol RangeFetcher: Sendable {
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError>
 
-  /// The object that is read, in that state; nil where there is none.
-  func origin(in state: RemoteState) -> ObjectOrigin?
+  /// The object that is read, in the state that `pin` tells; nil where there is none.
+  func origin(of pin: FilePin) -> ObjectOrigin?
 }
 
 extension RangeFetcher {
-  func origin(in state: RemoteState) -> ObjectOrigin? { nil }
+  func origin(of pin: FilePin) -> ObjectOrigin? { nil }
 }
 
 /// How much may be read of a file that lies elsewhere.
@@ -121,7 +121,7 @@ final class RemoteFileHandle: RemoteHandle {
 
   var state: RemoteState { pin.state }
 
-  var origin: ObjectOrigin? { fetcher.base.origin(in: pin.state) }
+  var origin: ObjectOrigin? { fetcher.base.origin(of: pin) }
 
   /// The one that all bytes are of: a reply about another ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }

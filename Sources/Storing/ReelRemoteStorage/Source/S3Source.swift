@@ -81,10 +81,7 @@ package struct S3Source: RemoteSource {
 
   private func file(_ object: ListedObject) -> RemoteFile {
     let path = SourcePath(Self.address(client.store, object.name))
-    // Some lists leave out the quotation marks, which belong to the tag (RFC 9110, 8.8.3).
-    let isWhole = object.etag.isEmpty || object.etag.hasPrefix("\"") || object.etag.hasPrefix("W/")
-    let tag = object.etag.isEmpty ? nil : isWhole ? object.etag : "\"\(object.etag)\""
-    return RemoteFile(path, path.bytes, name: object.name, size: object.size, RemoteState(tag: tag))
+    return RemoteFile(path, path.bytes, name: object.name, size: object.size, RemoteState(tag: object.tag))
   }
 
   package func open(
@@ -95,6 +92,14 @@ package struct S3Source: RemoteSource {
     return try RemoteFileHandle.open(
       file?.path ?? path, (file?.path ?? path).bytes, fetcher, listed: file, first: first, for: use, limits,
       cancellation)
+  }
+}
+
+extension ListedObject {
+  /// With the quotation marks that belong to a tag (RFC 9110, 8.8.3), and which some lists leave out. Nil without one.
+  fileprivate var tag: String? {
+    if etag.isEmpty { return nil }
+    return etag.hasPrefix("\"") || etag.hasPrefix("W/") ? etag : "\"\(etag)\""
   }
 }
 
@@ -126,8 +131,8 @@ private struct S3Ranges: RangeFetcher {
 
   var server: String { client.store.destination.name }
 
-  func origin(in state: RemoteState) -> ObjectOrigin? {
-    guard let tag = state.tag, !tag.hasPrefix("W/") else { return nil }
+  func origin(of pin: FilePin) -> ObjectOrigin? {
+    guard let tag = pin.toldTag ?? pin.state.tag, !tag.hasPrefix("W/") else { return nil }
     return ObjectOrigin(
       service: client.store.service, bucket: client.store.bucket, name: client.store.prefix + name, tag: tag)
   }
@@ -158,7 +163,9 @@ private struct S3Ranges: RangeFetcher {
     switch outcome {
     case nil: return .failure(answer.noRanges)
     case .reply(let reply)?:
-      return Result { () throws(SourceError) in try answer.read(reply) }
+      let read = Result { () throws(SourceError) in try answer.read(reply) }
+      guard case .failure(RangeAnswer.changed) = read else { return read }
+      return try await underAnotherTag(reply, range, of: pin).map { .success($0) } ?? read
     case .failure(let failure)?:
       if failure.reply.status.code == 412 || failure.reply.status.code == 416 {
         return Result { () throws(SourceError) in try answer.read(failure.reply) }
@@ -170,5 +177,29 @@ private struct S3Ranges: RangeFetcher {
       }
       throw client.error(failure, request)
     }
+  }
+
+  /// What a reply gives whose tag is another than the list's. Some stores tell one tag of an object in a list and another one
+  /// in a reply (OpenStack Swift, of one in segments): as long as the list says the same, so is the object.
+  /// - Returns: nil where the object is another, or that can't be told.
+  private func underAnotherTag(
+    _ reply: HTTPReply, _ range: Range<Int64>, of pin: FilePin
+  ) async throws(UploadError) -> FetchedRange? {
+    guard let listed = pin.state.tag, pin.toldTag == nil, let told = reply.fields[.eTag] else { return nil }
+    let answer = RangeAnswer(range: range, pin: FilePin(size: pin.size), server: server, isOfBucket: true)
+    let read = Result { () throws(SourceError) in try answer.read(reply) }
+    guard case .success(let fetched) = read else { return nil }
+    let page: S3ListPage
+    do throws(UploadError) {
+      page = try await client.page(of: name, most: 1, from: nil)
+    } catch {
+      if error.code.isWorthARetry { throw error }
+      return nil
+    }
+    guard let again = page.objects.first(where: { $0.name == name }), again.tag == listed,
+      again.size == fetched.pin.size
+    else { return nil }
+    return FetchedRange(
+      bytes: fetched.bytes, pin: FilePin(size: fetched.pin.size, state: pin.state, toldTag: told))
   }
 }
