@@ -1,5 +1,7 @@
 import ArgumentParser
+import CoreMetrics
 import FoundationEssentials
+import Instrumentation
 import Logging
 import ReelServer
 
@@ -75,7 +77,12 @@ struct Run: AsyncParsableCommand {
   }
 
   func run() async throws {
-    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    LoggingSystem.bootstrap(
+      { label, provider in StreamLogHandler.standardError(label: label, metadataProvider: provider) },
+      metadataProvider: TraceContext.metadata)
+    InstrumentationSystem.bootstrap(TraceContext())
+    let registry = MetricsRegistry()
+    MetricsSystem.bootstrap(registry)
     var logger = Logger(label: "reel-serve")
     logger.logLevel = logLevel
     var configuration = ServerConfiguration(library: library, address: listen)
@@ -91,7 +98,7 @@ struct Run: AsyncParsableCommand {
     (configuration.leastRate, configuration.patience) = (minRate, patience)
     configuration.posters = posters
     configuration.connectionsOfAddress = perAddress
-    try await FrontDoor.run(configuration, logger: logger)
+    try await FrontDoor.run(configuration, logger: logger, registry: registry)
   }
 }
 

@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 
 import aiotus
+from prometheus_client.parser import text_string_to_metric_families
 from tusclient import client as tus_client
 from tusclient.exceptions import TusCommunicationError
 
@@ -604,6 +605,42 @@ def only_who_has_the_key(server):
     uploader = tuspy(server, variant(2), headers=OWNER)
     uploader.upload()
     assert len(server.posts(**OWNER)) == 2
+
+
+@check(*with_key)
+def numbers_are_what_prometheus_reads(server):
+    assert server.ask("PUT", "/videos", variant(1), OWNER).status == 201
+    assert server.ask("PUT", "/videos", b"no video", OWNER).status == 422
+    assert server.ask("GET", '/nothing"here\\').status == 404
+    text = server.ask("GET", "/metrics", headers=OWNER).body.decode()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    verdicts = {sample.labels["verdict"]: sample.value for sample in families["reel_serve_verdicts"].samples}
+    assert verdicts == {"published": 1, "refused": 1, "duplicate": 0, "removed": 0}, verdicts
+    times = families["reel_serve_request_seconds"]
+    assert times.type == "histogram"
+    counts = {
+        (sample.labels["place"], sample.labels["status"]): sample.value for sample in times.samples if sample.name.endswith("_count")
+    }
+    assert counts == {("videos", "2xx"): 1, ("videos", "4xx"): 1, ("other", "4xx"): 1}, counts
+    for place, status in counts:
+        buckets = [
+            sample.value
+            for sample in times.samples
+            if sample.name.endswith("_bucket") and (sample.labels["place"], sample.labels["status"]) == (place, status)
+        ]
+        assert buckets == sorted(buckets) and buckets[-1] == counts[place, status], buckets
+    assert families["reel_build_info"].samples[0].value == 1
+
+
+@check()
+def a_trace_is_logged(server):
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    traced = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
+    assert server.ask("PUT", "/videos", variant(1), traced).status == 201
+    assert server.ask("PUT", "/videos", variant(2), {"traceparent": "00-evil\"=1-x-01"}).status == 201
+    until(lambda: sum("judged" in line for line in server.log) == 2)
+    judged = [f"trace={trace}" in line for line in server.log if "judged" in line]
+    assert judged == [True, False] and not any("evil" in line for line in server.log), server.log
 
 
 @check(*with_key)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import ReelServer
 
-@Suite struct ConnectionGuardTests {
+/// On one thread, as its event loop wants.
+@MainActor @Suite struct ConnectionGuardTests {
   private let channel = EmbeddedChannel()
   private static let head = HTTPRequest(method: .put, scheme: "http", authority: "localhost", path: "/videos")
 
@@ -102,7 +103,7 @@ import Testing
   }
 }
 
-@Suite struct AddressGuardTests {
+@MainActor @Suite struct AddressGuardTests {
   private static let metrics = ServerMetrics()
 
   private static func counts(_ most: Int) -> ConnectionCounts {

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Reel
+import Tracing
 
 /// Which request is answered by whom.
 struct Door: HTTPResponder {
@@ -18,6 +19,24 @@ struct Door: HTTPResponder {
   private var maxSize: Int64 { tus.receiver.maxSize }
 
   func respond(to request: Request, context: ServerContext) async -> Response {
+    let (place, begun) = (Self.place(request), ContinuousClock.now)
+    var trace = ServiceContext.current ?? .topLevel
+    InstrumentationSystem.instrument.extract(request.headers, into: &trace, using: FieldExtractor())
+    return await withSpan("\(request.method) /\(place)", context: trace, ofKind: .server) { span in
+      let response = await answer(request, context)
+      metrics.count(response.status, at: place, after: .now - begun)
+      span.attributes["http.response.status_code"] = response.status.code
+      return response
+    }
+  }
+
+  /// The first word of a path that there is; what follows may be a secret, and any other a stranger's.
+  private static func place(_ request: Request) -> String {
+    let first = request.uri.path.split(separator: "/").first ?? ""
+    return ["videos", "uploads", "u", "posts", "healthz", "metrics"].first { $0 == first } ?? "other"
+  }
+
+  private func answer(_ request: Request, _ context: ServerContext) async -> Response {
     var response: Response
     do {
       try access.checkSender(request)

@@ -14,11 +14,14 @@ public enum FrontDoor {
 
   /// Runs until SIGTERM or SIGINT. Then no connection is taken any more; uploads that can go on later are left as they are, and
   /// what is being judged gets its verdict.
+  /// - Parameter registry: what its numbers are counted in, and what `/metrics` tells.
   /// - Throws: a sentence, when it can't be started.
-  public static func run(_ configuration: ServerConfiguration, logger: Logger) async throws {
+  public static func run(
+    _ configuration: ServerConfiguration, logger: Logger, registry: MetricsRegistry
+  ) async throws {
     try configuration.check()
     let connections = configuration.connections(withDescriptors: raiseFileLimit())
-    let library = try await ServerLibrary.open(configuration, logger: logger)
+    let library = try await ServerLibrary.open(configuration, logger: logger, ServerMetrics(registry))
     let counts = ConnectionCounts(
       most: configuration.connectionsOfAddress, metrics: library.metrics, logger: logger)
     let application = Application(
@@ -74,7 +77,9 @@ struct ServerLibrary: Service {
   /// One, where there is a webhook.
   let deliveries: [WebhookDelivery]
 
-  static func open(_ configuration: ServerConfiguration, logger: Logger) async throws -> ServerLibrary {
+  static func open(
+    _ configuration: ServerConfiguration, logger: Logger, _ metrics: ServerMetrics
+  ) async throws -> ServerLibrary {
     let policy = try configuration.policy.map { try PolicyIntake(named: $0) }
     let webhook = try configuration.webhook.map {
       try Webhook(
@@ -108,7 +113,6 @@ struct ServerLibrary: Service {
       prober: prober, posters: configuration.posters ? prober : nil,
       uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog,
       policy: policy ?? DefaultIntakePolicy())
-    let metrics = ServerMetrics()
     let outbox = try webhook.map { _ in try EventOutbox(library: folder.path) }
     try? outbox?.tidy()
     let judge = Judge(
