@@ -31,7 +31,8 @@ package struct MendRun: Sendable {
   ///   - width: files mended at once.
   package init(
     _ paths: [SourcePath], to target: MendTarget, options: MendOptions, policy: Policy?,
-    isTrial: Bool = false, prober: SandboxedProber, width: Int, followLinks: Bool
+    isTrial: Bool = false, prober: SandboxedProber, width: Int, followLinks: Bool,
+    filter: NameFilter = NameFilter()
   ) {
     (self.target, self.options, self.policy, self.prober) = (target, options, policy, prober)
     self.isTrial = isTrial
@@ -39,7 +40,7 @@ package struct MendRun: Sendable {
     inputs = paths.map { SourceInput(path: $0) }
     // What is made is not to be mended once more.
     let walk = WalkOptions(
-      followLinks: followLinks,
+      followLinks: followLinks, filter: filter,
       skippedDirectories: [target.folder.flatMap { DirectoryIdentity(at: $0) }].compactMap(\.self))
     files = FileRun(inputs: inputs, options: walk, width: width)
     if target.replaces { claimed.protect(paths) }

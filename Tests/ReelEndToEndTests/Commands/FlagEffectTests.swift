@@ -69,6 +69,22 @@ struct FlagEffectTests {
     #expect(try await says("--include-trash"))
   }
 
+  @Test("in a folder only what is meant is taken, whatever is done with it")
+  func whichFiles() async throws {
+    let bench = try Workbench()
+    for name in ["clips/silent.mp4", "clips/moov-at-end.mp4", "clips/faststart.mp4"] { try bench.add(name) }
+    let flags = ["--include", "*.mp4", "--exclude", "faststart*", "--jobs", "2"]
+    for line in [
+      ["probe", "--jsonl"], ["mend", "--faststart", "-o", "m/", "--jsonl"],
+      ["poster", "-o", "p/", "--jsonl"],
+    ] {
+      let run = try await ReelBinary.run([line[0], "clips"] + line.dropFirst() + flags, in: bench.folder)
+      #expect(run.status == 0 && run.output.split(separator: "\n").count == 2, "\(run)")
+    }
+    let sheet = try await ReelBinary.run(["sheet", "clips", "-o", "s.jpg"] + flags, in: bench.folder)
+    #expect(sheet.output == "s.jpg: 2 pictures\n", "\(sheet)")
+  }
+
   @Test func coverOfAPoster() async throws {
     let bench = try Workbench()
     try bench.add("clips/cover.mp4")

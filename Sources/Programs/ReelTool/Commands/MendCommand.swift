@@ -121,6 +121,8 @@ struct MendCommand: AsyncParsableCommand {
   @Flag(help: "Print one JSON object per line, in the order of the files.")
   var jsonl = false
 
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "How files are read") var lanes: JobsOptions
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup var general: GeneralOptions
 
@@ -150,7 +152,7 @@ struct MendCommand: AsyncParsableCommand {
     let policy = try policy.map { try PolicyFiles.policy($0) }
     let session = try MendSession(
       settings, files, output: place(), replaces: force, options: flags.options, policy: policy,
-      followLinks: reading.followLinks)
+      followLinks: reading.followLinks, filter: try names.filter())
     let (printsAll, printsLines) = (json, jsonl)
     let kept = Mutex<[MendDocument]>([])
     let ending = try await session.run { document in

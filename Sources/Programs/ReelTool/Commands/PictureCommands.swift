@@ -102,6 +102,8 @@ struct PosterCommand: AsyncParsableCommand {
     ])
 
   @OptionGroup var picture: PictureOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "How files are read") var lanes: JobsOptions
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup var library: LibraryOptions
 
@@ -149,7 +151,8 @@ struct PosterCommand: AsyncParsableCommand {
     let options = PosterOptions(
       size: picture.size ?? settings.posterSize ?? PosterOptions.defaultSize, prefersCover: cover)
     if missing { return try await makeMissing(settings, options) }
-    let session = try PictureSession(settings, files, followLinks: reading.followLinks)
+    let session = try PictureSession(
+      settings, files, followLinks: reading.followLinks, filter: try names.filter())
     let target = try picture.target(isOnePicture: session.isOneFile)
     let writer = Mutex(try picture.writer(to: target))
     let printer = PosterPrinter(
@@ -248,6 +251,8 @@ struct SheetCommand: AsyncParsableCommand {
     ])
 
   @OptionGroup var picture: PictureOptions
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "How files are read") var lanes: JobsOptions
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup var general: GeneralOptions
 
@@ -287,7 +292,8 @@ struct SheetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: general.config)
-    let session = try PictureSession(settings, files, followLinks: reading.followLinks)
+    let session = try PictureSession(
+      settings, files, followLinks: reading.followLinks, filter: try names.filter())
     let target = try picture.target(isOnePicture: true)
     let (count, side) = (session.isOneFile ? pictures : 1, picture.size ?? Self.defaultSize)
     let tiles = Mutex(TileCollection(ofOneFile: session.isOneFile))

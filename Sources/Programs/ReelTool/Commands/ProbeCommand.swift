@@ -17,6 +17,8 @@ struct ProbeCommand: AsyncParsableCommand {
       "reel probe https://example.org/clip.mp4 --json",
     ])
 
+  @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "How files are read") var lanes: JobsOptions
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
   @OptionGroup(title: "Files at addresses") var addresses: AddressOptions
@@ -59,7 +61,7 @@ struct ProbeCommand: AsyncParsableCommand {
     let prober =
       thorough
       ? AppContext.thoroughProber(settings, workers: workers) : AppContext.prober(settings, workers: workers)
-    var walk = WalkOptions(followLinks: reading.followLinks)
+    var walk = WalkOptions(followLinks: reading.followLinks, filter: try names.filter())
     walk.repeatsInputs = true
     walk.includesTrash = walking.includeTrash
     let inputs = try await Sources.inputs(paths, settings)

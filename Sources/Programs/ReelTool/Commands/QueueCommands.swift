@@ -70,8 +70,7 @@ struct EnqueueCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let filter = NameFilter(
-      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
+    let filter = try names.filter()
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     try Self.check(named)

@@ -97,8 +97,7 @@ struct WatchCommand: AsyncParsableCommand {
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
   ) async throws -> WatchSession.Plan {
     let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    let filter = NameFilter(
-      including: try GlobPattern.parsed(names.include), excluding: try GlobPattern.parsed(names.exclude))
+    let filter = try names.filter()
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
       after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),

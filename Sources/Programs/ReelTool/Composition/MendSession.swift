@@ -24,7 +24,7 @@ struct MendSession: Sendable {
   /// - Throws: ``CommandFailure``.
   init(
     _ settings: Settings, _ files: [String], output: SourcePath, replaces: Bool, options: MendOptions,
-    policy: Policy?, followLinks: Bool
+    policy: Policy?, followLinks: Bool, filter: NameFilter
   ) throws {
     let paths = RawArguments.paths(files)
     named = paths
@@ -52,7 +52,7 @@ struct MendSession: Sendable {
     prober = AppContext.prober(settings, workers: width, mends: true)
     run = MendRun(
       paths, to: target, options: options,
-      policy: policy, prober: prober, width: width, followLinks: followLinks)
+      policy: policy, prober: prober, width: width, followLinks: followLinks, filter: filter)
   }
 
   /// Calls `report` with what became of each file, in order, and gives how it went.

@@ -16,13 +16,14 @@ struct PictureSession: Sendable {
   private let pictures: PictureRun
 
   /// - Throws: ``CommandFailure``.
-  init(_ settings: Settings, _ files: [String], followLinks: Bool) throws {
+  init(_ settings: Settings, _ files: [String], followLinks: Bool, filter: NameFilter) throws {
     let paths = RawArguments.paths(files)
     named = paths
     isOneFile = paths.count == 1 && paths.allSatisfy { $0.fileKind != S_IFDIR }
     let width = settings.jobs ?? (isOneFile ? 1 : AppContext.processors)
     pictures = PictureRun(
-      paths.map { SourceInput(path: $0) }, options: WalkOptions(followLinks: followLinks), width: width)
+      paths.map { SourceInput(path: $0) },
+      options: WalkOptions(followLinks: followLinks, filter: filter), width: width)
     prober = AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 

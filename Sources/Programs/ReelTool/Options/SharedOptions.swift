@@ -145,6 +145,11 @@ struct FilterByNameOptions: ParsableArguments {
     help: ArgumentHelp(
       "In folders, skip files and folders that match; can be repeated.", valueName: "glob"))
   var exclude: [String] = []
+
+  /// - Throws: ``CommandFailure`` for what is no pattern.
+  func filter() throws -> NameFilter {
+    NameFilter(including: try GlobPattern.parsed(include), excluding: try GlobPattern.parsed(exclude))
+  }
 }
 
 /// What happens to the videos, the same for one and for many.

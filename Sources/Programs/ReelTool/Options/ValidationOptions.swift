@@ -14,6 +14,7 @@ struct ValidationOptions: ParsableArguments {
   var policy: String?
 
   @OptionGroup(title: "Which files") var names: FilterByNameOptions
+  @OptionGroup(title: "How files are read") var lanes: JobsOptions
   @OptionGroup var general: GeneralOptions
   @OptionGroup(title: "How files are read") var reading: ReadingOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
