@@ -97,7 +97,7 @@ enum Main {
         failure.answer(arguments)
         exit(failure.code.rawValue)
       }
-      let usage = UsageProblem(message: ReelTool.fullMessage(for: error), arguments: arguments)
+      let usage = UsageProblem(ReelTool.fullMessage(for: error), arguments: arguments)
       usage.tell()
       usage.answer()
       exit(ReelTool.exitCode(for: error).rawValue)
@@ -108,8 +108,14 @@ enum Main {
 /// What the argument parser has to say. It quotes the arguments, and those may be a stranger's: of a shell's `*`, a name
 /// that begins with `-` is an option.
 struct UsageProblem {
-  let message: String
-  let arguments: [String]
+  private let message: String
+  private let arguments: [String]
+
+  init(_ message: String, arguments: [String]) {
+    let usage = message.firstRange(of: "\nUsage: ").map { message[$0.lowerBound...] } ?? ""
+    self.message = UnknownOption.told(in: arguments).map { "Error: \($0)\(usage)" } ?? message
+    self.arguments = arguments
+  }
 
   /// Each argument on one line, whatever is in it.
   var text: String {

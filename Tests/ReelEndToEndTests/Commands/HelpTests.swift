@@ -135,6 +135,40 @@ struct HelpTests {
     #expect(run.status == 64 && run.errors.hasPrefix("reel: \(told)"), "\(run)")
   }
 
+  @Test(
+    "an option that no command has is told first, with a name only where one is near",
+    arguments: [
+      ("mend --nosuch", "'--nosuch'"), ("remove --nosuch --reason x", "'--nosuch'"),
+      ("feed --page 3", "'--page'"), ("feed --sort=likes", "'--sort'"), ("lock -k", "'-k'"),
+      ("feed --before x --from 2 --nosuch", "'--nosuch'"),
+      ("move a --form b", "'--form'. Did you mean '--from'?"),
+      ("queue prune --nosuch", "'--nosuch'"), ("poster --overwrit x", "'--overwrit'"),
+    ])
+  func unknownOption(line: String, told: String) async throws {
+    let run = try await reel(words(line))
+    let first = run.errors.split(separator: "\n").first.map(String.init)
+    #expect(run.status == 64 && first == "reel: unknown option \(told)", "\(run)")
+    #expect(run.errors.contains("Usage: reel "), "\(run)")
+  }
+
+  @Test("what looks like an option, and is a file or a number, is none that is unknown")
+  func noOption() async throws {
+    for line in ["probe -- --nosuch", "queue priority -1 --catalog x", "feed --size -3"] {
+      let run = try await reel(words(line))
+      #expect(!run.errors.contains("unknown option"), "\(run)")
+    }
+  }
+
+  @Test(
+    "wherever many files are taken, one can say which, and how many at once",
+    arguments: ["probe", "validate", "lock", "mend", "poster", "sheet", "ingest", "watch"])
+  func whichFiles(command: String) throws {
+    let type = try #require(Self.commands.first { $0.words == [command] }?.type)
+    for flag in ["--include <glob>", "--exclude <glob>", "--jobs <n>"] {
+      #expect(type.helpMessage().contains(flag), "\(flag)")
+    }
+  }
+
   @Test("so is a flag, and every error of usage begins as other errors do")
   func misspeltFlag() async throws {
     let run = try await reel(["feed", "--autor", "ada"])
