@@ -8,8 +8,16 @@ import Synchronization
 /// What became of a file that was to be mended.
 package struct MendedFile: Sendable {
   package let path: SourcePath
-  /// What was done, and where the mended file is; nothing and nil where there was nothing to mend. Or why nothing was.
-  package let result: Result<(done: Set<Mend>, file: SourcePath?), FileFailure>
+  /// What was done to it.
+  package typealias Mended = (
+    done: Set<Mend>,
+    /// Where the mended file is; nil where there was nothing to mend.
+    file: SourcePath?,
+    /// Whether its end is missing, and nobody asked for what can be done about that.
+    isCutOff: Bool
+  )
+  /// Or why nothing was.
+  package let result: Result<Mended, FileFailure>
 }
 
 /// Mends files, several at once, and tells of them in the order of the files.
@@ -93,23 +101,24 @@ package struct MendRun: Sendable {
 
   // MARK: One file
 
-  private func mended(_ found: FoundFile, _ flag: CancellationFlag) throws(MendError) -> (
-    done: Set<Mend>, file: SourcePath?
-  ) {
+  private func mended(
+    _ found: FoundFile, _ flag: CancellationFlag
+  ) throws(MendError) -> MendedFile.Mended {
     let file = try rethrowing(
       as: { MendError(MendError.Code(rawValue: $0.code.rawValue) ?? .unreadable, $0.text) }
     ) { () throws(SourceError) in try found.open() }
     let before = try facts(of: file, flag)
     if let before { try target.check(before.container) }
     let options = wanted(file, before).needed(by: before, at: file.path)
-    guard !options.mends.isEmpty else { return ([], nil) }
+    let isCutOff = before?.truncated == true && !self.options.mends.contains(.salvage)
+    guard !options.mends.isEmpty else { return ([], nil, isCutOff) }
     let name = target.path(
       for: file.path, below: inputs,
       extension: options.mends.contains(.fileExtension) ? before?.container : nil)
     try claim(name)
     let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
     let outcome = try mender.mend(file, options, into: draft.output.rawValue, cancellation: flag)
-    guard !outcome.done.isEmpty else { return ([], nil) }
+    guard !outcome.done.isEmpty else { return ([], nil, isCutOff) }
     let after: ProbeReport
     do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
       throw error.code == .cancelled
@@ -123,7 +132,7 @@ package struct MendRun: Sendable {
     }
     guard !flag.isSet else { throw MendError(.cancelled, "it was cancelled before it was mended") }
     if !isTrial { try draft.finish() }
-    return (outcome.done, name)
+    return (outcome.done, name, isCutOff)
   }
 
   /// - Throws: `nameTaken` where another file of this run goes there, or the user named what is there.

@@ -3,29 +3,37 @@ import ReelCore
 /// What `reel mend` made of one file.
 package typealias MendDocument = MadeDocument<WrittenMends>
 
-/// What was mended: `"mended": ["faststart"], "file": …`, `mended` empty and `file` null where there was nothing to mend.
+/// What was mended: `"mended": ["faststart"], "file": …, "truncated": false`, `mended` empty and `file` null where there was
+/// nothing to mend.
 package struct WrittenMends: MadeContent {
   private let done: Set<Mend>
   private let file: SourcePath?
+  private let isCutOff: Bool
 
   /// - Parameters:
   ///   - done: nothing, where there was nothing to mend.
   ///   - file: where it was written; nil then.
-  package init(done: Set<Mend>, file: SourcePath?) {
-    self.done = done
-    self.file = file
+  ///   - isCutOff: whether its end is missing all the same.
+  package init(done: Set<Mend>, file: SourcePath?, isCutOff: Bool = false) {
+    (self.done, self.file, self.isCutOff) = (done, file, isCutOff)
   }
 
-  private enum CodingKeys: String, CodingKey { case mended, file }
+  private enum CodingKeys: String, CodingKey { case mended, file, truncated }
 
   /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(done.map(\.rawValue).sorted(), forKey: .mended)
     try container.encode(file?.text, forKey: .file)
+    try container.encode(isCutOff, forKey: .truncated)
   }
 
   package var words: String {
+    let rest = isCutOff ? "; it is cut off: \(Mend.salvage.flag) makes it playable up to there" : ""
+    return doneWords + rest
+  }
+
+  private var doneWords: String {
     guard let file else { return "nothing to mend" }
     return "\(file.text): \(Mend.allCases.filter(done.contains).map(Self.words).joined(separator: ", "))"
   }

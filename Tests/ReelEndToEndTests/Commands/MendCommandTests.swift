@@ -30,6 +30,20 @@ struct MendCommandTests {
     #expect(try Self.names(in: bench.folder) == ["b.mov", "clips"])
   }
 
+  @Test("a file that is cut off is told as that, with what would help")
+  func cutOff() async throws {
+    let bench = try Workbench()
+    try bench.add("broken/cut-off.mp4", as: "a.mp4")
+    let run = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--strip-location")
+    #expect(run.status == 0)
+    #expect(
+      run.output == "clips/a.mp4: nothing to mend; it is cut off: --salvage makes it playable up to there\n")
+    let json = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--strip-location", "--json")
+    #expect(try Self.json(json.output)["truncated"] as? Bool == true, "\(json)")
+    let salvaged = try await bench.reel("mend", "clips/a.mp4", "-o", "b.mp4", "--salvage")
+    #expect(salvaged.output == "clips/a.mp4: b.mp4: playable up to where it was cut off\n")
+  }
+
   private static func names(in folder: URL) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
   }

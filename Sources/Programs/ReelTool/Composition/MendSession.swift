@@ -79,7 +79,7 @@ struct MendSession: Sendable {
 extension MendDocument {
   /// As the command line tells it.
   fileprivate init(_ file: MendedFile) {
-    let result = file.result.map { MendDocument.Made(done: $0.done, file: $0.file) }
+    let result = file.result.map { MendDocument.Made(done: $0.done, file: $0.file, isCutOff: $0.isCutOff) }
     self.init(
       path: file.path,
       result: result.mapError { failure in
