@@ -86,7 +86,7 @@ struct ValidateTests {
       bench, "validate", "clips", "--follow-links", "--report", "json", "--policy", "policy.yaml")
     let found = try run.object()["files"] as? [[String: Any]] ?? []
     var fixes = found.flatMap {
-      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }
+      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["fix"] as? String }
     }
     #expect(fixes.count > 6, "\(run.output)")
     fixes = fixes.filter { !$0.hasPrefix("ffmpeg ") && !$0.hasPrefix("reel ") }
@@ -122,7 +122,7 @@ struct ValidateTests {
     ).outcome()
     let found = try run.object()["files"] as? [[String: Any]] ?? []
     let fixes = found.flatMap {
-      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }
+      ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["fix"] as? String }
     }
     #expect(fixes == ["chmod u+r clips/own.mp4"], "\(run)")
   }
@@ -586,7 +586,7 @@ struct ValidateTests {
       let run = try await ReelBinary.run(["validate", "clips", "--json"] + arguments, in: bench.folder)
       let files = try run.object()["files"] as? [[String: Any]] ?? []
       return files.flatMap {
-        ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["mend"] as? String }.filter {
+        ($0["findings"] as? [[String: Any]] ?? []).compactMap { $0["fix"] as? String }.filter {
           $0.hasPrefix("mv")
         }
       }

@@ -177,7 +177,7 @@ struct ValidationFixTests {
       return Judged(
         path: file["path"] as? String ?? "",
         broken: findings.map { "\($0["rule"] ?? ""): \($0["found"] ?? "")" },
-        commands: Set(findings.compactMap { $0["mend"] as? String }))
+        commands: Set(findings.compactMap { $0["fix"] as? String }))
     }
   }
 }

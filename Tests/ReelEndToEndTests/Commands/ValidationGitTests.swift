@@ -52,7 +52,7 @@ struct ValidationGitTests {
   }
 
   private func fixes(_ findings: [[String: Any]]) -> Set<String> {
-    Set(findings.compactMap { $0["mend"] as? String })
+    Set(findings.compactMap { $0["fix"] as? String })
   }
 
   @Test(

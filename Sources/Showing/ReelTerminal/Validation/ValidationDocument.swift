@@ -65,6 +65,8 @@ package struct ValidationDocument: Encodable {
       let expected: String?
       let found: String?
       let message: String
+      let fix: String?
+      /// The old name of ``fix``, for one more version.
       let mend: String?
     }
     private struct Unjudged: Encodable {
@@ -95,7 +97,8 @@ package struct ValidationDocument: Encodable {
     private func body(_ finding: Finding) -> FindingBody {
       FindingBody(
         rule: finding.rule, severity: finding.severity, state: finding.state, expected: finding.expected,
-        found: finding.found, message: finding.sentence(about: file.path), mend: finding.fix)
+        found: finding.found, message: finding.sentence(about: file.path), fix: finding.fix,
+        mend: finding.fix)
     }
   }
 }
