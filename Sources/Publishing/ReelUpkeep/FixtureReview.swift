@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelSource
 import ReelValidation
@@ -53,6 +54,16 @@ extension FixtureFacts {
   /// The version of libavformat that read it.
   fileprivate var ffmpeg: String? {
     if case .media(let report) = reading { report.provenance.ffmpeg } else { nil }
+  }
+}
+
+extension FixtureReview {
+  /// A sentence for each override of the policy that is for none of the files, where whole folders were looked at.
+  package func idleOverrides(in judgement: Outcome) -> [String] {
+    guard filter.names.takesAll, inputs.allSatisfy({ $0.isRemote || $0.path.fileKind == S_IFDIR }) else {
+      return []
+    }
+    return policy.idleOverrides(among: judgement.files.map(\.facts.patternPath))
   }
 }
 

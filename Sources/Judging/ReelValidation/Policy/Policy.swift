@@ -12,6 +12,7 @@ package struct Policy: Sendable {
   private let common: [ActiveRule]
 
   struct Override: Sendable {
+    let place: PolicyPlace
     let patterns: [GlobPattern]
     let settings: [String: RuleSetting]
   }
@@ -39,6 +40,19 @@ package struct Policy: Sendable {
     }
     guard !matching.isEmpty else { return common }
     return Self.active(matching.reduce(settings) { Self.merged($0, $1.settings) })
+  }
+
+  /// A sentence for each override that is for none of the files `paths`, as ``rules(for:)`` takes them.
+  package func idleOverrides(among paths: [SourcePath]) -> [String] {
+    overrides.filter { override in
+      !paths.contains { path in
+        override.patterns.contains { $0.matches(path.bytes, isFolder: false) }
+      }
+    }.map {
+      $0.place.problem(
+        "this override is for none of the files; its patterns begin in the folder that is named"
+      ).description
+    }
   }
 
   package func asks(_ id: String) -> Bool {

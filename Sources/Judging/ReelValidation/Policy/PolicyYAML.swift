@@ -181,7 +181,7 @@ struct PolicyYAML {
     if patterns.isEmpty, problems.isEmpty {
       complain(node, "an override says which files it is for, like `files: \"broken/**\"`")
     }
-    return Policy.Override(patterns: patterns, settings: settings)
+    return Policy.Override(place: place(node), patterns: patterns, settings: settings)
   }
 
   private mutating func patterns(_ node: YAMLNode) -> [GlobPattern] {

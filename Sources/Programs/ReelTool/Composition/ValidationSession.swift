@@ -1,6 +1,7 @@
 import ReelCore
 import ReelSandbox
 import ReelSource
+import ReelTerminal
 import ReelUpkeep
 import ReelValidation
 
@@ -47,7 +48,9 @@ struct ValidationSession: Sendable {
     }
     await prober.close()
     if wasInterrupted { throw CommandFailure(.interrupted, "interrupted") }
-    return try result.get()
+    let judgement = try result.get()
+    for sentence in review.idleOverrides(in: judgement) { OutputStream.mention("reel: " + sentence) }
+    return judgement
   }
 
   /// A larger file is advised to be mended without having been.
