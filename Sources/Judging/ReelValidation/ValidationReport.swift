@@ -3,6 +3,8 @@ import ReelCore
 /// One file and what was found.
 package struct ValidatedFile: Hashable, Sendable {
   package let path: SourcePath
+  /// As the repository that it lies in names it, from its top; outside of one, ``path``.
+  package var place: SourcePath
   /// In the order of the book, those of the lock last.
   package let findings: [Finding]
   /// Why Reel could not judge it; nil when it could.
@@ -14,6 +16,7 @@ package struct ValidatedFile: Hashable, Sendable {
     path: SourcePath, findings: [Finding], unjudged: ProbeError? = nil, warnings: [MediaWarning] = []
   ) {
     self.path = path
+    place = path
     self.findings = findings
     self.unjudged = unjudged
     self.warnings = warnings

@@ -89,6 +89,8 @@ extension FixtureReview {
       files += comparison.gone(found: found, isCovered: met(by: judgement, lock.place))
         .map { ValidatedFile(path: lock.place.file(named: $0.0), findings: [$0.1]) }
     }
+    let tops = WorkTreeTops()
+    for index in files.indices { files[index].place = tops.place(of: files[index].path) }
     return ValidationReport(
       files: files, policy: policy.name, policyVersion: policy.version, isLocked: lock != nil, strict: strict,
       allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)

@@ -1,6 +1,7 @@
 import Glibc
 import ReelCore
 import ReelCrypto
+import ReelSource
 import ReelValidation
 
 /// What Git has of a file. It is asked for what the last commit has, and runs nothing that a repository's settings name.
@@ -55,6 +56,30 @@ enum GitRepository {
       }
     }
     return pclose(pipe) == 0
+  }
+}
+
+/// Which folders are the tops of work trees, by their paths alone: links are left as they are.
+final class WorkTreeTops {
+  private var known: [SourcePath: Bool] = [:]
+
+  /// `path` from the top of the work tree that it lies in; as it is outside of one.
+  func place(of path: SourcePath) -> SourcePath {
+    if path.isAddress { return path }
+    let slash = UInt8(ascii: "/")
+    let steps = WorkingFolder.canonical(path).bytes.split(separator: slash)
+    for count in steps.indices.reversed() {
+      let folder = SourcePath(bytes: [slash] + steps[..<count].joined(separator: [slash]))
+      if isTop(folder) { return SourcePath(bytes: Array(steps[count...].joined(separator: [slash]))) }
+    }
+    return path
+  }
+
+  private func isTop(_ folder: SourcePath) -> Bool {
+    if let isTop = known[folder] { return isTop }
+    let isTop = folder.appending(Array(".git".utf8)).fileStatus != nil
+    known[folder] = isTop
+    return isTop
   }
 }
 

@@ -440,6 +440,44 @@ struct ValidateTests {
     }
   }
 
+  @Test("an override that is for no file of the folder is told, on standard error")
+  func idleOverride() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/faststart.mp4")
+    let policy = "overrides:\n  - files: [\"faststart*\"]\n    rules: {}\n  - files: web/**\n    rules: {}\n"
+    try bench.write(policy, to: "../policy.yaml")
+    func told(_ arguments: String...) async throws -> String {
+      let run = try await ReelBinary.run(arguments + ["--policy", "policy.yaml"], in: bench.folder)
+      #expect(run.status == 0, "\(run)")
+      return run.errors
+    }
+    let idle =
+      "reel: policy.yaml:4:5: this override is for none of the files; its patterns begin in the folder that is named\n"
+    #expect(try await told("validate", "clips") == idle)
+    #expect(try await told("lock", "clips") == idle)
+    // Of one file, or of some, nobody expects that all are for it.
+    #expect(try await told("validate", "clips/faststart.mp4") == "")
+    #expect(try await told("validate", "clips", "--exclude", "x") == "")
+  }
+
+  @Test("GitHub and SARIF name files from the top of the repository, wherever the command ran")
+  func repositoryPaths() async throws {
+    let bench = try Workbench()
+    try bench.add("broken/cut-off.mp4")
+    try FileManager.default.createDirectory(
+      at: bench.folder.appendingPathComponent(".git"), withIntermediateDirectories: true)
+    let run = try await ReelBinary.run(
+      ["validate", "cut-off.mp4", "--report", "github", "--report", "sarif=../s.json"], in: bench.clips)
+    #expect(
+      run.output.hasPrefix("::error file=clips/cut-off.mp4,title=file.truncated::cut-off.mp4 was"), "\(run)")
+    let sarif = try String(contentsOf: bench.folder.appendingPathComponent("s.json"), encoding: .utf8)
+    #expect(sarif.contains(#""uri" : "clips/cut-off.mp4""#), "\(sarif)")
+    // Elsewhere, as it was named.
+    let outside = try await ReelBinary.run(
+      ["validate", bench.clips.path, "--report", "github"], in: FileManager.default.temporaryDirectory)
+    #expect(outside.output.hasPrefix("::error file=clips/cut-off.mp4,"), "\(outside)")
+  }
+
   @Test("several reports at once, each in its file; GitHub's summary too, twice the same")
   func reports() async throws {
     let bench = try Workbench()

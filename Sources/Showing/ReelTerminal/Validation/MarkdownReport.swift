@@ -132,14 +132,14 @@ package enum GitHubAnnotations {
   private static func annotations(_ file: ValidatedFile, _ report: ValidationReport) -> [Annotation] {
     let unjudged = file.unjudged.map { error in
       Annotation(
-        level: "error", file: file.path, title: "not judged: \(error.code.rawValue)",
+        level: "error", file: file.place, title: "not judged: \(error.code.rawValue)",
         message: Sentence.naming(file.path.text, error.message))
     }
     return [unjudged].compactMap(\.self)
       + file.findings.filter { $0.state != .locked }.map { finding in
         let fix = finding.fix.map { " | fix: \($0)" } ?? ""
         return Annotation(
-          level: level(finding, report), file: file.path, title: finding.rule,
+          level: level(finding, report), file: file.place, title: finding.rule,
           message: finding.sentence(about: file.path) + fix)
       }
   }

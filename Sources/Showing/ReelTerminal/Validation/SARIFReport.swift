@@ -97,7 +97,7 @@ enum SARIFReport {
           file.unjudged.map {
             Notification(
               message: Text(text: sanitized(Sentence.naming(file.path.text, $0.message))),
-              locations: [Location(file.path)])
+              locations: [Location(file.place)])
           }
         }
       executionSuccessful = notifications.isEmpty
@@ -147,8 +147,8 @@ enum SARIFReport {
       level =
         finding.state == .unverified ? "none" : finding.severity == .error ? "error" : "warning"
       message = Text(text: sanitized(finding.sentence(about: file.path)))
-      locations = [Location(file.path)]
-      partialFingerprints = ["reelRuleAndPath/v1": "\(finding.rule) \(PathURI(file.path).text)"]
+      locations = [Location(file.place)]
+      partialFingerprints = ["reelRuleAndPath/v1": "\(finding.rule) \(PathURI(file.place).text)"]
       suppressions = finding.state == .locked ? [Suppression()] : nil
     }
   }
