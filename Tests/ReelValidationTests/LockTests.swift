@@ -195,6 +195,19 @@ import Testing
     #expect(quiet.lines == [] && quiet.lock == change.lock)
   }
 
+  @Test("a lock that was cut off anywhere, also at a line's end, is none; one of an older Reel has no end")
+  func cutOff() throws {
+    let lock = LockFile(entries: [path: entry(digest), SourcePath("z"): entry(digest)])
+    let text = LockText.text(lock)
+    for count in 0..<(text.utf8.count - 1) {
+      #expect(throws: LockError.self, "\(count)") { try LockFile(text: Array(text.utf8.prefix(count))) }
+    }
+    // The last newline is no loss.
+    #expect(try LockFile(text: Array(text.utf8.dropLast())) == lock)
+    let old = text.replacing("reel-lock 2", with: "reel-lock 1").replacing("\nend\n", with: "")
+    #expect(try LockFile(text: Array(old.utf8)) == lock)
+  }
+
   @Test("any bytes are a lock or an error, and no crash", arguments: 0..<20)
   func anyBytes(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -211,13 +224,14 @@ import Testing
   @Test(
     "what is not a lock says so",
     arguments: [
-      ("", "not a lock file"), ("hello", "not a lock file"), ("reel-lock 2\n", "another version"),
+      ("", "not a lock file"), ("hello", "not a lock file"), ("reel-lock 3\n", "another version"),
       ("reel-lock 1\n<<<<<<< HEAD\n", "merge"), ("reel-lock 1\nfile a\n", "has no sha256"),
       ("reel-lock 1\nnonsense\n", "key = value"), ("reel-lock 1\nspeed = 5\n", "there is no \"speed\""),
       ("reel-lock 1\ntolerance.foo = 1\n", "there is no \"tolerance.foo\""),
       ("reel-lock 1\ntolerance.duration = lots\n", "\"lots\" is no tolerance.duration, like 0.05s"),
       ("reel-lock 1\ntolerance.rate = 5s\n", "\"5s\" is no tolerance.rate, like 0.01%"),
-      ("reel-lock 1\n=======\n", "git checkout --ours LOCK"),
+      ("reel-lock 1\n=======\n", "git checkout --ours LOCK"), ("reel-lock 2\n", "cut off"),
+      ("reel-lock 2\nend\nfile a\n", "nothing may follow"),
     ])
   func noLock(text: String, hint: String) {
     do throws(LockError) {

@@ -106,6 +106,9 @@ extension LockFile {
 private struct LockReader {
   private var lock = LockFile()
   private var hasHeading = false
+  private var hasEnded = false
+  /// Whether it is of a version without a last line.
+  private var isEndless = false
   private var path: SourcePath?
   private var start = 0
   private var pairs: [String: String] = [:]
@@ -120,7 +123,11 @@ private struct LockReader {
     let text = line.drop { $0 == " " }
     if text.isEmpty || text.hasPrefix("#") { return }
     guard hasHeading else { return try takeHeading(text, number) }
-    if line.hasPrefix("file ") {
+    guard !hasEnded else { throw LockError(line: number, "nothing may follow the line \"\(LockText.end)\"") }
+    if line == LockText.end {
+      try endEntry()
+      hasEnded = true
+    } else if line.hasPrefix("file ") {
       try endEntry()
       try beginEntry(line.dropFirst(5), number)
     } else {
@@ -132,12 +139,17 @@ private struct LockReader {
     guard hasHeading else {
       throw LockError("it is not a lock file; name another, or move it away and run `reel lock DIR`")
     }
+    guard hasEnded || isEndless else {
+      throw LockError(
+        "its end is missing: it was cut off; bring it back whole, or move it away and run `reel lock DIR`")
+    }
     try endEntry()
     return lock
   }
 
   private mutating func takeHeading(_ text: Substring, _ number: Int) throws(LockError) {
-    guard text == LockText.heading else {
+    isEndless = text == LockText.endlessHeading
+    guard text == LockText.heading || isEndless else {
       let isOurs = text.hasPrefix("reel-lock ")
       throw LockError(
         line: number,

@@ -4,7 +4,7 @@ import ReelCore
 /// a change of one line.
 ///
 /// ```
-/// reel-lock 1
+/// reel-lock 2
 /// tolerance.duration = 0.05s
 /// tolerance.rate = 0.01%
 ///
@@ -14,9 +14,15 @@ import ReelCore
 ///   verdict = pass
 ///   read-by = reel 0.1.0, libavformat 59.27.100
 ///   container = mp4
+///
+/// end
 /// ```
 package enum LockText {
-  static let heading = "reel-lock 1"
+  static let heading = "reel-lock 2"
+  /// Of locks before 0.3, which have no last line.
+  static let endlessHeading = "reel-lock 1"
+  /// The last line: a lock that was cut off at a line's end would be one of fewer files.
+  static let end = "end"
 
   package static func text(_ lock: LockFile) -> String {
     var lines = [
@@ -28,7 +34,7 @@ package enum LockText {
       lines += ["", "file " + Escapes.escaped(path.bytes)]
       lines += self.lines(entry).map { "  " + $0 }
     }
-    return lines.joined(separator: "\n") + "\n"
+    return (lines + ["", end]).joined(separator: "\n") + "\n"
   }
 
   static func lines(_ entry: LockEntry) -> [String] {
