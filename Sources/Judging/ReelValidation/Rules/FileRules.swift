@@ -189,9 +189,10 @@ enum PrivacyRules {
   }
 
   private static let name = Rule(
-    RuleIDs.name, "the name is safe in a shell, a URL and on other systems",
+    RuleIDs.name, "every system takes the name, and no program takes it for an option",
     "It is not empty, begins with no dash and no space, ends with no space or dot, is UTF-8, and has no control "
-      + "characters and none of < > : \" \\ | ? * (Windows refuses those). Rename the file."
+      + "characters and none of < > : \" \\ | ? * (Windows refuses those). Spaces within it and other characters that a shell or a URL wants quoted are no flaw. Rename "
+      + "the file."
   ) { facts in
     guard let flaw = NameFlaw.flaw(of: facts.path.lastComponent) else { return .passed }
     return .broken(
