@@ -74,6 +74,13 @@ struct RemoveCommandTests {
     #expect(["changed", "unchanged", "failed"].map { document[$0] as? Int } == [1, 0, 0])
     #expect(try byFile.outcomes() == ["changed"])
 
+    let bytes = try Data(contentsOf: bench.clips.appendingPathComponent("clip-00002.mp4"))
+    try bytes.write(to: bench.clips.appendingPathComponent("a clip.mp4"))
+    let third = try await bench.id(of: "clips/clip-00002.mp4")
+    let advised = try await bench.reel("remove", "clips/a clip.mp4")
+    #expect(advised.output.contains(" \(third) --from 'clips/a clip.mp4'\n"), "\(advised)")
+    #expect(try await bench.reel("restore", third, "--from", "clips/a clip.mp4").status == 0)
+
     let none = try await bench.reel("remove", "--author", "bo")
     #expect(none.status == 0 && none.output == "0 removed\n", "\(none)")
     let byFilter = try await bench.reel("remove", "--author", "ada", "--since", "1d", "--events", "-")

@@ -25,10 +25,12 @@ struct ChangeOutput: ParsableArguments {
     events.map { OutputStream.isStandardOutput(SourcePath($0)) } ?? false ? .standardError : .standardOutput
   }
 
-  func report(_ kind: PostChange.Kind, isDryRun: Bool = false) -> ChangeReport {
+  func report(
+    _ kind: PostChange.Kind, isDryRun: Bool = false, of subjects: [String] = []
+  ) -> ChangeReport {
     ChangeReport(
       kind, json: json, isDryRun: isDryRun, to: stream, wording: { FlagNames.put(into: $0) },
-      hint: .ofThisProcess)
+      hint: .ofThisProcess, subjects: RawArguments.paths(subjects))
   }
 }
 
@@ -101,7 +103,7 @@ struct RemoveCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     settings.to = credentials.to ?? settings.to
     let removal = Removal(reason: reason, by: by, at: .now, keptUntil: keep.map { $0.end(after: .now) })
-    let report = output.report(.removal(removal), isDryRun: dryRun)
+    let report = output.report(.removal(removal), isDryRun: dryRun, of: posts)
     let selection = PostSelection(
       subjects: RawArguments.paths(posts), filter: filter.postFilter, includesKept: true)
     let (isDryRun, keeps) = (dryRun, keep != nil)

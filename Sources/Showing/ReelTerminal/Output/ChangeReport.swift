@@ -12,13 +12,15 @@ package final class ChangeReport: Sendable {
   private let traits: TerminalTraits
   private let wording: @Sendable (ErrorMessage) -> String
   private let hint: CommandHint
+  /// The files that posts were named by.
+  private let files: [SourcePath]
   private let state = Mutex(State())
 
   private struct State {
     var results: [Result] = []
     var changed = 0
-    /// The first of them.
-    var first: PostID?
+    /// The first of them, as many as a command names.
+    var first: [PostID] = []
     /// What earlier commands had begun, and is finished now.
     var carriedOn = 0
     var unchanged = 0
@@ -59,12 +61,14 @@ package final class ChangeReport: Sendable {
   ///   - output: where it is printed.
   ///   - wording: as who asked knows the settings.
   ///   - hint: how a command is written that is advised.
+  ///   - subjects: what posts were named by.
   package init(
     _ kind: PostChange.Kind, json: Bool, isDryRun: Bool = false, to output: OutputStream,
-    wording: @escaping @Sendable (ErrorMessage) -> String, hint: CommandHint
+    wording: @escaping @Sendable (ErrorMessage) -> String, hint: CommandHint, subjects: [SourcePath] = []
   ) {
     (self.kind, self.json, self.isDryRun, self.output) = (kind, json, isDryRun, output)
     (self.wording, self.hint) = (wording, hint)
+    files = subjects.filter { PostID($0.text) == nil }
     traits = output.traits
   }
 
@@ -145,7 +149,7 @@ package final class ChangeReport: Sendable {
   ) throws {
     state.withLock { state in
       state[keyPath: count] += 1
-      if count == \State.changed, state.first == nil { state.first = result.id }
+      if count == \State.changed, state.first.count < Self.mostNamed { state.first.append(result.id) }
       if json {
         var result = result
         if count == \State.failed || count == \State.unknown {
@@ -209,16 +213,26 @@ package final class ChangeReport: Sendable {
           isDryRun ? "\(what) of the catalog would be forgotten" : "\(what) of the catalog forgotten")
       }
       var lines = [parts.joined(separator: ", ")]
-      if case .removal(let removal) = kind, !isDryRun, let first = state.first {
-        let id = state.changed == 1 ? first.description : "ID"
-        lines.append(
-          removal.keptUntil.map { "To put it back until \(ISOTime.second($0)): \(hint.text("restore", id))" }
-            ?? "To put it back, with the file that it was made from: \(hint.text("restore", "\(id) --from FILE"))"
-        )
+      if case .removal(let removal) = kind, !isDryRun, state.changed > 0 {
+        lines.append(restoration(of: state.changed > state.first.count ? [] : state.first, removal.keptUntil))
       }
       try output.write(traits.text(lines))
     }
     return state.unknown > 0 ? .someUnknown : failed == 0 ? .done : .someFailed
+  }
+
+  /// So many are named in a command.
+  private static let mostNamed = 8
+
+  /// How to put `posts` back; none for too many to be named.
+  private func restoration(of posts: [PostID], _ end: Date?) -> String {
+    let (it, file) = posts.count == 1 ? ("it", "the file that it was") : ("them", "the files that they were")
+    let ids = posts.isEmpty ? "ID" : posts.map(\.description).joined(separator: " ")
+    if let end { return "To put \(it) back until \(ISOTime.second(end)): \(hint.text("restore", ids))" }
+    let isNamed = (1...Self.mostNamed).contains(files.count) && !posts.isEmpty
+    let from = isNamed ? files.map { ShellWord.quoted($0.bytes, ascii: !traits.unicode) } : ["FILE"]
+    return "To put \(it) back, with \(file) made from: "
+      + hint.text("restore", ids + from.map { " --from \($0)" }.joined())
   }
 
   /// What stays of an earlier removal, where this one says something else.
