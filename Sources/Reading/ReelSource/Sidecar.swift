@@ -36,6 +36,15 @@ public enum Sidecar {
     return contents
   }
 
+  /// When what lies beside `file` was last changed; nil where nothing does, and where that can't be told. Blocks.
+  package static func changed(beside file: FoundFile) -> Date? {
+    guard case .local(let directory, _) = file.origin,
+      let name = name(beside: file.path.lastComponent.bytes, in: directory),
+      let status = try? directory.status(of: name)
+    else { return nil }
+    return Date(timeIntervalSince1970: Double(status.identity.modifiedAt) / 1e9)
+  }
+
   /// What a sidecar may say.
   package static let keys = Document.CodingKeys.allCases.map(\.rawValue)
 

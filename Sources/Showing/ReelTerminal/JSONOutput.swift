@@ -108,6 +108,7 @@ package struct RunDocument: Encodable, Sendable {
   private let warnings: [ProblemList.Entry]
   private let posts: [Post]?
   private let elsewhere: Int?
+  private let ofOtherAuthors: Int?
   private let waiting: Int?
 
   /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
@@ -120,7 +121,8 @@ package struct RunDocument: Encodable, Sendable {
     problemsLeftOut = troublesLeftOut
     warnings = report.troubles.warnings
     self.posts = posts
-    elsewhere = report.elsewhere?.count
+    elsewhere = report.seconds?.elsewhere
+    ofOtherAuthors = report.seconds?.ofOthers
     waiting = report.origin == .watch ? report.waiting : nil
   }
 

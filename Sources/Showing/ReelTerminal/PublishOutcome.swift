@@ -8,13 +8,16 @@ package struct PublishOutcome {
   private let result: PublishResult
   /// What the command line says of the video.
   private let said: PostMetadata
+  /// Whether it asks for a poster.
+  private let wantsPoster: Bool
   private let hint: CommandHint
 
   package init(
-    path: SourcePath, result: PublishResult, said: PostMetadata = PostMetadata(),
+    path: SourcePath, result: PublishResult, said: PostMetadata = PostMetadata(), wantsPoster: Bool = false,
     hint: CommandHint = CommandHint()
   ) {
     (self.path, self.result, self.said, self.hint) = (path, result, said, hint)
+    self.wantsPoster = wantsPoster
   }
 
   /// Whether there is no post to print, but a reason.
@@ -56,21 +59,21 @@ package struct PublishOutcome {
 
   private var isASCII: Bool { !TerminalTraits.standardError().unicode }
 
-  /// For a post that says something else than the command line.
+  /// For a post that says something else than the command line, or has no poster where one was asked for.
   private func edit(of post: Post) -> (sentences: [String], command: String?)? {
-    var edited = post
-    _ = PostEdit(caption: said.caption, music: said.music, authorName: said.authorName).apply(to: &edited)
-    let words = [
-      ("caption", "--caption", said.caption, post.caption != edited.caption),
-      ("music", "--music", said.music, post.music != edited.music),
-      ("author's name", "--author-name", said.authorName, post.authorName != edited.authorName),
-    ].filter(\.3)
-    guard !words.isEmpty else { return nil }
-    let flags = words.map { "\($0.1)=\(ShellWord.quoted(value: $0.2 ?? "", ascii: isASCII))" }
-    let differing = words.map(\.0).joined(separator: ", ")
+    let edit = PostEdit(said)
+    let lacksPoster = wantsPoster && post.poster == nil
+    guard edit.changes(post) else {
+      return lacksPoster
+        ? (["The post has no poster, and stays as it is. To make one:"], hint.text("poster", "--missing"))
+        : nil
+    }
+    let differing = edit.differing(from: post).map(\.what).joined(separator: ", ")
+    let poster =
+      lacksPoster ? ["The post has no poster: `\(hint.text("poster", "--missing"))` makes one."] : []
     return (
-      ["The post says something else (\(differing)) and stays as it is. To change it:"],
-      hint.text("edit", ([post.id.description] + flags).joined(separator: " "))
+      poster + ["The post says something else (\(differing)) and stays as it is. To change it:"],
+      edit.command(for: post, hint, ascii: isASCII)
     )
   }
 
@@ -119,5 +122,22 @@ package struct PublishOutcome {
   private struct Failed: Encodable {
     let error: FileFailure?
     let refused: FileRefused?
+  }
+}
+
+extension PostEdit {
+  /// The words of `post` that it changes, and the flags that set them.
+  fileprivate func differing(from post: Post) -> [(what: String, flag: String, value: String)] {
+    [
+      ("caption", "--caption", caption, PostEdit(caption: caption)),
+      ("music", "--music", music, PostEdit(music: music)),
+      ("author's name", "--author-name", authorName, PostEdit(authorName: authorName)),
+    ].filter { $0.3.changes(post) }.map { ($0.0, $0.1, $0.2 ?? "") }
+  }
+
+  /// The command that changes the words of `post` so.
+  func command(for post: Post, _ hint: CommandHint, ascii: Bool = false) -> String {
+    let flags = differing(from: post).map { "\($0.flag)=\(ShellWord.quoted(value: $0.value, ascii: ascii))" }
+    return hint.text("edit", ([post.id.description] + flags).joined(separator: " "))
   }
 }

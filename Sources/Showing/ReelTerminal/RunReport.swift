@@ -18,22 +18,33 @@ package struct RunReport: Hashable, Sendable {
   package var isFiltered = false
   /// How many seconds ago a file must have been changed, not to be left alone.
   package var settle = 0.0
-  /// Videos that were published, or would be, and are posts of the same author in another store, too; nil where nobody has
-  /// looked.
-  package var elsewhere: Elsewhere?
+  /// Videos that were published, or would be, and were posts already; nil where nobody has looked.
+  package var seconds: Seconds?
+  /// What was said in vain of videos that were posts already; nil where nobody has looked.
+  package var unheeded: UnheededWishes.Found?
   /// How often a file of a watch could not be taken in, and was left for another try.
   package var postponements = 0
 
   /// Files in watched folders that were not complete yet.
   package var waiting = 0
 
-  /// How many of a run's videos are posts in another store.
-  package struct Elsewhere: Hashable, Sendable {
-    package var count: Int
+  /// A run's videos that are other posts, too.
+  package struct Seconds: Hashable, Sendable {
+    /// Posts of the same author in another store.
+    package var elsewhere = 0
+    /// Only posts of other authors.
+    package var ofOthers = 0
     /// Whether only some of the run's videos were looked up.
-    package var isAtLeast: Bool
+    package var isAtLeast = false
+    /// What they have become; none in a dry run.
+    package var new: [PostID] = []
+    /// What they are in other stores, and which those are.
+    package var old: [PostID] = []
+    package var stores: [Destination] = []
 
-    package init(count: Int, isAtLeast: Bool) { (self.count, self.isAtLeast) = (count, isAtLeast) }
+    package init() {}
+
+    var count: Int { elsewhere + ofOthers }
   }
 
   /// Where the files came from.
@@ -162,22 +173,74 @@ extension RunReport {
   /// What to do next, and the command that does it.
   private typealias Advice = (sentence: String, command: String?)
 
-  private func elsewhere(_ hint: CommandHint) -> [Advice] {
-    guard let elsewhere, elsewhere.count > 0 else { return [] }
-    let number = (elsewhere.isAtLeast ? "at least " : "") + "\(elsewhere.count)"
-    let isOne = elsewhere.count == 1
-    let are = "Of these, \(number) \(isOne ? "is a post" : "are posts") in another store of this library, too"
-    let (move, relocate, remove) = (hint.text("move"), hint.text("relocate"), hint.text("remove"))
-    return dryRun
-      ? [
-        ("\(are), and would get another one here.", nil),
-        ("To move posts instead:", "\(move) POST --to STORE"),
-        ("For a store that has been moved:", "\(relocate) OLD NEW"),
+  private func number(_ count: Int, _ isAtLeast: Bool) -> String {
+    (isAtLeast ? "at least " : "") + "\(count) \(count == 1 ? "is a post" : "are posts")"
+  }
+
+  /// So many are named on one line.
+  private static let mostNamed = 8
+
+  private func named(_ posts: [PostID]) -> String {
+    posts.count > Self.mostNamed ? "POST" : posts.map(\.description).joined(separator: " ")
+  }
+
+  private func seconds(_ hint: CommandHint) -> [Advice] {
+    guard let seconds, seconds.count > 0 else { return [] }
+    let (here, another) = (
+      destination?.name ?? "STORE", seconds.elsewhere == 1 ? "has another" : "have another"
+    )
+    let elsewhere =
+      "Of these, \(number(seconds.elsewhere, seconds.isAtLeast)) in another store of this library, too"
+    let others = "Of these, \(number(seconds.ofOthers, seconds.isAtLeast)) of another author already"
+    var advice: [Advice] = []
+    if seconds.elsewhere > 0, dryRun {
+      let old = seconds.stores.count == 1 ? seconds.stores[0].name : "OLD"
+      advice += [
+        ("\(elsewhere), and would get another one here.", nil),
+        (
+          "To move posts instead:",
+          hint.text("move", "\(named(seconds.old)) --to \(ShellWord.quoted(Array(here.utf8)))")
+        ),
+        (
+          "For a store that has been moved:",
+          hint.text(
+            "relocate", [old, here].map { ShellWord.quoted(Array($0.utf8)) }.joined(separator: " "))
+        ),
       ]
-      : [
-        ("\(are), and \(isOne ? "has" : "have") another one here now.", nil),
-        ("To have one post of each, remove those that are not wanted:", "\(remove) POST"),
-      ]
+    } else if seconds.elsewhere > 0 {
+      advice.append(("\(elsewhere), and \(another) one here now.", nil))
+    }
+    if seconds.ofOthers > 0 {
+      advice.append(("\(others)\(dryRun ? "." : ", and the feed shows both.")", nil))
+    }
+    if !dryRun {
+      let one = "To have one post of each, remove those that are not wanted"
+      advice.append(
+        seconds.new.count > Self.mostNamed
+          ? (one + ", by their ids or files.", nil) : (one + ":", hint.text("remove", named(seconds.new))))
+    }
+    return advice
+  }
+
+  private func unheeded(_ hint: CommandHint) -> [Advice] {
+    guard let unheeded else { return [] }
+    var advice: [Advice] = []
+    if unheeded.differing > 0, let first = unheeded.first {
+      let posts = "Of those already published, \(number(unheeded.differing, unheeded.isAtLeast))"
+      let one =
+        unheeded.differing == 1 ? ("says", "stays as it is", "it") : ("say", "stay as they are", "the first")
+      advice.append(
+        (
+          "\(posts) that \(one.0) something else than is said of the video now, and \(one.1). To change \(one.2):",
+          PostEdit(unheeded.said).command(for: first, hint)
+        ))
+    }
+    if unheeded.withoutPoster > 0 {
+      let posts = "Of those already published, \(number(unheeded.withoutPoster, unheeded.isAtLeast))"
+      let it = unheeded.withoutPoster == 1 ? "it" : "them"
+      advice.append(("\(posts) without a poster. To make \(it):", hint.text("poster", "--missing")))
+    }
+    return advice
   }
 
   private func advice(_ hint: CommandHint) -> [Advice] {
@@ -186,9 +249,9 @@ extension RunReport {
     }
     if summary.outcome == .cancelled, origin != .watch { return [] }
     if dryRun {
-      return elsewhere(hint) + (summary.planned > 0 ? [("To publish them, leave out --dry-run.", nil)] : [])
+      return seconds(hint) + (summary.planned > 0 ? [("To publish them, leave out --dry-run.", nil)] : [])
     }
-    var advice = elsewhere(hint)
+    var advice = seconds(hint) + unheeded(hint)
     if summary.published > 0 { advice.append(("See them:", hint.text("feed"))) }
     if summary.published > 0, trustsClientDigest {
       advice.append(

@@ -1,7 +1,8 @@
 import ReelCore
 import ReelIngest
 
-/// Videos that a run publishes, or would publish, and that may be posts of the same author in another store of the library.
+/// Videos that a run publishes, or would publish, and that may be posts already: of the same author in another store of the
+/// library, or of another author.
 package struct SecondPosts: Sendable {
   private struct Video: Hashable {
     let digest: ContentDigest
@@ -32,12 +33,22 @@ package struct SecondPosts: Sendable {
   }
 
   /// How many of them are. Any other post of the same video and author is in another store: this one has no second.
-  package func elsewhere(in catalog: any PostCatalog) async throws(CatalogError) -> RunReport.Elsewhere {
-    var count = 0
+  package func found(
+    in catalog: any PostCatalog, besides destination: Destination
+  ) async throws(CatalogError) -> RunReport.Seconds {
+    var found = RunReport.Seconds()
     for video in videos {
-      let posts = try await catalog.posts(of: video.digest)
-      if posts.contains(where: { $0.id != video.id && $0.authorID == video.author }) { count += 1 }
+      let posts = try await catalog.posts(of: video.digest).filter { $0.id != video.id }
+      let own = posts.filter { $0.authorID == video.author }
+      if own.isEmpty, posts.isEmpty { continue }
+      if own.isEmpty { found.ofOthers += 1 } else { found.elsewhere += 1 }
+      found.new += [video.id].compactMap(\.self)
+      found.old += own.map(\.id)
     }
-    return RunReport.Elsewhere(count: count, isAtLeast: count > 0 && leftOut > 0)
+    found.isAtLeast = found.count > 0 && leftOut > 0
+    if found.elsewhere > 0, let catalog = catalog as? any CatalogExamination {
+      found.stores = try await catalog.destinations().filter { $0 != destination }
+    }
+    return found
   }
 }

@@ -474,7 +474,11 @@ struct MoveCommandTests {
     let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other", "--dry-run")
     #expect(plan.output.contains("4 would be published"), "\(plan)")
     #expect(plan.output.contains("Of these, 3 are posts in another store of this library, too"), "\(plan)")
-    #expect(plan.output.contains("reel move") && plan.output.contains("reel relocate"), "\(plan)")
+    // As they are to be copied: nothing is left to be filled in.
+    let (media, other) = ("file://\(bench.media.path)", "file://\(bench.folder.path)/other")
+    let relocate = "reel relocate --library \(bench.library.path) '\(media)' '\(other)'\n"
+    #expect(plan.output.contains("reel move --library") && plan.output.contains(relocate), "\(plan)")
+    #expect(!plan.output.contains("POST") && !plan.output.contains("STORE"), "\(plan)")
     let second = try await bench.reel("ingest", "clips", "--author", "ada", "--to", "other")
     #expect(second.status == 0, "\(second)")
     for words in ["Of these, 3 are posts in another store", "reel remove"] {
@@ -485,6 +489,7 @@ struct MoveCommandTests {
     // Another author's posts are nobody's second ones.
     let others = try await bench.reel("ingest", "clips", "--author", "bo", "--json")
     #expect(try others.object()["elsewhere"] as? Int == 0, "\(others)")
+    #expect(try others.object()["ofOtherAuthors"] as? Int == 4, "\(others)")
     let here = try await bench.feed().first { post in
       post["author"] as? String == "ada" && (post["videoURL"] as? String)?.contains("/library/") == true
     }

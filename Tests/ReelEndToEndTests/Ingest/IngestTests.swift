@@ -166,6 +166,59 @@ struct IngestTests {
     #expect(try LibraryInspection(library: bench.library).published.count == 1)
   }
 
+  @Test("what is said of a video that is a post already is told at the end, and changes nothing")
+  func unheeded() async throws {
+    let bench = try await Workbench.settled(3)
+    try bench.write(#"{"caption": "as it was"}"#, to: "clip-00002.json")
+    #expect(try await bench.reel("ingest", "clips").status == 0)
+    let same = try await bench.reel("ingest", "clips")
+    #expect(!same.output.contains("Of those already published"), "\(same)")
+    // Once with what earlier runs know of the files' state, once with files that have to be read.
+    for round in 0..<2 {
+      try bench.write(#"{"caption": "new \#(round)"}"#, to: "clip-00000.json")
+      try bench.write("path,caption\nclip-00001.mp4,from the list\n", to: "list.csv")
+      let id = try await bench.id(of: "clips/clip-00000.mp4")
+      let run = try await bench.reel("ingest", "clips")
+      #expect(
+        run.output.contains(
+          "Of those already published, 1 is a post that says something else than is said of the video now, and stays "
+            + "as it is. To change it: reel edit --library \(bench.library.path) \(id) --caption='new \(round)'\n"
+        ),
+        "\(run)")
+      let more = try await bench.reel("ingest", "clips", "--captions", "clips/list.csv", "--posters")
+      #expect(more.output.contains("2 are posts that say something else"), "\(more)")
+      #expect(more.output.contains("3 are posts without a poster. To make them: reel poster"), "\(more)")
+      for number in 0..<3 {
+        let clip = bench.clips.appendingPathComponent("clip-0000\(number).mp4")
+        try Data(contentsOf: clip).write(to: clip)
+      }
+    }
+    let captions = try await bench.feed().compactMap { $0["caption"] as? String }
+    #expect(!captions.contains { $0.hasPrefix("new") || $0.hasPrefix("from") }, "\(captions)")
+    let one = try await bench.reel("publish", "clips/clip-00001.mp4", "--posters")
+    #expect(
+      one.errors.contains("The post has no poster, and stays as it is. To make one:\nreel poster"), "\(one)")
+  }
+
+  @Test("that another author has the same videos already is told")
+  func anotherAuthor() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let first = try await bench.reel("ingest", "clips")
+    #expect(first.status == 0 && !first.output.contains("Of these"), "\(first)")
+    let plan = try await bench.reel("ingest", "clips", "--author", "ada", "--dry-run")
+    #expect(plan.output.contains("Of these, 2 are posts of another author already.\n"), "\(plan)")
+    let second = try await bench.reel("ingest", "clips", "--author", "ada")
+    #expect(
+      second.output.contains("2 are posts of another author already, and the feed shows both."), "\(second)")
+    let ids = try await bench.feed().filter { $0["author"] as? String == "ada" }.compactMap {
+      $0["id"] as? String
+    }
+    #expect(ids.count == 2 && ids.allSatisfy { second.output.contains($0) }, "\(second)")
+    let third = try await bench.reel("ingest", "clips", "--author", "ada", "--json")
+    #expect(try third.object()["ofOtherAuthors"] as? Int == 0, "\(third)")
+  }
+
   @Test("files0-from takes names with newlines; include and exclude choose")
   func lists() async throws {
     let bench = try Workbench()

@@ -30,9 +30,16 @@ struct RunSession: Sendable {
     let result: PublishResult?
     let wasInterrupted: Bool
     let outputClosed: Bool
-    /// What is to be looked up in other stores, where the library has any.
-    let candidates: SecondPosts?
-    var elsewhere: RunReport.Elsewhere?
+    /// What is to be looked up when the run is over.
+    let candidates: Candidates?
+    var seconds: RunReport.Seconds?
+    var unheeded: UnheededWishes.Found?
+  }
+
+  /// Videos that are posts already, by what the events say.
+  private struct Candidates: Sendable {
+    var seconds = SecondPosts()
+    var unheeded = UnheededWishes()
   }
 
   private var log: RunLog? { settings.logLevel.map { RunLog($0) } }
@@ -64,7 +71,7 @@ struct RunSession: Sendable {
     var report = report(of: end)
     report.settle = settle
     report.isFiltered = !walk.filter.takesAll
-    report.elsewhere = end.elsewhere
+    (report.seconds, report.unheeded) = (end.seconds, end.unheeded)
     if let page {
       let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
       let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)
@@ -137,7 +144,8 @@ struct RunSession: Sendable {
     let (end, exit) = try await run(.files([file], walk), options, wantsResult: true)
     let failure = end.summary.error ?? .cancelledBeforeItsTurn
     let outcome = PublishOutcome(
-      path: file.path, result: end.result ?? .failed(failure), said: options.metadata, hint: .ofThisProcess)
+      path: file.path, result: end.result ?? .failed(failure), said: options.metadata,
+      wantsPoster: options.posters != .none, hint: .ofThisProcess)
     // The log has told it, where this would.
     if let result = end.result, outcome.isProblem, !output.json, log?.tells(result) == true { return exit }
     // Standard output carries the post, if there is one.
@@ -173,6 +181,10 @@ struct RunSession: Sendable {
       if case .files(let inputs, _) = self { inputs.map(\.path) } else { [] }
     }
 
+    var areFiles: Bool {
+      if case .files = self { true } else { false }
+    }
+
     var work: WorkSession? {
       if case .queue(let work) = self { work } else { nil }
     }
@@ -195,11 +207,8 @@ struct RunSession: Sendable {
     do {
       end = try await observe(
         model, of: inputs, wantsResult: wantsResult, listsFiles: listsFiles,
-        candidates: try await candidates(inputs, options, wantsResult: wantsResult))
-      // The run is over, and no failure of this is one of it.
-      if end.summary.outcome == .completed {
-        end.elsewhere = try? await end.candidates?.elsewhere(in: services.catalog)
-      }
+        candidates: inputs.areFiles && !wantsResult ? Candidates() : nil)
+      if end.summary.outcome == .completed { await lookUp(&end, inputs, options) }
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -216,7 +225,7 @@ struct RunSession: Sendable {
   }
 
   private func observe(
-    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool, candidates: SecondPosts?
+    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool, candidates: Candidates?
   ) async throws -> End {
     let (work, watched) = (inputs.work, inputs.watched)
     watched?.feed.begin { model.tell($0) }
@@ -286,21 +295,25 @@ struct RunSession: Sendable {
       candidates: await found)
   }
 
-  /// Where to collect the videos that may be posts in another store; nil where that is of no interest.
-  private func candidates(
-    _ inputs: Inputs, _ options: IngestOptions, wantsResult: Bool
-  ) async throws(CatalogError) -> SecondPosts? {
-    guard case .files = inputs, !wantsResult, options.duplicates == .skip else { return nil }
+  /// The run is over, and no failure of this is one of it.
+  private func lookUp(_ end: inout End, _ inputs: Inputs, _ options: IngestOptions) async {
+    guard let candidates = end.candidates, options.duplicates == .skip else { return }
     let services = appContext.services
-    guard let catalog = services.catalog as? any CatalogExamination else { return nil }
-    let others = try await catalog.destinations().filter { $0 != services.uploader.destination }
-    return others.isEmpty ? nil : SecondPosts()
+    end.seconds = try? await candidates.seconds.found(
+      in: services.catalog, besides: services.uploader.destination)
+    guard case .files(_, let walk) = inputs, !options.dryRun else { return }
+    end.unheeded = try? await BlockingQueue(label: "reel.unheeded", width: 1).run { () throws(CatalogError) in
+      try candidates.unheeded.found(options, services, followLinks: walk.followLinks)
+    }
   }
 
-  private static func candidates(_ candidates: SecondPosts?, in events: IngestEvents?) async -> SecondPosts? {
+  private static func candidates(_ candidates: Candidates?, in events: IngestEvents?) async -> Candidates? {
     guard var candidates, let events else { return nil }
     for await batch in events.batches() {
-      for event in batch { candidates.note(event.body) }
+      for event in batch {
+        candidates.seconds.note(event.body)
+        candidates.unheeded.note(event.body)
+      }
     }
     return candidates
   }
