@@ -102,7 +102,7 @@ let package = Package(
       ]),
     module(
       .publishing, "ReelFeeds",
-      ["ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
+      ["CProcess", "ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
 
     // What a worker can do besides.
     module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
@@ -113,13 +113,13 @@ let package = Package(
       .showing, "ReelTerminal",
       [
         "ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelSource", "ReelValidation",
-        "ReelIngest",
+        "ReelIngest", "ReelUpkeep",
       ]),
     .target(
       name: "ReelPage",
       dependencies: [
-        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelRemoteStorage", "ReelValidation", "ReelIngest",
-        "ReelTerminal",
+        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelRemoteStorage", "ReelValidation",
+        "ReelIngest", "ReelUpkeep", "ReelTerminal",
       ],
       path: Layer.showing.path("ReelPage"), resources: [.embedInCode("Assets")]),
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import CProcess
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelTerminal
 
 /// The command line. Each subcommand parses here and works in its own file under `Commands`.

@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelSandbox
 import ReelSource
 import ReelValidation
 
@@ -64,6 +65,34 @@ extension FixtureReview {
       return []
     }
     return policy.idleOverrides(among: judgement.files.map(\.facts.patternPath))
+  }
+}
+
+extension FixtureReview {
+  /// A larger file is advised to be mended without having been.
+  private static let mostTried: Int64 = 256 << 20
+
+  /// Facts don't tell whether fragments can be put together so that sound and pictures stay where they are: that is tried in
+  /// `folder`, where nothing is left of it.
+  /// - Parameter prober: one whose workers mend.
+  package func trying(
+    _ judgement: Outcome, in folder: @Sendable () throws -> String, by prober: @Sendable () -> SandboxedProber
+  ) async throws -> Outcome {
+    let uncertain = judgement.files.indices.filter { place in
+      let file = judgement.files[place]
+      return (file.facts.size ?? .max) <= Self.mostTried
+        && file.findings.contains { $0.fix?.contains(" \(Mend.unfragment.flag) ") == true }
+    }
+    guard !uncertain.isEmpty else { return judgement }
+    let (prober, folder) = (prober(), try folder())
+    var facts = judgement.files.map(\.facts)
+    for place in uncertain where !Task.isCancelled {
+      let isMended = await MendRun.canMend(
+        facts[place].path, [.faststart, .unfragment], in: folder, prober: prober)
+      if !isMended { facts[place].unmendable.insert(.unfragment) }
+    }
+    await prober.close()
+    return self.judgement(facts)
   }
 }
 

@@ -336,35 +336,11 @@ struct PruneCommand: AsyncParsableCommand {
     try await ChangeSession(settings: settings, events: dryRun ? nil : try EventTarget.open(output.events))
       .run(report) {
         changes, catalog in
-        if isDryRun {
-          for left in try catalog.abandonedChanges() { try await report.wouldCarryOn(left.post, in: catalog) }
-          var last = 0
-          while true {
-            let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
-            guard let end = expired.last?.post.pageNumber else { break }
-            last = end
-            for removed in expired { try report.wouldRemove(removed) }
-          }
-          report.note(forgotten: try catalog.readings(besides: ReelVersion.current))
-          return
-        }
+        if isDryRun { return try await report.wouldPrune(catalog) }
         try await changes.resumeAll { try report.addCarriedOn($0, $1) }
         try await changes.purgeExpired(at: .now) { try report.add($0, $1) }
-        report.note(forgotten: try await Self.forgetReadings(in: catalog))
+        report.note(forgotten: try await PostChanges.forgetReadings(in: catalog))
       }
-  }
-
-  /// Some at a time, so that nobody waits for long who writes to the catalog, too.
-  private static func forgetReadings(in catalog: any PostChanging) async throws -> Int {
-    let threads = BlockingQueue(label: "reel.prune", width: 1)
-    var (forgotten, last) = (0, 1)
-    while last > 0, !Task.isCancelled {
-      last = try await threads.run { () throws(CatalogError) in
-        try catalog.forgetReadings(besides: ReelVersion.current, atMost: 10_000)
-      }
-      forgotten += last
-    }
-    return forgotten
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ReelCore
+import ReelFeeds
 import ReelLibrary
 import ReelTerminal
 
@@ -78,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
     try OutputForm.posts.check(file)
     guard WholeFile.isWrittenAside(file) else { return try tell(try await export.write(to: file), in: file) }
     if !force, SourcePath(file).fileKind != nil { FormerWords.tellReplaced(file) }
-    let (result, wasInterrupted) = await Interruption.cancelling {
+    let (result, wasInterrupted) = await RunSignals.cancelling {
       try await export.write(to: file) { DebugSteps.reach("exportWritten") }
     }
     // An export that was complete before the signal came is complete.

@@ -89,15 +89,8 @@ struct FeedCommand: AsyncParsableCommand {
   private func page(_ catalog: (any PostCatalog)?) async throws -> (FeedPage, FeedTable.Order) {
     guard let catalog else { return (FeedPage(posts: [], next: nil), .newest(before: nil)) }
     if let from {
-      let posts = try await catalog.posts(from: from, count: size)
-      let last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber
-      // Page numbers may have gaps, so a full page says nothing about the next one.
-      let (next, isTooLarge) = from.addingReportingOverflow(size)
-      let isLast = isTooLarge || last.map { $0 < next } ?? true
-      return (
-        FeedPage(posts: posts, next: isLast ? nil : FeedCursor(pageNumber: next)),
-        .oldest(from: from, last: last)
-      )
+      let (page, last) = try await catalog.page(from: from, size: size)
+      return (page, .oldest(from: from, last: last))
     }
     let cursor = before.flatMap { FeedCursor($0) }
     let page = try await catalog.newestPosts(matching: filter.postFilter, before: cursor, limit: size)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSource
 import ReelTerminal
@@ -24,14 +25,8 @@ struct IngestCommand: AsyncParsableCommand {
   @OptionGroup(title: "Common") var once: OnceOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
   @OptionGroup(title: "Which files") var names: FilterByNameOptions
-  @OptionGroup(title: "Library and settings") var library: LibraryOptions
-  @OptionGroup var intake: IntakeOptions
-  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
-  @OptionGroup(title: "Stores") var viewing: ViewingOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup var taking: TakingOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
-  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Option(
     name: .customLong("files0-from"),
@@ -72,13 +67,13 @@ struct IngestCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
     let filter = try names.filter()
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     let inputs = try await Sources.inputs(named, settings)
 
-    var options = intake.ingestOptions(settings, once)
+    var options = taking.intake.ingestOptions(settings, once)
     // A file that is downloaded mostly waits.
     if settings.jobs == nil, inputs.contains(where: \.isRemote) {
       options.jobs = max(options.jobs, min(Sources.downloads, DescriptorLimit.jobs))
@@ -90,15 +85,11 @@ struct IngestCommand: AsyncParsableCommand {
       }
     }
     options.onError = onError
-    let target = try EventTarget.open(output.events)
     let page = try report.map { try UserFile(writing: $0.path, as: .html) }
-    let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: options.jobs, posters: options.posters,
-      measures: output.metrics != nil)
-    let session = try RunSession(
-      appContext: appContext, output: output, settings: settings, target: target)
+    let session = try await RunSession.open(settings, options, taking.output)
+    let appContext = session.appContext
     var walk = WalkOptions(
-      followLinks: reading.followLinks,
+      followLinks: taking.reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
     walk.includesTrash = walking.includeTrash
     (walk.settle, walk.begun) = (.seconds(settle ?? 0), Date())
@@ -140,31 +131,23 @@ struct PublishCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var once: OnceOptions
-  @OptionGroup(title: "Library and settings") var library: LibraryOptions
-  @OptionGroup var intake: IntakeOptions
-  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
-  @OptionGroup(title: "Stores") var viewing: ViewingOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup(title: "How files are read") var reading: ReadingOptions
-  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
+  @OptionGroup var taking: TakingOptions
 
   @Argument(help: "The video, by path or address (s3://bucket/name, https://…).", completion: .file())
   var file: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    var options = intake.ingestOptions(settings, once)
+    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
+    var options = taking.intake.ingestOptions(settings, once)
     let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
     guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }
+    options.jobs = 1
     options.metadata.caption = caption
     options.metadata.music = music
-    let target = try EventTarget.open(output.events)
-    let appContext = try await AppContext.open(
-      settings, dryRun: once.dryRun, jobs: 1, posters: options.posters,
-      measures: output.metrics != nil)
-    let session = try RunSession(
-      appContext: appContext, output: output, settings: settings, target: target)
-    var walk = WalkOptions(followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
+    let session = try await RunSession.open(settings, options, taking.output)
+    let appContext = session.appContext
+    var walk = WalkOptions(
+      followLinks: taking.reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.publish(
       input, walk: walk, options: options)

@@ -186,46 +186,9 @@ struct PosterCommand: AsyncParsableCommand {
     let count = try await printer.ending(AnswerProblem.couldNotGoOn) {
       try await PosterSession.makeMissing(settings, options, to: to, report: printer.tell)
     }
-    let ending =
-      count.failed > 0 || !count.gone.isEmpty || !count.unusable.isEmpty ? ReelExit.someFailed : .done
-    let gone = count.gone.map {
-      "\($0) is not there: mount it or bring it back, then run the same command again"
-    }
-    try printer.finish(
-      MissingAnswer(made: count.made, failed: count.failed, elsewhere: count.elsewhere),
-      problems: count.unusable.map { AnswerProblem("unusable", CommandFailure.reason($0)) }
-        + zip(count.gone, gone).map { AnswerProblem("storeUnusable", $1, subject: "\($0)") },
-      ok: ending == .done)
-    if !json, !jsonl {
-      let isNothing =
-        count.made + count.failed + count.elsewhere == 0 && count.gone.isEmpty && count.unusable.isEmpty
-      var parts = [
-        isNothing
-          ? "nothing to do: every post has a poster"
-          : HumanNumber.count(count.made, "poster", "posters") + " made"
-      ]
-      if count.failed > 0 { parts.append("\(count.failed) could not be made") }
-      if count.elsewhere > 0 {
-        parts.append(
-          HumanNumber.count(count.elsewhere, "post has", "posts have")
-            + " none, in stores that videos can't be read back from, or that need credentials (name the store with --to)"
-        )
-      }
-      try OutputStream.standardOutput.tell([parts.joined(separator: ", ")])
-    }
-    for sentence in count.unusable.map(CommandFailure.reason) + gone {
-      let errors = OutputStream.standardError
-      try errors.write(errors.traits.sanitized("reel: " + sentence) + "\n")
-    }
-    try ending.end()
-  }
-
-  /// What was done for the posts that had no poster.
-  private struct MissingAnswer: Encodable {
-    let made: Int
-    let failed: Int
-    /// Posts in stores that were not looked at.
-    let elsewhere: Int
+    let report = MissingPostersReport(count, reason: CommandFailure.reason)
+    try report.tell(printer, asText: !json && !jsonl)
+    try (report.isWhole ? ReelExit.done : .someFailed).end()
   }
 
   private static func written(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSource
 import ReelTerminal
@@ -72,7 +73,7 @@ struct ProbeCommand: AsyncParsableCommand {
     let printer = ProbePrinter(
       format: json ? .json : jsonl ? .lines : .cards, wording: { FlagNames.put(into: $0) }
     ) { code, path in tally.withLock { $0.note(code, of: path) } }
-    let (result, wasInterrupted) = await Interruption.cancelling {
+    let (result, wasInterrupted) = await RunSignals.cancelling {
       try await run.run(preparing: printer.prepare, reporting: printer.take)
     }
     await prober.close()

@@ -203,13 +203,7 @@ struct WorkCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
-  @OptionGroup(title: "Library and settings") var library: LibraryOptions
-  @OptionGroup var intake: IntakeOptions
-  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
-  @OptionGroup(title: "Stores") var viewing: ViewingOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup(title: "How files are read") var reading: ReadingOptions
-  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
+  @OptionGroup var taking: TakingOptions
 
   @Flag(help: "Wait for more when the queue is empty.")
   var forever = false
@@ -235,19 +229,15 @@ struct WorkCommand: AsyncParsableCommand {
   @OptionGroup(title: "Trying again") var retrying: RetryOptions
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
-    var options = intake.ingestOptions(settings)
+    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
+    var options = taking.intake.ingestOptions(settings)
     options.onError = .continue
     _ = try QueuePlace.pool(settings)
-    let target = try EventTarget.open(output.events)
-    let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters,
-      measures: output.metrics != nil)
-    let session = try RunSession(
-      appContext: appContext, output: output, settings: settings, target: target)
+    let session = try await RunSession.open(settings, options, taking.output)
+    let appContext = session.appContext
     let destination = appContext.services.uploader.destination.name
     var walk = WalkOptions(
-      followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
+      followLinks: taking.reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [destination]
     let work: WorkSession
     do {

@@ -83,7 +83,8 @@ struct ValidateCommand: AsyncParsableCommand {
     }
     let session = try await options.session(paths, of: self)
     let writer = try ReportWriter(
-      reports, stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
+      reports.map { ($0.kind, $0.path) },
+      stepSummary: try ProcessEnvironment.current().text("GITHUB_STEP_SUMMARY"))
     let begun = Date()
     let judgement = try await session.judge(
       locks: locked != nil,
@@ -97,7 +98,7 @@ struct ValidateCommand: AsyncParsableCommand {
     let result = session.review.report(
       judgement, lock: locked, acceptance: acceptance, strict: strict, allowsEmpty: allowEmpty)
     let pictured = writer.hasPictures ? ValidationPage.pictured(result) : []
-    let pictures = await session.illustration.pictures(
+    let pictures = await session.illustration.interruptiblePictures(
       of: pictured.map { ListedFile(path: $0, at: begun) })
     try writer.write(result, pictures)
     if judgement.missing(RawArguments.paths(paths)) != nil { try ReelExit.couldNotRun.end() }
@@ -198,66 +199,21 @@ struct LockCommand: AsyncParsableCommand {
     let old = try place.read()
     let session = try await options.session(paths, of: self)
     let judgement = try await session.judge(locks: true)
-    guard !judgement.files.isEmpty || allowEmpty else { return try refuse(place, old) }
+    guard !judgement.files.isEmpty || allowEmpty else {
+      guard answer.json else { throw CommandFailure(.someRefused, LockReport.noFiles) }
+      try OutputStream.standardOutput.answer(LockReport.ofNoFiles(place, old))
+      return try ReelExit.someRefused.end()
+    }
     if let missing = judgement.missing(RawArguments.paths(paths)) {
       throw CommandFailure(.couldNotRun, "\(missing.text): no such file; nothing was locked")
     }
-    let change = session.review.update(judgement, old: old, place: place)
-    let pointers = session.review.pointers(in: judgement)
-    let unread = session.review.unread(in: judgement)
-    let isNew = old == nil && (pointers.isEmpty && unread.isEmpty || !change.lock.entries.isEmpty)
-    let isWritten = isNew || replaces && !change.lines.isEmpty
-    if isWritten { try place.write(change.lock) }
-    let outcome = Outcome(
-      change: change, isNew: old == nil, isWritten: isWritten, place: place, pointers: pointers,
-      unread: unread)
-    try tell(outcome)
-    if !unread.isEmpty { try ReelExit.someFailed.end() }
-    if outcome.isRefused || !pointers.isEmpty { try ReelExit.someRefused.end() }
-  }
-
-  private struct Outcome {
-    let change: LockUpdate
-    let isNew: Bool
-    let isWritten: Bool
-    let place: LockPlace
-    let pointers: [FixtureReview.EvaluatedFile]
-    let unread: [FixtureReview.EvaluatedFile]
-
-    var differences: [String] { isNew ? [] : change.lines }
-    var isRefused: Bool { !isWritten && !differences.isEmpty }
-
-    /// What is not locked.
-    var problems: [AnswerProblem] {
-      let unread: [AnswerProblem] = unread.compactMap { file in
-        guard case .unreachable(let error) = file.facts.reading else { return nil }
-        return AnswerProblem(error.code.rawValue, "\(error.message); it is not locked", path: file.facts.path)
-      }
-      return unread
-        + pointers.map { file in
-          let command = file.findings.lazy.compactMap(\.fix).first.map { "; fetch it first: \($0)" } ?? ""
-          return AnswerProblem(
-            "\(ProbeError.Code.lfsPointer)",
-            "it is a Git LFS pointer, and is not locked in the place of the video\(command)",
-            path: file.facts.path)
-        }
-    }
-
-    /// Who locks them should know.
-    var broken: [(path: SourcePath, entry: LockEntry)] {
-      change.lock.entries.filter { !$0.value.broken.isEmpty }.sorted { $0.key < $1.key }
-        .map { ($0.key, $0.value) }
-    }
-  }
-
-  /// What is told of a lock for which there are no files.
-  private func refuse(_ place: LockPlace, _ old: LockFile?) throws {
-    let sentence = "no files were found to lock; use --allow-empty to accept that"
-    guard answer.json else { throw CommandFailure(.someRefused, sentence) }
-    let lock = Answer(
-      lock: place.path, files: old?.entries.count ?? 0, broken: nil, written: false, differences: [])
-    try OutputStream.standardOutput.answer(AnswerDocument(lock, problems: [.noFiles(sentence)]))
-    try ReelExit.someRefused.end()
+    let report = LockReport(
+      session.review, judgement, old: old, place: place, replaces: replaces,
+      command: options.lockCommand(paths, output ?? to, replaces: true))
+    if let lock = report.written { try place.write(lock) }
+    try answer.tell(report.answer) { report.text($0) }
+    if !report.unread.isEmpty { try ReelExit.someFailed.end() }
+    if report.isRefused || !report.pointers.isEmpty { try ReelExit.someRefused.end() }
   }
 
   private func path() throws -> String {
@@ -274,53 +230,5 @@ struct LockCommand: AsyncParsableCommand {
         .usage, "say with -o FILE where to write the lock; it can be left out for a single folder only")
     }
     return place
-  }
-
-  private func tell(_ outcome: Outcome) throws {
-    let (place, entries, broken) = (outcome.place.path, outcome.change.lock.entries, outcome.broken)
-    let command = options.lockCommand(paths, output ?? to, replaces: true)
-    let lock = Answer(
-      lock: place, files: entries.count, broken: broken.count, written: outcome.isWritten,
-      differences: outcome.differences)
-    let refusal = AnswerProblem(
-      "differs", "\(place) was not changed; this writes these differences: \(command)", subject: place)
-    let document = AnswerDocument(
-      lock, problems: outcome.problems + (outcome.isRefused ? [refusal] : []),
-      ok: !outcome.isRefused && outcome.pointers.isEmpty && outcome.unread.isEmpty)
-    try answer.tell(document) { traits in
-      let count = HumanNumber.count(entries.count, "file", "files")
-      var text = traits.indented(outcome.differences)
-      if outcome.isRefused {
-        text += traits.text(["\(place) was not changed; this writes these differences:"])
-        text += "  " + traits.sanitized(command) + "\n"
-      } else if outcome.isWritten {
-        text += traits.text(["\(place) written: \(count)"] + Self.told(broken, of: entries.count))
-      } else if !outcome.isNew {
-        text += traits.text(["\(place) is up to date: \(count)"])
-      }
-      // They name commands.
-      return text + outcome.problems.map { traits.sanitized($0.told) + "\n" }.joined()
-    }
-  }
-
-  private static func told(_ broken: [(path: SourcePath, entry: LockEntry)], of all: Int) -> [String] {
-    guard let first = broken.first?.entry.broken.first else { return [] }
-    let names = broken.prefix(3).map { "\($0.path.text) (\($0.entry.broken.joined(separator: ", ")))" }
-    let more = broken.count > names.count ? " and \(broken.count - names.count) more" : ""
-    return [
-      "\(all - broken.count) pass, \(broken.count) \(broken.count == 1 ? "is" : "are") locked as broken: "
-        + names.joined(separator: ", ") + more + "; see reel validate --explain \(first)"
-    ]
-  }
-
-  /// How a lock stands after `reel lock`.
-  private struct Answer: Encodable {
-    let lock: String
-    let files: Int
-    /// Of these.
-    let broken: Int?
-    let written: Bool
-    /// Lines for people; `reel validate --lock --json` has them by file and fact.
-    let differences: [String]
   }
 }

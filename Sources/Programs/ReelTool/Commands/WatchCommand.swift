@@ -61,14 +61,8 @@ struct WatchCommand: AsyncParsableCommand {
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
   @OptionGroup(title: "Which files") var names: FilterByNameOptions
-  @OptionGroup(title: "Library and settings") var library: LibraryOptions
-  @OptionGroup var intake: IntakeOptions
-  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
-  @OptionGroup(title: "Stores") var viewing: ViewingOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup var taking: TakingOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
-  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
   @Argument(help: "The folders, by path or address (s3://bucket/folder/).", completion: .directory)
   var folders: [String]
 
@@ -96,33 +90,29 @@ struct WatchCommand: AsyncParsableCommand {
   private func plan(
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
   ) async throws -> WatchSession.Plan {
-    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
     let filter = try names.filter()
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
       after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),
-      trustsSidecars: intake.words.trustSidecars, folders: places)
+      trustsSidecars: taking.intake.words.trustSidecars, folders: places)
     try check(inputs, disposals)
     var walk = WalkOptions(
-      followLinks: reading.followLinks, filter: filter,
+      followLinks: taking.reading.followLinks, filter: filter,
       skippedDirectories: [disposals.after, disposals.reject].compactMap(\.folder).compactMap {
         places.identity(of: $0)
       })
     walk.includesTrash = walking.includeTrash
     walk.skipsDoubtfulNames = true
-    // Before there is a library.
+    // Before there is a taking.library.
     let belowDisposal =
       "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
     try check(watches(inputs, walk, begun), whereExcluded: belowDisposal)
-    var options = intake.ingestOptions(settings)
+    var options = taking.intake.ingestOptions(settings)
     options.onError = .continue
     options.provesDuplicates = disposals.after != .keep
-    let target = try EventTarget.open(output.events, appends: true)
-    let appContext = try await AppContext.open(
-      settings, dryRun: false, jobs: options.jobs, posters: options.posters,
-      measures: output.metrics != nil)
-    let session = try RunSession(
-      appContext: appContext, output: output, settings: settings, target: target)
+    let session = try await RunSession.open(settings, options, taking.output, appends: true)
+    let appContext = session.appContext
     walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let watches = watches(inputs, walk, begun)
@@ -210,33 +200,9 @@ struct WatchCommand: AsyncParsableCommand {
       }
       // Decoded already.
       let path = SourcePath(String(text.dropFirst(5)))
-      // Once: what is in its place later is not what was named.
-      if places.identity(of: path) == nil {
-        try makeFolder(path)
-        try orCommandFailure { () throws(SourceError) in
-          try places.open(path)
-        } told: {
-          "files can't be moved to \(path): \($0.told)"
-        }
-      }
+      try places.openOrMake(path)
       return .move(path)
     }
-  }
-
-  private func makeFolder(_ path: SourcePath) throws {
-    guard DirectoryIdentity(at: path) != nil || mkdir(path.text, 0o777) == 0 || errno == EEXIST else {
-      throw CommandFailure(
-        .couldNotRun, "files can't be moved to \(path): \(String(cString: strerror(errno))); make that folder"
-      )
-    }
-    // What goes there would be gone with it, should the power go before its name is on the disk.
-    let parts = path.text.split(separator: "/").dropLast()
-    let parent = open(
-      (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/"),
-      O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard parent >= 0 else { return }
-    fsync(parent)
-    close(parent)
   }
 }
 

@@ -1,5 +1,6 @@
 import ReelCatalogCopy
 import ReelCore
+import ReelFeeds
 import ReelLibrary
 import ReelPostgres
 import ReelTerminal

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelLibrary
 import ReelSource
@@ -44,7 +45,7 @@ struct ChangeSession: Sendable {
     let changes = Self.changes(
       catalog, stores, supply: supply.map(Self.supply), writer, opening: opening,
       notice: { post, removal in report.note(removal, of: post) })
-    let (result, wasInterrupted) = await Interruption.cancelling {
+    let (result, wasInterrupted) = await RunSignals.cancelling {
       try await body(changes, catalog)
       await writer.end()
     }

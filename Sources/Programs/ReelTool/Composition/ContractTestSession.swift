@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelStorage
 import ReelStorageTesting
 import ReelTerminal
@@ -38,7 +39,7 @@ struct ContractTestSession: Sendable {
       ContractTestView.beginning(
         promises.count, of: UploaderContractTest.all.count, destination: uploader.destination.name,
         removes: uploader.traits.removes, largeSize: largeSize, .standardError()))
-    let interruption = Interruption()
+    let interruption = RunSignals()
     let checking = Task { await check(kinds, stores) }
     let (entries, wasInterrupted) = await interruption.cancelling(checking)
     let proof = wasInterrupted ? nil : try? await (uploader as? any ProofTelling)?.proof()
@@ -67,7 +68,7 @@ struct ContractTestSession: Sendable {
         let store = StoreUnderTest(sources: kind.sources, largeSize: largeSize) {
           try await stores.open(destination).uploader
         }
-        problem = await self.problem(of: promise, store).map { "\($0) (\(kind.name))" }
+        problem = await promise.problem(of: store, within: deadline).map { "\($0) (\(kind.name))" }
       }
       if Task.isCancelled { break }
       let entry = ContractTestView.Entry(
@@ -80,35 +81,5 @@ struct ContractTestSession: Sendable {
       }
     }
     return entries
-  }
-
-  /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
-  /// cancelling it is left behind.
-  private func problem(of promise: UploaderContractTest, _ store: StoreUnderTest) async -> String? {
-    let (outcomes, outcome) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
-    let check = Task {
-      do throws(ContractViolation) {
-        try await promise.check(store)
-        outcome.yield(nil)
-      } catch {
-        outcome.yield(error.detail)
-      }
-    }
-    // The first counts. It is waited for in a task that is not cancelled with this one.
-    let first = Task { await outcomes.first { _ in true } ?? nil }
-    let seconds = deadline / .seconds(1)
-    let limit = Task {
-      guard (try? await Task.sleep(for: deadline)) != nil else { return }
-      check.cancel()
-      guard (try? await Task.sleep(for: .seconds(10))) != nil else { return }
-      outcome.yield("it did not end within \(seconds) s, nor when it was cancelled")
-    }
-    let problem = await withTaskCancellationHandler {
-      await first.value
-    } onCancel: {
-      check.cancel()
-    }
-    limit.cancel()
-    return problem
   }
 }

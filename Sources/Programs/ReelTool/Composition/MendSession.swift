@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSandbox
 import ReelSource
@@ -59,7 +60,7 @@ struct MendSession: Sendable {
   /// - Throws: when no file can be mended at all; what `report` throws.
   func run(_ report: @escaping @Sendable (MendDocument) throws -> Void) async throws -> ReelExit {
     let tally = Mutex(ExitTally(named: named, namesOutput: namesOutput))
-    let (result, wasInterrupted) = await Interruption.cancelling { [run] in
+    let (result, wasInterrupted) = await RunSignals.cancelling { [run] in
       try await run.run { file in
         if case .failure(let failure) = file.result {
           tally.withLock { $0.note(failure.code, of: file.path) }

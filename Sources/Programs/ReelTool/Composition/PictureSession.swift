@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import ReelFeeds
 import ReelIngest
 import ReelSandbox
 import ReelSource
@@ -27,16 +28,6 @@ struct PictureSession: Sendable {
     prober = AppContext.prober(settings, workers: width, makesPosters: !isOneFile)
   }
 
-  /// Of files, beside whatever else is done with them: no folder is entered, and no more than the processors are used.
-  init(_ settings: Settings, of files: [SourcePath], followLinks: Bool) {
-    (isOneFile, named) = (false, files)
-    var options = WalkOptions(followLinks: followLinks)
-    options.entersFolders = false
-    let width = min(settings.jobs ?? AppContext.processors, AppContext.processors)
-    pictures = PictureRun(files.map { SourceInput(path: $0) }, options: options, width: width)
-    prober = AppContext.prober(settings, workers: width, makesPosters: true)
-  }
-
   /// As ``PictureRun/run(largest:_:_:)``, until the first signal; failures are worded. Gives how it went.
   /// - Parameter report: gives why there is no picture of a file.
   func run<Output: Sendable>(
@@ -45,7 +36,7 @@ struct PictureSession: Sendable {
     _ report: @escaping @Sendable (PicturedFile<Output>) throws -> FileFailure?
   ) async throws -> ReelExit {
     let tally = Mutex(ExitTally(named: named))
-    let (result, wasInterrupted) = await Interruption.cancelling { [pictures] in
+    let (result, wasInterrupted) = await RunSignals.cancelling { [pictures] in
       try await pictures.run(largest: largest, make) { made in
         let failure = try report(made.worded(FlagNames.put))
         if let failure { tally.withLock { $0.note(failure.code, of: made.path) } }

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelFeeds
 import ReelLibrary
 import ReelTerminal
 import ReelUpkeep
@@ -26,7 +27,7 @@ enum PosterSession {
       let result = answer.map { PosterDocument.Made(poster: $0.poster, file: $0.file) }
       try report(PosterDocument(path: path, result: result.mapError { $0.worded(FlagNames.put) }))
     }
-    let (result, wasInterrupted) = await Interruption.cancelling {
+    let (result, wasInterrupted) = await RunSignals.cancelling {
       let named = try await stores.known(to, in: catalog)
       let all = to == nil ? try await catalog.destinations() : []
       return try await missing.run(named ?? all, goesOn: to == nil)

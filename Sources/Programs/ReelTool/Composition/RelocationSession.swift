@@ -35,7 +35,10 @@ struct RelocationSession: Sendable {
     }
     let store = StoreVerification.Store(
       RetryingUploader(base: target.uploader), recorder: try stores.decoratedRecorder(target))
-    let view = try await look(at: from, as: to, in: store, reading, place.name)
+    var view = VerificationView(
+      library: place.name, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
+      hint: .ofThisProcess)
+    try await view.hold(from, against: to, in: store, of: reading, readingObjects: readsObjects)
     let count = view.count
     try await reading.close()
     guard count.objects == count.sound else {
@@ -68,46 +71,6 @@ struct RelocationSession: Sendable {
         "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
     }
     return meant
-  }
-
-  /// Holds what is in the store `to` against the posts of `from`, and tells what is not as it should be.
-  private func look(
-    at from: Destination, as to: Destination, in store: StoreVerification.Store, _ catalog: any WholeCatalog,
-    _ path: String
-  ) async throws -> VerificationView {
-    let verification = StoreVerification(catalog: catalog, readsObjects: readsObjects) {
-      _ async throws(UploadError) in store
-    }
-    var view = VerificationView(
-      library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
-      hint: .ofThisProcess)
-    var problem: (any Error)?
-    do throws(CatalogError) {
-      try await verification.run([from]) { event in
-        switch event {
-        case .unreachable(_, let error): problem = error
-        // The store is the one that was named.
-        case .notLookedAt: break
-        case .verified(let verified):
-          if problem != nil { return }
-          do {
-            let said = VerifiedObject(verified.object, in: to, verdict: verified.verdict)
-            try OutputStream.standardOutput.write(try view.text(.verified(said)))
-          } catch {
-            problem = error
-            // Nobody reads any more: there is no use in going on, and nothing comes after.
-            withUnsafeCurrentTask { $0?.cancel() }
-          }
-        }
-      }
-    } catch {
-      problem = problem ?? error
-    }
-    if let problem {
-      if view.isBegun { try? OutputStream.standardOutput.write(try view.end(isWhole: false, changed: false)) }
-      throw problem
-    }
-    return view
   }
 
   private func write(_ sentence: String, _ view: VerificationView, changed: Bool) throws {

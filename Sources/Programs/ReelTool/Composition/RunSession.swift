@@ -15,8 +15,24 @@ struct RunSession: Sendable {
   /// To be shown while a run is on.
   private let told = ToldLines()
 
+  /// Everything for a run, put together from the settings.
+  /// - Parameters:
+  ///   - appends: whether events are added to those that are in their file.
+  /// - Throws: ``CommandFailure``.
+  static func open(
+    _ settings: Settings, _ options: IngestOptions, _ output: RunOutputOptions, appends: Bool = false
+  ) async throws -> RunSession {
+    let target = try EventTarget.open(output.events, appends: appends)
+    let context = try await AppContext.open(
+      settings, dryRun: options.dryRun, jobs: options.jobs, posters: options.posters,
+      measures: output.metrics != nil)
+    return try RunSession(appContext: context, output: output, settings: settings, target: target)
+  }
+
   /// - Throws: ``CommandFailure`` where metrics would replace something else.
-  init(appContext: AppContext, output: RunOutputOptions, settings: Settings, target: EventTarget?) throws {
+  private init(appContext: AppContext, output: RunOutputOptions, settings: Settings, target: EventTarget?)
+    throws
+  {
     (self.appContext, self.output, self.settings, self.target) = (appContext, output, settings, target)
     try output.metrics.map(OutputForm.metrics.check)
   }
@@ -31,15 +47,8 @@ struct RunSession: Sendable {
     let wasInterrupted: Bool
     let outputClosed: Bool
     /// What is to be looked up when the run is over.
-    let candidates: Candidates?
-    var seconds: RunReport.Seconds?
-    var unheeded: UnheededWishes.Found?
-  }
-
-  /// Videos that are posts already, by what the events say.
-  private struct Candidates: Sendable {
-    var seconds = SecondPosts()
-    var unheeded = UnheededWishes()
+    let known: KnownVideos?
+    var knownVideos = KnownVideos.Found()
   }
 
   private var log: RunLog? { settings.logLevel.map { RunLog($0) } }
@@ -71,10 +80,11 @@ struct RunSession: Sendable {
     var report = report(of: end)
     report.settle = settle
     report.isFiltered = !walk.filter.takesAll
-    (report.seconds, report.unheeded) = (end.seconds, end.unheeded)
+    (report.seconds, report.unheeded) = (end.knownVideos.seconds, end.knownVideos.unheeded)
     if let page {
       let illustration = ReportIllustration(settings: settings, followLinks: walk.followLinks)
-      let pictures = await illustration.pictures(of: end.wasInterrupted ? [] : end.files.pictured)
+      let pictures = await illustration.interruptiblePictures(
+        of: end.wasInterrupted ? [] : end.files.pictured)
       let links = SourceLinks(from: page.path, workingFolder: WorkingFolder.path())
       try page.write(RunPage.html(report, end.files, pictures: pictures, links: links))
     }
@@ -181,8 +191,8 @@ struct RunSession: Sendable {
       if case .files(let inputs, _) = self { inputs.map(\.path) } else { [] }
     }
 
-    var areFiles: Bool {
-      if case .files = self { true } else { false }
+    var walk: WalkOptions? {
+      if case .files(_, let walk) = self { walk } else { nil }
     }
 
     var work: WorkSession? {
@@ -207,8 +217,10 @@ struct RunSession: Sendable {
     do {
       end = try await observe(
         model, of: inputs, wantsResult: wantsResult, listsFiles: listsFiles,
-        candidates: inputs.areFiles && !wantsResult ? Candidates() : nil)
-      if end.summary.outcome == .completed { await lookUp(&end, inputs, options) }
+        known: inputs.walk != nil && !wantsResult ? KnownVideos() : nil)
+      if end.summary.outcome == .completed, let known = end.known, let walk = inputs.walk {
+        end.knownVideos = await known.found(options, services, followLinks: walk.followLinks)
+      }
     } catch {
       // What went wrong first is what is told.
       try? await appContext.close()
@@ -225,7 +237,7 @@ struct RunSession: Sendable {
   }
 
   private func observe(
-    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool, candidates: Candidates?
+    _ model: IngestModel, of inputs: Inputs, wantsResult: Bool, listsFiles: Bool, known: KnownVideos?
   ) async throws -> End {
     let (work, watched) = (inputs.work, inputs.watched)
     watched?.feed.begin { model.tell($0) }
@@ -243,17 +255,17 @@ struct RunSession: Sendable {
     // Nobody subscribes who does not read: an unread stream keeps every event.
     let read = wantsResult ? await model.events() : nil
     let listed = listsFiles ? await model.events() : nil
-    let counted = candidates == nil ? nil : await model.events()
+    let counted = known == nil ? nil : await model.events()
     let written = target == nil ? nil : await model.events()
     let logged = log == nil ? nil : await model.events()
     async let listening: Void = display.listen(to: seen)
     async let logging: Void = Self.write(logged, to: log)
-    async let result = Self.result(in: read)
-    async let files = Self.files(in: listed)
-    async let found = Self.candidates(candidates, in: counted)
+    async let result = PublishResult.last(in: read)
+    async let files = RunFiles(listed)
+    async let found = known?.noting(counted)
     // What becomes of a file waits until its event has been written: nobody may meet the file again.
     let items = (work == nil && watched == nil) || written != nil ? nil : await model.events()
-    let interruption = watched == nil ? Interruption() : nil
+    let interruption = watched == nil ? RunSignals() : nil
     let run = Task { [appContext] in
       await withTaskCancellationHandler {
         await model.run()
@@ -292,30 +304,7 @@ struct RunSession: Sendable {
     return End(
       summary: summary, state: await model.state, troubles: await display.troubles, files: await files,
       result: await result, wasInterrupted: wasInterrupted, outputClosed: try await closed,
-      candidates: await found)
-  }
-
-  /// The run is over, and no failure of this is one of it.
-  private func lookUp(_ end: inout End, _ inputs: Inputs, _ options: IngestOptions) async {
-    guard let candidates = end.candidates, options.duplicates == .skip else { return }
-    let services = appContext.services
-    end.seconds = try? await candidates.seconds.found(
-      in: services.catalog, besides: services.uploader.destination)
-    guard case .files(_, let walk) = inputs, !options.dryRun else { return }
-    end.unheeded = try? await BlockingQueue(label: "reel.unheeded", width: 1).run { () throws(CatalogError) in
-      try candidates.unheeded.found(options, services, followLinks: walk.followLinks)
-    }
-  }
-
-  private static func candidates(_ candidates: Candidates?, in events: IngestEvents?) async -> Candidates? {
-    guard var candidates, let events else { return nil }
-    for await batch in events.batches() {
-      for event in batch {
-        candidates.seconds.note(event.body)
-        candidates.unheeded.note(event.body)
-      }
-    }
-    return candidates
+      known: await found)
   }
 
   private static func note(
@@ -335,23 +324,6 @@ struct RunSession: Sendable {
       end()
       throw error
     }
-  }
-
-  /// The last file's end.
-  private static func result(in events: IngestEvents?) async -> PublishResult? {
-    guard let events else { return nil }
-    var last: PublishResult?
-    for await event in events { last = PublishResult(event.body) ?? last }
-    return last
-  }
-
-  private static func files(in events: IngestEvents?) async -> RunFiles {
-    var files = RunFiles()
-    guard let events else { return files }
-    for await batch in events.batches() {
-      for event in batch { files.note(event) }
-    }
-    return files
   }
 
   private static func write(_ events: IngestEvents?, to log: RunLog?) async {

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelFeeds
 import ReelPage
 import ReelRemoteStorage
 import ReelStorage
@@ -63,7 +64,7 @@ struct SiteUploadSession: Sendable {
     let progress = SiteUploadProgress(
       SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)))
     let drawing = isDrawn ? Task { await draw(progress, of: plan.count) } : nil
-    let (result, wasInterrupted) = await Interruption.cancelling { [upload] in
+    let (result, wasInterrupted) = await RunSignals.cancelling { [upload] in
       try await upload.run(plan, progress)
     }
     drawing?.cancel()

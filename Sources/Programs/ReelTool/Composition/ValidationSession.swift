@@ -1,4 +1,6 @@
 import ReelCore
+import ReelFeeds
+import ReelPage
 import ReelSandbox
 import ReelSource
 import ReelTerminal
@@ -42,37 +44,16 @@ struct ValidationSession: Sendable {
     locks: Bool, isLocked: @escaping @Sendable (FixtureFacts) -> Bool = { _ in false }, advises: Bool = false
   ) async throws -> FixtureReview.Outcome {
     let scan = scan(locks ? .all : policy.asks(RuleIDs.duplicate) ? .sameSizes : .none)
-    let (result, wasInterrupted) = await Interruption.cancelling {
+    let (result, wasInterrupted) = await RunSignals.cancelling {
       let judgement = review.judgement(try await scan.run(isLocked: isLocked))
-      return advises ? try await tried(judgement) : judgement
+      guard advises else { return judgement }
+      return try await review.trying(
+        judgement, in: { try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp" }, by: mending)
     }
     await prober.close()
     if wasInterrupted { throw CommandFailure(.interrupted, "interrupted") }
     let judgement = try result.get()
     for sentence in review.idleOverrides(in: judgement) { OutputStream.mention("reel: " + sentence) }
     return judgement
-  }
-
-  /// A larger file is advised to be mended without having been.
-  private static let mostTried: Int64 = 256 << 20
-
-  /// Facts don't tell whether fragments can be put together so that sound and pictures stay where they are: that is tried.
-  private func tried(_ judgement: FixtureReview.Outcome) async throws -> FixtureReview.Outcome {
-    let uncertain = judgement.files.indices.filter { place in
-      let file = judgement.files[place]
-      return (file.facts.size ?? .max) <= Self.mostTried
-        && file.findings.contains { $0.fix?.contains(" \(Mend.unfragment.flag) ") == true }
-    }
-    guard !uncertain.isEmpty else { return judgement }
-    let prober = mending()
-    let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
-    var facts = judgement.files.map(\.facts)
-    for place in uncertain where !Task.isCancelled {
-      let isMended = await MendRun.canMend(
-        facts[place].path, [.faststart, .unfragment], in: folder, prober: prober)
-      if !isMended { facts[place].unmendable.insert(.unfragment) }
-    }
-    await prober.close()
-    return review.judgement(facts)
   }
 }

@@ -1,4 +1,5 @@
 import ReelCore
+import ReelFeeds
 import ReelLibrary
 import ReelStorage
 import ReelTerminal
@@ -43,7 +44,7 @@ struct VerificationSession: Sendable {
       VerificationView(
         library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput(),
         hint: .ofThisProcess), wording: { FlagNames.put(into: $0) })
-    let interruption = Interruption()
+    let interruption = RunSignals()
     let looking = Task { () -> Result<Void, CatalogError> in
       do throws(CatalogError) {
         return .success(try await verification.run(destinations) { await printer.tell($0) })

@@ -152,6 +152,17 @@ struct FilterByNameOptions: ParsableArguments {
   }
 }
 
+/// Of every command that takes videos in.
+struct TakingOptions: SettingFlags {
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
+  @OptionGroup var intake: IntakeOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
+}
+
 /// What happens to the videos, the same for one and for many.
 struct IntakeOptions: SettingFlags {
   @OptionGroup(title: "What posts say") var words: PostOptions

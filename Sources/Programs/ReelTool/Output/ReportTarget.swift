@@ -1,61 +1,7 @@
 import ArgumentParser
 import ReelCore
-import ReelIngest
 import ReelPage
-import ReelSource
 import ReelTerminal
-import ReelValidation
-
-/// The forms that a report of `reel validate` has.
-enum ReportKind: Hashable, Sendable {
-  case text(ValidationReportKind)
-  case html
-
-  init?(name: String) {
-    if name == "html" {
-      self = .html
-    } else {
-      guard let kind = ValidationReportKind(rawValue: name) else { return nil }
-      self = .text(kind)
-    }
-  }
-
-  static let names = ValidationReportKind.allCases.map(\.rawValue) + ["html"]
-
-  /// - Parameters:
-  ///   - pictures: of its files.
-  ///   - path: the file that it is for; nil for stdout.
-  func text(
-    _ report: ValidationReport, _ pictures: ReportPictures, for path: String?, _ traits: TerminalTraits
-  ) throws -> String {
-    switch self {
-    case .text(let kind): try kind.text(report, traits)
-    case .html:
-      ValidationPage.html(
-        report, pictures: pictures, links: SourceLinks(from: path, workingFolder: WorkingFolder.path()))
-    }
-  }
-
-  /// Whether its files are shown with pictures.
-  var hasPictures: Bool {
-    if case .html = self { true } else { false }
-  }
-}
-
-extension ReportKind {
-  /// What may be replaced by it.
-  var form: OutputForm {
-    switch self {
-    case .html: .html
-    case .text(.json): OutputForm(noun: "a report in JSON", beginning: #"{"files":["#)
-    case .text(.jsonl): OutputForm(noun: "a report in JSON Lines", beginning: #"{"findings":["#)
-    case .text(.sarif):
-      OutputForm(noun: "a report in SARIF", beginning: #"{"$schema":"https://json.schemastore.org/sarif"#)
-    case .text(.junit): OutputForm(noun: "a report in XML", beginning: "<?xmlversion")
-    case .text(.people), .text(.github), .text(.markdown): OutputForm(noun: "a report", beginning: nil)
-    }
-  }
-}
 
 /// `--report html=FILE` of a run.
 struct RunReportTarget: ExpressibleByArgument {
@@ -86,46 +32,4 @@ struct ReportTarget: ExpressibleByArgument, Hashable {
   }
 
   static var allValueStrings: [String] { ReportKind.names.map { "\($0)[=FILE]" } }
-}
-
-/// Where the reports of one run go.
-struct ReportWriter {
-  private let files: [(ReportKind, UserFile)]
-  private let output: ReportKind
-  private let summary: UserFile?
-
-  /// Opens every file, before anything is read.
-  ///
-  /// - Parameters:
-  ///   - targets: at most one of them without a file.
-  ///   - stepSummary: `$GITHUB_STEP_SUMMARY`; used when a report for GitHub is asked for.
-  /// - Throws: ``CommandFailure``.
-  init(_ targets: [ReportTarget], stepSummary: String?) throws {
-    files = try targets.compactMap { target in
-      try target.path.map { (target.kind, try UserFile(writing: $0, as: target.kind.form)) }
-    }
-    for (index, file) in files.enumerated() {
-      guard let other = files[..<index].first(where: { $0.1.isSameFile(as: file.1) }) else { continue }
-      throw CommandFailure(
-        .usage,
-        "two reports can't go to one file: \(other.1.path) and \(file.1.path) are the same; name another")
-    }
-    output = targets.first { $0.path == nil }?.kind ?? .text(.people)
-    let wantsSummary = targets.contains { if case .text(.github) = $0.kind { true } else { false } }
-    summary =
-      try wantsSummary
-      ? stepSummary.map { try UserFile(writing: $0, as: nil) } : nil
-  }
-
-  /// Whether one of them shows its files with pictures.
-  var hasPictures: Bool { output.hasPictures || files.contains { $0.0.hasPictures } }
-
-  /// - Throws: ``CommandFailure`` or `OutputClosed` when one can't be written.
-  func write(_ report: ValidationReport, _ pictures: ReportPictures) throws {
-    for (kind, file) in files {
-      try file.write(try kind.text(report, pictures, for: file.path, TerminalTraits()))
-    }
-    try summary?.write(MarkdownReport.text(report, room: MarkdownReport.mostBytes - (summary?.size ?? 0)))
-    try OutputStream.standardOutput.write(try output.text(report, pictures, for: nil, .standardOutput()))
-  }
 }

@@ -26,6 +26,15 @@ package struct RunFiles: Sendable {
     self.limit = max(0, limit)
   }
 
+  /// Those of `events`; none where nobody gives any.
+  package init(_ events: IngestEvents?) async {
+    self.init()
+    guard let events else { return }
+    for await batch in events.batches() {
+      for event in batch { note(event) }
+    }
+  }
+
   /// Takes note of how a file ended.
   package mutating func note(_ event: IngestEvent) {
     if let problem = event.body.problem, problem.concern == .warning {

@@ -132,7 +132,20 @@ package final class ChangeReport: Sendable {
     try plan(removed.post, removed.removal, "would be removed from the store")
   }
 
-  package func wouldCarryOn(_ id: PostID, in catalog: any PostChanging) async throws {
+  /// What pruning `catalog` would do.
+  package func wouldPrune(_ catalog: any PostChanging) async throws {
+    for left in try catalog.abandonedChanges() { try await wouldCarryOn(left.post, in: catalog) }
+    var last = 0
+    while true {
+      let expired = try catalog.expiredPosts(at: .now, after: last, limit: 1000)
+      guard let end = expired.last?.post.pageNumber else { break }
+      last = end
+      for removed in expired { try wouldRemove(removed) }
+    }
+    note(forgotten: try catalog.readings(besides: ReelVersion.current))
+  }
+
+  private func wouldCarryOn(_ id: PostID, in catalog: any PostChanging) async throws {
     let removed = try catalog.removedPost(id)
     guard let post = try await catalog.post(id) ?? removed?.post else { return }
     try plan(post, removed?.removal, "would be finished, as an earlier command had begun it")

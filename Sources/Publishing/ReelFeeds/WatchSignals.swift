@@ -6,8 +6,8 @@ import Synchronization
 /// The signals of a process that runs for months: SIGINT and SIGTERM end it, SIGHUP lets it read its settings again.
 ///
 /// One in a process, as signals are the process's.
-final class WatchSignals: Sendable {
-  enum Wish {
+package final class WatchSignals: Sendable {
+  package enum Wish {
     case end, reload
   }
   /// What was wished for, and who waits for that.
@@ -48,9 +48,9 @@ final class WatchSignals: Sendable {
   private let wishes = Wishes()
 
   /// From now on no signal is lost.
-  init() {
+  package init() {
     let numbers = [SIGINT, SIGTERM]
-    let descriptor = reel_signals_listen(numbers, Int32(numbers.count), ReelExit.interrupted.rawValue)
+    let descriptor = reel_signals_listen(numbers, Int32(numbers.count), RunSignals.exitCode)
     guard descriptor >= 0 else { return }
     reel_signals_only_tell(SIGHUP)
     // A thread of its own, as long as the process: the shared ones may all be waiting for a disk.
@@ -65,12 +65,12 @@ final class WatchSignals: Sendable {
   }
 
   /// What was wished for since the last call.
-  func take() -> Wish? { wishes.take() }
+  package func take() -> Wish? { wishes.take() }
 
   /// Waits for `task`, which is cancelled when the process is to end.
   /// - Parameter drain: called when the settings are to be read again: what is under way is finished first.
   /// - Returns: its result, and whether it was cancelled.
-  func ending<Value: Sendable>(
+  package func ending<Value: Sendable>(
     _ task: Task<Value, Never>, drain: @escaping @Sendable () -> Void
   ) async -> (value: Value, wasInterrupted: Bool) {
     wishes.whenWished { [wishes] in
@@ -82,7 +82,7 @@ final class WatchSignals: Sendable {
   }
 
   /// Waits for a signal.
-  func wait(atMost patience: Duration) async {
+  package func wait(atMost patience: Duration) async {
     let pause = Task { _ = try? await Task.sleep(for: patience) }
     wishes.whenWished { pause.cancel() }
     await pause.value

@@ -1,0 +1,40 @@
+import Glibc
+import ReelCore
+import ReelSource
+
+/// Why files can't be moved to a folder.
+package struct DisposalProblem: ReelError {
+  package let text: ErrorMessage
+  package var message: String { text.description }
+
+  fileprivate init(_ path: SourcePath, _ reason: ErrorMessage) {
+    text = ErrorMessage("files can't be moved to \(path): ") + reason
+  }
+}
+
+extension FileDisposal.Folders {
+  /// Opens `path`, which is made where it is not there, once: what is in its place later is not what was named.
+  package func openOrMake(_ path: SourcePath) throws {
+    guard identity(of: path) == nil else { return }
+    try Self.make(path)
+    do throws(SourceError) {
+      try open(path)
+    } catch {
+      throw DisposalProblem(path, error.text)
+    }
+  }
+
+  private static func make(_ path: SourcePath) throws {
+    guard DirectoryIdentity(at: path) != nil || mkdir(path.text, 0o777) == 0 || errno == EEXIST else {
+      throw DisposalProblem(path, ErrorMessage("\(String(cString: strerror(errno))); make that folder"))
+    }
+    // What goes there would be gone with it, should the power go before its name is on the disk.
+    let parts = path.text.split(separator: "/").dropLast()
+    let parent = Glibc.open(
+      (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/"),
+      O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard parent >= 0 else { return }
+    fsync(parent)
+    close(parent)
+  }
+}

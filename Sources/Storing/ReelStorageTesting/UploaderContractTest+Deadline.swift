@@ -1,0 +1,31 @@
+extension UploaderContractTest {
+  /// What is broken, or nil. A check that never ends is a broken promise, too; one that is not even ended by
+  /// cancelling it is left behind.
+  package func problem(of store: StoreUnderTest, within deadline: Duration) async -> String? {
+    let (outcomes, outcome) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
+    let checking = Task {
+      do throws(ContractViolation) {
+        try await check(store)
+        outcome.yield(nil)
+      } catch {
+        outcome.yield(error.detail)
+      }
+    }
+    // The first counts. It is waited for in a task that is not cancelled with this one.
+    let first = Task { await outcomes.first { _ in true } ?? nil }
+    let seconds = deadline / .seconds(1)
+    let limit = Task {
+      guard (try? await Task.sleep(for: deadline)) != nil else { return }
+      checking.cancel()
+      guard (try? await Task.sleep(for: .seconds(10))) != nil else { return }
+      outcome.yield("it did not end within \(seconds) s, nor when it was cancelled")
+    }
+    let problem = await withTaskCancellationHandler {
+      await first.value
+    } onCancel: {
+      checking.cancel()
+    }
+    limit.cancel()
+    return problem
+  }
+}
