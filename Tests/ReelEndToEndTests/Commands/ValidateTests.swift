@@ -603,7 +603,8 @@ struct ValidateTests {
     // A lock of an older version has such files as ones without bytes.
     let entry = try #require(lock.range(of: "file clip-00001.mp4"))
     let old =
-      lock[..<entry.upperBound] + "\n  sha256 = unknown\n  size = unknown\n"
+      lock[..<entry.upperBound].replacing("reel-lock 2", with: "reel-lock 1")
+      + "\n  sha256 = unknown\n  size = unknown\n"
       + "  verdict = broken file.unreadable\n  read-by = reel 0.2.0, libavformat 59.27.100\n  error = denied\n"
     try String(old).write(to: place, atomically: false, encoding: .utf8)
     let judged = try await run("validate", "clips", "--lock", "clips/reel.lock")
