@@ -89,7 +89,7 @@ let package = Package(
     module(.storing, "ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
 
     module(.catalogs, "ReelCatalogCopy", ["ReelCore", "ReelCrypto"]),
-    module(.catalogs, "ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelCatalogCopy"]),
+    module(.catalogs, "ReelLibrary", ["CSQLite", "CReel", "ReelCore", "ReelStorage", "ReelCatalogCopy"]),
     module(.catalogs, "ReelPostgres", ["CPostgres", "ReelCore", "ReelCatalogCopy"]),
 
     // A run.
@@ -112,8 +112,8 @@ let package = Package(
     module(
       .showing, "ReelTerminal",
       [
-        "ReelCore", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelSource", "ReelValidation",
-        "ReelIngest", "ReelUpkeep",
+        "ReelCore", "ReelStorage", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelSource",
+        "ReelValidation", "ReelIngest", "ReelUpkeep",
       ]),
     .target(
       name: "ReelPage",
@@ -249,7 +249,8 @@ let package = Package(
         "ReelCore", "ReelCrypto", "ReelLibrary", "ReelValidation", "ReelIngest", "ReelTerminal", "ReelPage",
       ]),
     tests(
-      "ReelHostileTests", ["reel-probe-worker", "ReelTool", "reel-sabotaged-worker", "ReelHostileFiles"]),
+      "ReelHostileTests",
+      ["reel-probe-worker", "ReelIngest", "ReelTool", "reel-sabotaged-worker", "ReelHostileFiles"]),
     tests(
       "ReelEndToEndTests",
       [

@@ -115,4 +115,21 @@ import Testing
     #expect(error?.message.contains("secret") == false)
     #expect(error?.code == .notABucket)
   }
+
+  @Test(
+    "what moves an object away, by the name that a catalog has",
+    arguments: [
+      (
+        "file:///srv/my%20media",
+        "mkdir -p '/srv/my media-unknown' && mv -n '/srv/my media/k.mp4' '/srv/my media-unknown/'"
+      ),
+      ("file:///srv/media/", "mkdir -p /srv/media-unknown && mv -n /srv/media/k.mp4 /srv/media-unknown/"),
+      ("firebase://b", "gcloud storage mv --no-clobber 'gs://b/k.mp4' 'gs://b/unknown/k.mp4'"),
+      ("firebase://b/v/w", "gcloud storage mv --no-clobber 'gs://b/v/w/k.mp4' 'gs://b/v/w-unknown/k.mp4'"),
+      ("firebase+http://127.0.0.1:9199/b", nil), ("s3://b/v", nil), ("tus+https://h/files/", nil),
+      ("command:/opt/adapter#s", nil), ("shelf:tests", nil), ("media", nil),
+    ] as [(String, String?)])
+  func away(_ name: String, _ command: String?) {
+    #expect(DestinationAddress(ofName: name)?.commandMovingAway("k.mp4") == command)
+  }
 }

@@ -1,5 +1,6 @@
 import ReelCore
 import ReelLibrary
+import ReelStorage
 
 /// What `reel verify` says: what is not sound as it is found, and the count at the end.
 ///
@@ -125,9 +126,12 @@ private struct Problem: Encodable {
     let object = verified.object
     let name = "post \(object.id): \(object.key) in \(verified.destination)"
     let flags = if case .otherBytes = verified.verdict { "--fix --read" } else { "--fix" }
+    let store = verified.destination.name
+    let kind = DestinationAddress(ofName: store)?.kind
+    let named = kind?.needsSecretOfItsOwn == true ? " --to \(ShellWord.quoted(Array(store.utf8)))" : ""
     let way =
-      ["file:", "firebase"].contains { verified.destination.name.hasPrefix($0) }
-      ? "\(hint.text("doctor", "\(flags) --from FOLDER")) puts it back from a backup of the store or the original"
+      kind?.canBeExamined == true
+      ? "\(hint.text("doctor", "\(flags)\(named) --from FOLDER")) puts it back from a backup of the store or the original"
       : "put it back from a backup of the store"
     let remedy = "\(way) (\(object.digest))"
     return switch verified.verdict {

@@ -1,3 +1,5 @@
+import ReelCore
+
 /// What is true of each kind of store. A new kind is a new case: the compiler asks for its answers.
 package enum DestinationKind: Hashable, Sendable {
   case folder, command, tus, s3, firebase
@@ -46,8 +48,33 @@ extension DestinationAddress {
     }
   }
 
-  /// The kind of store that a destination's name stands for; nil for one that the command line does not know.
+  /// What a destination's name, as a catalog has it, stands for; nil for one that the command line does not know.
+  package init?(ofName name: String) {
+    guard let address = try? DestinationAddress(parsing: name) else { return nil }
+    // A folder is named by its URL; what else looks like a path is an app's own.
+    if case .folder = address, !name.hasPrefix("file:") { return nil }
+    self = address
+  }
+
+  /// The kind of store that a destination's name, or `--to`, stands for; nil for one that the command line does not know.
   package static func kind(ofName name: String) -> DestinationKind? {
     (try? DestinationAddress(parsing: name))?.kind
+  }
+
+  /// Moves the object `name` out of the store, beside it; for a shell. Nil for a store that has no such command.
+  package func commandMovingAway(_ name: String) -> String? {
+    func quoted(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
+    switch self {
+    case .folder(let path):
+      let store = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+      let place = store + "-unknown"
+      return "mkdir -p \(quoted(place)) && mv -n \(quoted(store + "/" + name)) \(quoted(place + "/"))"
+    case .firebase(let address) where address.emulator == nil:
+      let store = address.prefix.isEmpty ? address.bucket : address.bucket + "/" + address.prefix
+      let place = address.prefix.isEmpty ? store + "/unknown" : store + "-unknown"
+      return
+        "gcloud storage mv --no-clobber \(quoted("gs://\(store)/\(name)")) \(quoted("gs://\(place)/\(name)"))"
+    case .firebase, .s3, .command, .tus: return nil
+    }
   }
 }

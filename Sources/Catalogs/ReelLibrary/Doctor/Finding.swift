@@ -1,4 +1,5 @@
 import ReelCore
+import ReelStorage
 
 /// Something that is not as it should be in a library or its stores.
 package struct Finding: Hashable, Sendable {
@@ -212,26 +213,7 @@ extension Finding {
       remedy:
         "it may belong to another library, or be newer than a backup that was restored, so Reel never removes it; "
         + "check it, and move it away if nothing needs it"
-        + (commandMovingAway(name, in: destination).map { ": \($0)" } ?? ""))
-  }
-
-  /// For a shell; nil for a store that has no such command. What is moved stays beside the store.
-  private static func commandMovingAway(_ name: String, in destination: Destination) -> String? {
-    func quoted(_ path: String) -> String { ShellWord.quoted(Array(path.utf8)) }
-    if destination.name.hasPrefix("file:///"),
-      let root = PercentEncoding.decode(destination.name.dropFirst("file://".count))
-    {
-      let store = root.count > 1 && root.hasSuffix("/") ? String(root.dropLast()) : root
-      let place = store + "-unknown"
-      return "mkdir -p \(quoted(place)) && mv -n \(quoted(store + "/" + name)) \(quoted(place + "/"))"
-    }
-    if destination.name.hasPrefix("firebase://") {
-      let store = destination.name.dropFirst("firebase://".count)
-      let place = store.contains("/") ? store + "-unknown" : store + "/unknown"
-      return
-        "gcloud storage mv --no-clobber \(quoted("gs://\(store)/\(name)")) \(quoted("gs://\(place)/\(name)"))"
-    }
-    return nil
+        + (DestinationAddress(ofName: destination.name)?.commandMovingAway(name).map { ": \($0)" } ?? ""))
   }
 
   static func givenUp(_ object: ExaminedObject, in destination: Destination) -> Finding {
