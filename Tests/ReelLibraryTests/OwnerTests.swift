@@ -151,6 +151,16 @@ import Testing
     #expect(try await !doctor.giveUp(next.id))
   }
 
+  @Test("nor what the process has itself, be its lease over or not")
+  func givingUpOnesOwn() async throws {
+    let stage = try await SQLiteStage()
+    let catalog = try await stage.openSQLite()
+    let begun = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
+    stage.clock.advance(by: 61)
+    #expect(try await !catalog.giveUp(begun.id))
+    try await catalog.close()
+  }
+
   @Test func aClockThatJumpsAheadCostsAnAttemptAndNoMore() async throws {
     let stage = try await SQLiteStage()
     let (first, second) = (try await stage.openSQLite(), try await stage.openSQLite())

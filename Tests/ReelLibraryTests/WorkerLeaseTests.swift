@@ -92,6 +92,15 @@ import Testing
     try await catalog.close()
   }
 
+  @Test func nobodyGivesUpWhatHeHasHimselfBeHisLeaseOverOrNot() async throws {
+    let stage = try await PostgresStage()
+    let catalog = try await stage.openPostgres()
+    let begun = try #require(try await catalog.claim(sketch.request(sketch.publication())).intent)
+    try stage.database.connect().execute("UPDATE reel.owner SET lease_until = 0")
+    #expect(try await !catalog.giveUp(begun.id))
+    try await catalog.close()
+  }
+
   @Test func whoClosesTheCatalogGivesBackItsItems() async throws {
     let stage = try await PostgresStage()
     let (first, second) = (try await stage.openPostgres(), try await stage.openPostgres())

@@ -34,16 +34,16 @@ public final class FolderUploader: Uploader {
   ///     URLs.
   ///   - mode: what the files and folders that are made may be read by.
   ///   - width: how many files may be copied at once; at least 1.
-  ///   - lease: how long the temporaries of a process on another machine are left alone when nothing is heard of it; each
-  ///     process gives a sign of life six times in that time.
+  ///   - lease: how long the temporaries of a process on another machine are left alone when nothing is heard of it; nil
+  ///     for a minute. Each process gives a sign of life six times in that time.
   public init(
     root: String, temporaries: String? = nil, publicBaseURL: String? = nil, mode: FolderModes = .private,
-    width: Int = 8, lease: Duration = .seconds(60)
+    width: Int = 8, lease: Duration? = nil
   ) {
     self.root = CanonicalPath(resolving: root)
     self.temporaries = temporaries.map(CanonicalPath.init(resolving:))
     self.mode = mode
-    self.lease = lease
+    self.lease = lease ?? LeaseTerms.library
     destination = Destination(self.root == CanonicalPath(resolving: "/") ? "file:///" : self.root.fileURL)
     addresses = ObjectAddresses(base: publicBaseURL ?? self.root.fileURL)
     failure = FolderFailure(store: self.root.text)

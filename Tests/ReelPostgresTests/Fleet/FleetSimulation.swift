@@ -630,7 +630,7 @@ struct FleetSimulation {
   ) {
     for worker in struck {
       tell("worker \(worker.id) is struck out")
-      if let last = heard[worker.owner], last + Self.lease >= now {
+      if let last = heard[worker.owner], last + Self.lease > now {
         breaks(.onlyTheDeadAreStruckOut, "worker \(worker.id)")
       }
     }

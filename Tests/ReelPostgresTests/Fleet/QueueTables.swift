@@ -134,7 +134,7 @@ struct QueueTables {
     }
     let index = workers.firstIndex { $0.id == worker }
     if let index { workers[index].leaseUntil = until }
-    let isDue = isDue(at: now) || workers.contains { endOfLease($0) < now }
+    let isDue = isDue(at: now) || workers.contains { endOfLease($0) <= now }
     return PostgresOwner.Life(isWorkerThere: index != nil, isAnythingDue: isDue)
   }
 

@@ -320,9 +320,7 @@ struct ChangeSteps: Sendable {
   // MARK: Looking
 
   private func isHeld(_ open: ChangeTable.Open?, in db: Connection) throws -> Bool {
-    try open.map {
-      try IntentHolding(owner: $0.owner, claimant: me) { try owners.isAlive($0, in: db) } == .held
-    } ?? false
+    try open.map { try owners.holding($0.owner, for: me, in: db) == .held } ?? false
   }
 
   private func find(_ id: PostID, in db: Connection) throws -> Placed? {
@@ -362,7 +360,7 @@ struct ChangeSteps: Sendable {
         AND (kind = \(ChangeKind.move.rawValue) AND change.destination = ?4
           OR kind = \(ChangeKind.restoration.rawValue) AND intent.destination = ?4)
       """, [found.digest, found.author, found.intent, target])
-    return try holders.contains { try $0 == me || owners.isAlive($0, in: db) }
+    return try holders.contains { try owners.holding($0, for: me, in: db) == .held }
   }
 
   private func isBeingPublished(_ found: Placed, in target: Int64, db: Connection) throws -> Bool {
@@ -371,7 +369,7 @@ struct ChangeSteps: Sendable {
       SELECT owner FROM intent
       WHERE digest = ? AND destination = ? AND author = ? AND state = 0 AND owner IS NOT NULL
       """, [found.digest, target, found.author])
-    return try holders.contains { try $0 == me || owners.isAlive($0, in: db) }
+    return try holders.contains { try owners.holding($0, for: me, in: db) == .held }
   }
 
   private func name(of destination: Int64, in db: Connection) throws -> String? {

@@ -71,6 +71,16 @@ struct ProcessRegistry: Sendable {
     } ?? false
   }
 
+  /// Whether what `owner` has is `claimant`'s own, or somebody's who is alive.
+  func holding(_ owner: Int64?, for claimant: Int64, in db: Connection) throws -> IntentHolding {
+    try IntentHolding(owner: owner, claimant: claimant) { try isAlive($0, in: db) }
+  }
+
+  /// Whether somebody alive other than `me` has it.
+  func isAnothers(_ owner: Int64?, than me: Int64, in db: Connection) throws -> Bool {
+    try owner != me && holding(owner, for: me, in: db) == .held
+  }
+
   /// Whether an owner of `itsHost` whose lock is free here may live under another kernel; its lease tells then.
   func mayLiveElsewhere(_ itsHost: String) -> Bool {
     if itsHost == host || HostIdentity.isOneKernel(itsHost, host) { return false }
@@ -91,7 +101,7 @@ struct ProcessRegistry: Sendable {
     }
     for owner in dead.compactMap(\.self) { try db.run("DELETE FROM owner WHERE id = ?", [owner]) }
     // Of another machine: a day after the last sign of life.
-    let yesterday = clock.now().milliseconds - 86_400_000
+    let yesterday = clock.now().milliseconds - LeaseTerms.untilRowGoes
     try db.run("DELETE FROM owner WHERE host <> ? AND leaseUntil < ?", [host, yesterday])
     try removeDeadLocks(in: db)
   }

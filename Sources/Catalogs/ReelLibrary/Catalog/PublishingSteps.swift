@@ -35,7 +35,7 @@ struct PublishingSteps: Sendable {
       removed: try removed(publication, arrived: request.arrived, in: db),
       own: try IntentTable.unfinished(key, in: db),
       related: try IntentTable.related(to: key, arrived: request.arrived, in: db),
-      holding: { try holding($0, in: db) },
+      holding: { try owners.holding($0.owner, for: me, in: db) },
       posterNameIsTaken: try isTaken(request.poster, in: key.destination, db: db),
       nameIsTaken: false)
     switch decision {
@@ -49,10 +49,6 @@ struct PublishingSteps: Sendable {
       return .granted(try takeOver(unfinished, publication, request.poster, in: db))
     case .begin: return .granted(try begin(request, key, in: db))
     }
-  }
-
-  private func holding(_ intent: IntentTable.Unfinished, in db: Connection) throws -> IntentHolding {
-    try IntentHolding(owner: intent.owner, claimant: me) { try owners.isAlive($0, in: db) }
   }
 
   private func isTaken(_ poster: PosterRequest?, in destination: Int64, db: Connection) throws -> Bool {
@@ -89,7 +85,7 @@ struct PublishingSteps: Sendable {
   /// more.
   func giveUp(_ id: PostID, in db: Connection) throws -> Bool {
     if let (_, unfinished) = try IntentTable.unfinished(id, at: place, in: db) {
-      if try holding(unfinished, in: db) == .held { return false }
+      if try owners.holding(unfinished.owner, for: me, in: db) == .held { return false }
       try IntentTable.giveUp(unfinished.number, at: now, in: db)
       try Failpoint.releaseWritten.reachInDatabase()
     }
@@ -181,8 +177,8 @@ struct PublishingSteps: Sendable {
     let store = place.name(of: publication.destination)
     let found = try PostTable.find(publication, in: store, orMoved: !again, db: db)
     guard let (stored, teller) = found else { return nil }
-    guard let teller, teller != me else { return Found(stored: stored, announced: true) }
-    return Found(stored: stored, announced: try owners.isAlive(teller, in: db))
+    guard let teller else { return Found(stored: stored, announced: true) }
+    return Found(stored: stored, announced: try owners.holding(teller, for: me, in: db) == .held)
   }
 
   private var path: String { place.path }

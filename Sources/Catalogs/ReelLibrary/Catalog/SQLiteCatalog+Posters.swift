@@ -24,7 +24,7 @@ extension SQLiteCatalog: PosterAdding {
     return try await writing.writer.commit { db in
       try requests.map { post, poster in
         guard let intent = try PosterTable.intentWithout(post, in: store, db: db),
-          try !intent.holders.contains(where: { try $0 != steps.me && steps.owners.isAlive($0, in: db) })
+          try !intent.holders.contains(where: { try steps.owners.isAnothers($0, than: steps.me, in: db) })
         else { return nil }
         return try PosterTable.name(poster, for: intent.number, owner: steps.me, at: now, in: db)
       }

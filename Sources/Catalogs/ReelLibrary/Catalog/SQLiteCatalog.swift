@@ -37,8 +37,9 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   /// - Parameters:
   ///   - clock: for leases and for the times that are written down.
   ///   - randomness: for the name of this owner.
-  ///   - lease: how long others leave this owner's intents alone when they can't tell whether it lives.
-  ///   - heartbeat: how often the lease is renewed.
+  ///   - lease: how long others leave this owner's intents alone when they can't tell whether it lives;
+  ///     nil for a minute.
+  ///   - heartbeat: how often the lease is renewed; nil for six times in its length.
   ///   - busyTimeout: how long to wait for another process's transaction when it can't be seen whose that is. One
   ///     that lives is waited for, up to ten minutes.
   ///   - host: names the running kernel; nil for this one. Tests play another machine with it.
@@ -47,11 +48,12 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
   ///   `unusable`.
   public static func open(
     library: LibraryFolder, clock: any WallClock = SystemWallClock(),
-    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(60),
-    heartbeat: Duration = .seconds(10), busyTimeout: Duration = .seconds(10), host: String? = nil,
+    randomness: some Randomness = SystemRandomness(), lease: Duration? = nil,
+    heartbeat: Duration? = nil, busyTimeout: Duration = .seconds(10), host: String? = nil,
     onWait: @escaping @Sendable (LockHolder) -> Void = { _ in }
   ) async throws(CatalogError) -> SQLiteCatalog {
     let timeout = busyTimeout / .seconds(1)
+    let lease = lease ?? LeaseTerms.library
     let name = LockFiles.prefix + randomness.name(length: 16)
     return try await BlockingQueue(label: "reel.catalog.open", width: 1).run { () throws(CatalogError) in
       let place = CatalogPlace(library)
@@ -62,7 +64,7 @@ public final class SQLiteCatalog: PostCatalog, Sendable {
         library: library, clock: clock, host: host ?? HostIdentity.current(), lease: lease)
       let writing = try CatalogWriting(
         writer: CatalogWriter(database: database, connection: connection), owners: owners, place: place,
-        lock: lock, heartbeatEvery: heartbeat)
+        lock: lock, heartbeatEvery: heartbeat ?? lease / 6)
       return SQLiteCatalog(connection, place, clock, owners, writing: writing)
     }
   }
@@ -214,11 +216,8 @@ extension SQLiteCatalog: CatalogRepair {
     let writing = try writable()
     let (steps, store) = (writing.steps, place.name(of: destination))
     let isGivenUp = try await writing.writer.commit { db in
-      if let owner = try PosterTable.owner(of: key, in: store, db: db), owner != steps.me,
-        try steps.owners.isAlive(owner, in: db)
-      {
-        return false
-      }
+      let owner = try PosterTable.owner(of: key, in: store, db: db)
+      if try steps.owners.isAnothers(owner, than: steps.me, in: db) { return false }
       return try PosterTable.giveUp(key, in: store, db: db)
     }
     if isGivenUp { Failpoint.giveUpCommitted.pass() }

@@ -223,7 +223,7 @@ extension PostgresCatalog: CatalogRepair {
 
   /// The next claim for the same video draws another key.
   package func giveUp(_ id: PostID) async throws(CatalogError) -> Bool {
-    try await change { tx, _ in
+    try await change { tx, me in
       // Whoever takes it over at this moment is seen by the next statement, with the owner's row.
       try tx.run(
         "SELECT FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE post_id = $1) FOR UPDATE",
@@ -232,12 +232,12 @@ extension PostgresCatalog: CatalogRepair {
         """
         WITH gone AS (
           DELETE FROM reel.attempt a USING reel.intent i WHERE i.post_id = $1 AND a.intent = i.number
-            AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = a.owner AND o.lease_until > \(PostgresSchema.now))
+            AND a.owner IS DISTINCT FROM $2 AND NOT EXISTS (SELECT 1 FROM reel.owner o WHERE o.id = a.owner AND o.lease_until > \(PostgresSchema.now))
           RETURNING a.intent
         )
         UPDATE reel.intent SET ordinal = NULL, given_up_at = \(PostgresSchema.now)
         WHERE number IN (SELECT intent FROM gone)
-        """, [.bytes(id.bytes)])
+        """, [.bytes(id.bytes), .int(me)])
       return try Self.isGivenUp(id, tx.connection)
     }
   }

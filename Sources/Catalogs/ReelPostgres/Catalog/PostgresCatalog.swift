@@ -33,16 +33,17 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   /// - Parameters:
   ///   - clock: this machine's, for the times of its files.
   ///   - postClock: for the times of posts; nil for the server's. Tests set it.
-  ///   - lease: how long others leave this owner's intents alone after its last sign of life.
+  ///   - lease: how long others leave this owner's intents alone after its last sign of life; nil for the usual time.
   ///   - heartbeat: how often it gives one; nil for a third of the lease.
   ///   - host: names this machine; nil for what it calls itself.
   /// - Throws: ``CatalogError``.
   package static func open(
     _ pool: PostgresPool, clock: any WallClock = SystemWallClock(), postClock: (any WallClock)? = nil,
-    randomness: some Randomness = SystemRandomness(), lease: Duration = .seconds(120),
+    randomness: some Randomness = SystemRandomness(), lease: Duration? = nil,
     heartbeat: Duration? = nil, host: String? = nil
   ) async throws(CatalogError) -> PostgresCatalog {
     let (name, host) = (randomness.name(length: 16), host ?? MachineName.current())
+    let lease = lease ?? LeaseTerms.server
     let writing = try await BlockingQueue(label: "reel.postgres.open", width: 1).run {
       () throws(CatalogError) in
       try CatalogError.mapping(at: pool.address.name) {

@@ -31,7 +31,7 @@ final class PostgresOwner: Sendable {
       // A day after the last sign of life nobody waits for it.
       try tx.value(
         """
-        WITH gone AS (DELETE FROM reel.owner WHERE lease_until < \(PostgresSchema.now) - 86400000)
+        WITH gone AS (DELETE FROM reel.owner WHERE lease_until < \(PostgresSchema.now) - \(LeaseTerms.untilRowGoes))
         INSERT INTO reel.owner (name, host, pid, started_at, lease_until)
         VALUES ($1, $2, $3, \(PostgresSchema.now), \(PostgresSchema.now) + $4) RETURNING id
         """, [.text(name), .text(host), .int(Int64(getpid())), .int(Int64(lease / .milliseconds(1)))])

@@ -178,7 +178,9 @@ struct PostgresPublishing {
       switch decision {
       case .published(let (published, post)):
         if !published.isRelated { arrivals.append((index, published.number)) }
-        if let teller = published.teller, teller != me, !published.isTellerAlive {
+        if let teller = published.teller,
+          IntentHolding(owner: teller, claimant: me, isAlive: { _ in published.isTellerAlive }) == .free
+        {
           handing.append((index, post, teller))
         } else {
           let isOurs = published.teller == me && call.handed.contains(post.pageNumber)

@@ -125,7 +125,7 @@ extension WorkQueue {
     let throttles = try throttles(db)
     let workers = try db.rows(
       """
-      SELECT host, pid, destination, started_at, \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now) AS overdue, finished, failed,
+      SELECT host, pid, destination, started_at, \(PostgresSchema.endOfWorkersLease) <= \(PostgresSchema.now) AS overdue, finished, failed,
         (SELECT count(*) FROM reel.work WHERE work.worker = worker.id AND state = 1) AS holds
       FROM reel.worker ORDER BY host, pid, id
       """
@@ -141,7 +141,7 @@ extension WorkQueue {
         SELECT lane, count(*) AS count FROM reel.work WHERE state = 0 GROUP BY lane
       ) AS waiting JOIN reel.lane ON lane.id = waiting.lane
       WHERE EXISTS (SELECT FROM reel.worker) AND NOT EXISTS (
-        SELECT FROM (SELECT * FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) >= \(PostgresSchema.now)) AS me
+        SELECT FROM (SELECT * FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) > \(PostgresSchema.now)) AS me
         WHERE \(QueueWorker.serves))
       ORDER BY count DESC, lane LIMIT 100
       """
@@ -170,7 +170,7 @@ extension WorkQueue {
     let undelivered: Int? = try db.value(
       """
       SELECT count(*) FROM reel.outbox WHERE NOT EXISTS (
-        SELECT FROM reel.owner WHERE owner.id = outbox.owner AND lease_until >= \(PostgresSchema.now))
+        SELECT FROM reel.owner WHERE owner.id = outbox.owner AND lease_until > \(PostgresSchema.now))
       """)
     let ended: Int? = try db.value(
       "SELECT count(*) FROM reel.work WHERE state BETWEEN 3 AND 6 AND changed_at > \(PostgresSchema.now) - 60000"

@@ -57,7 +57,7 @@ package final class QueueWorker: Sendable {
   /// Writes a worker down that is a process of its own, and lives as long as ``renew()`` is called: for tests.
   package convenience init(
     _ queue: WorkQueue, host: String, destination: String, serving: Serving = Serving(),
-    settings: Settings = Settings(), lease: Duration = .seconds(120),
+    settings: Settings = Settings(), lease: Duration = LeaseTerms.server,
     clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) throws(CatalogError) {
     let owner = try queue.catalogErrors {
@@ -521,7 +521,7 @@ package final class QueueWorker: Sendable {
   /// transaction.
   static let isAnythingDue = """
     (EXISTS (SELECT FROM reel.work WHERE state = 2 AND due_at <= \(PostgresSchema.now))
-      OR EXISTS (SELECT FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) < \(PostgresSchema.now)))
+      OR EXISTS (SELECT FROM reel.worker WHERE \(PostgresSchema.endOfWorkersLease) <= \(PostgresSchema.now)))
     """
 
   /// Frees what dead workers had taken, and what was to be tried again by now.
@@ -565,7 +565,7 @@ package final class QueueWorker: Sendable {
     var count = 0
     let owners = try tx.rows(
       """
-      SELECT id FROM reel.owner WHERE lease_until < \(PostgresSchema.now)
+      SELECT id FROM reel.owner WHERE lease_until <= \(PostgresSchema.now)
         AND EXISTS (SELECT FROM reel.worker WHERE worker.owner = owner.id)
       ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
       """
@@ -578,7 +578,7 @@ package final class QueueWorker: Sendable {
     }
     // Those of an older Reel, and those whose owners are gone.
     let others = """
-      lease_until < \(PostgresSchema.now)
+      lease_until <= \(PostgresSchema.now)
       AND NOT EXISTS (SELECT FROM reel.owner WHERE owner.id = worker.owner)
       """
     for worker in try lockedWorkers(others, [], tx) { count += try free(from: worker, tx) }

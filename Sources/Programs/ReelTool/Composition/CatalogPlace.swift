@@ -148,13 +148,11 @@ enum CatalogPlace: Sendable {
   func writing() async throws(CatalogError) -> any WholeCatalog {
     switch self {
     case .library(let path):
-      let lease = DebugSteps.lease ?? .seconds(60)
       return try await SQLiteCatalog.open(
-        library: try await LibraryFolder.prepare(at: path), lease: lease, heartbeat: lease / 6,
+        library: try await LibraryFolder.prepare(at: path), lease: DebugSteps.lease,
         onWait: { hold in LongWait.tell(hold) })
     case .server(let address, let library):
-      return try await PostgresCatalog.open(
-        Self.pool(address, library), lease: DebugSteps.lease ?? .seconds(120))
+      return try await PostgresCatalog.open(Self.pool(address, library), lease: DebugSteps.lease)
     }
   }
 
