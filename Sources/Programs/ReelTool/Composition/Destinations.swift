@@ -34,7 +34,7 @@ struct Destinations: Sendable {
     let folder: String?
     /// Whether it holds what it sends to `--limit-rate` itself, or else what it reads is.
     let keepsToRate: Bool
-    /// Uploads at once where nobody says how many; nil for as many as there are files in work.
+    /// Uploads at once where nobody says how many; nil for as many as there are jobs.
     var uploadsAtOnce: Int?
     /// What writes posts down beside the objects; nil for a store that keeps none. Throws when a setting is missing.
     var recorder: (@Sendable () throws -> any PostRecorder)?
@@ -148,7 +148,7 @@ struct Destinations: Sendable {
   private func folder(_ root: String, temporaries: String?) throws -> Opened {
     let uploader = FolderUploader(
       root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode(),
-      lease: DebugSteps.lease ?? .seconds(60))
+      lease: DebugSteps.lease)
     return Opened(uploader: uploader, folder: root, keepsToRate: false)
   }
 
@@ -203,7 +203,10 @@ struct Destinations: Sendable {
     }
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
     if opened.folder == nil { uploader = RefusalCheckingUploader(base: uploader, canary: Self.canary) }
-    if let uploads = settings.uploads ?? opened.uploadsAtOnce {
+    let traits = uploader.traits
+    // What is sent one by one has as many under way as there are jobs; what waits for a network would have far more.
+    let usual = traits.isLatencyBound && uploader.batches == nil ? AppContext.jobs(settings) : nil
+    if let uploads = settings.uploads ?? opened.uploadsAtOnce ?? usual {
       uploader = ConcurrentUploader(base: uploader, uploads: uploads)
     }
     return uploader
@@ -279,7 +282,7 @@ extension Destinations {
     switch address {
     case .folder, .firebase: false
     case .s3: true
-    case .tus: ProcessInfo.processInfo.environment["REEL_TUS_TOKEN"]?.isEmpty == false
+    case .tus: ProcessInfo.processInfo.environment[Self.tusToken]?.isEmpty == false
     case .command: (try? adapterEnvironment().letsThrough) ?? true
     }
   }

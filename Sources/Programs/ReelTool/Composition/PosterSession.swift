@@ -1,5 +1,6 @@
 import ReelCore
 import ReelFeeds
+import ReelIngest
 import ReelLibrary
 import ReelTerminal
 import ReelUpkeep
@@ -21,7 +22,8 @@ enum PosterSession {
     let catalog = try await place.writing()
     let stores = stores(settings, place, catalog, to: to)
     let missing = MissingPosters(
-      options, nameLength: settings.nameLength ?? 22, catalog: catalog, prober: prober, width: width,
+      options, nameLength: settings.nameLength ?? IngestOptions().nameLength, catalog: catalog,
+      prober: prober, width: width,
       open: { try await open($0, mode: $1, stores) }
     ) { path, answer in
       let result = answer.map { PosterDocument.Made(poster: $0.poster, file: $0.file) }

@@ -222,6 +222,14 @@ struct JobsOptions: SettingFlags {
 
 enum PostersChoice: String, ExpressibleByArgument, CaseIterable {
   case wanted, required, none
+
+  var posters: IngestOptions.Posters {
+    switch self {
+    case .wanted: .wanted
+    case .required: .required
+    case .none: .none
+    }
+  }
 }
 
 /// What is mended before it is published, as people write it: `faststart,location`, or `none`.
@@ -310,10 +318,10 @@ extension IntakeOptions {
     options.dryRun = once?.dryRun ?? false
     options.jobs = AppContext.jobs(settings)
     if let limit = settings.maxSize { options.maxSize = limit.bytes }
-    options.posters = settings.posters.flatMap { IngestOptions.Posters(rawValue: $0.rawValue) } ?? .none
+    if let choice = settings.posters { options.posters = choice.posters }
     if let size = settings.posterSize { options.poster.size = size }
     options.mends = MendOptions(settings.mend?.mends ?? [])
-    options.nameLength = settings.nameLength ?? 22
+    if let length = settings.nameLength { options.nameLength = length }
     options.keepsSourceName = !words.noSourceName
     options.demoCounts = words.demoCounts
     options.workingDirectory = WorkingFolder.path()

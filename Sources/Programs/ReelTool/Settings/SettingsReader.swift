@@ -38,7 +38,7 @@ enum SettingsReader {
 
   /// A variable may be meant for another program, or another Reel: it stops nothing.
   private static func tellIfMisspelt(_ variable: String) {
-    let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", "REEL_TUS_TOKEN"]
+    let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", Destinations.tusToken]
     guard !known.contains(variable) else { return }
     let prefix = "REEL_".count
     let names = known.map { String($0.dropFirst(prefix)) }
