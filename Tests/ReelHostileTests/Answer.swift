@@ -1,4 +1,5 @@
 import Foundation
+import ReelIngest
 
 /// What `reel` said about one file, read as any program would.
 struct Answer {
@@ -21,13 +22,14 @@ struct Answer {
 
   /// The ends of files among the lines of `--events`.
   static func ends(_ text: String, beneath folder: URL) throws -> [Answer] {
-    try text.split(separator: "\n").map(object).filter { ended.contains($0["type"] as? String ?? "") }
-      .map { Answer(end: $0, beneath: folder) }
+    try text.split(separator: "\n").filter { endsAFile(Data($0.utf8)) }
+      .map { Answer(end: try object($0), beneath: folder) }
   }
 
-  private static let ended: Set = [
-    "post.published", "file.duplicate", "file.planned", "file.refused", "file.failed",
-  ]
+  private static func endsAFile(_ line: Data) -> Bool {
+    let body = try? JSONDecoder().decode(IngestEvent.self, from: line).body
+    return body?.isTerminal == true && body?.file != nil
+  }
 
   private init(end: [String: Any], beneath folder: URL) {
     object = end

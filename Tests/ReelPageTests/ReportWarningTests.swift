@@ -66,6 +66,17 @@ struct ReportWarningTests {
     #expect(page.contains("data-filter=\"reason:undecodable\""))
   }
 
+  @Test("do not crowd out the end of a file, nor does a file that comes again go unlisted")
+  func postponed() {
+    let files = Self.files([
+      .filePostponed(
+        Self.file("slow.mp4"), FileFailure(code: "sourceChanged", message: "it is being written")),
+      .fileFailed(Self.file("late.mp4"), .cancelled),
+    ])
+    #expect(files.entries.map { "\($0.path) \($0.result)" } == ["slow.mp4 postponed"])
+    #expect(Self.page(files).contains("It is being written"))
+  }
+
   @Test("are counted where there are too many")
   func limit() {
     let page = Self.page(

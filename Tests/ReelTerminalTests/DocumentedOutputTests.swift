@@ -99,6 +99,25 @@ import ReelTestSupport
   }
 
   /// The first cell of each row of the first table after `heading`, without its backquotes.
+  @Test func theEndsOfFilesThatAreListedAreThoseOfTheTable() throws {
+    let events = try Samples.everySortOfEvent()
+    let types = Set(events.map(\.body.type))
+    let ends = Set(events.filter { $0.body.isTerminal && $0.body.file != nil }.map(\.body.type))
+    let page = try #require(try page("docs/events.md").first { $0.contains("terminal event") })
+    let schema = try #require(
+      try self.page("docs/events.schema.json").first { $0.contains("Each file ends in") })
+    #expect(Set(types.filter { page.contains("`\($0)`") }) == ends.union(["file.started"]))
+    #expect(Set(types.filter { schema.contains($0) }) == ends.union(["run.finished"]))
+  }
+
+  @Test func theTableOfLevelsHasEachTypeThatIsLoggedAboveDebug() throws {
+    let rows = try page("docs/output.md")
+    for entry in try Samples.everySortOfEvent().compactMap(\.logEntry) where entry.level != .debug {
+      let row = rows.first { $0.hasPrefix("| `\(entry.level.rawValue)` |") }
+      #expect(row?.contains("`\(entry.message)`") == true, "\(entry.message) in the row of \(entry.level)")
+    }
+  }
+
   private func firstCells(of lines: [Substring], under heading: String) -> [String] {
     let rows = lines.drop { $0 != heading }.dropFirst().drop { !$0.hasPrefix("|") }.prefix {
       $0.hasPrefix("|")

@@ -387,14 +387,22 @@ public struct RunSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// What ended without a post, as events and reports have always counted it.
-package protocol CountsOfFailures {
+/// How many files have ended, and how.
+package protocol CountsOfEnds {
+  var published: Int { get }
+  var duplicates: Int { get }
+  var removed: Int { get }
+  var planned: Int { get }
+  var refused: Int { get }
   var failed: Int { get }
   var cancelled: Int { get }
   var reasons: [String: Int] { get }
 }
 
-extension CountsOfFailures {
+extension CountsOfEnds {
+  /// Files that have had their end, and do not come again.
+  package var ended: Int { published + duplicates + removed + planned + refused + failed }
+
   /// `failed`, with what a cancellation cut short.
   package var failedOrCancelled: Int { failed + cancelled }
 
@@ -405,5 +413,5 @@ extension CountsOfFailures {
   }
 }
 
-extension RunSummary: CountsOfFailures {}
-extension IngestState: CountsOfFailures {}
+extension RunSummary: CountsOfEnds {}
+extension IngestState: CountsOfEnds {}

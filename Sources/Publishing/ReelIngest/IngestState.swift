@@ -58,9 +58,7 @@ public struct IngestState: Hashable, Sendable {
   public init() {}
 
   /// Files that have had their end, for now at least.
-  public var done: Int {
-    published + duplicates + removed + planned + refused + failed + cancelled + postponed.values.reduce(0, +)
-  }
+  public var done: Int { ended + cancelled + postponed.values.reduce(0, +) }
 }
 
 /// A file that is being worked on.

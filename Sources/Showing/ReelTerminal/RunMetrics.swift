@@ -85,7 +85,8 @@ package struct RunMetrics: Sendable {
         "reel_run_files_total", .counter, "Files that have had their end, by which.", by: "end",
         ends + postponed),
       Family(
-        "reel_run_problems_total", .counter, "Files that failed or were refused, by the code of the reason.",
+        "reel_run_problems_total", .counter,
+        "Files that failed, were refused or were postponed, by the reason's code.",
         by: "code",
         state.reasonsOfAll.merging(state.postponed, uniquingKeysWith: +).sorted { $0.key < $1.key }.map {
           ($0.key, $0.value)

@@ -274,12 +274,6 @@ struct RunHeadline {
 
   private var summary: RunSummary { report.summary }
 
-  /// Files that have had their end.
-  private var ended: Int {
-    summary.published + summary.duplicates + summary.removed + summary.planned + summary.refused
-      + summary.failed
-  }
-
   var text: String { sentence.text }
 
   var style: StyledLine.TextStyle? { sentence.style }
@@ -296,7 +290,7 @@ struct RunHeadline {
 
   private var watched: (text: String, style: StyledLine.TextStyle?) {
     let time = "watched for \(HumanNumber.duration(summary.seconds)): "
-    if ended == 0 {
+    if summary.ended == 0 {
       return report.postponements == 0
         ? (time + "no files arrived", nil)
         : (
@@ -317,7 +311,7 @@ struct RunHeadline {
   }
 
   private var completed: (text: String, style: StyledLine.TextStyle?) {
-    if ended == 0 { return (nothingFound, .warning) }
+    if summary.ended == 0 { return (nothingFound, .warning) }
     if report.dryRun { return ("dry run, nothing was written: \(planned)", .strong) }
     let troubles = summary.refused + summary.failed
     if summary.published > 0 { return (published, troubles == 0 ? .success : .strong) }

@@ -1,4 +1,5 @@
 import Foundation
+import ReelIngest
 
 /// What `--events` wrote, read as any program would.
 struct EventLog {
@@ -8,32 +9,34 @@ struct EventLog {
     let message: String?
   }
   let events: [[String: Any]]
+  /// Those that ended a file.
+  private let ended: [[String: Any]]
 
   init(_ file: URL) throws {
     try self.init(text: String(decoding: Data(contentsOf: file), as: UTF8.self))
   }
 
   init(text: String) throws {
-    events = try text.split(separator: "\n").map {
-      try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:]
-    }
+    let lines = text.split(separator: "\n").map { Data($0.utf8) }
+    events = try lines.map { try JSONSerialization.jsonObject(with: $0) as? [String: Any] ?? [:] }
+    ended = zip(lines, events).filter { Self.endsAFile($0.0) }.map(\.1)
   }
 
-  static let terminal: Set<String> = [
-    "post.published", "file.duplicate", "file.removed", "file.planned", "file.refused", "file.failed",
-  ]
+  private static func endsAFile(_ line: Data) -> Bool {
+    let body = try? JSONDecoder().decode(IngestEvent.self, from: line).body
+    return body?.isTerminal == true && body?.file != nil
+  }
 
   var types: [String] { events.map { $0["type"] as? String ?? "" } }
 
   /// How many ends each file had.
   func endsByFile() -> [Int: Int] {
-    events.filter { Self.terminal.contains($0["type"] as? String ?? "") }
-      .reduce(into: [:]) { $0[$1["file"] as? Int ?? -1, default: 0] += 1 }
+    ended.reduce(into: [:]) { $0[$1["file"] as? Int ?? -1, default: 0] += 1 }
   }
 
   /// The end of each file, by its name.
   func ends() -> [String: End] {
-    events.filter { Self.terminal.contains($0["type"] as? String ?? "") }.reduce(into: [:]) { ends, event in
+    ended.reduce(into: [:]) { ends, event in
       let error = event["error"] as? [String: Any]
       let violations = event["violations"] as? [[String: Any]]
       let name = (event["path"] as? String ?? "").split(separator: "/").last.map(String.init) ?? ""

@@ -60,7 +60,14 @@ package struct RunFiles: Sendable {
       add(
         file, event, "failed", .bad,
         [ReportPage.Note(reason: failure.code.rawValue, text: ReportPage.sentence(failure.message))])
-    default: break
+    case .filePostponed(let file, let failure):
+      add(
+        file, event, "postponed", .plain,
+        [ReportPage.Note(reason: failure.code.rawValue, text: ReportPage.sentence(failure.message))])
+    case .runStarted, .runScanned, .metadataWarning, .watchNotice, .fileStarted, .fileNotMended, .posterMade,
+      .posterFailed, .fileNamed, .uploadProgress, .uploadRetrying, .postRemoved, .postRestored, .postEdited,
+      .postMoved, .runFinished:
+      break
     }
   }
 
