@@ -43,6 +43,18 @@ package struct LockPlace: Sendable {
     }
   }
 
+  /// Why this lock can't be used, with its name and its folder in the commands.
+  package func told(_ error: LockError) -> String {
+    let name = SourcePath(path).lastComponent.bytes
+    let folder = Array(SourcePath(path).bytes.dropLast(name.count))
+    let text = error.description.replacing(
+      "--ours LOCK`", with: "--ours \(ShellWord.quoted(Array(path.utf8)))`")
+    // A lock of another name is of another folder, perhaps.
+    guard name.elementsEqual("reel.lock".utf8) else { return text }
+    let shown = folder.isEmpty ? "." : ShellWord.quoted(folder.count > 1 ? folder.dropLast() : folder)
+    return text.replacing("`reel lock DIR", with: "`reel lock \(shown)")
+  }
+
   private func components(_ path: SourcePath) -> [ArraySlice<UInt8>] {
     Self.components(path, in: workingFolder)
   }

@@ -440,6 +440,24 @@ struct ValidateTests {
     }
   }
 
+  @Test("a lock that was cut off is none, and the commands that help name it")
+  func cutOffLock() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    let place = bench.clips.appendingPathComponent("reel.lock")
+    let lock = try String(contentsOf: place, encoding: .utf8)
+    let second = try #require(lock.range(of: "\nfile clip-00001.mp4"))
+    try String(lock[..<second.lowerBound]).write(to: place, atomically: false, encoding: .utf8)
+    let cut = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock")
+    #expect(
+      cut.status == 1 && cut.errors.contains("cut off") && cut.errors.contains("`reel lock clips`"), "\(cut)")
+    try (lock + "<<<<<<< HEAD\n").write(to: place, atomically: false, encoding: .utf8)
+    let merged = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock")
+    #expect(merged.errors.contains("`git checkout --ours clips/reel.lock`"), "\(merged)")
+    #expect(merged.errors.contains("`reel lock clips --force`"), "\(merged)")
+  }
+
   @Test("an override that is for no file of the folder is told, on standard error")
   func idleOverride() async throws {
     let bench = try Workbench()

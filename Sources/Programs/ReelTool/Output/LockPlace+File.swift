@@ -32,7 +32,7 @@ extension LockPlace {
     return try orCommandFailure { () throws(LockError) in
       try LockFile(text: bytes)
     } told: {
-      "the lock file \(path) can't be used: \($0)"
+      "the lock file \(path) can't be used: \(told($0))"
     }
   }
 
