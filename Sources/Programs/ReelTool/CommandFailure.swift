@@ -45,11 +45,7 @@ struct CommandFailure: Error {
   /// What is told of `error` within a sentence.
   static func reason(_ error: any Error) -> String { CommandFailure(error)?.message ?? "\(error)" }
 
-  func tell() {
-    // Nobody may be listening on stderr; the exit code says it then.
-    try? OutputStream.standardError.write(
-      "reel: \(SanitizedText.line(message))\n")
-  }
+  func tell() { OutputStream.complain(message) }
 
   /// The answer of a command that was asked for JSON and has not printed any; its code is the name of the exit code.
   /// - Parameter arguments: of this process. Where events have standard output to themselves, it goes where a report does.

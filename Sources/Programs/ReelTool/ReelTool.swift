@@ -118,8 +118,8 @@ struct UsageProblem {
     self.arguments = arguments
   }
 
-  /// Each argument on one line, whatever is in it.
-  var text: String {
+  /// The lines, each argument in one, whatever is in it.
+  private var lines: [String] {
     var text = Self.readable(message)
     // Who speaks, as in every other error.
     if text.hasPrefix("Error: ") {
@@ -131,10 +131,7 @@ struct UsageProblem {
       let harmless = SanitizedText.line(argument)
       if harmless != argument { text.replace(argument, with: harmless) }
     }
-    return text.split(separator: "\n", omittingEmptySubsequences: false).map {
-      SanitizedText.line(String($0))
-    }
-    .joined(separator: "\n") + "\n"
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
   /// With which the parser's own sentences begin, in capitals as no other error does.
@@ -151,12 +148,12 @@ struct UsageProblem {
 
   func tell() {
     // Nobody may be listening on stderr; the exit code says it then.
-    try? OutputStream.standardError.write(text)
+    try? OutputStream.standardError.write(OutputStream.standardError.traits.complaint(lines))
   }
 
   /// For who asked for JSON: its first line.
   func answer() {
-    let first = text.prefix { $0 != "\n" }
+    let first = SanitizedText.line(lines.first ?? "")
     CommandFailure(.usage, String(first.trimmingPrefix("reel: "))).answer(arguments)
   }
 }

@@ -208,6 +208,11 @@ extension TerminalTraits {
     lines(sentences).map { $0 + "\n" }.joined()
   }
 
+  /// `lines` of an error, made harmless as they are for a log, each on as many as it takes.
+  package func complaint(_ lines: [String]) -> String {
+    lines.flatMap { flow(SanitizedText.line($0), columns: columns) }.map { $0 + "\n" }.joined()
+  }
+
   /// `lines`, made harmless, each on as many as it takes; what begins with spaces keeps them, also where it goes on.
   package func indented(_ lines: [String]) -> String {
     lines.map { line in

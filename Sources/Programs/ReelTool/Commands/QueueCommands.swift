@@ -93,8 +93,7 @@ struct EnqueueCommand: AsyncParsableCommand {
     pool.close()
     for failure in result.failures {
       let told = Sentence.naming(failure.path.text, failure.error.told)
-      try OutputStream.standardError.write(
-        "reel: \(SanitizedText.line(told)) [\(failure.error.code.rawValue)]\n")
+      OutputStream.complain("\(told) [\(failure.error.code.rawValue)]")
     }
     let view = EnqueuedView(
       new: result.count.new, known: result.count.known, putBack: result.putBack,

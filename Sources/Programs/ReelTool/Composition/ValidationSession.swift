@@ -53,7 +53,7 @@ struct ValidationSession: Sendable {
     await prober.close()
     if wasInterrupted { throw CommandFailure(.interrupted, "interrupted") }
     let judgement = try result.get()
-    for sentence in review.idleOverrides(in: judgement) { OutputStream.mention("reel: " + sentence) }
+    for sentence in review.idleOverrides(in: judgement) { OutputStream.complain(sentence) }
     return judgement
   }
 }

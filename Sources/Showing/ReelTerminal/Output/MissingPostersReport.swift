@@ -35,10 +35,7 @@ package struct MissingPostersReport {
         + zip(count.gone, gone).map { AnswerProblem("storeUnusable", $1, subject: "\($0)") },
       ok: isWhole)
     if asText { try OutputStream.standardOutput.tell([sentence]) }
-    for sentence in reasons + gone {
-      let errors = OutputStream.standardError
-      try errors.write(errors.traits.sanitized("reel: " + sentence) + "\n")
-    }
+    for sentence in reasons + gone { OutputStream.complain(sentence) }
   }
 
   private var sentence: String {

@@ -117,6 +117,11 @@ extension OutputStream {
   /// Writes sentences for people, made harmless.
   package func tell(_ sentences: [String]) throws { try write(traits.text(sentences)) }
 
+  /// Says on standard error why something can't be done. Nobody has to listen: the exit code says it then.
+  package static func complain(_ sentence: String) {
+    try? standardError.write(standardError.traits.complaint(["reel: " + sentence]))
+  }
+
   /// Says on standard error what stands beside the answer, as one line. Nobody has to listen.
   package static func mention(_ sentence: String) {
     try? standardError.write(standardError.traits.sanitized(sentence) + "\n")

@@ -102,10 +102,9 @@ package final class ProbePrinter: Sendable {
       }
     }
     if !wasInterrupted, state.count == 0 {
-      // Nobody has to listen.
-      try? OutputStream.standardError.write(
-        "reel: no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
-          + "name yourself always is\n")
+      OutputStream.complain(
+        "no video was found; in folders only files whose contents or name suggest one are read, and a file that you "
+          + "name yourself always is")
     }
   }
 }

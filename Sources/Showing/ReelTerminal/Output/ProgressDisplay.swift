@@ -152,6 +152,7 @@ package enum LongWait {
     if isShown { return }
     let clearing = TerminalTraits.standardError().isTerminal ? "\r\u{1B}[2K" : ""
     // Who does not read what we say waits all the same.
-    try? OutputStream.standardError.write(clearing + "reel: " + SanitizedText.line(sentence) + "\n")
+    let errors = OutputStream.standardError
+    try? errors.write(clearing + errors.traits.complaint(["reel: " + sentence]))
   }
 }
