@@ -66,7 +66,7 @@ struct HostileTextTests {
   func policy() throws {
     let page = ValidationPage.html(
       ValidationReport(
-        files: [], policy: "sanity", policyVersion: nil, isLocked: false, strict: false, allowsEmpty: true,
+        files: [], policy: "sanity", policyVersion: nil, lock: nil, strict: false, allowsEmpty: true,
         reader: nil),
       links: SourceLinks(from: nil, workingFolder: nil))
     for (tag, directive) in [("style", "style-src"), ("script", "script-src")] {

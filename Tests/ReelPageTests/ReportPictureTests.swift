@@ -83,7 +83,7 @@ struct ReportPictureTests {
 
   private static func report(_ files: [ValidatedFile]) -> ValidationReport {
     ValidationReport(
-      files: files, policy: "sanity", policyVersion: nil, isLocked: false, strict: false, allowsEmpty: true,
+      files: files, policy: "sanity", policyVersion: nil, lock: nil, strict: false, allowsEmpty: true,
       reader: nil)
   }
 

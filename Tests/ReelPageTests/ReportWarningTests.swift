@@ -96,7 +96,7 @@ struct ReportWarningTests {
         ValidatedFile(
           path: SourcePath("a.mp4"), findings: [finding],
           warnings: [mismatch, MediaWarning(.rotationUnknown, "it has no angle")])
-      ], policy: "p", policyVersion: nil, isLocked: false, strict: false, allowsEmpty: true, reader: nil)
+      ], policy: "p", policyVersion: nil, lock: nil, strict: false, allowsEmpty: true, reader: nil)
     let page = ValidationPage.html(report, links: Self.links)
     #expect(
       page.contains("<b>note:</b> <span dir=\"auto\">It has no angle</span></li>"))

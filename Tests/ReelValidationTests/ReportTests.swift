@@ -30,7 +30,7 @@ import Testing
     }
     return ValidationReport(
       files: order ? files : files.reversed(), policy: texts.first ?? "sanity", policyVersion: texts.last,
-      isLocked: true, strict: true, allowsEmpty: false, reader: Facts.reader)
+      lock: "reel.lock", strict: true, allowsEmpty: false, reader: Facts.reader)
   }
 
   @Test("nothing that a file says does anything", arguments: ValidationReportKind.allCases)
@@ -133,7 +133,7 @@ import Testing
       ValidatedFile(path: SourcePath("d"), findings: [finding("lock.gone", accept, hasRemedy: true)]),
     ]
     let report = ValidationReport(
-      files: files, policy: "p", policyVersion: nil, isLocked: true, strict: false, allowsEmpty: false,
+      files: files, policy: "p", policyVersion: nil, lock: "reel.lock", strict: false, allowsEmpty: false,
       reader: nil, acceptance: accept)
     let text = ValidationSummary.text(report, TerminalTraits(isTerminal: true, columns: 60))
     let lines = text.split(separator: "\n")
@@ -187,7 +187,7 @@ import Testing
           unjudged: unjudged ? ProbeError(.timeout, "it took too long") : nil),
       ]
       return ValidationReport(
-        files: files, policy: "p", policyVersion: nil, isLocked: false, strict: false, allowsEmpty: false,
+        files: files, policy: "p", policyVersion: nil, lock: nil, strict: false, allowsEmpty: false,
         reader: nil
       ).outcome
     }

@@ -60,7 +60,8 @@ package struct ValidationReport: Hashable, Sendable {
   package let files: [ValidatedFile]
   package let policy: String
   package let policyVersion: String?
-  package let isLocked: Bool
+  /// The lock that the files were compared with, as it was named; nil without one.
+  package let lock: String?
   /// Whether a rule that could not be judged counts as broken.
   package let strict: Bool
   package let allowsEmpty: Bool
@@ -70,18 +71,20 @@ package struct ValidationReport: Hashable, Sendable {
   package let acceptance: String?
 
   package init(
-    files: [ValidatedFile], policy: String, policyVersion: String?, isLocked: Bool, strict: Bool,
+    files: [ValidatedFile], policy: String, policyVersion: String?, lock: String?, strict: Bool,
     allowsEmpty: Bool, reader: ReaderVersion?, acceptance: String? = nil
   ) {
     self.acceptance = acceptance
     self.files = files.sorted { $0.path < $1.path }
     self.policy = policy
     self.policyVersion = policyVersion
-    self.isLocked = isLocked
+    self.lock = lock
     self.strict = strict
     self.allowsEmpty = allowsEmpty
     self.reader = reader
   }
+
+  package var isLocked: Bool { lock != nil }
 
   package enum Outcome: String, Codable, Sendable, CaseIterable {
     case passed

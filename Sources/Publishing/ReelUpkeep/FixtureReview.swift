@@ -121,7 +121,7 @@ extension FixtureReview {
     let tops = WorkTreeTops()
     for index in files.indices { files[index].place = tops.place(of: files[index].path) }
     return ValidationReport(
-      files: files, policy: policy.name, policyVersion: policy.version, isLocked: lock != nil, strict: strict,
+      files: files, policy: policy.name, policyVersion: policy.version, lock: lock?.place.path, strict: strict,
       allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)
   }
 

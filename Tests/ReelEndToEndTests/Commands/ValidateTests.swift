@@ -164,8 +164,11 @@ struct ValidateTests {
     try bench.addDistinct(2)
     try bench.add("broken/cut-off.mp4")
     #expect(try await reel(bench, "lock", "clips").status == 0)
-    #expect(try await reel(bench, "validate", "clips").status == 4)
+    #expect(try await reel(bench, "validate", "clips", "--no-lock").status == 4)
+    let kept = try await reel(bench, "validate", "clips")
+    #expect(kept.status == 0 && kept.output.contains("compared with clips/reel.lock"), "\(kept)")
     #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock").status == 0)
+    #expect(try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--no-lock").status == 64)
     try bench.add("clips/matroska.mkv")
     try FileManager.default.removeItem(at: bench.clips.appendingPathComponent("clip-00000.mp4"))
     let changed = bench.clips.appendingPathComponent("clip-00001.mp4")
@@ -649,7 +652,7 @@ struct ValidateTests {
       }
     }
     #expect(
-      try await fixes() == [
+      try await fixes("--no-lock") == [
         "mv -n -- clips/-c.mp4 clips/-c.mp4.duplicate", "mv -n -- clips/b.mp4 clips/b.mp4.duplicate",
       ])
     #expect(

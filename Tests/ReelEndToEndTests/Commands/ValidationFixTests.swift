@@ -168,7 +168,7 @@ struct ValidationFixTests {
 
   private func validate(_ path: String, _ policy: String, _ bench: Workbench) async throws -> [Judged] {
     let run = try await ReelBinary.run(
-      ["validate", path, "--policy", policy, "--report", "json"], in: bench.folder)
+      ["validate", path, "--no-lock", "--policy", policy, "--report", "json"], in: bench.folder)
     let files = try #require(try run.object()["files"] as? [[String: Any]], "\(run)")
     return files.map { file in
       let findings = (file["findings"] as? [[String: Any]] ?? []).filter {

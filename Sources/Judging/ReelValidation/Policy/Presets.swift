@@ -57,7 +57,7 @@ extension Preset {
 
 extension Preset {
   static let webPlayback = Preset(
-    name: "web-playback", title: "plays in every browser of today, from its first bytes on",
+    name: "web-playback", title: "plays in every browser of today, from its first bytes on (its sources could not be read)",
     text: """
       # What a <video> element plays without a second source.
       policy: 1

@@ -18,7 +18,7 @@ struct ValidateCommand: AsyncParsableCommand {
       """,
     examples: [
       "reel validate fixtures",
-      "reel validate fixtures --lock fixtures/reel.lock --report junit=out.xml",
+      "reel validate fixtures --report junit=out.xml",
       "reel validate clip.mp4 --policy web-playback",
     ])
 
@@ -26,9 +26,13 @@ struct ValidateCommand: AsyncParsableCommand {
   @OptionGroup(title: "Files at addresses") var addresses: AddressOptions
 
   @Option(
-    help: ArgumentHelp("Compare each file with what it was when it was locked.", valueName: "file"),
-    completion: .file(), transform: RawArguments.place)
+    help: ArgumentHelp(
+      "Compare each file with what it was when it was locked (default: FOLDER/reel.lock, if there is one).",
+      valueName: "file"), completion: .file(), transform: RawArguments.place)
   var lock: String?
+
+  @Flag(help: "Compare with no lock.")
+  var noLock = false
 
   @Option(
     help: ArgumentHelp(
@@ -62,6 +66,7 @@ struct ValidateCommand: AsyncParsableCommand {
   func validate() throws {
     if explain != nil, json { throw ValidationError("--explain prints text for people; leave out --json.") }
     if explain == nil, paths.isEmpty { throw ValidationError("name the files or folders to validate.") }
+    if lock != nil, noLock { throw ValidationError("--lock or --no-lock, one of them.") }
     if reports.filter({ $0.path == nil }).count > 1 {
       throw ValidationError(
         "stdout carries one report; send the others to files, as in --report junit=out.xml.")
@@ -70,9 +75,10 @@ struct ValidateCommand: AsyncParsableCommand {
 
   func run() async throws {
     if let explain { return try explainRule(explain) }
-    let place = lock.map { LockPlace(path: $0) }
-    let locked = try place.map { place in
+    let place = (lock ?? (noLock ? nil : LockPlace.usual(for: paths))).map { LockPlace(path: $0) }
+    let locked = try place.flatMap { place -> (place: LockPlace, file: LockFile)? in
       guard let file = try place.read() else {
+        if lock == nil { return nil }
         let advice =
           canBeLocked
           ? "make it with: \(options.lockCommand(paths, place.path, replaces: false))"

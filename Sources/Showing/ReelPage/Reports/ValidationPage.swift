@@ -36,7 +36,7 @@ package enum ValidationPage {
       command: "reel validate", headline: ReportPage.sentence(report.headline),
       counts: counts.filter { $0.1 > 0 }.map { ($0.0, "\($0.1)") },
       about:
-        "By the policy \(report.policyWords)\(report.isLocked ? ", compared with the lock" : "")\(reader).",
+        "By the policy \(report.policyWords)\(report.lock.map { ", compared with \($0)" } ?? "")\(reader).",
       entries: listed.map { entry($0, report) },
       more: more > 0
         ? "\(HumanNumber.count(more, "more file is", "more files are")) not listed; use --report jsonl=FILE to get all of them."

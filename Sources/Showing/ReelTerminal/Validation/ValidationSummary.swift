@@ -26,7 +26,7 @@ package enum ValidationSummary {
   /// By which policy, and whether under a lock.
   private static func by(_ report: ValidationReport) -> String {
     let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
-    let lock = report.isLocked ? ", compared with the lock" : ""
+    let lock = report.lock.map { ", compared with \($0)" } ?? ""
     return "by the policy \(report.policyWords)\(lock)\(reader)"
   }
 
