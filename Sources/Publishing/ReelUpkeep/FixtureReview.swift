@@ -33,6 +33,14 @@ package struct FixtureReview: Sendable {
   package struct Outcome: Sendable {
     package let files: [EvaluatedFile]
     package let reader: ReaderVersion?
+
+    /// The first of `named` that is not there.
+    package func missing(_ named: [SourcePath]) -> SourcePath? {
+      files.first { file in
+        guard case .unreachable(let error) = file.facts.reading else { return false }
+        return error.code == .notFound && named.contains(file.facts.path)
+      }?.facts.path
+    }
   }
 
   /// What the policy says of each file. No two commands write to one file, nor to one that is there.
@@ -121,7 +129,8 @@ extension FixtureReview {
     let tops = WorkTreeTops()
     for index in files.indices { files[index].place = tops.place(of: files[index].path) }
     return ValidationReport(
-      files: files, policy: policy.name, policyVersion: policy.version, lock: lock?.place.path, strict: strict,
+      files: files, policy: policy.name, policyVersion: policy.version, lock: lock?.place.path,
+      strict: strict,
       allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)
   }
 

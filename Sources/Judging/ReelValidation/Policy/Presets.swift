@@ -57,7 +57,8 @@ extension Preset {
 
 extension Preset {
   static let webPlayback = Preset(
-    name: "web-playback", title: "plays in every browser of today, from its first bytes on (its sources could not be read)",
+    name: "web-playback",
+    title: "plays in every browser of today, from its first bytes on (its sources could not be read)",
     text: """
       # What a <video> element plays without a second source.
       policy: 1

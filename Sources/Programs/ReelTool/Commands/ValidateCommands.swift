@@ -124,16 +124,6 @@ struct ValidateCommand: AsyncParsableCommand {
   }
 }
 
-extension FixtureReview.Outcome {
-  /// The first of `named` that is not there.
-  fileprivate func missing(_ named: [SourcePath]) -> SourcePath? {
-    files.first { file in
-      guard case .unreachable(let error) = file.facts.reading else { return false }
-      return error.code == .notFound && named.contains(file.facts.path)
-    }?.facts.path
-  }
-}
-
 extension ReelExit {
   /// How `reel validate` ends.
   init(_ outcome: ValidationReport.Outcome) {
@@ -198,8 +188,7 @@ struct LockCommand: AsyncParsableCommand {
     if update { FormerWords.tell("--update", isNow: "--force") }
     let replaces = force || update
     guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
-      throw CommandFailure(
-        .usage, "only files on this machine can be locked; download the others first")
+      throw CommandFailure(.usage, "only files on this machine can be locked; download the others first")
     }
     let place = LockPlace(path: try path())
     let old = try place.read()
