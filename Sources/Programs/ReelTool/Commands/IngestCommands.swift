@@ -25,7 +25,18 @@ struct IngestCommand: AsyncParsableCommand {
   @OptionGroup(title: "Common") var once: OnceOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
   @OptionGroup(title: "Which files") var names: FilterByNameOptions
-  @OptionGroup var taking: TakingOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
+  @OptionGroup(title: "What posts say") var words: PostOptions
+  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
+  @OptionGroup(title: "Stores over S3 and HTTP") var bucket: BucketOptions
+  @OptionGroup(title: "Stores at Firebase") var firebase: FirebaseOptions
+  @OptionGroup(title: "Stores on tus servers") var tus: TusOptions
+  @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
 
   @Option(
@@ -67,13 +78,13 @@ struct IngestCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = try names.filter()
     var named = RawArguments.paths(paths)
     if let filesFrom { named += try FileListArgument.inputs(filesFrom).map(\.path) }
     let inputs = try await Sources.inputs(named, settings)
 
-    var options = taking.intake.ingestOptions(settings, once)
+    var options = words.ingestOptions(settings, once)
     // A file that is downloaded mostly waits.
     if settings.jobs == nil, inputs.contains(where: \.isRemote) {
       options.jobs = max(options.jobs, min(Sources.downloads, DescriptorLimit.jobs))
@@ -86,10 +97,10 @@ struct IngestCommand: AsyncParsableCommand {
     }
     options.onError = onError
     let page = try report.map { try UserFile(writing: $0.path, as: .html) }
-    let session = try await RunSession.open(settings, options, taking.output)
+    let session = try await RunSession.open(settings, options, output)
     let appContext = session.appContext
     var walk = WalkOptions(
-      followLinks: taking.reading.followLinks,
+      followLinks: reading.followLinks,
       filter: filter, skippedDirectories: appContext.ownDirectories)
     walk.includesTrash = walking.includeTrash
     (walk.settle, walk.begun) = (.seconds(settle ?? 0), Date())
@@ -131,23 +142,34 @@ struct PublishCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var once: OnceOptions
-  @OptionGroup var taking: TakingOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
+  @OptionGroup(title: "What posts say") var words: PostOptions
+  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
+  @OptionGroup(title: "Stores over S3 and HTTP") var bucket: BucketOptions
+  @OptionGroup(title: "Stores at Firebase") var firebase: FirebaseOptions
+  @OptionGroup(title: "Stores on tus servers") var tus: TusOptions
+  @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Argument(help: "The video, by path or address (s3://bucket/name, https://…).", completion: .file())
   var file: String
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
-    var options = taking.intake.ingestOptions(settings, once)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var options = words.ingestOptions(settings, once)
     let inputs = try await Sources.inputs([RawArguments.path(file)], settings)
     guard let input = inputs.first else { throw CommandFailure(.usage, "name the video") }
     options.jobs = 1
     options.metadata.caption = caption
     options.metadata.music = music
-    let session = try await RunSession.open(settings, options, taking.output)
+    let session = try await RunSession.open(settings, options, output)
     let appContext = session.appContext
     var walk = WalkOptions(
-      followLinks: taking.reading.followLinks, skippedDirectories: appContext.ownDirectories)
+      followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.publish(
       input, walk: walk, options: options)

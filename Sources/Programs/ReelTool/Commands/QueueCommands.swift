@@ -202,7 +202,18 @@ struct WorkCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
-  @OptionGroup var taking: TakingOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
+  @OptionGroup(title: "What posts say") var words: PostOptions
+  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
+  @OptionGroup(title: "Stores over S3 and HTTP") var bucket: BucketOptions
+  @OptionGroup(title: "Stores at Firebase") var firebase: FirebaseOptions
+  @OptionGroup(title: "Stores on tus servers") var tus: TusOptions
+  @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
 
   @Flag(help: "Wait for more when the queue is empty.")
   var forever = false
@@ -228,15 +239,15 @@ struct WorkCommand: AsyncParsableCommand {
   @OptionGroup(title: "Trying again") var retrying: RetryOptions
 
   func run() async throws {
-    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
-    var options = taking.intake.ingestOptions(settings)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
+    var options = words.ingestOptions(settings)
     options.onError = .continue
     _ = try QueuePlace.pool(settings)
-    let session = try await RunSession.open(settings, options, taking.output)
+    let session = try await RunSession.open(settings, options, output)
     let appContext = session.appContext
     let destination = appContext.services.uploader.destination.name
     var walk = WalkOptions(
-      followLinks: taking.reading.followLinks, skippedDirectories: appContext.ownDirectories)
+      followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
     walk.skippedAddresses = [destination]
     let work: WorkSession
     do {

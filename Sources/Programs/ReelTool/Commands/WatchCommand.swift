@@ -61,7 +61,18 @@ struct WatchCommand: AsyncParsableCommand {
   @OptionGroup(title: "Common") var place: TargetOptions
   @OptionGroup(title: "Common") var lanes: JobsOptions
   @OptionGroup(title: "Which files") var names: FilterByNameOptions
-  @OptionGroup var taking: TakingOptions
+  @OptionGroup(title: "Library and settings") var library: LibraryOptions
+  @OptionGroup(title: "What posts say") var words: PostOptions
+  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
+  @OptionGroup(title: "Stores") var viewing: ViewingOptions
+  @OptionGroup(title: "Stores over S3 and HTTP") var bucket: BucketOptions
+  @OptionGroup(title: "Stores at Firebase") var firebase: FirebaseOptions
+  @OptionGroup(title: "Stores on tus servers") var tus: TusOptions
+  @OptionGroup(title: "Stores of your own programs") var adapter: AdapterOptions
+  @OptionGroup(title: "How files are read") var reading: ReadingOptions
+  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
   @OptionGroup(title: "How files are read") var walking: WalkingOptions
   @Argument(help: "The folders, by path or address (s3://bucket/folder/).", completion: .directory)
   var folders: [String]
@@ -90,28 +101,28 @@ struct WatchCommand: AsyncParsableCommand {
   private func plan(
     _ manager: ServiceManager, _ places: FileDisposal.Folders, _ begun: Date
   ) async throws -> WatchSession.Plan {
-    let settings = try SettingsReader.read(flagsOf: self, file: taking.library.config)
+    let settings = try SettingsReader.read(flagsOf: self, file: library.config)
     let filter = try names.filter()
     let inputs = try await Sources.inputs(RawArguments.paths(folders), settings)
     let disposals = WatchFeed.Disposals(
       after: try disposal(after, "--after", places), reject: try disposal(reject, "--reject", places),
-      trustsSidecars: taking.intake.words.trustSidecars, folders: places)
+      trustsSidecars: words.trustSidecars, folders: places)
     try check(inputs, disposals)
     var walk = WalkOptions(
-      followLinks: taking.reading.followLinks, filter: filter,
+      followLinks: reading.followLinks, filter: filter,
       skippedDirectories: [disposals.after, disposals.reject].compactMap(\.folder).compactMap {
         places.identity(of: $0)
       })
     walk.includesTrash = walking.includeTrash
     walk.skipsDoubtfulNames = true
-    // Before there is a taking.library.
+    // Before there is a library.
     let belowDisposal =
       "it is, or is inside, the folder of --after or --reject, which is never ingested; name a folder outside it"
     try check(watches(inputs, walk, begun), whereExcluded: belowDisposal)
-    var options = taking.intake.ingestOptions(settings)
+    var options = words.ingestOptions(settings)
     options.onError = .continue
     options.provesDuplicates = disposals.after != .keep
-    let session = try await RunSession.open(settings, options, taking.output, appends: true)
+    let session = try await RunSession.open(settings, options, output, appends: true)
     let appContext = session.appContext
     walk.skippedDirectories += appContext.ownDirectories
     walk.skippedAddresses = [appContext.services.uploader.destination.name]

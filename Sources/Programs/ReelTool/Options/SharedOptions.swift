@@ -152,24 +152,6 @@ struct FilterByNameOptions: ParsableArguments {
   }
 }
 
-/// Of every command that takes videos in.
-struct TakingOptions: SettingFlags {
-  @OptionGroup(title: "Library and settings") var library: LibraryOptions
-  @OptionGroup var intake: IntakeOptions
-  @OptionGroup(title: "Stores") var folder: FolderStoreOptions
-  @OptionGroup(title: "Stores") var viewing: ViewingOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup(title: "How files are read") var reading: ReadingOptions
-  @OptionGroup(title: "Progress, events and logs") var output: RunOutputOptions
-}
-
-/// What happens to the videos, the same for one and for many.
-struct IntakeOptions: SettingFlags {
-  @OptionGroup(title: "What posts say") var words: PostOptions
-  @OptionGroup(title: "Posters and mending") var changes: PosterAndMendOptions
-  @OptionGroup(title: "Limits") var limits: LimitOptions
-}
-
 /// What a post says that the file does not.
 struct PostOptions: SettingFlags {
   @Option(\.author) var author
@@ -306,13 +288,13 @@ struct ReadLimit: ExpressibleByArgument, Hashable, Sendable {
   }
 }
 
-extension IntakeOptions {
+extension PostOptions {
   /// How a run treats its files, by these flags and `settings`.
   func ingestOptions(_ settings: Settings, _ once: OnceOptions? = nil) -> IngestOptions {
     var options = IngestOptions()
-    options.metadata = PostMetadata(authorID: words.author, authorName: words.authorName)
+    options.metadata = PostMetadata(authorID: author, authorName: authorName)
     options.defaultMetadata = PostMetadata(authorID: settings.author, authorName: settings.authorName)
-    options.trustSidecars = words.trustSidecars
+    options.trustSidecars = trustSidecars
     options.duplicates = once?.duplicates ?? .skip
     options.again = once?.again ?? false
     options.dryRun = once?.dryRun ?? false
@@ -322,8 +304,8 @@ extension IntakeOptions {
     if let size = settings.posterSize { options.poster.size = size }
     options.mends = MendOptions(settings.mend?.mends ?? [])
     if let length = settings.nameLength { options.nameLength = length }
-    options.keepsSourceName = !words.noSourceName
-    options.demoCounts = words.demoCounts
+    options.keepsSourceName = !noSourceName
+    options.demoCounts = demoCounts
     options.workingDirectory = WorkingFolder.path()
     return options
   }
