@@ -5,6 +5,15 @@ import Testing
 
 @testable import ReelTool
 
+/// A group of options, whatever is in it.
+private protocol OptionsInGroup {
+  static var content: any ParsableArguments.Type { get }
+}
+
+extension OptionGroup: OptionsInGroup {
+  fileprivate static var content: any ParsableArguments.Type { Value.self }
+}
+
 @Suite("Help", .shortTime)
 struct HelpTests {
   /// Every command, by its words.
@@ -17,6 +26,21 @@ struct HelpTests {
     }
     return below([], ReelTool.self)
   }()
+
+  /// In a debug build the parser checks the options of a group five times for each group around it, whenever it starts.
+  @Test("no command has many options deep in groups of groups")
+  func groupsInGroups() {
+    func checks(_ type: any ParsableArguments.Type) -> Int {
+      5
+        * Mirror(reflecting: type.init()).children.reduce(0) { sum, child in
+          sum + ((child.value as? any OptionsInGroup).map { checks(Swift.type(of: $0).content) } ?? 1)
+        }
+    }
+    for command in Self.commands {
+      let count = checks(command.type)
+      #expect(count <= 4_500, "reel \(command.words.joined(separator: " ")): \(count)")
+    }
+  }
 
   /// The command that is meant by a line's first words.
   static func name(of words: [String]) -> String {
