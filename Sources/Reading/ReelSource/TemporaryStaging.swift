@@ -29,7 +29,7 @@ public struct TemporaryStaging: StagingArea {
     }
   }
 
-  /// In memory where it is small, and others have left room for it (``MemoryFile``). Blocks.
+  /// In memory where it has up to 1 MiB, and those of the process have no more than 32 MiB together. Blocks.
   /// - Throws: as ``makeFile()``.
   public func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile {
     if let file = MemoryFile(upTo: size) { return file }
