@@ -102,7 +102,7 @@ let package = Package(
       ]),
     module(
       .publishing, "ReelFeeds",
-      ["CProcess", "ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
+      ["ReelCore", "ReelCrypto", "ReelSource", "ReelValidation", "ReelPostgres", "ReelIngest"]),
 
     // What a worker can do besides.
     module(.extras, "ReelPicture", ["CFFmpeg", "ReelCore", "ReelProbe"]),
@@ -132,6 +132,9 @@ let package = Package(
       ]),
     module(.products, "ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 
+    // What a process is to its system.
+    module(.programs, "ReelProcess", ["CProcess", "ReelCore", "ReelIngest"]),
+
     // The command. Its product is `reel`; a module of that name would differ from `Reel` by its case only.
     .executableTarget(
       name: "ReelTool",
@@ -139,7 +142,7 @@ let package = Package(
         "CProcess", "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage",
         "ReelRemoteStorage",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
-        "ReelIngest", "ReelFeeds", "ReelUpkeep", "ReelTerminal", "ReelPage", argumentParser,
+        "ReelIngest", "ReelFeeds", "ReelUpkeep", "ReelTerminal", "ReelPage", "ReelProcess", argumentParser,
       ],
       path: Layer.programs.path("ReelTool")),
     .executableTarget(

@@ -2,7 +2,7 @@ import ArgumentParser
 import CProcess
 import Glibc
 import ReelCore
-import ReelFeeds
+import ReelProcess
 import ReelTerminal
 
 /// The command line. Each subcommand parses here and works in its own file under `Commands`.

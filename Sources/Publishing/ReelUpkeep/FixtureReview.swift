@@ -130,8 +130,7 @@ extension FixtureReview {
     for index in files.indices { files[index].place = tops.place(of: files[index].path) }
     return ValidationReport(
       files: files, policy: policy.name, policyVersion: policy.version, lock: lock?.place.path,
-      strict: strict,
-      allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)
+      strict: strict, allowsEmpty: allowsEmpty, reader: judgement.reader, acceptance: acceptance)
   }
 
   private func held(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReelCore
-import ReelFeeds
 import ReelLibrary
+import ReelProcess
 import ReelTerminal
 
 /// `reel export -o FILE`

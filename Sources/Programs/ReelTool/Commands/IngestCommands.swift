@@ -1,8 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
 import ReelCore
-import ReelFeeds
 import ReelIngest
+import ReelProcess
 import ReelSource
 import ReelTerminal
 

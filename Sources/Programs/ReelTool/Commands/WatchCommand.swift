@@ -4,6 +4,7 @@ import Glibc
 import ReelCore
 import ReelFeeds
 import ReelIngest
+import ReelProcess
 import ReelSource
 import ReelTerminal
 

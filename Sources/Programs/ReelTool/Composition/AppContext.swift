@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ReelCore
-import ReelFeeds
 import ReelIngest
 import ReelLibrary
 import ReelPostgres
+import ReelProcess
 import ReelSandbox
 import ReelSource
 import ReelTerminal

@@ -1,8 +1,8 @@
 import ReelCatalogCopy
 import ReelCore
-import ReelFeeds
 import ReelLibrary
 import ReelPostgres
+import ReelProcess
 import ReelTerminal
 
 /// All that commands ask of a catalog.

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
-import ReelFeeds
 import ReelIngest
 import ReelLibrary
+import ReelProcess
 import ReelSource
 import ReelStorage
 import ReelTerminal

@@ -1,6 +1,6 @@
 import Glibc
 import ReelCore
-import ReelFeeds
+import ReelProcess
 import ReelStorage
 import ReelStorageTesting
 import ReelTerminal

@@ -3,6 +3,7 @@ import Glibc
 import ReelCore
 import ReelFeeds
 import ReelLibrary
+import ReelProcess
 import ReelRemoteStorage
 import ReelStorage
 import ReelTerminal

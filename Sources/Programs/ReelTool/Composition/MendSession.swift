@@ -1,12 +1,12 @@
 import Glibc
 import ReelCore
-import ReelFeeds
 import ReelIngest
+import ReelProcess
 import ReelSandbox
 import ReelSource
 import ReelTerminal
-import ReelValidation
 import ReelUpkeep
+import ReelValidation
 import Synchronization
 
 /// What `reel mend` works with, put together from the settings.

@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
-import ReelFeeds
 import ReelIngest
+import ReelProcess
 import ReelSandbox
 import ReelSource
 import ReelUpkeep

@@ -1,7 +1,7 @@
 import ReelCore
-import ReelFeeds
 import ReelIngest
 import ReelLibrary
+import ReelProcess
 import ReelTerminal
 import ReelUpkeep
 

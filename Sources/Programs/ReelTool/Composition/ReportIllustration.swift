@@ -1,5 +1,5 @@
-import ReelFeeds
 import ReelPage
+import ReelProcess
 
 extension ReportIllustration {
   /// Put together from the settings. No more than the processors are used.

@@ -2,6 +2,7 @@ import ReelCore
 import ReelFeeds
 import ReelIngest
 import ReelPage
+import ReelProcess
 import ReelSource
 import ReelTerminal
 

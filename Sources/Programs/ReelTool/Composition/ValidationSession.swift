@@ -1,6 +1,6 @@
 import ReelCore
-import ReelFeeds
 import ReelPage
+import ReelProcess
 import ReelSandbox
 import ReelSource
 import ReelTerminal

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelFeeds
 import ReelLibrary
+import ReelProcess
 import ReelStorage
 import ReelTerminal
 

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelFeeds
 import ReelIngest
+import ReelProcess
 import ReelSource
 import ReelTerminal
 
