@@ -107,8 +107,8 @@ private struct LockReader {
   private var lock = LockFile()
   private var hasHeading = false
   private var hasEnded = false
-  /// Whether it is of a version without a last line.
-  private var isEndless = false
+  /// Which has no last line.
+  private var isVersion1 = false
   private var path: SourcePath?
   private var start = 0
   private var pairs: [String: String] = [:]
@@ -139,7 +139,7 @@ private struct LockReader {
     guard hasHeading else {
       throw LockError("it is not a lock file; name another, or move it away and run `reel lock DIR`")
     }
-    guard hasEnded || isEndless else {
+    guard hasEnded || isVersion1 else {
       throw LockError(
         "its end is missing: it was cut off; bring it back whole, or move it away and run `reel lock DIR`")
     }
@@ -148,8 +148,8 @@ private struct LockReader {
   }
 
   private mutating func takeHeading(_ text: Substring, _ number: Int) throws(LockError) {
-    isEndless = text == LockText.endlessHeading
-    guard text == LockText.heading || isEndless else {
+    isVersion1 = text == LockText.headingOfVersion1
+    guard text == LockText.heading || isVersion1 else {
       let isOurs = text.hasPrefix("reel-lock ")
       throw LockError(
         line: number,

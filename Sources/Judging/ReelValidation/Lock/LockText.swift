@@ -20,7 +20,7 @@ import ReelCore
 package enum LockText {
   static let heading = "reel-lock 2"
   /// Of locks before 0.3, which have no last line.
-  static let endlessHeading = "reel-lock 1"
+  static let headingOfVersion1 = "reel-lock 1"
   /// The last line: a lock that was cut off at a line's end would be one of fewer files.
   static let end = "end"
 
