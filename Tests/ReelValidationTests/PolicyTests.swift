@@ -13,6 +13,8 @@ import Testing
     #expect(policy.version?.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil)
     let text = try #require(Preset.named(name)?.text)
     #expect(name == "sanity" || text.contains("https://"))
+    // As the list has it, too.
+    #expect(text.contains("could not be read") == Preset.named(name)?.title.contains("could not be read"))
   }
 
   @Test("a preset that there is none of is told as that, and with the one that was meant")
