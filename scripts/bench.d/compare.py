@@ -47,6 +47,8 @@ def instructions(command, folder):
     else:
         run(["valgrind", "--tool=none", "--log-file=/dev/null", "--tool=callgrind", "--callgrind-out-file=callgrind", *command], folder)
         found = re.search(r"^(?:summary|totals): (\d+)", (folder / "callgrind").read_text(), re.M)
+    if not found:
+        sys.exit(f"the instructions of {' '.join(map(str, command))} could not be counted")
     return int(found[1])
 
 
@@ -67,21 +69,22 @@ def traced(command, folder):
     return calls, syncs, moved["read"], moved["write"]
 
 
-def program_bytes(reel):
-    with tempfile.NamedTemporaryFile() as stripped:
-        total = 0
-        worker = "reel-probe-worker"
-        for program in (reel, next(p for p in (reel.parent / worker, reel.parent.parent / "libexec/reel" / worker) if p.exists())):
-            subprocess.run(["strip", "-o", stripped.name, program], check=True)
-            total += os.path.getsize(stripped.name)
-    return total
+def installed(reel, folder):
+    """The program in FOLDER, with its worker and without debug information, which valgrind can't read."""
+    worker = "reel-probe-worker"
+    beside = next(place for place in (reel.parent / worker, reel.parent.parent / "libexec/reel" / worker) if place.exists())
+    for program, place in ((reel, folder / "bin/reel"), (beside, folder / "libexec/reel" / worker)):
+        place.parent.mkdir(parents=True)
+        subprocess.run(["strip", "-o", place, program], check=True)
+    return folder / "bin/reel"
 
 
 def figures(reel):
     """Each as (what, number)."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
         folder = Path(name)
-        yield "bytes of the programs", program_bytes(reel)
+        reel = installed(reel, folder / "installed")
+        yield "bytes of the programs", sum(p.stat().st_size for p in (folder / "installed").rglob("reel*") if p.is_file())
         ingest = ["ingest", CLIPS, "--library", "library", "--quiet"]
         counted = [["--version"], ["feed", "--library", "library", "--json"], ["again"]]
         if PERF:
