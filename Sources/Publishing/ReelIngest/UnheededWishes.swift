@@ -66,7 +66,21 @@ package struct UnheededWishes: Sendable {
     }
   }
 
+  /// Where nothing is said but by sidecars, and none of so many files has one, the others aren't looked at either: most runs
+  /// over what is known have nothing to tell.
+  private static let sample = 8
+
   private func wishes(_ options: IngestOptions, followLinks: Bool) -> [Wish] {
+    let isAsked =
+      options.posters != .none || options.captions != nil || PostEdit(options.metadata) != PostEdit()
+    if isAsked || files.count <= Self.sample { return wishes(of: files[...], options, followLinks) }
+    let first = wishes(of: files.prefix(Self.sample), options, followLinks)
+    return first.isEmpty ? [] : first + wishes(of: files.dropFirst(Self.sample), options, followLinks)
+  }
+
+  private func wishes(
+    of files: ArraySlice<(path: SourcePath, post: Post?)>, _ options: IngestOptions, _ followLinks: Bool
+  ) -> [Wish] {
     files.compactMap { path, post in
       guard let file = try? FoundFile.named(path, followLinks: followLinks) else { return nil }
       let listed = options.captions?.entry(for: path)?.metadata ?? PostMetadata()

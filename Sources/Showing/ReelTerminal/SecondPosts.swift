@@ -13,6 +13,9 @@ package struct SecondPosts: Sendable {
 
   /// More are not looked up, one by one, at the end of a run.
   private static let most = 500
+  /// Where none of so many is one, the others aren't looked up either: each is a question to the catalog, which may be far
+  /// away, and a folder that is published once more is so as a whole.
+  private static let sample = 20
   private var videos: [Video] = []
   private var leftOut = 0
 
@@ -37,18 +40,19 @@ package struct SecondPosts: Sendable {
     in catalog: any PostCatalog, besides destination: Destination
   ) async throws(CatalogError) -> RunReport.Seconds {
     var found = RunReport.Seconds()
-    for video in videos {
+    let others =
+      try await (catalog as? any CatalogExamination)?.destinations().filter { $0 != destination } ?? []
+    for (count, video) in videos.enumerated() {
+      if others.isEmpty, count == Self.sample, found.count == 0 { break }
       let posts = try await catalog.posts(of: video.digest).filter { $0.id != video.id }
       let own = posts.filter { $0.authorID == video.author }
-      if own.isEmpty, posts.isEmpty { continue }
+      if posts.isEmpty { continue }
       if own.isEmpty { found.ofOthers += 1 } else { found.elsewhere += 1 }
       found.new += [video.id].compactMap(\.self)
       found.old += own.map(\.id)
     }
     found.isAtLeast = found.count > 0 && leftOut > 0
-    if found.elsewhere > 0, let catalog = catalog as? any CatalogExamination {
-      found.stores = try await catalog.destinations().filter { $0 != destination }
-    }
+    found.stores = found.elsewhere > 0 ? others : []
     return found
   }
 }
