@@ -30,6 +30,18 @@ package enum ISOTime {
     return date
   }
 
+  /// Of a day alone, when it begins. Nil for a day or a time that no calendar and no clock has, which the style takes for
+  /// another one: 30 February for 2 March, 25:70 for some time on the next day.
+  package static func dayOrTime(_ text: String) -> Date? {
+    let clock = zip(text.dropFirst(11).prefix(8).split(separator: ":"), [23, 59, 60])
+    guard let date = date(text) ?? date(text + "T00:00:00Z"),
+      let midnight = Self.date(text.prefix(10) + "T00:00:00Z"),
+      Self.text(midnight, .secondsOrMilliseconds).prefix(10) == text.prefix(10),
+      clock.allSatisfy({ part, most in Int(part).map { $0 <= most } ?? false })
+    else { return nil }
+    return date
+  }
+
   /// `2024-05-01 10:11`, in UTC, for people.
   package static func minute(_ date: Date) -> String {
     let (seconds, _) = parts(date.timeIntervalSince1970 * 1000)

@@ -66,6 +66,27 @@ package struct PostSelection: Sendable {
     return found
   }
 
+  /// What an id or a file means, the removed ones only where no other is meant. Nothing without a catalog.
+  /// - Throws: ``Obstacle`` for what is neither an id nor a file that can be read.
+  package static func meant(
+    by subject: SourcePath, in catalog: (any PostChanging)?
+  ) async throws -> ([Post], [RemovedPost]) {
+    let queue = BlockingQueue(label: "reel.show", width: 1)
+    if let id = PostID(subject.text) {
+      if let post = try await catalog?.post(id) { return ([post], []) }
+      return (
+        [],
+        try await queue.run { () throws(CatalogError) in [try catalog?.removedPost(id)].compactMap(\.self) }
+      )
+    }
+    let digest = try await digest(of: subject)
+    let posts = try await catalog?.posts(of: digest) ?? []
+    guard posts.isEmpty else { return (posts, []) }
+    return (
+      [], try await queue.run { () throws(CatalogError) in try catalog?.removedPosts(of: digest) ?? [] }
+    )
+  }
+
   /// - Throws: ``Obstacle`` where it can't be read.
   package static func digest(of path: SourcePath) async throws -> ContentDigest {
     let digest = try await BlockingQueue(label: "reel.digest", width: 1).run {

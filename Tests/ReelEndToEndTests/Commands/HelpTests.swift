@@ -248,17 +248,6 @@ struct HelpTests {
     }
   }
 
-  @Test("a time is what it says")
-  func seconds() {
-    let times: [(String, Double?)] = [
-      ("30s", 30), ("5m", 300), ("1h", 3600), ("7d", 604_800), ("2w", 1_209_600), ("90", 90), ("0.5", 0.5),
-      ("1.5h", 5400), ("0", 0), ("99999999999", nil), ("1h30m", nil), ("5 m", nil), ("M", nil), (".5", nil),
-      ("soon", nil), ("1x", nil), ("s", nil), ("-1", nil), ("1e3", nil), ("nan", nil), ("1..2s", nil),
-      ("", nil),
-    ]
-    for (text, seconds) in times { #expect(TimeText.seconds(text) == seconds, "\(text)") }
-  }
-
   @Test(
     "hours without a unit are refused, as they would be seconds now",
     arguments: [("48", false), ("48h", true), ("0", true), ("30s", true)])

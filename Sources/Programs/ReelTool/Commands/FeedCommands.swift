@@ -143,13 +143,7 @@ struct SinceTime: ExpressibleByArgument {
   var text: String { date.formatted(.iso8601) }
 
   init?(argument: String) {
-    if let date = ISOTime.date(argument) ?? ISOTime.date(argument + "T00:00:00Z") {
-      // 30 February is read as 2 March, and 25:70 as some time on the next day.
-      let limits = zip(argument.dropFirst(11).prefix(8).split(separator: ":"), [23, 59, 60])
-      guard let day = ISOTime.date(argument.prefix(10) + "T00:00:00Z"),
-        day.formatted(.iso8601).prefix(10) == argument.prefix(10),
-        limits.allSatisfy({ text, most in Int(text).map { $0 <= most } ?? false })
-      else { return nil }
+    if let date = ISOTime.dayOrTime(argument) {
       self.date = date
     } else {
       guard let seconds = TimeText.seconds(argument) else { return nil }
@@ -197,7 +191,7 @@ struct ShowCommand: AsyncParsableCommand {
     _ path: SourcePath, _ catalog: (any WholeCatalog)?, _ settings: Settings
   ) async throws -> ([Post], [RemovedPost]) {
     do {
-      return try await self.posts(path, catalog)
+      return try await PostSelection.meant(by: path, in: catalog)
     } catch let obstacle as PostSelection.Obstacle {
       // A file that is not here may have been another machine's.
       guard let item = try await QueuePlace.said(of: path, settings) else { throw obstacle }
@@ -232,25 +226,5 @@ struct ShowCommand: AsyncParsableCommand {
     } else if let removed = removed.first {
       try output.answer(AnswerDocument(removed))
     }
-  }
-
-  /// The removed ones only where no other is meant.
-  private func posts(
-    _ path: SourcePath, _ catalog: (any WholeCatalog)?
-  ) async throws -> ([Post], [RemovedPost]) {
-    let queue = BlockingQueue(label: "reel.show", width: 1)
-    if let id = PostID(subject) {
-      if let post = try await catalog?.post(id) { return ([post], []) }
-      return (
-        [],
-        try await queue.run { () throws(CatalogError) in [try catalog?.removedPost(id)].compactMap(\.self) }
-      )
-    }
-    let digest = try await PostSelection.digest(of: path)
-    let posts = try await catalog?.posts(of: digest) ?? []
-    guard posts.isEmpty else { return (posts, []) }
-    return (
-      [], try await queue.run { () throws(CatalogError) in try catalog?.removedPosts(of: digest) ?? [] }
-    )
   }
 }
