@@ -190,7 +190,7 @@ private func size(_ text: String) throws -> Int64 {
 
 private func seconds(_ text: String) throws -> Int64 {
   guard let seconds = TimeText.seconds(text) else {
-    throw ValidationError("a time is a number with a unit, such as 24h")
+    throw ValidationError("a time is written like 90, 30s, 5m, 1h or 7d, and is at least a second")
   }
   return seconds
 }

@@ -476,6 +476,15 @@ def who_says_nothing_is_not_waited_for(server):
     line.sendall(variant(1)[:500])
     answer = answer_of(line)
     assert (answer.status, answer.code) == (408, "tooSlow"), answer
+    # Clients of what can go on give up at a 4xx.
+    path = server.create(1000)
+    line = server.begin(
+        "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=1000,
+        Content_Type="application/offset+octet-stream")
+    line.sendall(variant(1)[:500])
+    answer = answer_of(line)
+    assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "tooSlow", "1"), answer
+    assert server.tus("HEAD", path).headers["Upload-Offset"] == "500"
     silent = server.begin("GET", "/healthz", X="y")
     assert answer_of(silent).status == 200
     # Nor for a request that does not come.
@@ -502,6 +511,24 @@ def is_closed(line):
     except ConnectionError:
         return True
     return False
+
+
+@check()
+def nothing_is_kept_for_another_protocol(server):
+    before = server.memory()
+    for method, path, more in [("GET", "/healthz", {"Connection": "Upgrade", "Upgrade": "h2c"}), ("CONNECT", "a:1", {})]:
+        line = server.begin(method, path, **more)
+        line.settimeout(120)
+        try:
+            for _ in range(400):
+                line.sendall(bytes(1 << 20))
+        except OSError:
+            pass
+        else:
+            raise AssertionError(f"400 MB after a {method} were taken")
+    assert server.memory() - before < 100_000_000, (before, server.memory())
+    assert server.ask("PUT", "/videos", variant(1), {"Connection": "Upgrade", "Upgrade": "h2c"}).status == 201
+    assert server.ask("GET", "/healthz").status == 200
 
 
 @check("--patience", "1s")

@@ -60,6 +60,33 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  /// The decoder would keep all that follows.
+  @Test(arguments: [HTTPRequest.Method.get, .connect])
+  func readsNoMoreOfAnotherProtocol(method: HTTPRequest.Method) throws {
+    let reads = ReadCounter()
+    try channel.pipeline.syncOperations.addHandler(reads)
+    try connect()
+    let before = reads.count
+    channel.read()
+    #expect(reads.count == before + 1)
+    var head = Self.head
+    head.method = method
+    if method != .connect { head.headerFields[.upgrade] = "h2c" }
+    try channel.writeInbound(HTTPRequestPart.head(head))
+    guard case .head(let seen) = try channel.readInbound(as: HTTPRequestPart.self) else {
+      Issue.record("no head")
+      return
+    }
+    #expect(seen.headerFields[.connection] == "close")
+    // Of its body there may be more.
+    channel.read()
+    #expect(reads.count == before + 2)
+    try channel.writeInbound(HTTPRequestPart.end(nil))
+    channel.read()
+    #expect(reads.count == before + 2)
+    _ = try? channel.finish()
+  }
+
   /// Hummingbird closes for no other word.
   @Test(
     arguments: [
@@ -150,3 +177,16 @@ import Testing
     for _ in 0..<3 { #expect(try Self.channel(unlimited, "198.51.100.7").isActive) }
   }
 }
+
+private final class ReadCounter: ChannelOutboundHandler {
+  typealias OutboundIn = Never
+  private(set) var count = 0
+
+  func read(context: ChannelHandlerContext) {
+    count += 1
+    context.read()
+  }
+}
+
+@available(*, unavailable)
+extension ReadCounter: Sendable {}

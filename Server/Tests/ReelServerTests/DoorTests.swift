@@ -183,12 +183,13 @@ private final class TestServer: Sendable {
     #expect(await server.tus(.head, place).status == .ok)
   }
 
-  /// Begun anew, its address would make a second post.
-  @Test func whatMayBeAPostIsNotGivenUp() async throws {
+  /// Somebody has to be told of it; begun anew, its address would make a second post.
+  @Test(arguments: [false, true])
+  func whatMayBeAPostIsNotGivenUp(byAnAddress: Bool) async throws {
     let server = try TestServer()
     let (id, later) = (UploadID(), server.store.now + 3_600)
     var state = server.uploads.state(7)
-    state.rememberedUntil = later
+    state.rememberedUntil = byAnAddress ? later : nil
     _ = try await server.store.make(id, state)
     try await server.uploads.append("a video", to: id, in: server.store)
     #expect(await server.tus(.delete, "/uploads/\(id)").status == .locked)
@@ -201,6 +202,41 @@ private final class TestServer: Sendable {
     let answer = await server.draft(.post, "/videos?author=ada", headers, Self.form)
     #expect(answer.status == .created)
     #expect(try await server.posts().first?.size == 7)
+  }
+
+  /// A whole upload needs nothing of the draft; a part does.
+  @Test(arguments: ["4", "7", "8", "x"]) func anotherVersionsWholeUploadIsTaken(version: String) async throws
+  {
+    let server = try TestServer()
+    func put(_ headers: HTTPFields) async -> Int {
+      await server.ask(
+        .put, "/videos", headers.merging([.uploadDraftInteropVersion: version]), "a video"
+      ).status.code
+    }
+    #expect(await put([.uploadComplete: "?0"]) == 400)
+    #expect(await put([.uploadIncomplete: "?1"]) == 400)
+    #expect(await put([.uploadComplete: "yes"]) == 400)
+    #expect(await put([.uploadComplete: "?1"]) == 201)
+    #expect(await put([:]) == 200)
+    #expect(
+      await server.ask(.put, server.address(), [.uploadDraftInteropVersion: version], "a video!").status
+        == .created)
+    #expect(
+      await server.ask(.head, "/uploads/\(UploadID())", [.uploadDraftInteropVersion: version]).status
+        == .badRequest)
+  }
+
+  @Test func aPartIsTheLastWhereThatIsSaid() async throws {
+    let server = try TestServer()
+    let begun = await server.draft(.post, "/videos", [.uploadComplete: "?0"], "a ")
+    let place = try #require(begun.headers[.location])
+    let part = await server.draft(.patch, place, [.uploadOffset: "2"], "vid")
+    #expect(
+      part.status == .created && part.headers[.uploadOffset] == "5" && part.headers[.uploadComplete] == "?0")
+    let last = await server.draft(
+      .patch, place, [.uploadOffset: "5", .uploadComplete: "?1", .uploadLength: "7"], "eo")
+    #expect(last.status == .created)
+    #expect(await server.draft(.head, place).headers[.uploadLength] == "7")
   }
 
   @Test func aLengthThatWasSaidOnceIsHeldTo() async throws {

@@ -18,10 +18,16 @@ import Testing
       as [(Int64, String)])
   func isSaid(bytes: Int64, text: String) { #expect(SizeText.text(bytes) == text) }
 
-  @Test(arguments: [("90s", 90), ("15m", 900), ("24h", 86_400), ("7d", 604_800)] as [(String, Int64)])
+  @Test(
+    arguments: [
+      ("90", 90), ("90s", 90), ("15m", 900), ("1.5h", 5_400), ("24h", 86_400), ("7d", 604_800),
+      ("8w", 4_838_400),
+    ] as [(String, Int64)])
   func isATime(text: String, seconds: Int64) { #expect(TimeText.seconds(text) == seconds) }
 
-  @Test(arguments: ["", "s", "0s", "-1h", "5", "5y", "9223372036854775807d", "4000d"])
+  @Test(arguments: [
+    "", "s", "0s", "0.5", "-1h", "1e3", "1.5.0h", ".5h", "5.h", "5y", "inf", "9223372036854775807d", "4000d",
+  ])
   func isNoTime(text: String) { #expect(TimeText.seconds(text) == nil) }
 }
 
@@ -139,6 +145,22 @@ import Testing
     #expect(
       Self.pace.isTooSlow(received: received, elapsed: .seconds(elapsed), silence: .seconds(silence))
         == isTooSlow)
+  }
+
+  /// Its disk's slowness is the server's own.
+  @Test func whatIsBeingWrittenIsNotTheSendersTime() {
+    let begun = ContinuousClock.now
+    var progress = SenderProgress(begun: begun)
+    progress.noteArrival(of: 1_000, at: begun + .seconds(1))
+    #expect(!progress.isTooSlow(by: Self.pace, at: begun + .seconds(500)))
+    progress.noteWritten(at: begun + .seconds(500))
+    #expect(!progress.isTooSlow(by: Self.pace, at: begun + .seconds(502)))
+    #expect(progress.isTooSlow(by: Self.pace, at: begun + .seconds(531)))
+    progress.noteArrival(of: 14_000, at: begun + .seconds(529))
+    progress.noteWritten(at: begun + .seconds(529))
+    #expect(!progress.isTooSlow(by: Self.pace, at: begun + .seconds(529)))
+    #expect(progress.isTooSlow(by: Self.pace, at: begun + .seconds(540)))
+    #expect(progress.received == 15_000)
   }
 }
 

@@ -204,7 +204,7 @@ final class TestUploads: Sendable {
       #expect(file.path.text == store.files(id).wholePath)
     }
     #expect(try await store.find(id).isComplete)
-    #expect(try await store.sweep() == [id])
+    #expect(try await store.sweep().complete == [id])
     await #expect(throws: Problem.noSuchUpload) {
       _ = try await UploadWriter.open(upload, in: store) { _ in }
     }
@@ -305,20 +305,51 @@ final class TestUploads: Sendable {
     _ = try await first.make(plain, uploads.state(nil, isResumable: false))
     try FileManager.default.createDirectory(
       atPath: "\(uploads.folder)/\(UploadID())", withIntermediateDirectories: false)
-    #expect(try await first.sweep() == [whole])
+    #expect(try await first.sweep().complete == [whole])
     _ = try await first.find(plain)
     store = nil
     _ = consume first
     uploads.pass(1)
     let second = try uploads.open()
-    #expect(try await second.sweep() == [whole])
+    #expect(try await second.sweep().complete == [whole])
     // Nobody can go on with it any more.
     await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(plain) }
     // The bytes were written by the machine's time.
     uploads.pass(max(0, Date.now.timeIntervalSince(second.now)) + 101)
     await #expect { _ = try await second.find(part) } throws: { ($0 as? Problem)?.status == 410 }
-    #expect(try await second.sweep().isEmpty)
+    // What came whole was promised a verdict.
+    #expect(try await second.sweep().complete == [whole])
+    #expect(try await second.find(whole).isComplete)
+    try await second.settle(whole, .published(.sample()))
+    uploads.pass(max(0, Date.now.timeIntervalSince(second.now)) + 101)
+    #expect(try await second.sweep().complete.isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
+  }
+
+  /// Of a beginning whose contents were not on disk yet when the power went, and of a state that somebody wrote to.
+  @Test func whatIsEmptyGoesAndWhatIsUnreadableIsTold() async throws {
+    let store = try uploads.open()
+    let (empty, broken) = (
+      try await uploads.upload("a", of: 2, in: store), try await uploads.upload("a", of: 2, in: store)
+    )
+    for (id, text) in [(empty, ""), (broken, "{")] {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: "\(uploads.folder)/\(id)/state.json"))
+    }
+    let swept = try await store.sweep()
+    #expect(swept.complete.isEmpty && swept.unreadable == [broken])
+    await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(empty) }
+    #expect(!FileManager.default.fileExists(atPath: "\(uploads.folder)/\(empty)"))
+    #expect(try await store.make(empty, uploads.state(3)) == nil)
+  }
+
+  /// Else its sender is led to one that is gone.
+  @Test func oneWhoseTimeIsOverMakesPlace() async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("a", of: 2, in: store)
+    uploads.pass(max(0, Date.now.timeIntervalSince(store.now)) + 101)
+    #expect(try await store.make(id, uploads.state(3)) == nil)
+    #expect(try await store.find(id).state.length == 3)
+    #expect(try await store.find(id).offset == 0)
   }
 
   @Test func sweepsWithoutHoldingWhatGoesOn() async throws {
@@ -326,9 +357,9 @@ final class TestUploads: Sendable {
     let id = try await uploads.upload("ab", of: 2, in: store)
     // Else it were skipped here, as somebody has it.
     let whole = try await store.holding(id) { () throws(Problem) in try await store.sweep() }
-    #expect(whole == [id])
+    #expect(whole.complete == [id])
     try await store.settle(id, .published(.sample()))
-    #expect(try await store.sweep().isEmpty)
+    #expect(try await store.sweep().complete.isEmpty)
   }
 
   @Test func whatCameWholeByAnAddressIsJudgedAfterACrash() async throws {
@@ -345,7 +376,7 @@ final class TestUploads: Sendable {
     _ = consume first
     uploads.pass(1)
     let second = try uploads.open()
-    #expect(try await second.sweep() == [whole])
+    #expect(try await second.sweep().complete == [whole])
     await #expect(throws: Problem.noSuchUpload) { _ = try await second.find(part) }
   }
 

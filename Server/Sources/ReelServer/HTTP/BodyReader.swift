@@ -65,31 +65,21 @@ struct BodyReader: Sendable {
       guard let bytes else {
         return Task.isCancelled || progress.isShort(of: request.headers) ? .cut : .whole
       }
-      progress.add(bytes.readableBytes)
+      progress.noteArrival(of: bytes.readableBytes)
       metrics.count(received: bytes.readableBytes)
       try await take(bytes)
+      progress.noteWritten()
     }
   }
 
   private final class Progress: Sendable {
-    private struct State {
-      var received: Int64 = 0
-      var last = ContinuousClock.now
-    }
-    private let state = Mutex(State())
-    private let start = ContinuousClock.now
+    private let state = Mutex(SenderProgress(begun: .now))
 
-    func add(_ count: Int) {
-      state.withLock { state in
-        state.received += Int64(count)
-        state.last = .now
-      }
-    }
+    func noteArrival(of count: Int) { state.withLock { $0.noteArrival(of: count, at: .now) } }
 
-    func isTooSlow(by pace: SenderPace) -> Bool {
-      let (state, now) = (state.withLock { $0 }, ContinuousClock.now)
-      return pace.isTooSlow(received: state.received, elapsed: now - start, silence: now - state.last)
-    }
+    func noteWritten() { state.withLock { $0.noteWritten(at: .now) } }
+
+    func isTooSlow(by pace: SenderPace) -> Bool { state.withLock { $0.isTooSlow(by: pace, at: .now) } }
 
     /// Whether fewer bytes came than were said.
     func isShort(of headers: HTTPFields) -> Bool {

@@ -2,8 +2,8 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Closes connections that nobody needs: one on which no request comes, or comes too slowly, one whose request has been
-/// answered and goes on all the same, and one on which nobody reads the answers. When the server is being stopped, all of them
-/// some time later.
+/// answered and goes on all the same, one on which nobody reads the answers, and one that is to be another protocol's. When the
+/// server is being stopped, all of them some time later.
 ///
 /// A request's body is watched by who reads it (``BodyReader``).
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
@@ -24,6 +24,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   private var readerTimer: Scheduled<Void>?
   private var endTimer: Scheduled<Void>?
   private var isRequestOpen = false
+  /// Whether this request is the connection's last one.
+  private var isLast = false
   private var unanswered = 0
 
   init(
@@ -58,8 +60,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     case .head(var head):
       (isRequestOpen, unanswered) = (true, unanswered + 1)
       watch(context)
+      // The decoder takes what follows such a request for another protocol's, and would keep all of it.
+      isLast = isLast || head.method == .connect || head.headerFields[.upgrade] != nil
       // Hummingbird closes for this word alone.
-      if head.headerFields.closesConnection {
+      if isLast || head.headerFields.closesConnection {
         head.headerFields[.connection] = "close"
         return context.fireChannelRead(wrapInboundOut(.head(head)))
       }
@@ -69,6 +73,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
       watch(context)
     }
     context.fireChannelRead(data)
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if isRequestOpen || !isLast { context.read() }
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

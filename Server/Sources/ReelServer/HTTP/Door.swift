@@ -129,9 +129,12 @@ struct Door: HTTPResponder {
   private func take(
     _ request: Request, _ context: ServerContext, _ terms: UploadTerms
   ) async throws(Problem) -> Response {
-    // `URLSession` sends the draft's fields with a form, too: it is taken in one go.
+    // `URLSession` sends the draft's fields with a form, too: it is taken in one go, as is a whole upload by a version that is
+    // not spoken here.
     let isForm = MultipartParser.isForm(request.headers[.contentType])
-    if Draft.isSpoken(in: request.headers), !isForm { return try await draft.create(request, context, terms) }
+    if Draft.isSpoken(in: request.headers), !isForm, try !Draft.isWholeByAnother(request.headers) {
+      return try await draft.create(request, context, terms)
+    }
     return request.method == .post && request.headers[.tusResumable] != nil
       ? try await tus.create(request, context, terms) : try await plain.take(request, context, terms)
   }

@@ -101,8 +101,9 @@ struct DraftDoor: Sendable {
       found, request, place: Draft.headers(version, offset: found.offset, isComplete: found.isComplete))
     return Response(
       status: upload.state.isUnwanted ? .unprocessableContent : .noContent,
-      headers: Draft.headers(version, offset: upload.offset, isComplete: upload.isComplete)
-        .merging([.cacheControl: "no-store"]))
+      headers: Draft.headers(
+        version, offset: upload.offset, isComplete: upload.isComplete, length: upload.state.length
+      ).merging([.cacheControl: "no-store"]))
   }
 
   private func answer(

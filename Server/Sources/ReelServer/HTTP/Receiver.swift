@@ -44,7 +44,11 @@ struct Receiver: Sendable {
       switch end {
       case .whole: break
       case .cut: throw Problem(.badRequest, "interrupted", "the request was cut off before its end")
-      case .tooSlow: throw Problem(.requestTimeout, "tooSlow", "the bytes came too slowly", retryAfter: 1)
+      case .tooSlow:
+        // Clients of uploads that can go on give up at a 4xx.
+        throw Problem(
+          upload.state.isResumable ? .serviceUnavailable : .requestTimeout, "tooSlow",
+          "the bytes came too slowly", retryAfter: 1)
       case .overtaken:
         throw Problem(.badRequest, "interrupted", "another request for this upload came, and goes on with it")
       case .shutDown: throw Problem.shuttingDown

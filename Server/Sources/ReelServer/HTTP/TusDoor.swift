@@ -112,12 +112,10 @@ struct TusDoor: Sendable {
     try await judge.concludeUnwritten(id)
     try await store.takingOver(id) { _ throws(Problem) in
       let upload = try await store.find(id)
-      if upload.state.rememberedUntil != nil {
-        // What became of an address for one upload is remembered.
-        if upload.state.verdict != nil { return }
-        // One that came whole may be a post: begun anew, the address would make another.
-        if upload.isComplete { throw .busy }
-      }
+      // One that came whole may be a post, of which somebody has to be told; begun anew, its address would make another.
+      if upload.isComplete, upload.state.verdict == nil { throw .busy }
+      // What became of an address for one upload is remembered.
+      if upload.state.rememberedUntil != nil, upload.state.verdict != nil { return }
       try await store.remove(id)
     }
     return Response(status: .noContent)

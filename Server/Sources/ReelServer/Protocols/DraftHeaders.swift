@@ -30,7 +30,8 @@ enum Draft {
       completes =
         switch version {
         case .v3: try !(Draft.flag(headers, .uploadIncomplete) ?? false)
-        case .v5, .v6: try Draft.flag(headers, .uploadComplete) ?? true
+        // A part is the last one only where that is said.
+        case .v5, .v6: try Draft.flag(headers, .uploadComplete) ?? isCreation
         }
       offset = isCreation && headers[.uploadOffset] == nil ? 0 : try Tus.count(headers, .uploadOffset)
       guard !isCreation || offset == 0 else { throw .badRequest("an upload begins at 0") }
@@ -54,6 +55,17 @@ enum Draft {
   /// Whether `headers` are of this protocol.
   static func isSpoken(in headers: HTTPFields) -> Bool { headers[.uploadDraftInteropVersion] != nil }
 
+  /// Whether `headers` are of a version that is not known here, and of an upload that comes whole: for that the draft wants no
+  /// more than a plain upload.
+  /// - Throws: a 400 for a flag that is none.
+  static func isWholeByAnother(_ headers: HTTPFields) throws(Problem) -> Bool {
+    guard headers[.uploadDraftInteropVersion].flatMap({ Int($0) }).flatMap(Version.init) == nil else {
+      return false
+    }
+    let (complete, incomplete) = (try flag(headers, .uploadComplete), try flag(headers, .uploadIncomplete))
+    return complete ?? true && !(incomplete ?? false)
+  }
+
   /// - Throws: a 400.
   static func version(_ headers: HTTPFields) throws(Problem) -> Version {
     guard let number = headers[.uploadDraftInteropVersion].flatMap({ Int($0) }),
@@ -75,12 +87,16 @@ enum Draft {
   }
 
   /// Where an upload stands.
-  static func headers(_ version: Version, offset: Int64, isComplete: Bool) -> HTTPFields {
+  /// - Parameter length: of all of it, where that is to be said.
+  static func headers(
+    _ version: Version, offset: Int64, isComplete: Bool, length: Int64? = nil
+  ) -> HTTPFields {
     var headers: HTTPFields = [.uploadDraftInteropVersion: "\(version.rawValue)", .uploadOffset: "\(offset)"]
     switch version {
     case .v3: headers[.uploadIncomplete] = isComplete ? "?0" : "?1"
     case .v5, .v6: headers[.uploadComplete] = isComplete ? "?1" : "?0"
     }
+    if version == .v6, let length { headers[.uploadLength] = "\(length)" }
     return headers
   }
 }

@@ -25,15 +25,20 @@ public enum SizeText {
   }
 }
 
-/// Times as people write them: `90s`, `15m`, `24h`, `7d`.
+/// Times as people write them, as `reel` takes them: `90`, `30s`, `15m`, `1.5h`, `7d`, `8w`. A number alone is seconds.
 public enum TimeText {
-  private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+  private static let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
 
-  /// Seconds, at least 1 and at most ten years; nil when `text` is no time.
+  /// Whole seconds, at least 1 and at most ten years; nil when `text` is no time.
   public static func seconds(_ text: String) -> Int64? {
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number > 0
+    let unit = text.last.flatMap { units[$0] }
+    let number = unit == nil ? text[...] : text.dropLast()
+    guard number.first?.isNumber == true, number.last?.isNumber == true,
+      number.utf8.allSatisfy({
+        $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+      }),
+      let seconds = Double(number).map({ $0 * (unit ?? 1) }), (1...3_650 * 86_400).contains(seconds)
     else { return nil }
-    let (seconds, isTooLarge) = number.multipliedReportingOverflow(by: unit)
-    return isTooLarge || seconds > 3_650 * 86_400 ? nil : seconds
+    return Int64(seconds)
   }
 }

@@ -165,7 +165,11 @@ struct ServerLibrary: Service {
 
   private func sweep() async {
     do throws(Problem) {
-      for id in try await store.sweep() {
+      let (complete, unreadable) = try await store.sweep()
+      for id in unreadable {
+        logger.error("an upload can't be read, and stays", metadata: ["folder": "\(store.folder)/\(id)"])
+      }
+      for id in complete {
         // It may be gone meanwhile; the others are not.
         guard let upload = try? await store.find(id) else { continue }
         Task { await judge.judgement(of: upload) }

@@ -15,3 +15,30 @@ struct SenderPace: Hashable, Sendable {
     return Double(received) < Double(least) * (elapsed / .seconds(1))
   }
 }
+
+/// How far a sender is. What is being written is not the sender's time: nothing more is read meanwhile, however fast it comes.
+struct SenderProgress: Sendable {
+  private(set) var received: Int64 = 0
+  private let begun: ContinuousClock.Instant
+  private var last: ContinuousClock.Instant
+  private var writingSince: ContinuousClock.Instant?
+  private var writing = Duration.zero
+
+  init(begun: ContinuousClock.Instant) { (self.begun, last) = (begun, begun) }
+
+  /// These are written from now on.
+  mutating func noteArrival(of count: Int, at now: ContinuousClock.Instant) {
+    received += Int64(count)
+    writingSince = now
+  }
+
+  mutating func noteWritten(at now: ContinuousClock.Instant) {
+    writing += writingSince.map { now - $0 } ?? .zero
+    (last, writingSince) = (now, nil)
+  }
+
+  func isTooSlow(by pace: SenderPace, at now: ContinuousClock.Instant) -> Bool {
+    writingSince == nil
+      && pace.isTooSlow(received: received, elapsed: now - begun - writing, silence: now - last)
+  }
+}

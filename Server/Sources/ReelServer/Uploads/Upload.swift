@@ -68,7 +68,7 @@ struct UploadFiles: Sendable {
     if mkdir(folder, 0o700) != 0 {
       guard errno == EEXIST else { throw Problem(errno: errno, in: "mkdir") }
       // One without a state is what a crash left of a beginning.
-      guard Disk.status(of: statePath) == nil else { return false }
+      guard Disk.status(of: statePath).map(\.st_size) ?? 0 == 0 else { return false }
       removeBytes()
     }
     // Never one that is there: it might be an object, too.
@@ -86,9 +86,10 @@ struct UploadFiles: Sendable {
   }
 
   private func read() throws(Problem) -> (upload: Upload, hasBytes: Bool)? {
-    guard let bytes = try Disk.contents(of: statePath), let file = Disk.status(of: statePath) else {
-      return nil
-    }
+    // An empty one is what a power cut left of a beginning: the name may be there for good before the contents are.
+    guard let bytes = try Disk.contents(of: statePath), !bytes.isEmpty,
+      let file = Disk.status(of: statePath)
+    else { return nil }
     let state: UploadState
     do {
       state = try JSONDecoder().decode(UploadState.self, from: Data(bytes))

@@ -53,7 +53,7 @@ final class UploadStore: Sendable {
 
   func files(_ id: UploadID) -> UploadFiles { UploadFiles(id, in: folder) }
 
-  /// Makes an upload, unless there is one of that name, which it returns then.
+  /// Makes an upload, unless there is one of that name, which it returns then. One whose time is over makes place.
   /// - Parameter least: bytes that it will have at least, where its length is not known.
   /// - Throws: a 507 when there is no room for it.
   func make(
@@ -62,7 +62,11 @@ final class UploadStore: Sendable {
     let files = files(id)
     return try await disk.run { [self] () throws(Problem) in
       // One that is there takes no more room.
-      if let known = try files.find() { return known }
+      if let known = try files.find() {
+        guard isOver(known, isSealed: files.isSealed) else { return known }
+        files.remove()
+        remember(nil, of: id)
+      }
       try checkRoom(for: state.length ?? least ?? 0)
       return try files.make(state) ? nil : try files.find()
     }
@@ -88,10 +92,9 @@ final class UploadStore: Sendable {
   /// - Throws: a 404 when there is none, a 410 when its time is over.
   func find(_ id: UploadID) async throws(Problem) -> Upload {
     let files = files(id)
-    guard let upload = try await disk.run({ () throws(Problem) in try files.find() }) else {
-      throw .noSuchUpload
-    }
-    guard upload.expires(after: lifetime) > now else {
+    let found = try await disk.run { () throws(Problem) in (try files.find(), files.isSealed) }
+    guard case let (upload?, isSealed) = found else { throw .noSuchUpload }
+    guard !isOver(upload, isSealed: isSealed) else {
       throw Problem(.gone, "expired", "this upload was not finished in time")
     }
     return upload
@@ -236,18 +239,23 @@ final class UploadStore: Sendable {
   }
 
   /// Removes what is over, and what a dead server has left that nobody can go on with.
-  /// - Returns: those that are complete, and have no verdict yet.
-  func sweep() async throws(Problem) -> [UploadID] {
+  /// - Returns: those that are complete, and have no verdict yet; and those of which nothing can be said, which stay.
+  func sweep() async throws(Problem) -> (complete: [UploadID], unreadable: [UploadID]) {
     let folder = folder
     let names = try await disk.run { () throws(Problem) in try Disk.names(in: folder) }
-    var complete: [UploadID] = []
+    var (complete, unreadable): ([UploadID], [UploadID]) = ([], [])
     for id in names.compactMap({ UploadID($0) }) {
       let files = files(id)
-      // One that can't be read says nothing of the others.
-      let found = try? await disk.run { () throws(Problem) in
-        (try files.find(), files.hasBytes, files.isSealed)
+      let found: (Upload?, Bool, Bool)
+      do throws(Problem) {
+        found = try await disk.run { () throws(Problem) in
+          (try files.find(), files.hasBytes, files.isSealed)
+        }
+      } catch {
+        unreadable.append(id)
+        continue
       }
-      guard case let (upload?, hasBytes, isSealed)? = found, isAlive(upload, isSealed: isSealed),
+      guard case let (upload?, hasBytes, isSealed) = found, isAlive(upload, isSealed: isSealed),
         upload.state.verdict == nil || !hasBytes
       else {
         try? await tidy(files)
@@ -255,7 +263,7 @@ final class UploadStore: Sendable {
       }
       if upload.isComplete, upload.state.verdict == nil { complete.append(id) }
     }
-    return complete
+    return (complete, unreadable)
   }
 
   /// Removes the upload, or, where there is a verdict, its bytes: somebody died right after it. Only for that it is held, as
@@ -275,8 +283,16 @@ final class UploadStore: Sendable {
   /// Whether it is to stay: its time is not over, and its sender can go on, or come back for its verdict, or is still there, or
   /// it may be a post, of which somebody has to be told.
   private func isAlive(_ upload: Upload, isSealed: Bool) -> Bool {
-    upload.expires(after: lifetime) > now
+    !isOver(upload, isSealed: isSealed)
       && (upload.state.isResumable || upload.state.verdict != nil || upload.state.createdAt >= openedAt
         || upload.isComplete && (upload.state.rememberedUntil != nil || isSealed))
+  }
+
+  /// Whether its time is over. What came whole, and was taken for good, stays until it has its verdict, however long that
+  /// takes: it may be a post, and its sender was told that it would be judged.
+  private func isOver(_ upload: Upload, isSealed: Bool) -> Bool {
+    upload.expires(after: lifetime) <= now
+      && !(upload.isComplete && upload.state.verdict == nil
+        && (upload.state.isResumable || upload.state.rememberedUntil != nil || isSealed))
   }
 }
