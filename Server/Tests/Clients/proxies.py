@@ -1,0 +1,268 @@
+"""Behind nginx and Caddy with the settings that docs/serve.md names, and its app. proxies.py PROGRAM"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from tusclient import client as tus_client
+
+from served import KEY, ROOT, Server, answer_of, variant
+
+PROGRAM = Path(sys.argv[1])
+OWNER = {"Authorization": f"Bearer {KEY}"}
+PAGE = (ROOT / "docs" / "serve.md").read_text()
+
+
+def block(heading, language, holding=""):
+    """The first block of this language below a heading of the page that has `holding` in it."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE[PAGE.index(f"\n## {heading}\n"):], re.M | re.S)
+    return next(text for text in blocks if holding in text)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(condition):
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+class Nginx:
+    def __init__(self, folder, port, upstream, location):
+        for name in ("body", "proxy", "fastcgi", "uwsgi", "scgi"):
+            (folder / name).mkdir()
+        temporary = "".join(
+            f"{key}_temp_path {folder}/{name};"
+            for key, name in [("client_body", "body")] + [(name, name) for name in ("proxy", "fastcgi", "uwsgi", "scgi")])
+        configuration = folder / "nginx.conf"
+        configuration.write_text(
+            f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\n"
+            f"http {{ access_log off; {temporary}\nlimit_conn_zone $binary_remote_addr zone=uploads:10m;\n"
+            f"server {{ listen 127.0.0.1:{port};\n{location.replace('127.0.0.1:8080', upstream)} }} }}\n")
+        # As root its workers would be somebody who may not look into the folder.
+        self.command = ["nginx", "-c", str(configuration), "-p", str(folder), "-e", f"{folder}/log", "-g", "user root;"]
+
+
+class NginxOfThePage(Nginx):
+    def __init__(self, folder, port, upstream):
+        super().__init__(folder, port, upstream, block("Behind nginx or Caddy", "nginx"))
+
+
+class NginxByDefault(Nginx):
+    """It speaks HTTP/1.0 to what is behind it, and hands a body on when it has all of it."""
+    collects = True
+
+    def __init__(self, folder, port, upstream):
+        super().__init__(
+            folder, port, upstream,
+            "location / { proxy_pass http://127.0.0.1:8080; client_max_body_size 0; proxy_set_header Host $http_host; }")
+
+
+class Caddy:
+    def __init__(self, folder, port, upstream):
+        site = block("Behind nginx or Caddy", "", "reverse_proxy")
+        configuration = folder / "Caddyfile"
+        configuration.write_text(
+            "{\n admin off\n auto_https off\n}\n"
+            + site.replace("upload.example", f"http://127.0.0.1:{port}").replace("127.0.0.1:8080", upstream))
+        self.command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(configuration)]
+
+
+class Proxied:
+    """A server, and a proxy before it: who asks this one asks the proxy."""
+
+    def __init__(self, proxy, folder):
+        key = folder / "key"
+        key.write_text(KEY)
+        key.chmod(0o600)
+        self.port = free_port()
+        self.server = Server(
+            PROGRAM, folder, "--key-file", str(key), "--max-size", "50MB", "--url", f"http://127.0.0.1:{self.port}")
+        self.kind, self.folder = proxy, folder / "proxy"
+
+    def __enter__(self):
+        self.server.start()
+        self.folder.mkdir()
+        command = self.kind(self.folder, self.port, f"127.0.0.1:{self.server.port}").command
+        self.log = open(self.folder / "said", "w")
+        # Caddy keeps things at home.
+        self.process = subprocess.Popen(
+            command, stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, "HOME": str(self.folder)})
+
+        def listens():
+            assert self.process.poll() is None, (self.folder / "said").read_text()[-2000:]
+            with socket.socket() as line:
+                return line.connect_ex(("127.0.0.1", self.port)) == 0
+        until(listens)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(60)
+        self.server.kill()
+
+    url = Server.url
+    ask, tus, create, path, begin = Server.ask, Server.tus, Server.create, Server.path, Server.begin
+
+    def address(self, query="author=ada&expires=1h"):
+        return self.ask("POST", "/uploads?" + query, headers=OWNER).json["url"]
+
+    def posts(self):
+        return self.server.posts(**OWNER)
+
+
+def a_video_is_a_post_and_sent_again_the_same(proxy):
+    video = variant(1, size=5_000_000)
+    for status in (201, 200):
+        answer = proxy.ask("PUT", "/videos?author=ada", video, OWNER)
+        assert answer.status == status, answer
+    answer = proxy.ask("PUT", "/videos", iter([variant(2)[:700], variant(2)[700:]]), OWNER)
+    assert answer.status == 201, answer
+    assert proxy.ask("PUT", "/videos", variant(3)).status == 401
+    assert len(proxy.posts()) == 2
+
+
+def a_refusal_comes_through(proxy):
+    answer = proxy.ask("PUT", "/videos", b"<html>" + bytes(100), OWNER)
+    assert (answer.status, answer.code) == (422, "notMedia"), answer
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(60_000_000)
+        said = subprocess.run(
+            ["curl", "--silent", "--show-error", "--noproxy", "*", "--upload-file", file.name, "--output", "/dev/null",
+             "--header", f"Authorization: Bearer {KEY}", "--write-out", "%{http_code} %{size_upload}", proxy.url + "/videos"],
+            capture_output=True, text=True).stdout.split()
+    assert said[0] == "413", said
+    assert getattr(proxy.kind, "collects", False) or int(said[1]) < 30_000_000, said
+    assert proxy.posts() == []
+
+
+def a_video_is_judged_as_it_comes(proxy):
+    if getattr(proxy.kind, "collects", False):
+        return
+    line = proxy.begin("PUT", "/videos", Content_Length=40_000_000, **OWNER)
+    line.sendall(b"<html>" + b" " * 70_000)
+    answer = answer_of(line)
+    assert (answer.status, answer.code) == (422, "notMedia"), answer
+    video = variant(1, size=1_000_000)
+    line = proxy.begin("PUT", "/videos", Content_Length=len(video), **OWNER)
+    line.sendall(video[:600_000])
+    uploads = proxy.server.library / "uploads"
+    until(lambda: any(file.stat().st_size > 300_000 for file in uploads.glob("*/bytes")))
+    line.sendall(video[600_000:])
+    assert answer_of(line).status == 201
+
+
+def tus_goes_on(proxy):
+    video = variant(1, size=1_000_000)
+    path = proxy.create(len(video), **OWNER)
+    line = proxy.begin(
+        "PATCH", path, Tus_Resumable="1.0.0", Upload_Offset=0, Content_Length=len(video),
+        Content_Type="application/offset+octet-stream")
+    line.sendall(video[:700_000])
+    if not getattr(proxy.kind, "collects", False):
+        until(lambda: proxy.ask("GET", path).json["upload"]["offset"] > 300_000)
+    line.close()
+    offset = int(proxy.tus("HEAD", path).headers["Upload-Offset"])
+    answer = proxy.tus("PATCH", path, video[offset:], Upload_Offset=offset)
+    assert (answer.status, answer.headers["Reel-Verdict"]) == (204, "published"), answer
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(variant(2, size=300_000))
+        file.flush()
+        uploader = tus_client.TusClient(proxy.address()).uploader(file.name, chunk_size=100_000)
+        uploader.upload()
+        assert uploader.url.startswith(proxy.url + "/"), uploader.url
+        assert uploader.request.response_headers["reel-verdict"] == "published"
+    assert len(proxy.posts()) == 2
+
+
+def the_draft_is_answered_once(proxy):
+    """Without a 104, which some proxies take for the answer."""
+    for version in (3, 6):
+        answer = proxy.ask("POST", "/videos", variant(version), OWNER | {
+            "Upload-Draft-Interop-Version": str(version),
+            **({"Upload-Incomplete": "?0"} if version == 3 else {"Upload-Complete": "?1"})})
+        assert (answer.status, answer.json["verdict"]) == (201, "published"), answer
+
+
+def many_share_a_line(proxy):
+    """Answers belong to their requests, on connections that the proxy keeps."""
+    for number in range(30):
+        assert proxy.ask("PUT", "/videos", b"no video", OWNER).status == 422
+        assert proxy.ask("GET", "/healthz").status == 200
+        assert proxy.ask("PUT", "/videos", variant(number), OWNER).status == 201
+    assert len(proxy.posts()) == 30
+
+
+APP = None
+
+
+def the_app_of_the_page_sends(proxy):
+    if APP is None:
+        return
+    file = proxy.folder / "clip.mp4"
+    file.write_bytes(variant(1, size=3_000_000))
+    said = subprocess.run([APP, file, proxy.address()], capture_output=True, text=True)
+    assert said.stdout.split()[:1] == ["published"], (said.stdout, said.stderr)
+    file.write_bytes(b"no video")
+    said = subprocess.run([APP, file, proxy.address()], capture_output=True, text=True)
+    assert said.stdout.split() == ["refused", "notMedia"], (said.stdout, said.stderr)
+    assert len(proxy.posts()) == 1
+
+
+def app(folder):
+    """The page's app, with a main of its own. FoundationNetworking is where URLSession is on Linux."""
+    source = folder / "main.swift"
+    source.write_text(
+        "import FoundationNetworking\n" + block("From an app", "swift") + """
+let arguments = CommandLine.arguments
+guard let address = URL(string: arguments[2]) else { fatalError("no address") }
+let verdict = try await upload(URL(fileURLWithPath: arguments[1]), to: address)
+print(verdict.verdict ?? "none", verdict.problems.first?.code ?? verdict.post?.id ?? "")
+""")
+    subprocess.run(["swiftc", "-swift-version", "6", source, "-o", folder / "app"], check=True, cwd=folder)
+    return folder / "app"
+
+
+CHECKS = [
+    a_video_is_a_post_and_sent_again_the_same, a_refusal_comes_through, a_video_is_judged_as_it_comes, tus_goes_on,
+    the_draft_is_answered_once, many_share_a_line, the_app_of_the_page_sends,
+]
+
+
+def main():
+    global APP
+    passed, failed = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        APP = app(Path(folder))
+        for kind, program in [(NginxOfThePage, "nginx"), (NginxByDefault, "nginx"), (Caddy, "caddy")]:
+            if shutil.which(program) is None:
+                print(f"SKIPPED: {kind.__name__}, as there is no {program}")
+                continue
+            for check in CHECKS:
+                with tempfile.TemporaryDirectory() as place:
+                    try:
+                        with Proxied(kind, Path(place)) as proxy:
+                            check(proxy)
+                        passed += 1
+                    except Exception:
+                        failed.append(f"{kind.__name__}: {check.__name__}")
+                        traceback.print_exc()
+    if failed:
+        print("failed:", ", ".join(failed))
+    print(f"{passed} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()
