@@ -41,12 +41,12 @@ enum Draft {
       }
       length = try Tus.contentLength(headers)
       var total = headers[.uploadLength] == nil ? nil : try Tus.count(headers, .uploadLength)
-      if completes, let length {
+      if let length {
         let (end, isTooLarge) = offset.addingReportingOverflow(length)
-        guard !isTooLarge, total == nil || total == end else {
+        guard !isTooLarge, !completes || total == nil || total == end else {
           throw .badRequest("the upload would not have the length that is said")
         }
-        total = end
+        if completes { total = end }
       }
       self.total = total
     }
