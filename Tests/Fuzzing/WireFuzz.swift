@@ -22,7 +22,7 @@ private func decodeAsEverything(_ frame: [UInt8]) {
       preconditionFailure("what was read can't be written")
     }
     precondition(read == reply)
-    if case .facts(let media, _, _) = reply { checkFacts(media) }
+    if case .facts(let media, _, _, _, _) = reply { checkFacts(media) }
   }
   if let hello = try? WorkerHello(decoding: frame) { precondition((try? hello.encoded()) == frame) }
   if let start = try? WorkerStart(decoding: frame) { precondition((try? start.encoded()) == frame) }

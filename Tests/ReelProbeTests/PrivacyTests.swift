@@ -19,6 +19,12 @@ struct PrivacyTests {
     return try file.read(as: try #require(file.sniffed)).media
   }
 
+  /// Whether its pictures tell where it was recorded.
+  private static func isPlaceInPictures(_ bytes: [UInt8]) throws -> Bool {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed)).rewriting.isPlaceInPictures
+  }
+
   private static let text = Array("<x exif:GPSLatitude=\"48,7.4N\" exif:GPSLongitude=\"11,34E\"/>".utf8)
   /// Exif with a latitude.
   private static let tiff: [UInt8] = {
@@ -114,6 +120,8 @@ struct PrivacyTests {
       bytes.insert(contentsOf: packet, at: 188 * (2 + number))
     }
     #expect(try Self.read(bytes).hasLocation == isPlace, "\(name)")
+    let isCamera = message.starts(with: Self.camera)
+    #expect(try Self.isPlaceInPictures(bytes) == (isPlace && isCamera), "\(name)")
   }
 
   // MARK: What FFmpeg writes

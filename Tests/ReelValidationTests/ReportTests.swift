@@ -147,6 +147,26 @@ import Testing
     #expect(explained?.contains("`reel lock fixtures --force`") == true, "\(explained ?? "")")
   }
 
+  @Test("where nothing but ASCII is shown, a command still names its file")
+  func commandsInASCII() {
+    let lines: [(String, String)] = [
+      ("mv -n -- 'q/é.m4v' q/a.mp4", #"mv -n -- $'q/\xc3\xa9.m4v' q/a.mp4"#),
+      (#"reel lock 'it'\''s é' 'a  b' --force"#, #"reel lock $'it\x27s \xc3\xa9' 'a  b' --force"#),
+      (#"x $'a\x0a' --caption='é'"#, #"x $'a\x0a' $'--caption=\xc3\xa9'"#), ("reel feed", "reel feed"),
+    ]
+    for (command, told) in lines {
+      let finding = Finding(
+        rule: "video.none", severity: .error, state: .broken, sentence: "it is", fix: command)
+      let report = ValidationReport(
+        files: [ValidatedFile(path: SourcePath("a"), findings: [finding])], policy: "p", policyVersion: nil,
+        lock: nil, strict: false, allowsEmpty: false, reader: nil)
+      for (isUnicode, shown) in [(true, command), (false, told)] {
+        let text = ValidationSummary.text(report, TerminalTraits(unicode: isUnicode))
+        #expect(text.split(separator: "\n").contains { $0.hasSuffix("  " + shown) }, "\(text)")
+      }
+    }
+  }
+
   @Test("differences of a lock keep their places where lines end")
   func indented() {
     let text = TerminalTraits(isTerminal: true, columns: 40).indented([

@@ -272,6 +272,104 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// With what a reader says besides.
+  private func fixture(
+    _ path: String, _ rewriting: RewritingFacts, _ change: (inout MediaInfo) -> Void
+  ) -> FixtureFacts {
+    var facts = Facts.fixture(path, change)
+    if case .media(var report) = facts.reading {
+      report.rewriting = rewriting
+      facts.reading = .media(report)
+    }
+    return facts
+  }
+
+  private func fix(_ facts: FixtureFacts, _ rules: String) throws -> String? {
+    findings(facts, try policy("rules: {\(rules)}")).lazy.compactMap(\.fix).first
+  }
+
+  @Test("of several video streams the one that was judged is kept, where it is known which that is")
+  func severalStreams() throws {
+    let two: (inout MediaInfo) -> Void = { $0.video?.streams = 2 }
+    let known = fixture("a.mp4", RewritingFacts(shownStream: 2), two)
+    #expect(try fix(known, "video.multiple: error")?.contains(" -map 0:2 -map 0:a? ") == true)
+    #expect(try fix(fixture("a.mp4", RewritingFacts(), two), "video.multiple: error") == nil)
+    #expect(try fix(Facts.fixture { $0.audio = [] }, "audio.none: error")?.contains(" -map 0:V:0 ") == true)
+  }
+
+  @Test("a place that is shown is not for reel mend, and one in pictures goes with their messages")
+  func shownPlaces() throws {
+    func advice(_ rewriting: RewritingFacts, _ container: MediaContainer, _ codec: String) throws -> String {
+      let facts = fixture("a.\(container.fileExtension)", rewriting) {
+        $0.container = container
+        $0.hasLocation = true
+        $0.video?.codec = codec
+      }
+      return try fix(facts, "privacy.location: error") ?? "none"
+    }
+    #expect(try advice(RewritingFacts(), .mp4, "h264").hasPrefix("reel mend "))
+    let text = try advice(RewritingFacts(isPlaceInText: true), .mp4, "h264")
+    #expect(text.contains(" -c:v copy -c:a copy -map_metadata -1 "), "\(text)")
+    let pictures = RewritingFacts(isPlaceInPictures: true)
+    for (codec, types) in [("h264", "6"), ("hevc", "39-40")] {
+      for container in [MediaContainer.mp4, .mpegTS, .matroska] {
+        let found = try advice(pictures, container, codec)
+        #expect(found.contains(" -bsf:v filter_units=remove_types=\(types) "), "\(found)")
+      }
+    }
+    let other = try advice(pictures, .mpegTS, "mpeg2video")
+    #expect(other.contains(" -c:v mpeg2video ") && other.contains(" -map_metadata -1 "), "\(other)")
+  }
+
+  @Test("tone mapping is told what it begins with, and is none where no filter knows the colours")
+  func toneMapping() throws {
+    func advice(_ hdr: HDR) throws -> String? {
+      try fix(Facts.picture { $0.hdr = hdr }, "hdr.present: error")
+    }
+    #expect(try advice(HDR(kind: .pq))?.contains("'zscale=tin=smpte2084:pin=bt2020:") == true)
+    #expect(try advice(HDR(kind: .hlg))?.contains("'zscale=tin=arib-std-b67:pin=bt2020:") == true)
+    #expect(try advice(HDR(kind: .dolbyVision, profile: 8))?.contains("'zscale=t=linear:") == true)
+    #expect(try advice(HDR(kind: .dolbyVision, profile: 5)) == nil)
+  }
+
+  @Test("what ffmpeg does not write under a name is copied under another")
+  func muxers() throws {
+    let cases: [(MediaContainer, String, String, String)] = [
+      (.m4v, "h264", "aac", "a-mended.m4v"), (.m4v, "hevc", "aac", "a-mended.mp4"),
+      (.m4v, "h264", "eac3", "a-mended.mp4"), (.threeGP, "h264", "amr_wb", "a-mended.3gp"),
+      (.threeGP, "hevc", "aac", "a-mended.mp4"), (.mp4, "mpeg2video", "vorbis", "a-mended.mp4"),
+      (.mp4, "prores", "aac", "a-mended.mov"),
+    ]
+    for (container, video, audio, name) in cases {
+      let facts = Facts.fixture("a.\(container.fileExtension)") {
+        $0.container = container
+        $0.video?.codec = video
+        $0.audio = [AudioFacts(codec: audio)]
+      }
+      let found = try fix(facts, "duration.max: 3s") ?? "none"
+      #expect(found.contains(" -c:v copy ") && found.contains(" -c:a copy "), "\(found)")
+      #expect(found.hasSuffix(" \(name)"), "\(found)")
+    }
+  }
+
+  @Test("no command gives a file the name of another, nor two files one name")
+  func takenNames() throws {
+    var claimed: Set<SourcePath> = [SourcePath("b.mov"), SourcePath("d.mp4.duplicate")]
+    let rules = try policy("rules: {ext.mismatch: error}")
+    func command(_ path: String, _ container: MediaContainer, _ likeness: Likeness) -> String? {
+      var facts = Facts.fixture(path) { $0.container = container }
+      facts.likeness = likeness
+      return RuleEvaluator.findings(
+        facts, by: rules.rules(for: facts.patternPath), claim: { claimed.insert($0).inserted }
+      ).lazy.compactMap(\.fix).first
+    }
+    #expect(command("a.mp4", .mov, .unique) == "mv -n -- a.mp4 a.mov")
+    #expect(command("a.avi", .mov, .unique) == "mv -n -- a.avi a.avi.mov")
+    #expect(command("b.mp4", .mov, .unique) == "mv -n -- b.mp4 b.mp4.mov")
+    let same = Likeness.sameAs(SourcePath("c.mp4"))
+    #expect(command("d.mp4", .mp4, same) == "mv -n -- d.mp4 d.mp4-2.duplicate")
+  }
+
   @Test("of what lies at an address nothing is advised")
   func remote() throws {
     var facts = Facts.fixture("https://host/a.mp4") { $0.audio = [] }

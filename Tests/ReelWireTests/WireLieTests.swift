@@ -76,7 +76,7 @@ import Testing
     var media = MediaInfo(container: .mp4, size: 7)
     media.title = "a\u{1B}[2Jb\r\nc\u{9B}d\u{2028}e"
     let reply = try ReadReply(decoding: ReadReply.facts(media, .full).encoded())
-    guard case .facts(let read, _, _, _) = reply else { return #expect(Bool(false)) }
+    guard case .facts(let read, _, _, _, _) = reply else { return #expect(Bool(false)) }
     #expect(read.title == "a [2Jb  c d e")
 
     media.title = "0123456789"
@@ -94,7 +94,7 @@ import Testing
     var media = MediaInfo(container: .mp4, size: 7)
     media.title = "a" + String(repeating: "水", count: 3000)
     let reply = try ReadReply(decoding: ReadReply.facts(media, .full).encoded())
-    guard case .facts(let read, _, _, _) = reply else { return #expect(Bool(false)) }
+    guard case .facts(let read, _, _, _, _) = reply else { return #expect(Bool(false)) }
     #expect(read.title == "a" + String(repeating: "水", count: 1365))
   }
 }

@@ -12,6 +12,10 @@ import Testing
       chance.media(), chance.pick(ProbeMethod.allCases), reason: chance.pick([nil, "no size"]),
       evidence: chance.pick([
         [], FactEvidence.Source.allCases.map { FactEvidence(fact: "duration", source: $0) },
+      ]),
+      rewriting: chance.pick([
+        RewritingFacts(), RewritingFacts(shownStream: 3, isPlaceInPictures: true),
+        RewritingFacts(isPlaceInText: true),
       ]))
     #expect(try ReadReply(decoding: reply.encoded()) == reply)
   }

@@ -102,6 +102,8 @@ public struct ProbeReport: Hashable, Sendable, Codable {
   public var reason: String?
   /// What tells each fact, where the file was read thoroughly; empty otherwise. Kept nowhere.
   public var evidence: [FactEvidence] = []
+  /// For commands that write the file anew. Kept nowhere.
+  package var rewriting = RewritingFacts()
 
   private enum CodingKeys: CodingKey {
     case media, provenance

@@ -21,6 +21,37 @@ public enum ShellWord {
     word(Array(value.utf8), ascii: ascii)
   }
 
+  /// `command`, made of words as these functions quote them, with nothing in it but ASCII.
+  package static func inASCII(_ command: String) -> String {
+    var (result, isQuoted) = ("", false)
+    // The word as it stands there, and what a shell takes it for.
+    var (written, meant): ([UInt8], [UInt8]) = ([], [])
+    func endWord() {
+      let isASCII = written.allSatisfy { $0 < 0x80 }
+      result += isASCII ? String(decoding: written, as: UTF8.self) : word(meant, ascii: true)
+      (written, meant) = ([], [])
+    }
+    var rest = command.utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: " "), !isQuoted {
+        endWord()
+        result += " "
+        continue
+      }
+      written.append(byte)
+      if byte == UInt8(ascii: "'") {
+        isQuoted.toggle()
+      } else if byte == UInt8(ascii: "\\"), !isQuoted, let next = rest.popFirst() {
+        written.append(next)
+        meant.append(next)
+      } else {
+        meant.append(byte)
+      }
+    }
+    endWord()
+    return result
+  }
+
   private static func word(_ path: [UInt8], ascii: Bool) -> String {
     if !path.isEmpty, path.allSatisfy(isPlain) { return String(decoding: path, as: UTF8.self) }
     if let text = String(validating: path, as: UTF8.self),

@@ -44,6 +44,11 @@ package struct FixtureFacts: Hashable, Sendable {
     if case .media(let report) = reading { report.media } else { nil }
   }
 
+  /// For commands that write it anew.
+  package var rewriting: RewritingFacts {
+    if case .media(let report) = reading { report.rewriting } else { RewritingFacts() }
+  }
+
   /// Why the reader gave no facts, where it could not.
   package var problem: ProbeError? {
     if case .unreadable(let error) = reading { error } else { nil }

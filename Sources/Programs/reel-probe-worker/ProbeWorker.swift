@@ -37,7 +37,9 @@ struct FFmpegFileReader: FileReader {
         limits: limits, ways: request.isThorough ? [.thorough] : FFmpegReader.quickWays
       )
       .read(file, size: request.size, container: request.container)
-      return .facts(reading.media, reading.method, reason: reading.reason, evidence: reading.evidence)
+      return .facts(
+        reading.media, reading.method, reason: reading.reason, evidence: reading.evidence,
+        rewriting: reading.rewriting)
     } catch {
       return .failure(error)
     }

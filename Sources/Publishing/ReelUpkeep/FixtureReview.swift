@@ -46,7 +46,7 @@ package struct FixtureReview: Sendable {
   /// What the policy says of each file. No two commands write to one file, nor to one that is there.
   package func judgement(_ facts: [FixtureFacts]) -> Outcome {
     var claimed: Set<SourcePath> = []
-    let claim = { (path: SourcePath) in path.fileStatus == nil && claimed.insert(path).inserted }
+    let claim = { (path: SourcePath) in path.isGone && claimed.insert(path).inserted }
     let ffmpeg = facts.lazy.compactMap(\.ffmpeg).first
     let reader = ffmpeg.map { ReaderVersion(reel: ReelVersion.current, ffmpeg: $0) }
     let unread = ReaderVersion(reel: ReelVersion.current, ffmpeg: ffmpeg ?? "unknown")
@@ -95,8 +95,11 @@ extension FixtureReview {
     let (prober, folder) = (prober(), try folder())
     var facts = judgement.files.map(\.facts)
     for place in uncertain where !Task.isCancelled {
+      // Whatever changes a signed file drops its signature.
+      let isSigned = facts[place].media?.contentCredentials == true
       let isMended = await MendRun.canMend(
-        facts[place].path, [.faststart, .unfragment], in: folder, prober: prober)
+        facts[place].path, isSigned ? [.faststart, .unfragment, .credentials] : [.faststart, .unfragment],
+        in: folder, prober: prober)
       if !isMended { facts[place].unmendable.insert(.unfragment) }
     }
     await prober.close()

@@ -72,9 +72,9 @@ struct FileReading {
           input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
         let first = reading.firstPicture(streams, &scan)
         if case .doubted(let doubt) = first { return .unknown(doubt) }
-        let media = try facts(
+        let found = try facts(
           header, streams, of: input.context, isParsed: first.isRead, &scan, evidence(header, streams))
-        return .known(Reading(media: media, method: .header))
+        return .known(Reading(media: found.media, method: .header, rewriting: found.rewriting))
       }
     }
     guard ways.contains(.packets) else { return .unknown(reason ?? "the packets may not be asked") }
@@ -96,16 +96,19 @@ struct FileReading {
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
     guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
       // No decoder was missing.
-      let media = try facts(
+      let found = try facts(
         header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
       return .known(
-        Reading(media: media, method: isDecoded(streams) ? .full : .packets, reason: reason))
+        Reading(
+          media: found.media, method: isDecoded(streams) ? .full : .packets, reason: reason,
+          rewriting: found.rewriting))
     }
     let first = reading.firstPicture(stream, among: streams, &scan, in: input.context)
     if case .doubted(let doubt) = first { return .unknown(doubt) }
-    let media = try facts(
+    let found = try facts(
       header, streams, of: input.context, isParsed: first.isRead, &scan, evidence(header, streams))
-    return .known(Reading(media: media, method: .packets, reason: reason))
+    return .known(
+      Reading(media: found.media, method: .packets, reason: reason, rewriting: found.rewriting))
   }
 
   /// Whether FFmpeg has opened a decoder.
@@ -124,9 +127,9 @@ struct FileReading {
     MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
-    let media = try facts(
+    let found = try facts(
       header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
-    return Reading(media: media, method: .full, reason: reason)
+    return Reading(media: found.media, method: .full, reason: reason, rewriting: found.rewriting)
   }
 
   /// Reads all packets.
@@ -140,15 +143,17 @@ struct FileReading {
     scan.runToTheEnd { changes.note($0) }
     let picture = decodedPicture(streams, scan)
     let content = evidence(header, streams)
-    var media = try facts(header, streams, of: input.context, isParsed: false, &scan, content)
+    let found = try facts(header, streams, of: input.context, isParsed: false, &scan, content)
+    var media = found.media
     var thorough = ThoroughReading(structure, streams, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
     if structure.scrambled.isEmpty, media.encrypted != true {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
-      let found = changes.warnings.filter { !known.contains($0.fact) }
-      media.warnings = Array((media.warnings + found).prefix(MediaWarning.most))
+      let others = changes.warnings.filter { !known.contains($0.fact) }
+      media.warnings = Array((media.warnings + others).prefix(MediaWarning.most))
     }
-    return Reading(media: media, method: .thorough, evidence: thorough.evidence)
+    return Reading(
+      media: media, method: .thorough, evidence: thorough.evidence, rewriting: found.rewriting)
   }
 
   /// The first picture, of which the stream's parameters then tell; nil where it can't be decoded, or is scrambled.
@@ -177,7 +182,7 @@ struct FileReading {
   private func facts(
     _ header: HeaderFacts, _ streams: StreamChoice, of context: UnsafeMutablePointer<AVFormatContext>,
     isParsed: Bool, _ scan: inout PacketScan, _ evidence: ContentEvidence?
-  ) throws(ProbeError) -> MediaInfo {
+  ) throws(ProbeError) -> (media: MediaInfo, rewriting: RewritingFacts) {
     var header = header
     if let stream = streams.video {
       believeFrames(of: stream, header, isParsed: isParsed, &scan)
@@ -187,6 +192,8 @@ struct FileReading {
       }
     }
     var media = MediaInfo(container: structure.container, size: source.size)
+    var rewriting = RewritingFacts()
+    if streams.videos.count > 1 { rewriting.shownStream = streams.video.map { Int($0.pointee.index) } }
     for stream in streams.audios { media.audio.append(sound(of: stream, &scan)) }
     let crops = PictureCrops(structure)
     media.video = streams.video.map {
@@ -198,12 +205,15 @@ struct FileReading {
       var video = VideoFacts(track, structure.iso?.fragmentTable, streams: streams.videos.count)
       video.hasCover = streams.hasCover
       media.video = video
+      rewriting.shownStream = nil
     }
     media.take(tags(context, streams), MovieTracks(structure))
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     let blank = BlankContent.found(in: source, structure, streams)
     media.take(structure, streams, blank)
-    media.take(FileDisclosures(structure, streams, of: context, in: source).found)
+    let disclosures = FileDisclosures(structure, streams, of: context, in: source).found
+    media.take(disclosures)
+    (rewriting.isPlaceInText, rewriting.isPlaceInPictures) = (disclosures.isInText, disclosures.isInPictures)
     if media.createdAt == nil { media.createdAt = cameraTime(streams, &scan) }
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
@@ -221,7 +231,7 @@ struct FileReading {
     media.warnings = Array(
       (warnings.found + [codec].compactMap { $0 } + frames + soundsDoubted(header, streams, media, scan)
         + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
-    return media
+    return (media, rewriting)
   }
 
   /// A codec that the header claims and the first packet is not of.

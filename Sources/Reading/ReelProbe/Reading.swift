@@ -10,14 +10,18 @@ package struct Reading: Hashable, Sendable {
   package var reason: String?
   /// What tells each fact, where every packet was read.
   package var evidence: [FactEvidence] = []
+  /// For commands that write the file anew.
+  package var rewriting: RewritingFacts
 
   /// - Parameters: as the properties.
   package init(
-    media: MediaInfo, method: ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = []
+    media: MediaInfo, method: ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = [],
+    rewriting: RewritingFacts = RewritingFacts()
   ) {
     self.media = media
     self.method = method
     self.reason = reason
     self.evidence = evidence
+    self.rewriting = rewriting
   }
 }

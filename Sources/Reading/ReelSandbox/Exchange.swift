@@ -173,14 +173,15 @@ struct Exchange {
       // It has shown what it can be made to do, and its heap is in pieces: better a new one.
       return .loss(error)
     case .failure(let error): return .failure(error)
-    case .facts(let media, let method, let reason, let evidence):
+    case .facts(let media, let method, let reason, let evidence, let rewriting):
       do throws(ProbeError) {
         try ReplyValidation.check(media, sniffed: job.container, size: job.size)
       } catch { return .loss(error) }
       let provenance = ProbeProvenance(
         method: method, isolation: reader.hello.isolation, ffmpeg: reader.hello.version.ffmpeg)
-      return .report(
-        ProbeReport(media: media, provenance: provenance, reason: reason, evidence: evidence))
+      var report = ProbeReport(media: media, provenance: provenance, reason: reason, evidence: evidence)
+      report.rewriting = rewriting
+      return .report(report)
     }
   }
 }

@@ -2,8 +2,11 @@ import ReelCore
 
 /// A worker's answer to a ``ReadRequest``.
 package enum ReadReply: Hashable, Sendable {
-  /// What the file says, how it was read, why no shorter way was taken, and what tells each fact.
-  case facts(MediaInfo, ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = [])
+  /// What the file says, how it was read, why no shorter way was taken, what tells each fact, and what it takes to write
+  /// the file anew.
+  case facts(
+    MediaInfo, ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = [],
+    rewriting: RewritingFacts = RewritingFacts())
   /// Why it could not be read.
   case failure(ProbeError)
 
@@ -12,7 +15,7 @@ package enum ReadReply: Hashable, Sendable {
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.reply) { writer throws(WireError) in
       switch self {
-      case .facts(let media, let method, let reason, let evidence):
+      case .facts(let media, let method, let reason, let evidence, let rewriting):
         writer.flag(true)
         writer.code(method)
         writer.optional(reason, limit: .sentence)
@@ -21,6 +24,9 @@ package enum ReadReply: Hashable, Sendable {
           writer.text(evidence.fact, limit: .name)
           writer.code(evidence.source)
         }
+        writer.optional(rewriting.shownStream)
+        writer.flag(rewriting.isPlaceInText)
+        writer.flag(rewriting.isPlaceInPictures)
       case .failure(let error):
         writer.flag(false)
         writer.failure(error)
@@ -40,7 +46,11 @@ package enum ReadReply: Hashable, Sendable {
             fact: try reader.text(limit: .name, "evidence"),
             source: try reader.code(FactEvidence.Source.self, "evidence"))
         }
-        return .facts(media, method, reason: reason, evidence: evidence)
+        let rewriting = RewritingFacts(
+          shownStream: try reader.optionalInt(in: PlausibleRange.streams, "shownStream"),
+          isPlaceInText: try reader.flag("isPlaceInText"),
+          isPlaceInPictures: try reader.flag("isPlaceInPictures"))
+        return .facts(media, method, reason: reason, evidence: evidence, rewriting: rewriting)
       }
       return .failure(try reader.failure())
     }

@@ -8,7 +8,7 @@ package enum WireFrame {
   package static let largest = 256 << 10
 
   /// The version of the format.
-  static let version: UInt8 = 11
+  static let version: UInt8 = 12
 
   /// What every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)

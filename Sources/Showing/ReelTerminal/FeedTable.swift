@@ -58,7 +58,7 @@ package enum FeedTable {
     guard let next = page.next else { return [] }
     let option = if case .oldest = order { "--from" } else { "--before" }
     let arguments = "\(option) \(next.text)" + (size.map { " --size \($0)" } ?? "") + filter
-    return traits.wrapped("Next page:", command: traits.sanitized(hint.text("feed", arguments)), .dim)
+    return traits.wrapped("Next page:", command: traits.command(hint.text("feed", arguments)), .dim)
   }
 
   private static func table(_ rows: [FeedRow], _ traits: TerminalTraits) -> [StyledLine] {

@@ -106,7 +106,7 @@ package struct RunReport: Hashable, Sendable {
     lines += listed(listing, traits, hint)
     for advice in advice(hint) {
       lines +=
-        advice.command.map { traits.wrapped(advice.sentence, command: traits.sanitized($0), .dim) }
+        advice.command.map { traits.wrapped(advice.sentence, command: traits.command($0), .dim) }
         ?? traits.wrapped(advice.sentence, .dim)
     }
     return lines.text(traits)

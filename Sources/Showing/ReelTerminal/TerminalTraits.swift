@@ -81,6 +81,9 @@ extension TerminalTraits {
     SanitizedText.line(text, asciiOnly: !unicode)
   }
 
+  /// A command of words that ``ShellWord`` has quoted, to be copied from here: an escape would make it another one.
+  func command(_ text: String) -> String { sanitized(unicode ? text : ShellWord.inASCII(text)) }
+
   /// What stands for characters that were left out.
   var ellipsis: String { unicode ? "…" : "..." }
 

@@ -50,6 +50,34 @@ struct OutputPlaceTests {
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))
   }
 
+  @Test(
+    "of a text, a page or a document of somebody else's no report takes the place",
+    arguments: ["people", "github", "markdown", "junit", "html"])
+  func others(kind: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let more = String(repeating: "more of it\n", count: 1000)
+    let texts = [
+      "README.md": "# Reel\n\nIt judges by the policy.\n" + more, "notes.md": "### Notes\n",
+      "pom.xml": "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<project/>\n",
+      "index.html": "<!doctype html>\n<html lang=\"en\">\n<head>\n<title>x</title>\n", "t.txt": "hello",
+    ]
+    for (name, text) in texts {
+      let file = bench.folder.appendingPathComponent(name)
+      try Data(text.utf8).write(to: file)
+      let run = try await ReelBinary.run(
+        ["validate", "clips", "--report", "\(kind)=\(name)"], in: bench.folder)
+      #expect(run.status == 64 && run.errors.contains("something other than"), "\(name): \(run)")
+      #expect(try String(contentsOf: file, encoding: .utf8) == text)
+    }
+    // One of files that fail takes the place of one of files that pass, and the other way round.
+    let broken = Workbench.sample("broken").path
+    for (path, status) in [("clips", 0), (broken, 4), ("clips", 0)] as [(String, Int32)] {
+      let run = try await ReelBinary.run(["validate", path, "--report", "\(kind)=out"], in: bench.folder)
+      #expect(run.status == status, "\(run)")
+    }
+  }
+
   @Test("two reports do not go to one file")
   func twice() async throws {
     let bench = try Workbench()
@@ -98,6 +126,26 @@ struct OutputPlaceTests {
     try bench.addDistinct(1)
     let run = try await ReelBinary.run(["mend", "clips", "--faststart", "-o", "clips/"], in: bench.folder)
     #expect(run.status == 64 && run.errors.contains("the folder that they come from"), "\(run)")
+    let plain = try await ReelBinary.run(["mend", "clips", "--faststart", "-o", "clips"], in: bench.folder)
+    #expect(plain.status == 64 && plain.errors.contains("the folder that they come from"), "\(plain)")
+  }
+
+  @Test("a folder that mended files go to may be named without a slash")
+  func mendingWithoutSlash() async throws {
+    let bench = try Workbench()
+    try bench.add("clips/moov-at-end.mp4", as: "a.mp4")
+    // Their names without the last letter are those of what is mended, and of a file.
+    for name in ["clips2", "note1"] {
+      try FileManager.default.createDirectory(
+        at: bench.folder.appendingPathComponent(name), withIntermediateDirectories: false)
+    }
+    try bench.write("a note", to: "../note")
+    for folder in ["clips2", "note1", "clips3//"] {
+      let run = try await ReelBinary.run(["mend", "clips", "--faststart", "-o", folder], in: bench.folder)
+      #expect(run.status == 0, "\(run)")
+      let path = bench.folder.appendingPathComponent(folder).appendingPathComponent("a.mp4").path
+      #expect(FileManager.default.fileExists(atPath: path), "\(run)")
+    }
   }
 
   @Test("a file without a name is in no list of failures")

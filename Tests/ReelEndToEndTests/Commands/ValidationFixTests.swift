@@ -80,6 +80,113 @@ struct ValidationFixTests {
     #expect(commands.allSatisfy { !$0.hasPrefix("ffmpeg") || $0.hasPrefix("ffmpeg -n ") })
   }
 
+  /// How a file is made that is hard to put right, and the rule that it breaks.
+  struct Making: Sendable, CustomTestStringConvertible {
+    let name: String
+    let rule: String
+    /// For bash.
+    let script: String
+    /// Of the picture that is to be left.
+    var width: Int?
+
+    var testDescription: String { name }
+
+    /// What an AVCHD camera writes into its pictures, with a position.
+    private static let message = #"17ee8c60-f84d-11d9-8cd6-0800200c9a66+MDPM\x01\xb2\x30\x30\x01\x01"#
+
+    static func recorded(_ name: String) -> Making {
+      let filters = "h264_mp4toannexb,h264_metadata=sei_user_data=$'\(message)'"
+      return Making(
+        name: name, rule: "privacy.location: error",
+        script: """
+          ffmpeg -v error -i "$SAMPLES/moov-at-end.mp4" -map 0:v -c copy -bsf:v \(filters) first.ts &&
+          ffmpeg -v error -i first.ts -c copy clips/\(name)
+          """)
+    }
+
+    static func transfer(_ name: String, _ transfer: String) -> Making {
+      let codec = "-c:v libx265 -x265-params transfer=\(transfer) -pix_fmt yuv420p10le"
+      return Making(
+        name: name, rule: "hdr.present: error",
+        script: "ffmpeg -v error -f lavfi -i testsrc=d=0.4:s=64x64:r=5 \(codec) clips/\(name)")
+    }
+  }
+
+  private static let makings = [
+    Making.recorded("cam.ts"), Making.recorded("cam.mkv"), Making.recorded("cam.mp4"),
+    Making.transfer("pq.mkv", "smpte2084"), Making.transfer("hlg.mkv", "arib-std-b67"),
+    Making(
+      name: "subtitled.mp4", rule: "privacy.location: error",
+      script: #"""
+        printf '1\n00:00:00,000 --> 00:00:01,000\n[latitude: 48.1234] [longitude: 11.5678]\n' >s.srt &&
+        ffmpeg -v error -i "$SAMPLES/faststart.mp4" -i s.srt -map 0:v -map 1 -c:v copy -c:s mov_text \
+          clips/subtitled.mp4
+        """#),
+    Making(
+      name: "two.mkv", rule: "video.multiple: error",
+      script: #"""
+        ffmpeg -v error -f lavfi -i testsrc=d=0.4:s=64x64:r=5 -f lavfi -i testsrc2=d=0.4:s=160x96:r=25 \
+          -map 0 -map 1 -c:v libx264 -pix_fmt yuv420p -disposition:v:0 0 -disposition:v:1 default \
+          clips/two.mkv
+        """#, width: 160),
+    Making(
+      name: "h.m4v", rule: "duration.max: 3s",
+      script: #"""
+        ffmpeg -v error -f lavfi -i testsrc=d=4:s=64x64:r=5 -c:v libx265 -tag:v hvc1 -f mp4 -brand 'M4V ' \
+          clips/h.m4v
+        """#),
+  ]
+
+  @Test("leads to a file that passes, whatever is hard about it", arguments: makings)
+  func hard(making: Making) async throws {
+    let bench = try Workbench()
+    func shell(_ script: String) async throws -> ReelBinary.Outcome {
+      try await ReelBinary.runProgram(
+        "/bin/bash", ["-c", "{ \(script)\n} </dev/null"], in: bench.folder,
+        environment: [
+          "PATH": ReelBinary.url.deletingLastPathComponent().path + ":/usr/bin:/bin",
+          "SAMPLES": Workbench.sample("clips").path,
+        ])
+    }
+    let made = try await shell(making.script)
+    #expect(made.status == 0, "\(made)")
+    try bench.write("rules: {\(making.rule)}", to: "../ours.yaml")
+    let file = try #require(try await validate("clips", "ours.yaml", bench).first)
+    #expect(!file.broken.isEmpty)
+    let command = try #require(file.commands.first, "\(file)")
+    let run = try await shell(command)
+    #expect(run.status == 0, "\(command): \(run.errors.suffix(500))")
+    let name = try #require(command.split(separator: " ").last.map(String.init))
+    let after = try await validate(name, "ours.yaml", bench)
+    #expect(after.map(\.broken) == [[]], "\(command): \(after)")
+    guard let width = making.width else { return }
+    let probed = try await ReelBinary.run(["probe", name, "--json"], in: bench.folder).object()
+    let video = (probed["media"] as? [String: Any])?["video"] as? [String: Any]
+    #expect(video?["width"] as? Int == width, "\(command): \(probed)")
+  }
+
+  @Test("renames a file to what nothing is called, and no other file will be")
+  func renaming() async throws {
+    let bench = try Workbench()
+    for name in ["a.mp4", "a.avi", "b.mp4", "b.mov", "c.mp4"] {
+      try bench.add("clips/phone-portrait.mov", as: name)
+    }
+    try FileManager.default.createDirectory(
+      at: bench.clips.appendingPathComponent("c.mov"), withIntermediateDirectories: false)
+    try bench.write(
+      "rules: {ext.mismatch: error, duplicate.exact: off, privacy.location: off}", to: "../ours.yaml")
+    let commands = try await validate("clips", "ours.yaml", bench).flatMap(\.commands)
+    #expect(commands.count == 4, "\(commands)")
+    for command in commands {
+      let run = try await ReelBinary.runProgram("/bin/sh", ["-c", command], in: bench.folder)
+      #expect(run.status == 0, "\(command): \(run)")
+    }
+    let names = try FileManager.default.subpathsOfDirectory(atPath: bench.clips.path).sorted()
+    #expect(names == ["a.avi.mov", "a.mov", "b.mov", "b.mp4.mov", "c.mov", "c.mp4.mov"].sorted())
+    let left = try await validate("clips", "ours.yaml", bench).flatMap(\.broken)
+    #expect(left == [])
+  }
+
   @Test("is no mending that was tried in vain")
   func tried() async throws {
     let bench = try Workbench()

@@ -54,13 +54,14 @@ extension MediaContainer {
   /// The codecs that players expect in it, by FFmpeg's names.
   var expectedCodecs: (video: Set<String>, audio: Set<String>) {
     switch self {
-    case .mp4, .m4v:
+    case .mp4:
       (["h264", "hevc", "av1", "vp9", "mpeg4"], ["aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"])
+    case .m4v: (["h264", "mpeg4"], ["aac", "ac3", "alac"])
     case .mov:
       (
         ["h264", "hevc", "mpeg4", "mjpeg", "prores"], ["aac", "mp3", "ac3", "alac", "pcm_s16le", "pcm_s24le"]
       )
-    case .threeGP, .threeG2: (["h264", "mpeg4", "h263"], ["aac", "amr_nb"])
+    case .threeGP, .threeG2: (["h264", "mpeg4", "h263"], ["aac", "amr_nb", "amr_wb"])
     case .webm: (["vp9", "vp8", "av1"], ["opus", "vorbis"])
     case .matroska:
       (
@@ -76,4 +77,19 @@ extension MediaContainer {
     case .mxf: (["mpeg2video"], ["pcm_s16le", "pcm_s24le"])
     }
   }
+
+  /// Whether ffmpeg copies `codec`, which is none of those expected, from a file of this container into another one: it
+  /// reads more codecs in some than it writes there (libavformat/movenc.c).
+  func keeps(_ codec: String) -> Bool {
+    switch self {
+    case .m4v, .threeGP, .threeG2: false
+    case .mp4: Self.rareInMP4.contains(codec)
+    default: true
+    }
+  }
+
+  private static let rareInMP4: Set = [
+    "mpeg2video", "mpeg1video", "mjpeg", "png", "jpeg2000", "vc1", "dirac", "mp2", "dts", "vorbis", "mp4als",
+    "evrc", "qcelp",
+  ]
 }

@@ -38,14 +38,25 @@ package struct Conversion: Hashable, Sendable {
     case fit(width: Int, height: Int)
     case evenSides
 
-    var text: String {
+    /// - Parameter hdr: of the picture.
+    func text(_ hdr: HDR?) -> String {
       switch self {
       case .toStandardRange:
-        "zscale=t=linear:npl=100,tonemap=hable,zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
+        "zscale=\(Self.input(hdr))t=linear:npl=100,tonemap=hable,"
+          + "zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
       case .squarePixels: "scale=trunc(iw*sar/2)*2:trunc(ih/2)*2,setsar=1"
       case .fit(let width, let height):
         "scale=\(width):\(height):force_original_aspect_ratio=decrease:force_divisible_by=2,setsar=1"
       case .evenSides: "crop=trunc(iw/2)*2:trunc(ih/2)*2"
+      }
+    }
+
+    /// Where a file names the transfer alone, zscale must be told the rest: both kinds are BT.2020's (ITU-R BT.2100).
+    private static func input(_ hdr: HDR?) -> String {
+      switch hdr?.kind {
+      case .pq?: "tin=smpte2084:pin=bt2020:min=bt2020nc:"
+      case .hlg?: "tin=arib-std-b67:pin=bt2020:min=bt2020nc:"
+      case .dolbyVision?, nil: ""
       }
     }
   }
@@ -100,6 +111,11 @@ package struct Conversion: Hashable, Sendable {
 
   /// Copied frames last a little into what comes after the cut.
   private var cutsClosely: Bool { seconds.map { $0 < 2 } ?? false }
+}
+
+extension HDR {
+  /// Whether no filter of ffmpeg's gives the picture its colours: Dolby Vision without a base layer that others can show.
+  var hasColoursOfItsOwn: Bool { kind == .dolbyVision && profile == 5 }
 }
 
 extension Mend {

@@ -4,38 +4,41 @@ import ReelCore
 /// be pasted: no template removes or replaces a file.
 enum FixCommand {
   /// - Parameters:
-  ///   - template: `FILE` stands for the path (also with something behind a dot), `NAME` for it without its extension,
-  ///     `OUT` for a new file beside it.
+  ///   - template: `FILE` stands for the path; with something behind a dot, for a new name that begins so. `NAME` stands for
+  ///     one without the extension, `OUT` for a new file beside it.
   ///   - claim: whether nothing has this name, and nothing else gets it.
   static func text(_ template: String, for path: SourcePath, claim: (SourcePath) -> Bool) -> String {
     let path = unmistakable(path.bytes)
     return template.split(separator: " ", omittingEmptySubsequences: false).map { word in
-      if word == "FILE" || word.hasPrefix("FILE.") {
-        return ShellWord.quoted(path + Array(word.dropFirst(4).utf8))
+      let mended = Array("-mended".utf8)
+      let (name, end) = (word.prefix { $0 != "." }, word.drop { $0 != "." })
+      switch name {
+      case "FILE" where end.isEmpty: return ShellWord.quoted(path)
+      case "FILE" where !end.isEmpty: return ShellWord.quoted(firstFree(path, path, end, claim))
+      case "NAME" where !end.isEmpty: return ShellWord.quoted(firstFree(stem(path), path, end, claim))
+      case "OUT" where !end.isEmpty:
+        return ShellWord.quoted(firstFree(stem(path) + mended, path + mended, end, claim))
+      default: return String(word)
       }
-      if word.hasPrefix("NAME.") { return ShellWord.quoted(stem(path) + Array(word.dropFirst(4).utf8)) }
-      if word.hasPrefix("OUT.") {
-        return ShellWord.quoted(output(of: path, String(word.dropFirst(3)), claim).bytes)
-      }
-      return String(word)
     }.joined(separator: " ")
   }
 
   /// The first of `a-mended.mp4`, `a.mkv-mended.mp4`, `a.mkv-mended-2.mp4`, … that is free.
-  private static func output(
-    of path: [UInt8], _ dotExtension: String, _ claim: (SourcePath) -> Bool
-  ) -> SourcePath {
-    func name(_ stem: [UInt8], _ end: String) -> SourcePath {
-      SourcePath(bytes: stem + Array("-mended\(end)\(dotExtension)".utf8))
-    }
-    let short = name(stem(path), "")
-    if claim(short) { return short }
-    var (number, long) = (1, name(path, ""))
-    while !claim(long), number < 1000 {
+  /// - Parameters:
+  ///   - short: what the first of them begins with.
+  ///   - long: what the others do.
+  ///   - end: what follows, with its dot.
+  private static func firstFree(
+    _ short: [UInt8], _ long: [UInt8], _ end: Substring, _ claim: (SourcePath) -> Bool
+  ) -> [UInt8] {
+    let first = short + Array(end.utf8)
+    if claim(SourcePath(bytes: first)) { return first }
+    var (number, name) = (1, long + Array(end.utf8))
+    while !claim(SourcePath(bytes: name)), number < 1000 {
       number += 1
-      long = name(path, "-\(number)")
+      name = long + Array("-\(number)\(end)".utf8)
     }
-    return long
+    return name
   }
 
   /// What stands before a colon is a protocol to ffmpeg, and to Reel: `concat:a|b` would be two other files.

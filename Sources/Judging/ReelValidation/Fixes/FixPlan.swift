@@ -78,8 +78,11 @@ struct FixPlan {
     if conversion.filters.contains(where: \.isFit), media.video?.sampleAspectRatio?.isSquare == false {
       conversion.filters.insert(.squarePixels)
     }
+    if takesOutMessages(conversion), Self.messages[media.video?.codec ?? ""] == nil {
+      conversion.encodesVideo = true
+    }
     guard media.encrypted != true, media.external != true, let video = media.video,
-      let first = target(media, video, conversion)
+      let stream = stream(video), let first = target(media, video, conversion)
     else { return nil }
     if first.audio.codec != nil || frames(video, conversion) != nil { conversion.add(cut(media)) }
     guard let target = target(media, video, conversion),
@@ -89,7 +92,7 @@ struct FixPlan {
     var words = ["ffmpeg -n \(media.container == .mpegPS ? "-fflags +genpts " : "")-i FILE"]
     if conversion.addsSilence { words.append("-f lavfi -i anullsrc=r=\(Self.silentRate):cl=stereo") }
     // No cover, and nothing that another container can't hold.
-    words.append("-map 0:V:0 -map \(conversion.addsSilence ? "1" : "0"):a?")
+    words.append("-map \(stream) -map \(conversion.addsSilence ? "1" : "0"):a?")
     words += length(media, conversion)
     words.append(pictures)
     words.append(sound(target, media, conversion))
@@ -99,6 +102,20 @@ struct FixPlan {
   }
 
   private static let silentRate = 48000
+
+  /// The stream that the rules have judged; nil where there are several, and it is not known which.
+  private func stream(_ video: VideoFacts) -> String? {
+    guard let count = video.streams, count > 1 else { return "0:V:0" }
+    return facts.rewriting.shownStream.map { "0:\($0)" }
+  }
+
+  /// Whether a place is to go that the pictures themselves tell.
+  private func takesOutMessages(_ conversion: Conversion) -> Bool {
+    conversion.dropsMetadata && facts.rewriting.isPlaceInPictures
+  }
+
+  /// The types of units that are messages (ITU-T H.264 and H.265, table 7-1). ffmpeg takes out all of them, or none.
+  private static let messages = ["h264": "6", "hevc": "39-40"]
 
   /// At another rate, and with sound encoded anew, a file gets a little longer: what that would make too long is cut.
   private func cut(_ media: MediaInfo) -> Conversion {
@@ -141,13 +158,14 @@ struct FixPlan {
     var best: Target?
     for container in [media.container] + MediaContainer.usualForConversion
     where !breaks(.container, media, { $0.container = container }) {
-      let (fitting, isOwn) = (container.expectedCodecs, container == media.container)
+      let fitting = container.expectedCodecs
+      let isKept = { (codec: String) in container == media.container && container.keeps(codec) }
       let pictures = choice([video.codec], EncodedCodec.video, conversion.changesPictures, by: able) { name in
-        (isOwn && name == video.codec || fitting.video.contains(name)) && !breaksVideo(name, media)
+        (name == video.codec && isKept(name) || fitting.video.contains(name)) && !breaksVideo(name, media)
       }
       let sound = choice(media.audio.map(\.codec), EncodedCodec.audio, conversion.changesSound, by: able) {
         name in
-        (isOwn && media.audio.contains { $0.codec == name } || fitting.audio.contains(name))
+        (media.audio.contains { $0.codec == name } && isKept(name) || fitting.audio.contains(name))
           && !breaksSound(name, media)
       }
       guard let pictures, let sound else { continue }
@@ -190,9 +208,8 @@ struct FixPlan {
   private func pictures(
     _ target: Target, _ media: MediaInfo, _ video: VideoFacts, _ conversion: Conversion
   ) -> String? {
-    guard let codec = target.video.codec else {
-      return "-c:v copy" + (target.container.isISO && video.codec == "hevc" ? " -tag:v hvc1" : "")
-    }
+    guard let codec = target.video.codec else { return copied(video, into: target.container, conversion) }
+    if video.hdr?.hasColoursOfItsOwn == true { return nil }
     var (filters, options) = (conversion.filters, "-c:v \(codec.encoder)")
     if target.container.isISO, codec.name == "hevc" { options += " -tag:v hvc1" }
     var isWide = video.hdr != nil && !filters.contains(.toStandardRange)
@@ -208,7 +225,10 @@ struct FixPlan {
     if isOdd, !filters.contains(.squarePixels), !filters.contains(where: \.isFit) {
       filters.insert(.evenSides)
     }
-    if !filters.isEmpty { options += " -vf '\(filters.sorted().map(\.text).joined(separator: ","))'" }
+    if !filters.isEmpty {
+      let texts = filters.sorted().map { $0.text(video.hdr) }
+      options += " -vf '\(texts.joined(separator: ","))'"
+    }
     options += " -pix_fmt \(format)"
     if let rate = frames(video, conversion) { options += " -r \(rate)" }
     if let bits = bits(media, conversion) {
@@ -217,6 +237,16 @@ struct FixPlan {
       options += " -b:v \(own) -maxrate \(own) -bufsize \(own)"
     }
     return options
+  }
+
+  private func copied(
+    _ video: VideoFacts, into container: MediaContainer, _ conversion: Conversion
+  ) -> String {
+    let tag = container.isISO && video.codec == "hevc" ? " -tag:v hvc1" : ""
+    guard takesOutMessages(conversion), let types = Self.messages[video.codec ?? ""] else {
+      return "-c:v copy" + tag
+    }
+    return "-c:v copy\(tag) -bsf:v filter_units=remove_types=\(types)"
   }
 
   /// A usual rate, which is constant; nil where the frames may come as they do.

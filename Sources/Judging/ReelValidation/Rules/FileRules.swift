@@ -146,17 +146,20 @@ package enum RuleIDs {
 enum PrivacyRules {
   static let all = [location, name, credentialsPresent, credentialsMissing]
 
-  private static let location = Rule.media(
+  private static let location = Rule(
     "privacy.location", "the file does not tell where it was recorded",
     "Phones write the place of a recording into the file, and whoever gets the file gets the place. Reel never "
       + "shows the place itself."
-  ) { media in
-    .judging(media.hasLocation, unknown: "whether it says where it was recorded") { tells in
-      tells
-        ? .broken(
-          "it says where it was recorded", expected: "no location", found: "a location",
-          fix: media.isISO ? .mend(.location) : .convert(Conversion { $0.dropsMetadata = true }))
-        : .passed
+  ) { facts in
+    guard let media = facts.media else { return .notApplicable }
+    return .judging(media.hasLocation, unknown: "whether it says where it was recorded") { tells in
+      guard tells else { return .passed }
+      // What is shown is not for `reel mend` to take out.
+      let isShown = facts.rewriting.isPlaceInText || facts.rewriting.isPlaceInPictures
+      return .broken(
+        "it says where it was recorded", expected: "no location", found: "a location",
+        fix: media.isISO && !isShown
+          ? .mend(.location) : .convert(Conversion { $0.dropsMetadata = true }))
     }
   }
 

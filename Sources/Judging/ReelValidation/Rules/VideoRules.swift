@@ -121,6 +121,7 @@ enum PixelRules {
     guard let hdr = video.hdr else { return .passed }
     return .broken(
       "it is high dynamic range: \(hdr.kind.rawValue)", expected: "standard dynamic range",
-      found: hdr.kind.rawValue, fix: .convert(Conversion { $0.filters = [.toStandardRange] }))
+      found: hdr.kind.rawValue,
+      fix: hdr.hasColoursOfItsOwn ? nil : .convert(Conversion { $0.filters = [.toStandardRange] }))
   }
 }

@@ -35,7 +35,8 @@ struct MendSession: Sendable {
     case .standardOutput:
       throw CommandFailure(.usage, "a mended file is not written to standard output; name a file (-o FILE)")
     case .folder(let folder):
-      let path = SourcePath(bytes: folder.bytes.prefix(max(1, folder.bytes.count - 1)))
+      let length = folder.bytes.lastIndex { $0 != UInt8(ascii: "/") }.map { $0 + 1 } ?? 1
+      let path = SourcePath(bytes: folder.bytes.prefix(length))
       if let kind = path.fileKind, kind != S_IFDIR {
         throw CommandFailure(.usage, "-o \(folder.text) is not a folder")
       }

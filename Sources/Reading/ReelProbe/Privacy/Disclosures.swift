@@ -1,6 +1,10 @@
 /// What was found to be given away.
 struct Disclosures: Hashable {
   private(set) var location = false
+  /// Whether text that is shown tells it.
+  private(set) var isInText = false
+  /// Whether messages in the pictures tell it.
+  private(set) var isInPictures = false
   private(set) var credentials = false
 
   mutating func note(_ disclosure: Disclosure) {
@@ -11,8 +15,22 @@ struct Disclosures: Hashable {
     }
   }
 
+  /// - Parameter disclosure: of messages in pictures.
+  mutating func note(inPictures disclosure: Disclosure) {
+    note(disclosure)
+    if disclosure == .location { isInPictures = true }
+  }
+
+  /// A location in text that is shown.
+  mutating func noteLocationInText() {
+    note(.location)
+    isInText = true
+  }
+
   mutating func note(_ others: Disclosures) {
     location = location || others.location
+    isInText = isInText || others.isInText
+    isInPictures = isInPictures || others.isInPictures
     credentials = credentials || others.credentials
   }
 

@@ -89,7 +89,7 @@ struct FileDisclosures {
   private mutating func lookAtSamples(of stream: StreamChoice.Stream) {
     switch stream.pointee.codecpar.pointee.codec_type {
     case AVMEDIA_TYPE_SUBTITLE:
-      eachSample(of: stream) { if PlaceSearch.findsInText($0) { $1.note(.location) } }
+      eachSample(of: stream) { if PlaceSearch.findsInText($0) { $1.noteLocationInText() } }
     case AVMEDIA_TYPE_DATA:
       let format = Self.format(stream)
       eachSample(of: stream) {
@@ -97,7 +97,7 @@ struct FileDisclosures {
       }
     case AVMEDIA_TYPE_VIDEO where stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264:
       eachSample(of: stream, atMost: 1, bytes: Int64(CameraMessage.looked)) {
-        $1.note(CameraMessage.disclosure(of: $0))
+        $1.note(inPictures: CameraMessage.disclosure(of: $0))
       }
     default: break
     }

@@ -147,7 +147,7 @@ struct OtherPlaces {
       streams[id, default: []] += head[(packet + skipped)..<(packet + 188)]
     }
     for stream in streams.values {
-      found.note(CameraMessage.disclosure(of: stream[...]))
+      found.note(inPictures: CameraMessage.disclosure(of: stream[...]))
       if PlaceSearch.index(of: Self.aircraft, in: stream[...]) != nil { found.note(.location) }
     }
   }
@@ -161,6 +161,7 @@ struct OtherPlaces {
       let cluster = segment.children(in: file).last, cluster.id == MatroskaID.cluster
     else { return }
     found.note(
-      CameraMessage.disclosure(of: file.bytes(at: cluster.contents, count: CameraMessage.looked)[...]))
+      inPictures: CameraMessage.disclosure(
+        of: file.bytes(at: cluster.contents, count: CameraMessage.looked)[...]))
   }
 }

@@ -44,12 +44,23 @@ extension ReportKind {
   var form: OutputForm {
     switch self {
     case .html: .html
-    case .text(.json): OutputForm(noun: "a report in JSON", beginning: #"{"files":["#)
-    case .text(.jsonl): OutputForm(noun: "a report in JSON Lines", beginning: #"{"findings":["#)
+    case .text(.json): OutputForm(noun: "a report in JSON", beginnings: [#"{"files":["#])
+    case .text(.jsonl): OutputForm(noun: "a report in JSON Lines", beginnings: [#"{"findings":["#])
     case .text(.sarif):
-      OutputForm(noun: "a report in SARIF", beginning: #"{"$schema":"https://json.schemastore.org/sarif"#)
-    case .text(.junit): OutputForm(noun: "a report in XML", beginning: "<?xmlversion")
-    case .text(.people), .text(.github), .text(.markdown): OutputForm(noun: "a report", beginning: nil)
+      OutputForm(
+        noun: "a report in SARIF", beginnings: [#"{"$schema":"https://json.schemastore.org/sarif"#])
+    case .text(.junit):
+      OutputForm(
+        noun: "a report in XML",
+        beginnings: [#"<?xmlversion="1.0"encoding="utf-8"?><testsuitesname="reelvalidate""#])
+    case .text(.markdown):
+      OutputForm(noun: "a report in Markdown", beginnings: ["✅", "❌"].map { "###\($0)reelvalidate" })
+    case .text(.github):
+      OutputForm(
+        noun: "annotations for GitHub",
+        beginnings: ["error", "warning", "notice"].flatMap { ["::\($0)file=", "::\($0)title="] }
+          + ["reelvalidate:"])
+    case .text(.people): OutputForm(noun: "a report", end: "by the policy ")
     }
   }
 }

@@ -11,6 +11,15 @@ package struct UserFile {
     return try file.readToEnd(limit: limit + 1)
   }
 
+  /// Its last bytes, or all where there are no more.
+  static func readEnd(of path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
+    let file = Descriptor(
+      adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
+    // Refused where there are fewer.
+    _ = lseek(file.rawValue, -off_t(limit), SEEK_END)
+    return try file.readToEnd(limit: limit)
+  }
+
   package let path: String
   private let stream: OutputStream
   private let appends: Bool

@@ -99,7 +99,7 @@ package struct LockReport: Sendable {
     var text = traits.indented(differences)
     if isRefused {
       text += traits.text([refusal])
-      text += "  " + traits.sanitized(command) + "\n"
+      text += "  " + traits.command(command) + "\n"
     } else if isWritten {
       text += traits.text(["\(place.path) written: \(count)"] + told(of: all))
     } else if !isNew {

@@ -10,7 +10,7 @@ package enum ValidationSummary {
     if differs, let acceptance = report.acceptance {
       lines += traits.wrapped(
         "Where the files are right, and the lock is not, this writes what differs into it:")
-      lines += [StyledLine("  " + traits.sanitized(acceptance)), StyledLine()]
+      lines += [StyledLine("  " + traits.command(acceptance)), StyledLine()]
     }
     let style: StyledLine.TextStyle = report.outcome == .passed ? .success : .failure
     lines += traits.wrapped(traits.sanitized(report.headline), style)
@@ -42,7 +42,7 @@ package enum ValidationSummary {
     }
     if let fix = file.fix {
       // Told once, at the end.
-      if fix != report.acceptance { lines.append(whole("fix", traits.sanitized(fix))) }
+      if fix != report.acceptance { lines.append(whole("fix", traits.command(fix))) }
     } else if let obstacle = file.obstacle {
       lines += entry("fix", .dim, "no command does it: see reel validate --explain \(obstacle.rule)", traits)
     }
