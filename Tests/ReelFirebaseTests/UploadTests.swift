@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ReelCore
 import ReelFakeGoogle
 import ReelHTTPFakes
@@ -304,6 +305,17 @@ import Testing
     fake.state.withLock { $0.objects["elsewhere.mp4"] = $0.objects["videos/n0.mp4"] }
     fake.state.withLock { $0.objects["videos/below/n9.mp4"] = $0.objects["videos/n0.mp4"] }
     #expect(try await uploader.names() == (0..<8).map { "n\($0).mp4" })
+  }
+
+  @Test("a page of a list is taken with all that is said of a thousand objects")
+  func longPage() async throws {
+    let rest = String(repeating: "x", count: 1500)
+    let items = (0..<1000).map { "{\"name\":\"videos/n\($0).mp4\",\"mediaLink\":\"\(rest)\"}" }
+    let page = HTTPReply(status: .ok, body: Array("{\"items\":[\(items.joined(separator: ","))]}".utf8))
+    let uploader = FirebaseUploader(
+      try StorageBucket(FakeGoogle.bucket, prefix: "videos"), transport: ScriptedTransport { _ in page },
+      tokens: EmulatorToken(), checkpoints: MemoryCheckpoints())
+    #expect(try await uploader.names().count == 1000)
   }
 
   @Test(

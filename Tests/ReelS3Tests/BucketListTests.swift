@@ -131,6 +131,89 @@ import Testing
     #expect(try await client.openUploads(of: #require(ObjectKey("a.mp4"))) == ["3", "2", "1"])
   }
 
+  private func client(_ transport: ScriptedTransport) throws -> S3Client {
+    S3Client(
+      try #require(FakeS3.store), transport: transport, credentials: FixedCredentials(SignatureV4Tests.s3Key),
+      clock: StoppedClock())
+  }
+
+  /// A page of unfinished uploads, of names as they stand there.
+  private static func uploads(_ names: [String], _ more: String = "") -> HTTPReply {
+    let listed = names.enumerated().map { number, name in
+      "<Upload><Key>\(name)</Key><UploadId>\(number)</UploadId></Upload>"
+    }
+    return FakeS3.xml("<ListMultipartUploadsResult>\(more)\(listed.joined())</ListMultipartUploadsResult>")
+  }
+
+  @Test("of unfinished uploads hold other people's names, too, which may be none for XML, and long")
+  func uploadsOfOthers() async throws {
+    let long = String(repeating: "x", count: 2 << 20)
+    let transport = ScriptedTransport { sent in
+      guard sent.call.target.contains("encoding-type=url") else { return Self.uploads(["other\u{1} x"]) }
+      return sent.call.target.contains("key-marker=other%01%20x")
+        ? Self.uploads(
+          ["a%2Fb%2Fa.mp4", "a%252Fb%252Fa.mp4", "%ZZ"],
+          "<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>")
+        : Self.uploads(
+          ["other%01+x"],
+          "<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+            + "<NextKeyMarker>other%01+x</NextKeyMarker><Owner>\(long)</Owner>")
+    }
+    #expect(try await client(transport).openUploads(of: #require(ObjectKey("a.mp4"))) == ["0"])
+    #expect(transport.calls.count == 2)
+  }
+
+  @Test("of unfinished uploads are asked for as they are where a store does not know how to write names")
+  func unencodedUploads() async throws {
+    let transport = ScriptedTransport { sent in
+      sent.call.target.contains("encoding-type=")
+        ? FakeS3.error(400, "InvalidArgument") : Self.uploads(["a%2Fb%2Fa.mp4", "a/b/a.mp4"])
+    }
+    #expect(try await client(transport).openUploads(of: #require(ObjectKey("a.mp4"))) == ["1"])
+  }
+
+  @Test("of unfinished uploads that are never XML are not to be had, and keep nobody from storing")
+  func unreadableUploads() async throws {
+    let key = try #require(ObjectKey("a.mp4"))
+    let count = Mutex(0)
+    let fake = FakeS3 { sent in
+      guard sent.call.method == .get, sent.call.target.contains("uploads=") else { return nil }
+      count.withLock { $0 += 1 }
+      return Self.uploads(["other\u{1}", "a/b/a.mp4"])
+    }
+    let client = try client(fake.transport())
+    #expect(try await client.openUploads(of: key) == nil)
+    #expect(count.withLock { $0 } == 3)
+    _ = try await uploader(fake.transport()).upload(TestSource(size: 11 << 20).upload, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+  }
+
+  @Test("of unfinished uploads that are damaged once are asked for again; what is cut off later")
+  func damagedUploads() async throws {
+    let key = try #require(ObjectKey("a.mp4"))
+    let count = Mutex(0)
+    let damaged = ScriptedTransport { _ in
+      let isFirst = count.withLock { count in
+        count += 1
+        return count == 1
+      }
+      return Self.uploads([isFirst ? "a/b/\u{1}.mp4" : "a/b/a.mp4"])
+    }
+    #expect(try await client(damaged).openUploads(of: key) == ["0"])
+    let cut = ScriptedTransport { _ in FakeS3.xml("<ListMultipartUploadsResult><Upload>") }
+    let error = await #expect(throws: UploadError.self) { _ = try await client(cut).openUploads(of: key) }
+    #expect(error?.code == .interrupted && cut.calls.count == 1)
+  }
+
+  @Test("are taken however many names they give to who asks for one")
+  func manyForOne() async throws {
+    let long = String(repeating: "x", count: 2 << 20)
+    let transport = ScriptedTransport { _ in
+      FakeS3.xml("<ListBucketResult><Contents><Key>\(long)</Key><Size>1</Size></Contents></ListBucketResult>")
+    }
+    try await uploader(transport).prepare()
+  }
+
   @Test("of parts end, too, whatever they say")
   func endlessParts() async throws {
     let count = Mutex(0)

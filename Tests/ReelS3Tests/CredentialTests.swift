@@ -232,6 +232,20 @@ import Testing
     }
   }
 
+  @Test(
+    "one that says how long it is busy is listened to",
+    arguments: [(nil, nil), ("7", 7)] as [(String?, Double?)])
+  func busyEndpoint(_ said: String?, _ seconds: Double?) async throws {
+    var fields = HTTPFields()
+    fields[.retryAfter] = said
+    let reply = HTTPReply(status: .serviceUnavailable, fields: fields)
+    let transport = ScriptedTransport { _ in reply }
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await EndpointCredentials(transport: transport, environment: [:]).instance()
+    }
+    #expect(error?.code == .unavailable && error?.retryAfter == seconds)
+  }
+
   @Test("a machine without a role is told so")
   func noRole() async throws {
     let transport = ScriptedTransport { sent in

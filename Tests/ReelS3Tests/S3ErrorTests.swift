@@ -298,6 +298,70 @@ struct S3ErrorTests {
     #expect(looks.withLock { $0 } == 2)
   }
 
+  /// A profile that is written anew each time it is looked at.
+  private func rotated() -> RememberedCredentials {
+    let looks = Mutex(0)
+    return RememberedCredentials(clock: StoppedClock()) { () async throws(UploadError) in
+      let number = looks.withLock { looks in
+        looks += 1; return looks
+      }
+      return S3Credentials(keyID: "K", secret: Secret("s"), token: Secret("token-\(number)"))
+    }
+  }
+
+  /// Amazon, once "token-1" has ended: where a reply has no body, it says no more than 400.
+  private func ended(naming region: String?) -> ScriptedTransport {
+    FakeS3 { sent in
+      guard sent.call.credentials.contains(where: { $0.value.revealed == "token-1" }) else { return nil }
+      guard sent.call.method == .head || sent.call.endsAtHead else {
+        return FakeS3.error(400, "ExpiredToken")
+      }
+      var fields = HTTPFields()
+      fields[.bucketRegion] = region
+      return FakeS3.empty(400, fields: fields)
+    }.transport()
+  }
+
+  @Test(
+    "a token that has ended is asked for anew where HEAD gets no word of it", arguments: [nil, "us-east-1"],
+    [true, false])
+  func expiredAtHead(_ region: String?, _ isAmazon: Bool) async throws {
+    let key = try #require(ObjectKey("a.mp4"))
+    let source = TestSource(size: 11 << 20).upload
+    let amazons = try S3Store(bucket: "bucket", prefix: "a/b", usesPaths: true)
+    let transport = ended(naming: region)
+    let store = try uploader(transport, store: isAmazon ? amazons : nil, credentials: rotated())
+    // It is looked for first.
+    _ = try await store.upload(source, to: key) { _ in }
+    #expect(try await store.readBack(key) == source.digest)
+    let refused = transport.calls.filter { sent in
+      sent.call.credentials.contains { $0.value.revealed == "token-1" }
+    }
+    #expect(refused.map(\.call.method) == [.head])
+  }
+
+  @Test(
+    "where there is no other, it is said that it may have ended; without one it is not",
+    arguments: [true, false])
+  func expiredForGood(_ hasToken: Bool) async throws {
+    let key = try #require(ObjectKey("a.mp4"))
+    let keys = FixedCredentials(
+      S3Credentials(keyID: "K", secret: Secret("s"), token: hasToken ? Secret("token-1") : nil))
+    for region in [nil, "us-east-1"] as [String?] {
+      var fields = HTTPFields()
+      fields[.bucketRegion] = region
+      let reply = FakeS3.empty(400, fields: fields)
+      let transport = ScriptedTransport { _ in reply }
+      let error = await #expect(throws: UploadError.self) {
+        _ = try await uploader(transport, credentials: keys).find(key)
+      }
+      let message = error?.message ?? ""
+      #expect(message.contains("session token") == hasToken, "\(message)")
+      let isElsewhere = message.contains("sends us elsewhere")
+      if hasToken { #expect(error?.code == .rejected && !isElsewhere, "\(message)") }
+    }
+  }
+
   @Test("a refusal names the key that was refused, also when there are no credentials any more")
   func refusedKey() async throws {
     let looks = Mutex(0)

@@ -199,6 +199,22 @@ import Testing
     #expect(transport.calls.filter { $0.call.method == .put }.count <= 6)
   }
 
+  @Test("what HEAD is refused for, without a word, says nothing of what a store does not know")
+  func refusedHead() async throws {
+    let isRefusing = Mutex(true)
+    let fake = FakeS3(tellsChecksums: false) { sent in
+      if sent.call.method == .head, isRefusing.withLock({ $0 }) { return FakeS3.empty(400) }
+      return sent.call.fields[.ifNoneMatch] == nil ? nil : Self.refusals[1].reply("if-none-match")
+    }
+    let store = try uploader(fake.transport())
+    let key = try #require(ObjectKey("a.mp4"))
+    let error = await #expect(throws: UploadError.self) { _ = try await store.find(key) }
+    #expect(error?.code == .rejected, "\(error?.message ?? "")")
+    isRefusing.withLock { $0 = false }
+    _ = try await store.upload(TestSource(size: 9).upload, to: key) { _ in }
+    #expect(try await store.find(key)?.size == 9)
+  }
+
   @Test("Amazon is asked for all of it, whatever it refuses")
   func amazon() async throws {
     let transport = ScriptedTransport { _ in Self.refusals[1].reply("x") }

@@ -220,11 +220,11 @@ import Testing
     #expect(transport.calls.count == 1)
   }
 
-  @Test("a proxy's 404 does not make an object missing that is there")
-  func proxysMissing() async throws {
+  @Test(
+    "a proxy's 404 does not make an object missing that is there", arguments: ["404 page not found\n", ""])
+  func proxysMissing(_ words: String) async throws {
     let transport = FakeS3 { sent in
-      sent.call.fields[.range] != nil
-        ? HTTPReply(status: .notFound, body: Array("404 page not found\n".utf8)) : nil
+      sent.call.fields[.range] != nil ? HTTPReply(status: .notFound, body: Array(words.utf8)) : nil
     }.transport()
     _ = try await uploader(transport).upload(
       TestSource(size: 300).upload, to: try #require(ObjectKey("clip.mp4"))

@@ -194,6 +194,29 @@ import Testing
     }
   }
 
+  @Test(
+    "the length of an object's first byte is not the object's, which stays",
+    arguments: [(206, "bytes 0-0/*"), (206, nil), (200, "bytes 0-0/*")] as [(Int, String?)])
+  func lengthOfAByte(_ status: Int, _ range: String?) async throws {
+    let fake = FakeS3(tellsChecksums: false)
+    let transport = ScriptedTransport { sent in
+      let (reply, isLook) = (fake.answer(sent), sent.call.endsAtHead)
+      guard reply.isSuccess, isLook || sent.call.method == .head else { return reply }
+      var fields = reply.fields
+      fields[.contentLength] = isLook ? "1" : nil
+      if isLook { fields[.contentRange] = range }
+      return HTTPReply(status: .init(code: isLook ? status : 200), fields: fields)
+    }
+    let store = try uploader(transport)
+    let large = await #expect(throws: UploadError.self) {
+      _ = try await store.upload(TestSource(size: 11 << 20).upload, to: key) { _ in }
+    }
+    #expect(large?.code == .interrupted, "\(large?.message ?? "")")
+    #expect(fake.bucket.withLock { $0.objects.count } == 1)
+    let found = await #expect(throws: UploadError.self) { _ = try await store.find(key) }
+    #expect(found?.code == .interrupted, "\(found?.message ?? "")")
+  }
+
   @Test("where there are no tags at all, what is there is read back")
   func noTags() async throws {
     let fake = FakeS3(tellsChecksums: false)

@@ -23,6 +23,8 @@ import Testing
   static let pages = [
     page(404, "404 page not found\n"), page(404, "<html><head><title>404 Not Found</title></head></html>"),
     FakeS3.error(404, "RouteNotFound"),
+    // Envoy, without a route.
+    FakeS3.empty(404, fields: [.contentLength: "0"]),
   ]
 
   @Test("a proxy's 404 to a removal is none: the object is there still", arguments: pages)
@@ -60,14 +62,63 @@ import Testing
     #expect(try await store.client.readBack(key, size: 9) == nil)
   }
 
-  @Test("Amazon's own 404 takes one request", arguments: ["NoSuchKey", "NoSuchVersion", nil])
-  func missing(_ code: String?) async throws {
+  @Test("Amazon's own 404 takes one request", arguments: ["NoSuchKey", "NoSuchVersion"])
+  func missing(_ code: String) async throws {
     let transport = FakeS3 { sent in
-      guard sent.call.method == .delete else { return nil }
-      return code.map { FakeS3.error(404, $0) } ?? FakeS3.empty(404)
+      sent.call.method == .delete ? FakeS3.error(404, code) : nil
     }.transport()
     #expect(try await uploader(transport).client.remove(key) == .gone)
     #expect(transport.calls.count == 1)
+  }
+
+  @Test("what the list still has is not gone, though HEAD says so, too", arguments: pages)
+  func listed(_ page: HTTPReply) async throws {
+    let fake = FakeS3 { sent in
+      switch sent.call.method {
+      case .delete: page
+      case .head: FakeS3.empty(404)
+      default: nil
+      }
+    }
+    fake.bucket.withLock {
+      $0.objects["a/b/a.mp4"] = FakeS3.Object(bytes: [1], type: "", tag: FakeS3.tag([1]))
+    }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).remove(key) }
+    #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+  }
+
+  @Test(
+    "who says to HEAD that there is something, and to GET that there is nothing, is asked once",
+    arguments: pages)
+  func contradiction(_ page: HTTPReply) async throws {
+    let transport = ScriptedTransport { sent in sent.call.method == .head ? HTTPReply(status: .ok) : page }
+    let error = await #expect(throws: UploadError.self) { _ = try await uploader(transport).find(key) }
+    #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+    #expect(transport.calls.map(\.call.method) == [.head, .get, .head])
+  }
+
+  @Test("parts are gone, in whatever words, where the list of uploads says so, too", arguments: pages)
+  func aborted(_ page: HTTPReply) async throws {
+    let fake = FakeS3()
+    fake.bucket.withLock { $0.uploads["u"] = FakeS3.Upload(name: "a/b/a.mp4", type: "") }
+    let transport = ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      return sent.call.method == .delete && sent.call.target.contains("uploadId=") ? page : reply
+    }
+    #expect(try await uploader(transport).remove(key) == .gone)
+    #expect(fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  @Test("a proxy's 404 to every list is not that of a store which lists no uploads", arguments: pages)
+  func unlistedBehindNothing(_ page: HTTPReply) async throws {
+    let fake = FakeS3 { sent in sent.call.method == .get ? page : nil }
+    let store = try uploader(fake.transport())
+    for ask in [
+      { _ = try await store.remove(key) }, { _ = try await store.upload(large, to: key) { _ in } },
+    ] {
+      let error = await #expect(throws: UploadError.self) { try await ask() }
+      #expect(error?.code == .unavailable, "\(error?.message ?? "")")
+    }
   }
 
   @Test("a proxy's 404 does not make parts gone that are there", arguments: pages)

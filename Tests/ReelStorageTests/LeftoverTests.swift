@@ -204,6 +204,43 @@ import Testing
 }
 
 @Suite struct TemporaryFileTests {
+  @Test("what is sealed is synced by who may write, as SMB demands, and nobody may when it gets its name")
+  func syncedForWriting() throws {
+    let folder = try TemporaryFolder()
+    let open = try StoreFolder.open(folder.path)
+    try folder.write([9], to: "own")
+    do {
+      var file = try TemporaryFile.create("part", in: open.rawValue)
+      try file.seal()
+      let sealed = try Self.facts(of: file.descriptor)
+      var synced: Facts?
+      weak var writer: Descriptor?
+      try file.sync { descriptor throws(SystemError) in
+        synced = try Self.facts(of: descriptor)
+        writer = descriptor
+      }
+      let isGone = writer == nil
+      #expect(sealed.access == O_RDONLY && synced?.access == O_WRONLY && isGone)
+      #expect(synced?.inode == sealed.inode)
+
+      let linked = try TemporaryFile.linking(
+        try Descriptor(opening: folder.path(of: "own"), O_RDONLY), as: "linked", in: open.rawValue)
+      try linked.sync { descriptor throws(SystemError) in synced = try Self.facts(of: descriptor) }
+      #expect(synced?.access == O_RDONLY)
+    }
+    #expect(try folder.names() == ["own"])
+    withExtendedLifetime(open) {}
+  }
+
+  private struct Facts {
+    let access: Int32
+    let inode: ino_t
+  }
+
+  private static func facts(of file: Descriptor) throws(SystemError) -> Facts {
+    Facts(access: fcntl(file.rawValue, F_GETFL) & O_ACCMODE, inode: try file.status().st_ino)
+  }
+
   @Test func aSecondNameReplacesNothingEither() throws {
     let folder = try TemporaryFolder()
     let open = try StoreFolder.open(folder.path)

@@ -2,6 +2,8 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 import ReelHTTPFakes
+import ReelStorage
+import Synchronization
 import Testing
 
 @testable import ReelRemoteStorage
@@ -34,6 +36,76 @@ import Testing
     let (uploader, key) = try await stored(transport, publicBaseURL: "https://cdn.example/")
     _ = try await uploader.readBack(key)
     #expect(transport.calls.last?.call.patience == .seconds(3600))
+  }
+
+  /// What tells the length of what viewers find, where HEAD does not.
+  struct Look: Sendable {
+    var status: Int
+    var range: String?
+    var length: String?
+    /// Nil where nobody can say.
+    var size: Int64?
+  }
+
+  @Test(
+    "what was handed on is not missing where nobody tells HEAD its length",
+    arguments: [
+      Look(status: 206, range: "bytes 0-0/9", length: "1", size: 9), Look(status: 200, length: "9", size: 9),
+      Look(status: 416, range: "bytes */0", size: 0), Look(status: 206, range: "bytes 0-0/*", length: "1"),
+      Look(status: 206, length: "1"), Look(status: 200, range: "bytes 0-0/*", length: "1"), Look(status: 200),
+      Look(status: 416, length: "5"), Look(status: 404, length: "5"),
+    ])
+  func lengthless(_ look: Look) async throws {
+    let transport = ScriptedTransport { sent in
+      guard sent.call.origin.host == "cdn.example" else {
+        return HTTPReply(status: .gone, fields: [.tusResumable: "1.0.0"])
+      }
+      if sent.call.method == .head { return HTTPReply(status: .ok) }
+      var fields = HTTPFields()
+      (fields[.contentRange], fields[.contentLength]) = (look.range, look.length)
+      return HTTPReply(status: .init(code: look.status), fields: fields)
+    }
+    let (uploader, key) = try await stored(transport, publicBaseURL: "https://cdn.example/")
+    var (size, code): (Int64?, UploadError.Code?) = (nil, nil)
+    do throws(UploadError) { size = try await uploader.find(key)?.size } catch { code = error.code }
+    #expect(size == look.size && code == (look.size == nil ? .interrupted : nil))
+    #expect(transport.calls.map(\.call.method) == [.head, .head, .get])
+    #expect(transport.calls.last?.call.fields[.range] == "bytes=0-0")
+  }
+
+  @Test("a video that was handed on before its last answer was lost is not sent again")
+  func handedOn() async throws {
+    let source = TestSource(size: 9)
+    let begun = Mutex(0)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      if sent.call.origin.host == "cdn.example" {
+        if sent.call.method == .head { return HTTPReply(status: .ok) }
+        return sent.call.fields[.range] == nil
+          ? HTTPReply(status: .ok, body: source.bytes)
+          : HTTPReply(status: .partialContent, fields: [.contentRange: "bytes 0-0/9"])
+      }
+      var fields: HTTPFields = [.tusResumable: "1.0.0"]
+      switch sent.call.method {
+      case .options:
+        (fields[.tusVersion], fields[.tusExtension]) = ("1.0.0", "creation")
+        return HTTPReply(status: .noContent, fields: fields)
+      case .post:
+        begun.withLock { $0 += 1 }
+        fields[.location] = "/files/1"
+        return HTTPReply(status: .created, fields: fields)
+      case .patch: throw .broken("a test")
+      default: return HTTPReply(status: .gone, fields: fields)
+      }
+    }
+    let key = try #require(ObjectKey("k.mp4"))
+    let uploader = RetryingUploader(
+      base: TusUploader(
+        try #require(TusEndpoint("tus+https://host.example/files/")), transport: transport,
+        checkpoints: MemoryCheckpoints(), addresses: TusAddresses(publicBaseURL: "https://cdn.example/")),
+      policy: RetryPolicy(firstDelay: .zero, longestDelay: .zero))
+    let stored = try await uploader.upload(source.upload, to: key) { _ in }
+    #expect(stored.size == 9 && stored.digest == source.digest)
+    #expect(begun.withLock { $0 } == 1)
   }
 
   /// What becomes of a removal, by what the server can do and what viewers find then.

@@ -32,7 +32,8 @@ struct TusResumeTests {
 
   private func retrying(_ base: any Uploader, attempts: Int = 4) -> any Uploader {
     RetryingUploader(
-      base: base, policy: RetryPolicy(attempts: attempts, firstDelay: .zero, longestDelay: .zero))
+      base: base, policy: RetryPolicy(attempts: attempts, firstDelay: .zero, longestDelay: .zero),
+      clock: HurriedClock())
   }
 
   /// What can happen to a request, and whether it is one that a retry fixes.
@@ -291,5 +292,16 @@ struct TusResumeTests {
     }
     #expect(wins <= 1)
     #expect(try await fake.seen().whole.count <= 1)
+  }
+}
+
+/// A clock on which nobody waits long.
+private struct HurriedClock: Clock {
+  var now: ContinuousClock.Instant { .now }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try Task.checkCancellation()
+    await Task.yield()
   }
 }

@@ -85,6 +85,17 @@ import Testing
     #expect(server(200, [(.tusVersion, "0.2.2")]) == nil)
   }
 
+  @Test(
+    "a server that holds an upload locked is given time, as much as it says",
+    arguments: [(nil, 3), ("7", 7), ("Sun, 06 Nov 1994 08:49:47 GMT", 10)] as [(String?, Double)])
+  func locked(_ said: String?, _ seconds: Double) {
+    var fields: HTTPFields = [.date: "Sun, 06 Nov 1994 08:49:37 GMT"]
+    fields[.retryAfter] = said
+    let failure = TusFailure(store: Destination("tus+https://host.example/files"), now: { Date() })
+    let error = failure(HTTPReply(status: .init(code: 423), fields: fields), "take a part of k.mp4")
+    #expect(error.code == .unavailable && error.retryAfter == seconds)
+  }
+
   @Test func checksumsAreThoseOfTheProtocol() {
     // The example of tus 1.0.0, "Upload-Checksum".
     #expect(TusChecksum.sha1.field(of: Array("hello world".utf8)) == "sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=")

@@ -201,9 +201,16 @@ struct TemporaryFile: ~Copyable {
     _ = try retryingInterrupts("fchmod") { fchmod(descriptor.rawValue, mode) }
   }
 
-  /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again.
-  func sync() throws(SystemError) {
-    try descriptor.sync()
+  /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again. On return nobody
+  /// has it open for writing.
+  /// - Parameter flush: makes the bytes of the open file durable; a test looks.
+  func sync(
+    _ flush: (Descriptor) throws(SystemError) -> Void = { file throws(SystemError) in try file.sync() }
+  ) throws(SystemError) {
+    // Its maker's alone to write to, and on a file system of this machine's own.
+    if isLinked { return try flush(descriptor) }
+    // On SMB, Linux syncs nothing of what is open for reading alone, and says that it did, or that it may not.
+    try flush(Descriptor(opening: name, O_WRONLY | O_NOFOLLOW, in: folder))
   }
 
   /// Gives the memory of bytes that are durable back to the system. A large run would push what other programs keep

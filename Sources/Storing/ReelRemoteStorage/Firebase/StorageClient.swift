@@ -199,7 +199,10 @@ struct StorageClient: Sendable {
     let prefix = bucket.prefix.isEmpty ? "" : bucket.prefix + "/"
     var target = bucket.objects + "?maxResults=\(limit)&delimiter=%2F&prefix=" + PercentEncoding.all(prefix)
     if let token { target += "&pageToken=" + PercentEncoding.all(token) }
-    let reply = try await google.send(google.call(.get, target))
+    var call = google.call(.get, target)
+    // Each object comes with all that there is to say of it, a kilobyte or so.
+    call.replyLimit = 8 << 20
+    let reply = try await google.send(call)
     if reply.status.code == 404 {
       throw UploadError(
         .storeUnusable,

@@ -107,7 +107,9 @@ public struct EndpointCredentials: Sendable {
     }
     switch reply.status.code {
     case 200: return reply.body
-    case 429, 500...599: throw Self.busy(who, "it is busy or down (\(reply.status.code))")
+    case 429, 500...599:
+      throw Self.busy(
+        who, "it is busy or down (\(reply.status.code))", retryAfter: reply.retryAfter(now: Date()))
     case 404: throw Self.none(who, absent ?? "it knows no such address (404)")
     default: throw Self.none(who, "it refused (\(reply.status.code))")
     }
@@ -143,9 +145,9 @@ public struct EndpointCredentials: Sendable {
     }
   }
 
-  private static func busy(_ who: String, _ why: String) -> UploadError {
+  private static func busy(_ who: String, _ why: String, retryAfter: Double? = nil) -> UploadError {
     UploadError(
-      .unavailable, "no credentials for S3: \(who) was asked, and \(why): try again")
+      .unavailable, "no credentials for S3: \(who) was asked, and \(why): try again", retryAfter: retryAfter)
   }
 
   private static func none(_ who: String, _ why: String) -> UploadError {

@@ -165,7 +165,8 @@ struct MultipartUpload: Sendable {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
         let error = client.error(failure, request)
-        guard error.code == .denied || failure.isOfTheQuestion else { throw error }
+        if error.code == .denied { return .unlisted }
+        guard try await client.isOfTheQuestion(failure) else { throw error }
         return .unlisted
       case .reply(let reply):
         guard let page = S3Documents.parts(reply.body) else { return .listed(found) }

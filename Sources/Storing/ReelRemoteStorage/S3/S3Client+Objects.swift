@@ -29,11 +29,14 @@ struct S3Head: Sendable, Hashable {
   func completed(by reply: HTTPReply) -> S3Head? {
     var head = self
     head.etag = reply.fields[.eTag]?.trimmingQuotes() ?? etag
-    let range = reply.fields[.contentRange].flatMap { ContentRange(parsing: $0) }
-    // A page to log in has a length, too; a part of it nobody gives, nor an entity tag with it.
-    guard let told = range?.size ?? (head.etag == nil ? nil : reply.contentLength) else { return nil }
-    head.size = told
-    return head
+    if let range = reply.fields[.contentRange] {
+      // Of a part the length is that part's alone.
+      head.size = ContentRange(parsing: range)?.size
+    } else {
+      // A page to log in has a length, too; a part of it nobody gives, nor an entity tag with it.
+      head.size = head.etag == nil || reply.status == .partialContent ? nil : reply.contentLength
+    }
+    return head.size == nil ? nil : head
   }
 
   /// Whether this is told of bytes: where it is not what was expected, only the bytes say whether they are.
@@ -99,8 +102,7 @@ extension S3Client {
   /// The same of any object.
   /// - Parameter name: as ``S3Request/name``.
   func head(named name: String, size: Int64 = 0) async throws(UploadError) -> S3Head? {
-    var request = S3Request(
-      .head, name: name, task: "look for \(name)", permission: "s3:GetObject and s3:ListBucket")
+    var request = Self.look(for: name)
     request.fields = [.checksumMode: "ENABLED"]
     // A slow disk, or a busy one.
     request.thinking = .seconds(size / (16 << 20))
@@ -113,6 +115,10 @@ extension S3Client {
       if failure.isMissing { return nil }
       throw error(failure, request)
     }
+  }
+
+  private static func look(for name: String) -> S3Request {
+    S3Request(.head, name: name, task: "look for \(name)", permission: "s3:GetObject and s3:ListBucket")
   }
 
   /// What a store says of an object of whose length, or tag, its reply to HEAD says nothing: that to GET does, of which
@@ -144,12 +150,33 @@ extension S3Client {
   }
 
   /// Whether `failure` says that `name` is not in the bucket. Where it may be anybody's word, the store has to say so again,
-  /// and to be there.
-  /// - Throws: what the store says when it is not.
+  /// to HEAD and by its list.
+  /// - Throws: what the store says when it is not there itself.
   func isMissing(_ failure: S3Failure, _ name: String) async throws(UploadError) -> Bool {
     if failure.isMissing { return true }
-    guard failure.mayBeMissing, try await head(named: name) == nil else { return false }
-    _ = try await page(of: store.prefix + name, most: 1, from: nil)
+    guard failure.mayBeMissing else { return false }
+    // Not ``head(named:size:)``, which may ask with GET what has just been refused.
+    let request = Self.look(for: name)
+    switch try await outcome(of: request) {
+    case .reply: return false
+    case .failure(let failure): guard failure.isMissing else { throw error(failure, request) }
+    }
+    let whole = store.prefix + name
+    return !(try await page(of: whole, most: 1, from: nil)).objects.contains { $0.name == whole }
+  }
+
+  /// Whether `failure` says that the store does not know the question. Where it may be anybody's word, the bucket has
+  /// to answer another one: what stands before a store has no answer to either.
+  /// - Throws: what the store says when it is not there.
+  func isOfTheQuestion(_ failure: S3Failure) async throws(UploadError) -> Bool {
+    guard failure.isOfTheQuestion else { return false }
+    guard failure.mayBeMissing else { return true }
+    do throws(UploadError) {
+      _ = try await page(of: store.prefix, most: 1, from: nil)
+    } catch {
+      // That is a store's word, too.
+      guard error.code == .denied || error.code == .rejected else { throw error }
+    }
     return true
   }
 
@@ -251,6 +278,9 @@ private struct ReadObject: Sendable {
 }
 
 extension S3Client {
+  /// Bytes of a page of a list: a thousand names of up to 1024 bytes, some escaped, and what is told of each.
+  static let listLimit = 8 << 20
+
   /// A page of the objects whose names begin with `beginning`, in the order of the store.
   /// - Parameter most: objects that are wanted; a page never has more than a thousand.
   func page(
@@ -263,8 +293,7 @@ extension S3Client {
       permission: "s3:ListBucket")
     if most < 1000 { request.query.append(("max-keys", "\(most)")) }
     request.query += position?.query ?? []
-    // A thousand names of up to 1024 bytes, some escaped, and what is told of each.
-    request.replyLimit = 8 << 20
+    request.replyLimit = Self.listLimit
     request.answer = .lateWord
     guard let page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
@@ -289,24 +318,35 @@ extension S3Client {
   }
 
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
-  /// not or the store knows no such question: then nobody finds again what an upload that broke leaves.
+  /// not, or the store knows no such question, or answers it in XML that is none: then nobody finds again what an
+  /// upload that broke leaves.
   func openUploads(of key: ObjectKey) async throws(UploadError) -> [String]? {
     let name = store.prefix + key.rawValue
     var found: [S3Documents.ListedUpload] = []
     // Some list all that there are, whatever the prefix.
     var markers: [[String]] = []
+    // So there may be other people's names, which may hold what XML can't.
+    var encoding = [("encoding-type", "url")]
+    var unreadable = 0
     var next: [(String, String)]? = []
     while let position = next {
-      let request = S3Request(
-        .get, nil, query: [("uploads", ""), ("prefix", name)] + position, task: "list the unfinished uploads",
-        permission: "s3:ListBucketMultipartUploads")
+      var request = S3Request(
+        .get, nil, query: [("uploads", ""), ("prefix", name)] + encoding + position,
+        task: "list the unfinished uploads", permission: "s3:ListBucketMultipartUploads")
+      request.replyLimit = Self.listLimit
       switch try await outcome(of: request) {
       case .reply(let reply):
         // Some stores take this for another question, and answer that. What is not an answer at all is none.
         guard XMLNode(parsing: reply.body) != nil else {
-          throw UploadError(
-            .interrupted,
-            "\(store.destination) did not list its unfinished uploads: try again")
+          unreadable += 1
+          guard S3Documents.isWholeListOfUploads(reply.body) else {
+            throw UploadError(
+              .interrupted,
+              "\(store.destination) did not list its unfinished uploads: try again")
+          }
+          // It may be damaged on its way; what is so each time, is what the store says.
+          if unreadable < Self.mostUnreadable { continue }
+          return nil
         }
         guard let page = S3Documents.uploads(of: name, in: reply.body) else { return nil }
         found += page.uploads.filter { !found.contains($0) }
@@ -319,8 +359,11 @@ extension S3Client {
         // So says `rclone serve s3` of a bucket in which none was ever begun.
         if failure.isMissingUpload { return [] }
         let error = error(failure, request)
-        guard error.code == .denied || failure.isOfTheQuestion else { throw error }
-        return nil
+        if error.code == .denied { return nil }
+        guard try await isOfTheQuestion(failure) else { throw error }
+        // It may know the question, and not how the names are to be written.
+        if encoding.isEmpty || ![400, 501].contains(failure.reply.status.code) { return nil }
+        encoding = []
       }
     }
     return found.sorted { $0.begun > $1.begun }.map(\.id)
@@ -328,13 +371,20 @@ extension S3Client {
 
   /// Of a thousand uploads each.
   private static let mostUploadPages = 100
+  /// Answers that can't be read.
+  private static let mostUnreadable = 3
 
   /// Removes an unfinished upload's parts; one that is not there is removed already.
   func abortUpload(_ id: String, of key: ObjectKey) async throws(UploadError) {
     let request = S3Request(
       .delete, key, query: [("uploadId", id)], task: "give up the upload of \(key)",
       permission: "s3:AbortMultipartUpload")
-    try await done(request) { $0.isMissing || $0.isMissingUpload }
+    try await done(request) { failure async throws(UploadError) in
+      if failure.isMissing || failure.isMissingUpload { return true }
+      // Where it may be anybody's word, the list has to say so, too.
+      guard failure.mayBeMissing, let open = try await self.openUploads(of: key) else { return false }
+      return !open.contains(id)
+    }
   }
 
   /// Of an object that was just created and, as the store says itself, is not what was sent.

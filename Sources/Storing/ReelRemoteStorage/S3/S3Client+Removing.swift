@@ -37,7 +37,7 @@ extension S3Client {
       .get, nil, query: [("versions", ""), ("prefix", name), ("encoding-type", "url")],
       task: "list the versions of \(key)", permission: "s3:ListBucketVersions")
     request.answer = .lateWord
-    request.replyLimit = 8 << 20
+    request.replyLimit = Self.listLimit
     do throws(UploadError) {
       return S3Documents.versions(of: name, in: try await send(request).body)
     } catch {

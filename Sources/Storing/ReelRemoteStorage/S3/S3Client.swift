@@ -263,7 +263,8 @@ final class S3Client: Sendable {
       learned.withLock { $0.leftOut.formUnion(fewer) }
       return next
     }
-    if !extras.isEmpty { learned.withLock { $0.hasTried = true } }
+    // A question may be refused for much else (HEAD has no words), which says nothing of what is sent.
+    if !extras.isEmpty, [.put, .post].contains(request.method) { learned.withLock { $0.hasTried = true } }
     return first
   }
 
@@ -313,7 +314,7 @@ final class S3Client: Sendable {
       let answer = try await rethrowing(
         as: { UploadError($0, store: store.destination) }
       ) { () async throws(HTTPFailure) in try await exchange(call) }
-      guard let failure = S3Failure(answer.reply, to: request.answer) else {
+      guard let failure = S3Failure(answer.reply, to: request.answer, of: call) else {
         return (.reply(answer.reply), answer.value)
       }
       if isLast { return (.failure(failure), nothing) }
@@ -325,9 +326,9 @@ final class S3Client: Sendable {
   /// Whether the same request may fare better now.
   /// - Parameter known: what it was signed with; others may have learned more meanwhile.
   private func learn(from failure: S3Failure, knowing known: Learned) async -> Bool {
-    if failure.isWrongRegion, let region = failure.region {
+    if failure.isWrongRegion, let region = failure.region, region != known.region {
       learned.withLock { $0.region = region }
-      return known.region != region
+      return true
     }
     if failure.maySkew, let date = failure.reply.date {
       let skew = date.timeIntervalSince(clock.now())

@@ -93,18 +93,29 @@ enum S3Documents {
     let begun: String
   }
 
+  /// Whether it seems to be all of an answer to ListMultipartUploads, though it may be no XML: a name in it may hold
+  /// what XML can't.
+  static func isWholeListOfUploads(_ body: [UInt8]) -> Bool {
+    let head = String(decoding: body.prefix(1 << 10), as: UTF8.self)
+    let tail = String(decoding: body.suffix(1 << 7), as: UTF8.self)
+    return head.contains("<ListMultipartUploads") && tail.contains("</ListMultipartUploads")
+  }
+
   /// The uploads of exactly `name` in an answer to ListMultipartUploads, and what asks for the next page.
   static func uploads(
     of name: String, in body: [UInt8]
   ) -> (uploads: [ListedUpload], next: [(String, String)]?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListMultipartUploads") else { return nil }
-    let uploads = list.all("Upload").filter { $0["Key"] == name }.compactMap { upload in
-      upload["UploadId"].map { ListedUpload(id: $0, begun: upload["Initiated"] ?? "") }
-    }
+    let isEncoded = list["EncodingType"] == "url"
+    let uploads = list.all("Upload").filter { $0["Key"].flatMap { Self.name($0, isEncoded) } == name }
+      .compactMap { upload in
+        upload["UploadId"].map { ListedUpload(id: $0, begun: upload["Initiated"] ?? "") }
+      }
     guard list.isTrue("IsTruncated"), let key = list.text("NextKeyMarker") else { return (uploads, nil) }
     return (
       uploads,
-      [("key-marker", key)] + (list.text("NextUploadIdMarker").map { [("upload-id-marker", $0)] } ?? [])
+      [("key-marker", Self.name(key, isEncoded) ?? key)]
+        + (list.text("NextUploadIdMarker").map { [("upload-id-marker", $0)] } ?? [])
     )
   }
 

@@ -12,14 +12,24 @@ struct S3Failure: Sendable {
   let region: String?
   /// Where requests for the bucket should go, as the store tells: a host's name.
   private let endpoint: String?
+  /// A reply to HEAD has no body, whoever gives it.
+  private let isToHead: Bool
+  /// It is without words, and a session token was sent: that may have ended.
+  let mayBeExpired: Bool
 
   /// Nil when `reply` is a success. A success whose body is an error is none, where the operation may end so.
-  init?(_ reply: HTTPReply, to answer: S3Request.Answer) {
+  /// - Parameter call: what it is a reply to; nil for one with words, which says itself what it means.
+  init?(_ reply: HTTPReply, to answer: S3Request.Answer, of call: HTTPCall? = nil) {
     if reply.isSuccess, answer != .lateWord { return nil }
     let document = reply.body.isEmpty ? nil : XMLNode(parsing: reply.body)
     let error = document?.name == "Error" ? document : nil
     guard !reply.isSuccess || error != nil else { return nil }
     self.reply = reply
+    isToHead = call?.method == .head
+    let hasToken = call?.credentials.contains { $0.name == .securityToken } ?? false
+    mayBeExpired =
+      hasToken && reply.status == .badRequest && reply.body.isEmpty
+      && (isToHead || call?.endsAtHead ?? false)
     code = error?["Code"]
     words = error?["Message"]
     endpoint = error?["Endpoint"]
@@ -71,8 +81,8 @@ struct S3Failure: Sendable {
           ?? true)
   }
 
-  /// The credentials were good once.
-  var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" }
+  /// The credentials were good once, or may have been: where a reply has no words, all that Amazon says of them is 400.
+  var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" || mayBeExpired }
 
   /// It takes a body only with its MD5. Amazon names the checksums as another way; where those went out, too, they did
   /// not do.
@@ -107,15 +117,15 @@ struct S3Failure: Sendable {
     }
   }
 
-  /// The store says that there is no such thing: in its own words, or with none (HEAD).
+  /// The store says that there is no such thing: in its own words, or to HEAD, which gets none.
   var isMissing: Bool {
     reply.status == .notFound
-      && (reply.body.isEmpty
+      && (isToHead && reply.body.isEmpty
         || ["NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NotFound"].contains(code))
   }
 
-  /// A 404 in words that are nobody's: what stands before a store says that of anything (Traefik, nginx, while the store is
-  /// restarted), and some stores of an object that is not there.
+  /// A 404 in words that are nobody's, or in none where a store has some: what stands before a store says that of
+  /// anything (Traefik, nginx, Envoy, while the store is restarted), and some stores of an object that is not there.
   var mayBeMissing: Bool { reply.status == .notFound && !isMissing && code != "NoSuchBucket" }
 
   var isMissingUpload: Bool { code == "NoSuchUpload" }
@@ -243,6 +253,12 @@ struct S3ErrorMessages: Sendable {
         .interrupted,
         "other bytes than were sent arrived at \(store.destination) (\(whole)): try again")
     }
+    if failure.mayBeExpired, failure.region ?? region == region {
+      return made(
+        .rejected,
+        "\(store.destination) did not \(task) (400, and no word why): the session token of the access key \(keyID) may "
+          + "have expired, so get new credentials; if they are good, check the store and its address")
+    }
     if failure.isWrongRegion, failure.region == region {
       let place = failure.place(of: store.bucket, isSecure: store.endpoint?.origin.isSecure ?? true)
       return made(
@@ -260,9 +276,10 @@ struct S3ErrorMessages: Sendable {
     }
     if failure.mayBeMissing {
       let own = failure.code == nil ? failure.reply.ownWords.map { "404: \($0)" } ?? "404" : whole
+      let manner = failure.reply.body.isEmpty ? "without a word" : "in words that are not a store's"
       return made(
         .unavailable,
-        "what answers at \(host) says that it has nothing there (\(own)), in words that are not a store's: check the "
+        "what answers at \(host) says that it has nothing there (\(own)), \(manner): check the "
           + "address; if it is right, what stands before the store does not reach it, so try again later")
     }
     let said = [failure.code, failure.words].compactMap { $0 }.joined(separator: ": ")

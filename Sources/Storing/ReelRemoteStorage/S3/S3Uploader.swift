@@ -52,6 +52,8 @@ public struct S3Uploader: Uploader {
       ],
       task: "list the objects", permission: "s3:ListBucket")
     request.answer = .lateWord
+    // Not every store heeds how many are wanted.
+    request.replyLimit = S3Client.listLimit
     do throws(UploadError) {
       // A web console, or a page to log in, answers 200 to anything.
       guard S3Documents.page(try await client.send(request).body) != nil else {

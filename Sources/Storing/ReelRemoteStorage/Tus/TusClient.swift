@@ -147,9 +147,31 @@ struct TusClient: Sendable {
     throw failure(reply, "give \(key) back")
   }
 
-  /// HEAD, of an address that is not an upload's: the length of what is there; nil when nothing is, or nobody says.
+  /// HEAD, of an address that is not an upload's, and GET of a byte where that does not tell it: the length of what is
+  /// there; nil when nothing is.
+  /// - Throws: `interrupted` when something is, and nobody says how long.
   func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
-    try await reply(at: url, key)?.contentLength
+    guard let reply = try await self.reply(at: url, key) else { return nil }
+    if let length = reply.contentLength { return length }
+    var call = HTTPCall(
+      .get, url.origin, url.target, fields: [.range: "bytes=0-0", .acceptEncoding: "identity"])
+    call.endsAtHead = true
+    let answer = try await send(call)
+    switch answer.status.code {
+    // Of an empty object there is no first byte.
+    case 200, 206, 416:
+      let told: Int64? =
+        if let range = answer.fields[.contentRange] {
+          ContentRange(parsing: range)?.size
+        } else {
+          answer.status == .ok && !answer.isCompressed ? answer.contentLength : nil
+        }
+      guard let size = told else { throw failure.noLength(key, at: url.text) }
+      return size
+    // HEAD has found it.
+    case 404, 410: throw failure.noLength(key, at: url.text)
+    default: throw failure(answer, "find \(key)")
+    }
   }
 
   /// HEAD, of an address that is not an upload's; nil when nothing is there.

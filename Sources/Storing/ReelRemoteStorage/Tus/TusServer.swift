@@ -113,13 +113,19 @@ struct TusFailure: Sendable {
   let store: Destination
   let now: @Sendable () -> Date
 
+  /// Seconds until a server that does not say itself when is asked again for an upload that it holds locked: it does so
+  /// for a request whose line is dead, and some seconds pass until it notices.
+  private static let lockTime = 3.0
+
   /// - Parameter task: what was asked for, such as "store abc.mp4".
   func callAsFunction(_ reply: HTTPReply, _ task: String) -> UploadError {
     switch reply.status.code {
     case 409: interrupted("\(task) stood somewhere else than was thought")
     case 404, 410: interrupted("it does not know the upload any more (it may have expired)")
     case 423:
-      UploadError(.unavailable, "the store \(store) is still at work on that upload: it is tried again")
+      UploadError(
+        .unavailable, "the store \(store) is still at work on that upload: it is tried again",
+        retryAfter: reply.retryAfter(now: now()) ?? Self.lockTime)
     case 460: interrupted("a part arrived damaged (its checksum differs)")
     default: reply.failure(store: store, task: task, reason: words(of: reply), now: now())
     }
@@ -170,6 +176,14 @@ struct TusFailure: Sendable {
       .interrupted,
       "the tus server \(store) says that it has \(offset) bytes of \(key), and not how long it is, so nobody can tell whether "
         + "it is whole: try again, and check the server if it happens again")
+  }
+
+  /// - Parameter address: one that viewers open.
+  func noLength(_ key: ObjectKey, at address: String) -> UploadError {
+    UploadError(
+      .interrupted,
+      "\(address) answers, and does not say how long \(key) is, so nobody can tell whether it is whole: try again, and "
+        + "have what answers there tell its length (Content-Length) if it happens again")
   }
 
   func otherHost(_ origin: HTTPOrigin) -> UploadError {

@@ -86,6 +86,7 @@ public final class TusUploader: Uploader {
 
   /// What the server says of the upload that the checkpoint names; nil while it is not whole. One that the server has
   /// handed on is looked for where viewers find it.
+  /// - Throws: `interrupted` where it is there, and nobody says how long it is.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     guard let url = try await place(of: key)?.url else { return nil }
     let size: Int64
