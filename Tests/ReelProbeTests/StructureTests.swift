@@ -198,9 +198,9 @@ struct StructureTests {
       let packet = [0x47, 0, 0x20, flags] + [UInt8](repeating: 0xFF, count: 184)
       return BytesInMemory(all: Array([[UInt8]](repeating: packet, count: 8).joined()))
     }
-    #expect(TransportPackets.scrambled(stream(0x10), isM2TS: false)?.isEmpty == true)
-    #expect(TransportPackets.scrambled(stream(0xD0), isM2TS: false)?.isEmpty == false)
-    #expect(TransportPackets.scrambled(BytesInMemory(all: [1, 2, 3]), isM2TS: false) == nil)
+    #expect(TransportPackets.scrambling(stream(0x10), isM2TS: false)?.streams.isEmpty == true)
+    #expect(TransportPackets.scrambling(stream(0xD0), isM2TS: false)?.streams.isEmpty == false)
+    #expect(TransportPackets.scrambling(BytesInMemory(all: [1, 2, 3]), isM2TS: false) == nil)
   }
 
   // MARK: Any bytes

@@ -147,7 +147,7 @@ struct FileReading {
     var media = found.media
     var thorough = ThoroughReading(structure, streams, scan, isDecoded: picture != nil)
     thorough.take(scan, into: &media, size: source.size, content)
-    if structure.scrambled.isEmpty, media.encrypted != true {
+    if !structure.hasScrambled(streams), media.encrypted != true {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
       let others = changes.warnings.filter { !known.contains($0.fact) }
       media.warnings = Array((media.warnings + others).prefix(MediaWarning.most))
@@ -158,7 +158,7 @@ struct FileReading {
 
   /// The first picture, of which the stream's parameters then tell; nil where it can't be decoded, or is scrambled.
   private func decodedPicture(_ streams: StreamChoice, _ scan: borrowing PacketScan) -> DecodedPicture? {
-    guard let stream = streams.video, !structure.scrambled.contains(Int(stream.pointee.id)),
+    guard let stream = streams.video, !structure.isScrambled(stream),
       let picture = scan.first.flatMap({ DecodedPicture($0, stream) })
     else { return nil }
     picture.apply(to: stream)
@@ -239,7 +239,7 @@ struct FileReading {
     _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
-      media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
+      media.encrypted != true, media.external != true, !structure.isScrambled(stream),
       // Pictures that were read past a packet tell more than its beginning where it may begin anywhere: a multiplex that
       // was cut out of another one, and names that FFmpeg does not know.
       media.video?.pixelFormat == nil
@@ -286,7 +286,7 @@ struct FileReading {
   private func soundsDoubted(
     _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, _ scan: borrowing PacketScan
   ) -> [MediaWarning] {
-    guard structure.iso == nil, media.encrypted != true, structure.scrambled.isEmpty else { return [] }
+    guard structure.iso == nil, media.encrypted != true, !structure.hasScrambled(streams) else { return [] }
     return streams.audios.enumerated().compactMap { place, stream in
       guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
         let claimed = VideoFacts.codecName(header.codecs[stream.pointee.index] ?? codec)
@@ -343,7 +343,7 @@ struct FileReading {
       }
     }
     for (place, stream) in evidence.streams.audios.enumerated() {
-      if evidence.isScrambled(stream) {
+      if structure.isScrambled(stream) {
         media.audio[place] = AudioFacts(codec: media.audio[place].codec)
         continue
       }
@@ -462,7 +462,7 @@ struct FileReading {
   private func preferredTransfer(
     of stream: StreamChoice.Stream, _ scan: inout PacketScan
   ) -> AVColorTransferCharacteristic? {
-    guard let parameters = stream.pointee.codecpar, structure.scrambled.isEmpty,
+    guard let parameters = stream.pointee.codecpar, !structure.isScrambled(stream),
       [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.pointee.codec_id)
     else { return nil }
     scan.run(untilSeen: stream.pointee.index)

@@ -56,7 +56,7 @@ package final class OpenedVideo {
     video = streams.video
     if let video { MovieTracks(structure)?.applyShape(to: video) }
     cover = streams.covers.first
-    isEncrypted = structure.encrypted ?? streams.isEncrypted
+    isEncrypted = structure.isEncrypted(streams) ?? streams.isEncrypted
     hidesSamples = streams.video.flatMap { structure.iso?.hidesSamples(of: $0) } ?? false
     orientation =
       streams.video.flatMap { DisplayMatrix.numbers(of: $0) }.map { DisplayOrientation(matrix: $0) }

@@ -76,7 +76,7 @@ struct ThoroughReading {
 
   private mutating func takePictures(_ scan: borrowing PacketScan, into media: inout MediaInfo) {
     guard let stream = streams.video, var video = media.video,
-      !structure.scrambled.contains(Int(stream.pointee.id))
+      !structure.isScrambled(stream)
     else { return }
     note(
       [
@@ -102,7 +102,7 @@ struct ThoroughReading {
     for (place, stream) in streams.audios.enumerated() where place < media.audio.count {
       let facts = ["codec", "channels", "sampleRate"].map { "audio.\(place).\($0)" }
       guard let parameters = stream.pointee.codecpar, let packet = scan.firsts[stream.pointee.index],
-        !structure.scrambled.contains(Int(stream.pointee.id))
+        !structure.isScrambled(stream)
       else {
         note(facts, .header)
         continue

@@ -325,19 +325,8 @@ struct MPEGClock<Bytes: ByteReading> {
   private static func transport(
     _ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int, _ scrambled: Bool
   ) -> [Moment] {
-    let lead = stride - 188
-    guard
-      let first = (0..<min(stride, bytes.count)).first(where: { start in
-        (0..<4).allSatisfy {
-          start + lead + $0 * stride >= bytes.count || bytes[start + lead + $0 * stride] == 0x47
-        }
-      })
-    else { return [] }
     var moments: [Moment] = []
-    var at = first + lead
-    while at + 188 <= bytes.count {
-      defer { at += stride }
-      guard bytes[at] == 0x47 else { continue }
+    for at in TransportPackets.Places(bytes, stride: stride) {
       let control = bytes[at + 3]
       let key = Int(bytes[at + 1] & 0x1f) << 8 | Int(bytes[at + 2])
       let adaptation = control & 0x20 != 0 ? Int(bytes[at + 4]) + 1 : 0

@@ -44,7 +44,7 @@ struct ContentEvidence {
       ContentClock.key(of: $0, among: streams, in: structure)
     }
     // Subtitles may stay for as long as they like. The scrambled streams' times are those of the program.
-    let isKnown = structure.scrambled.isEmpty && !keys.isEmpty && !keys.contains(nil)
+    let isKnown = !structure.hasScrambled(streams) && !keys.isEmpty && !keys.contains(nil)
     let own = isKnown ? Set(keys.compactMap { $0 }) : nil
     sum = clock?.sum(of: own)
     end = clock?.end(of: own)
@@ -437,7 +437,7 @@ struct ContentEvidence {
 
   func apply(to video: inout VideoFacts, _ scan: borrowing PacketScan) {
     guard let stream = streams.video else { return }
-    if isScrambled(stream) {
+    if structure.isScrambled(stream) {
       forget(&video)
       return
     }
@@ -519,11 +519,6 @@ struct ContentEvidence {
     known.hasCover = video.hasCover
     known.hasSamples = video.hasSamples
     video = known
-  }
-
-  /// Whether the payload of a stream is scrambled.
-  func isScrambled(_ stream: StreamChoice.Stream) -> Bool {
-    structure.scrambled.contains(Int(stream.pointee.id) & 0x1fff)
   }
 
   // MARK: Sound

@@ -43,7 +43,7 @@ extension MediaInfo {
     hasCover = streams.hasCover
     guard let iso = structure.iso else {
       truncated = structure.truncated
-      encrypted = structure.matroska == nil ? structure.encrypted : streams.isEncrypted
+      encrypted = structure.matroska == nil ? structure.isEncrypted(streams) : streams.isEncrypted
       return
     }
     // Where the index is compressed (`cmov`), FFmpeg alone reads it.

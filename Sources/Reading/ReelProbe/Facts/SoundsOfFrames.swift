@@ -10,8 +10,7 @@ struct SoundsOfFrames {
 
   /// Puts in the channels that the frames have, and gives what the record says otherwise.
   func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [MediaWarning] {
-    guard media.encrypted != true, media.external != true, structure.scrambled.isEmpty,
-      !structure.container.isMPEG
+    guard media.encrypted != true, media.external != true, !structure.container.isMPEG
     else { return [] }
     var found: [MediaWarning] = []
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {

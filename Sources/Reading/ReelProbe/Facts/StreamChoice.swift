@@ -67,3 +67,23 @@ struct StreamChoice {
     stream.pointee.disposition & disposition != 0
   }
 }
+
+extension FileStructure {
+  /// Whether the payload of a stream is scrambled.
+  func isScrambled(_ stream: StreamChoice.Stream) -> Bool {
+    scrambling?.streams.contains(Int(stream.pointee.id) & 0x1fff) ?? false
+  }
+
+  /// Whether that of any pictures or sound is.
+  func hasScrambled(_ streams: StreamChoice) -> Bool {
+    (streams.videos + streams.audios).contains(where: isScrambled)
+  }
+
+  /// Whether it takes a key to show its pictures, or to hear any of its sound; nil where the container does not say. Of
+  /// several programs in a transport stream others may be encrypted.
+  func isEncrypted(_ streams: StreamChoice) -> Bool? {
+    guard scrambling != nil, encrypted == false else { return encrypted }
+    return streams.video.map(isScrambled) == true
+      || !streams.audios.isEmpty && streams.audios.allSatisfy(isScrambled)
+  }
+}

@@ -136,9 +136,9 @@ struct OtherPlaces {
 
   private mutating func lookIntoTransport(stride: Int) {
     let head = file.bytes(at: 0, count: stride * Self.packets)
-    guard let start = TransportPackets.firstPacket(head, stride) else { return }
     var streams: [Int: [UInt8]] = [:]
-    for packet in Swift.stride(from: start, to: head.count - 187, by: stride) where head[packet] == 0x47 {
+    let places = head.withUnsafeBufferPointer { Array(TransportPackets.Places($0, stride: stride)) }
+    for packet in places {
       let (flags, id) = (head[packet + 3], Int(head[packet + 1] & 0x1F) << 8 | Int(head[packet + 2]))
       // Payload that is not scrambled.
       guard flags & 0x10 != 0, flags & 0xC0 == 0, id != 0x1FFF else { continue }

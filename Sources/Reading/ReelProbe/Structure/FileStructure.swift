@@ -23,13 +23,13 @@ struct FileStructure {
   let ogg: OggTimes?
   /// What an MXF's header says.
   let mxf: MXFSets?
-  /// The scrambled streams of a transport stream, by their identifiers.
-  let scrambled: Set<Int>
+  /// What of a transport stream is scrambled.
+  let scrambling: TransportPackets.Scrambling?
 
   /// Whether the file ends before its own account says; nil when that can't be proved either way. For ISO base
   /// media files the index must be asked.
   let truncated: Bool?
-  /// Whether its content is encrypted, as far as it can be seen from here.
+  /// Whether its content is encrypted, as far as it can be seen from here; of a transport stream, whether all of it is.
   let encrypted: Bool?
 
   /// Whether the index has the time of every frame.
@@ -52,13 +52,14 @@ struct FileStructure {
     namedCodecs = container == .flv ? FLVNamedCodecs(file) : nil
     ogg = container == .ogg ? OggTimes(file) : nil
     mxf = container == .mxf ? MXFSets(file) : nil
-    let scrambled =
+    scrambling =
       [.mpegTS, .m2ts].contains(container)
-      ? TransportPackets.scrambled(file, isM2TS: container == .m2ts) : nil
-    self.scrambled = scrambled ?? []
+      ? TransportPackets.scrambling(file, isM2TS: container == .m2ts) : nil
     truncated = Self.isTruncated(file, container) ?? matroska?.truncated
     encrypted =
-      container == .asf ? ASFFile.isEncrypted(file) : scrambled.map { !$0.isEmpty } ?? iso?.encrypted
+      container == .asf
+      ? ASFFile.isEncrypted(file)
+      : scrambling.map { !$0.streams.isEmpty && !$0.leavesClear } ?? iso?.encrypted
     self.container = Self.refine(container, iso: iso, matroska: matroska)
   }
 

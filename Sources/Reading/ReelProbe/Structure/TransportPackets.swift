@@ -1,28 +1,86 @@
 /// The packets of an MPEG transport stream (ISO/IEC 13818-1, 2.4.3).
 enum TransportPackets {
-  /// The streams of which packets in the first stretch of the file are scrambled, by their identifiers; nil when there
-  /// are none in step.
-  ///
-  /// - Parameter isM2TS: whether four bytes of time stand before each packet.
-  static func scrambled(_ file: some ByteReading, isM2TS: Bool) -> Set<Int>? {
-    let stride = isM2TS ? 192 : 188
-    let head = file.bytes(at: 0, count: stride * 2048)
-    guard var next = firstPacket(head, stride) else { return nil }
-    var found: Set<Int> = []
-    while next + 4 <= head.count, head[next] == sync {
-      let (hasPayload, scrambling) = (head[next + 3] & 0x10 != 0, head[next + 3] >> 6)
-      if hasPayload, scrambling > 1 { found.insert(Int(head[next + 1] & 0x1f) << 8 | Int(head[next + 2])) }
-      next += stride
+  /// Where the packets of a stretch begin, one after the other; found again where bytes are missing, or too many.
+  struct Places: Sequence, IteratorProtocol {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let stride: Int
+    private var place: Int?
+
+    /// - Parameter stride: bytes from one packet to the next.
+    init(_ bytes: UnsafeBufferPointer<UInt8>, stride: Int) {
+      (self.bytes, self.stride) = (bytes, stride)
+      let first = (0..<Swift.min(stride, bytes.count)).first { start in
+        (0..<4).allSatisfy { isSync(at: start + $0 * stride, orBeyond: true) }
+      }
+      place = first ?? placeInStep(from: 0)
     }
-    return found
+
+    mutating func next() -> Int? {
+      if let lost = place, lost < bytes.count, !isSync(at: lost) {
+        // One byte is damaged, where those behind it are in step.
+        let isOne = (1...2).allSatisfy { isSync(at: lost + $0 * stride, orBeyond: true) }
+        place = isOne ? lost + stride : placeInStep(from: lost)
+      }
+      guard let found = place, found + TransportPackets.length <= bytes.count else { return nil }
+      place = found + stride
+      return found
+    }
+
+    /// The first of four.
+    private func placeInStep(from start: Int) -> Int? {
+      (start..<Swift.max(start, bytes.count - 3 * stride)).first { start in
+        (0..<4).allSatisfy { isSync(at: start + $0 * stride) }
+      }
+    }
+
+    private func isSync(at place: Int, orBeyond: Bool = false) -> Bool {
+      place < bytes.count ? bytes[place] == 0x47 : orBeyond
+    }
   }
 
-  private static let sync: UInt8 = 0x47
+  /// Bytes of one, without what stands before it.
+  static let length = 188
 
-  /// Where the first of four packets in step begins.
-  static func firstPacket(_ head: [UInt8], _ stride: Int) -> Int? {
-    (0..<min(stride, head.count)).first { start in
-      (0..<4).allSatisfy { start + $0 * stride < head.count && head[start + $0 * stride] == sync }
+  /// What of the first stretch of a file is scrambled.
+  struct Scrambling {
+    /// By their identifiers.
+    let streams: Set<Int>
+    /// Whether packets of pictures or sound of other streams are in the clear.
+    let leavesClear: Bool
+  }
+
+  /// Nil when there are no packets.
+  ///
+  /// - Parameter isM2TS: whether four bytes of time stand before each packet.
+  static func scrambling(_ file: some ByteReading, isM2TS: Bool) -> Scrambling? {
+    let stride = isM2TS ? 192 : length
+    let head = file.bytes(at: 0, count: stride * 2048)
+    return head.withUnsafeBufferPointer { bytes in
+      var (scrambled, clear, begun): ([Int: Int], Set<Int>, Set<Int>) = ([:], [], [])
+      for place in Places(bytes, stride: stride) {
+        let id = Int(bytes[place + 1] & 0x1f) << 8 | Int(bytes[place + 2])
+        // Of a packet that was received with errors nothing is sure; fillers hold nothing.
+        guard bytes[place + 1] & 0x80 == 0, id != 0x1fff, bytes[place + 3] & 0x10 != 0 else { continue }
+        if bytes[place + 3] >> 6 > 1 {
+          scrambled[id, default: 0] += 1
+        } else {
+          clear.insert(id)
+          if beginsPicturesOrSound(bytes, place) { begun.insert(id) }
+        }
+      }
+      guard !clear.isEmpty || !scrambled.isEmpty else { return nil }
+      // One or two among others in the clear are damaged.
+      let streams = Set(scrambled.filter { $1 > 2 || !clear.contains($0) }.keys)
+      return Scrambling(streams: streams, leavesClear: !begun.isSubset(of: streams))
     }
+  }
+
+  /// Whether a packet of an elementary stream begins in it (2.4.3.6).
+  private static func beginsPicturesOrSound(_ bytes: UnsafeBufferPointer<UInt8>, _ place: Int) -> Bool {
+    let start = place + 4 + (bytes[place + 3] & 0x20 != 0 ? Int(bytes[place + 4]) + 1 : 0)
+    guard bytes[place + 1] & 0x40 != 0, start + 4 <= place + length, bytes[start] == 0, bytes[start + 1] == 0,
+      bytes[start + 2] == 1
+    else { return false }
+    return bytes[start + 3] == 0xbd || bytes[start + 3] == 0xfd || (0xc0...0xef).contains(bytes[start + 3])
   }
 }

@@ -1,0 +1,107 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// Transport streams that are damaged, or of which a part is scrambled.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct TransportStepTests {
+  enum Damage: String, CaseIterable { case tooMany, missing, mark, thirdMarks, lastMark }
+
+  private static let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac"]
+
+  private func made(_ name: String) throws -> [UInt8]? {
+    let flags = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
+    return try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + Self.coded + flags)?.allBytes
+  }
+
+  private func read(_ bytes: [UInt8]) throws -> MediaInfo {
+    let file = try #require(OpenFile(holding: bytes))
+    return try file.read(as: try #require(file.sniffed)).media
+  }
+
+  private func id(_ bytes: [UInt8], _ packet: Int) -> Int {
+    Int(bytes[packet + 1] & 0x1f) << 8 | Int(bytes[packet + 2])
+  }
+
+  @Test(arguments: ["a.ts", "a.m2ts"], Damage.allCases)
+  func packetsAreFoundAgain(name: String, damage: Damage) throws {
+    guard var bytes = try made(name) else { return }
+    let (stride, lead) = name == "a.m2ts" ? (192, 4) : (188, 0)
+    let packets = bytes.count / stride
+    let middle = packets / 2 * stride
+    switch damage {
+    case .tooMany: bytes.insert(contentsOf: [UInt8](repeating: 0xff, count: 100), at: middle)
+    case .missing: bytes.removeSubrange(middle..<(middle + 70))
+    case .mark: bytes[middle + lead] = 0
+    case .thirdMarks:
+      for packet in Swift.stride(from: packets / 2, to: packets / 2 + 9, by: 3) {
+        bytes[packet * stride + lead] = 0
+      }
+    case .lastMark: bytes[(packets - 2) * stride + lead] = 0
+    }
+    let media = try read(bytes)
+    #expect(abs((media.duration ?? 0) - 2) < 0.3, "\(media.duration ?? 0)")
+    // Pictures may be among what is lost.
+    if damage == .tooMany { #expect(media.video?.frameRate?.value == 25) }
+    #expect(media.encrypted == false && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  @Test func allPlacesAreFound() {
+    let packet = [0x47] + [UInt8](repeating: 0xff, count: 187)
+    func places(_ parts: [[UInt8]]) -> [Int] {
+      Array(parts.joined()).withUnsafeBufferPointer { Array(TransportPackets.Places($0, stride: 188)) }
+    }
+    #expect(places([]) == [] && places([[UInt8](repeating: 0, count: 2000)]) == [])
+    #expect(places([packet]) == [0] && places([[1, 2, 3], packet, packet]) == [3, 191])
+    let four = [[UInt8]](repeating: packet, count: 4)
+    #expect(places(four + [[9, 9]] + four) == [0, 188, 376, 564, 754, 942, 1130, 1318])
+    // Three in step may be chance.
+    #expect(places(four + [[9, 9]] + four.dropLast()) == [0, 188, 376, 564])
+  }
+
+  /// Of single packets the bits that say so are damaged, or they are of nothing that is shown.
+  @Test(
+    arguments: [[0x47, 0x9A, 0xBC, 0xD0], [0x47, 0x1A, 0xBC, 0xD0], [0x47, 0x1F, 0xFF, 0xD0]] as [[UInt8]])
+  func onePacketIsNotTheFile(head: [UInt8]) throws {
+    guard var bytes = try made("a.ts") else { return }
+    bytes.insert(contentsOf: head + [UInt8](repeating: 0, count: 184), at: 40 * 188)
+    let media = try read(bytes)
+    #expect(media.encrypted == false)
+    #expect(media.video?.frameRate?.value == 25 && media.video?.variableFrameRate == false)
+    #expect(media.audio.first?.channels == 1 && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  @Test func damagedBitsAreNoScrambling() throws {
+    guard var bytes = try made("a.ts") else { return }
+    let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }
+    for packet in pictures.dropFirst(3).prefix(2) { bytes[packet + 3] |= 0xC0 }
+    let media = try read(bytes)
+    #expect(media.encrypted == false && media.video?.width == 64)
+    #expect(media.video?.frameRate?.value == 25)
+  }
+
+  /// Two programs: whether it takes a key is told by the one that is shown.
+  @Test(arguments: [(0x100, true), (0x102, false)]) func anotherProgramMayTakeAKey(first: Int, isShown: Bool)
+    throws
+  {
+    let programs = [
+      "-map", "0", "-map", "1", "-map", "0", "-map", "1", "-program", "st=0:st=1", "-program", "st=2:st=3",
+    ]
+    guard
+      var bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + programs + Self.coded)?
+        .allBytes
+    else { return }
+    for packet in stride(from: 0, to: bytes.count, by: 188)
+    where [first, first + 1].contains(id(bytes, packet)) {
+      bytes[packet + 3] |= 0x80
+      let start = packet + 4 + (bytes[packet + 3] & 0x20 != 0 ? Int(bytes[packet + 4]) + 1 : 0)
+      for at in start..<max(start, packet + 188) { bytes[at] ^= 0x5A }
+    }
+    let media = try read(bytes)
+    #expect(media.encrypted == isShown)
+    #expect(abs((media.duration ?? 0) - 2) < 0.3, "\(media.duration ?? 0)")
+    #expect(media.video?.frameRate?.value == (isShown ? nil : 25))
+    #expect(media.video?.width == (isShown ? nil : 64))
+  }
+}
