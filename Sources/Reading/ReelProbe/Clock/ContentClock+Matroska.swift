@@ -210,6 +210,7 @@ struct MatroskaClock<Bytes: ByteReading> {
   private mutating func walk(from start: Int64, blocks most: Int, before limit: Int64? = nil) -> Int64? {
     let end = min(segment.end ?? file.size, file.size, limit ?? file.size)
     var next = start
+    before = [:]
     while next < end, let element = EBMLElement(file, at: next) {
       // A segment of unknown size ends where another file begins.
       if segment.end == nil, [MatroskaID.header, MatroskaID.segment].contains(element.id) {
@@ -277,12 +278,27 @@ struct MatroskaClock<Bytes: ByteReading> {
     let (time, overflow) = cluster.addingReportingOverflow(Int64(offset))
     guard !overflow, let end = block.end else { return }
     let start = block.contents + Int64(width + 3)
-    // Frames that share a block stand behind a table of their sizes.
-    let bytes = head[width + 2] & 6 == 0 && start < end ? start..<end : nil
+    // Frames that share a block (RFC 9559, 10.3) stand behind a table of their sizes.
+    let isShared = head[width + 2] & 6 != 0
+    if isShared { clock.noteShared(number) }
+    let own = isShared && head.count > width + 3 ? Int64(head[width + 3]) + 1 : 1
+    let duration = duration > 0 ? duration : lasting(number, time, frames: own)
+    let bytes = !isShared && start < end ? start..<end : nil
     // Clusters follow one another; within one, pictures stand in the order in which they are decoded.
     let anew = clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
     if anew { lasts[number] = nil }
     note(number, time, cluster)
+  }
+
+  /// When the last block of each track begins, and how many frames it has.
+  private var before: [Int: (time: Int64, frames: Int64)] = [:]
+
+  /// How long a block lasts that has fewer frames than the one before, as the last one may; 0 where that is not known.
+  private mutating func lasting(_ track: Int, _ time: Int64, frames: Int64) -> Int64 {
+    defer { before[track] = (time, frames) }
+    guard let before = before[track], frames < before.frames else { return 0 }
+    let (step, overflow) = time.subtractingReportingOverflow(before.time)
+    return !overflow && (0..<1 << 32).contains(step) ? step * frames / before.frames : 0
   }
 
   /// The last block of each track: when it is shown, in which cluster, and whether all before went up within theirs.

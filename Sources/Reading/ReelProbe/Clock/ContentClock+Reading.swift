@@ -40,6 +40,18 @@ extension ContentClock {
     }
   }
 
+  /// Where the first packet of a stream of a Matroska file lies, as its codec makes it; nil where it is stored in another
+  /// form, or shares a block with others.
+  func firstPacket(
+    of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure
+  ) -> Range<Int64>? {
+    guard structure.container.isMatroska,
+      let key = Self.key(of: stream, among: streams, in: structure),
+      structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded == false
+    else { return nil }
+    return firsts[key]
+  }
+
   /// FFmpeg makes its streams in the order of the tracks.
   private static func track(
     of stream: StreamChoice.Stream, isVideo: Bool, _ streams: StreamChoice, _ structure: FileStructure

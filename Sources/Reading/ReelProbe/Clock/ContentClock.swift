@@ -18,6 +18,8 @@ struct ContentClock {
   private var decodes: [Key: PacketTimes] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
+  /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
+  private(set) var shared: Set<Key> = []
   /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
   private(set) var records: [Key: (first: [UInt8], later: [UInt8]?)] = [:]
   /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
@@ -93,6 +95,7 @@ struct ContentClock {
     }
     parts += other.parts
     firsts.merge(other.firsts) { own, _ in own }
+    shared.formUnion(other.shared)
     windows += other.windows
     isAtEnd = other.windows.isEmpty ? isAtEnd : other.isAtEnd
     isWhole = isWhole && other.isWhole
@@ -104,6 +107,9 @@ struct ContentClock {
   mutating func note(_ key: Key, steps own: [Int64]) {
     if own.count >= 3 { steps[key, default: []].append(own) }
   }
+
+  /// Several packets of this stream share one time.
+  mutating func noteShared(_ key: Key) { shared.insert(key) }
 
   mutating func note(_ key: Key, record: [UInt8]) {
     guard let first = records[key]?.first else { return records[key] = (record, nil) }

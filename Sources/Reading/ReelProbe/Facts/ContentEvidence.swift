@@ -527,11 +527,12 @@ struct ContentEvidence {
   func needsFrame(of stream: StreamChoice.Stream) -> Bool {
     guard let parameters = stream.pointee.codecpar else { return false }
     // Of AAC the first frame says whether it has the channels that its record says.
-    let isRecorded = parameters.pointee.codec_id == AV_CODEC_ID_AAC && !structure.container.isMatroska
-    return DecodedSound.isOpen(parameters) || isRecorded && !structure.container.isMPEG
-      || SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
-        && SoundHeader.framed.contains(parameters.pointee.codec_id)
-        && !(structure.container.isMatroska && clock != nil)
+    let isRecorded = parameters.pointee.codec_id == AV_CODEC_ID_AAC && !structure.container.isMPEG
+    let isFramed =
+      SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
+      && SoundHeader.framed.contains(parameters.pointee.codec_id)
+    if DecodedSound.isOpen(parameters) { return true }
+    return (isRecorded || isFramed) && clock?.firstPacket(of: stream, among: streams, in: structure) == nil
   }
 
   /// What the codec's own header says of a stream's sound, and of its rate its times where these count.
@@ -580,9 +581,7 @@ struct ContentEvidence {
     if let packet = scan.firsts[stream.pointee.index] {
       return SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
     }
-    guard let key = key(of: stream), let bytes = clock?.firsts[key], structure.container.isMatroska else {
-      return nil
-    }
+    guard let bytes = clock?.firstPacket(of: stream, among: streams, in: structure) else { return nil }
     let count = Int(min(64, bytes.upperBound - bytes.lowerBound))
     return SoundHeader(codec, frame: source.bytes(at: bytes.lowerBound, count: count))
   }
@@ -683,7 +682,8 @@ struct ContentEvidence {
     return streams.audios.enumerated().compactMap { place, stream in
       guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
         let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
-        let key = key(of: stream), let bytes = clock.firsts[key], let pace = clock.pace(of: key),
+        let key = key(of: stream), !clock.shared.contains(key), let bytes = clock.firsts[key],
+        let pace = clock.pace(of: key),
         pace.steps >= 8, !pace.isVariable || clock.beginsEvenly(key, pace)
       else { return nil }
       let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))

@@ -37,7 +37,7 @@ struct SoundTimes {
     for stream in streams.audios {
       // Where parts are of the same moments, packets of several come between those of one.
       guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
-        let key = ContentClock.key(of: stream, among: streams, in: structure),
+        let key = ContentClock.key(of: stream, among: streams, in: structure), !clock.shared.contains(key),
         let seconds = SoundFrame.seconds(
           parameters, first: Self.beginning(of: key, clock, structure, file)),
         let pace = clock.pace(of: key), pace.steps >= Self.steps,

@@ -58,10 +58,6 @@ struct SoundsOfFrames {
       let (start, size) = (entry.position, Int64(entry.size))
       return start >= 0 && size > 0 && size <= source.size - start ? start..<(start + size) : nil
     }
-    guard structure.container.isMatroska,
-      let key = ContentClock.key(of: stream, among: streams, in: structure),
-      structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded == false
-    else { return nil }
-    return clock?.firsts[key]
+    return clock?.firstPacket(of: stream, among: streams, in: structure)
   }
 }

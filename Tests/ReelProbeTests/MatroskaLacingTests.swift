@@ -1,0 +1,102 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// Several frames of sound that share a block and its time (RFC 9559, 10.3).
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct MatroskaLacingTests {
+  /// - Parameter frames: of a track that share a block each, of a file of one segment whose clusters have simple blocks.
+  private func laced(_ bytes: [UInt8], track: UInt8, frames: Int) throws -> [UInt8] {
+    let file = BytesInMemory(all: bytes)
+    func contents(_ element: EBMLElement) -> [UInt8] {
+      Array(bytes[Int(element.contents)..<Int(element.end ?? file.size)])
+    }
+    let head = try #require(EBMLElement(file, at: 0)?.end)
+    var found: [UInt8] = []
+    var next = try #require(EBMLElement(file, at: head)).contents
+    while let element = EBMLElement(file, at: next), let end = element.end {
+      if element.id == MatroskaID.cluster {
+        found += SmallMatroska.element(element.id, lacedCluster(element, file, track, frames, contents))
+      } else if ![MatroskaID.cues, 0x114D_9B74].contains(element.id) {
+        found += SmallMatroska.element(element.id, contents(element))
+      }
+      next = end
+    }
+    return Array(bytes[..<Int(head)]) + SmallMatroska.element(MatroskaID.segment, found)
+  }
+
+  private func lacedCluster(
+    _ cluster: EBMLElement, _ file: BytesInMemory, _ track: UInt8, _ frames: Int,
+    _ contents: (EBMLElement) -> [UInt8]
+  ) -> [UInt8] {
+    var (found, waiting): ([UInt8], [[UInt8]]) = ([], [])
+    func flush() {
+      guard let first = waiting.first, waiting.count > 1 else {
+        if let one = waiting.first { found += SmallMatroska.element(MatroskaID.simpleBlock, one) }
+        waiting = []
+        return
+      }
+      // Xiph's way of telling sizes: as many 255 as there are in it, and the rest.
+      var sizes: [UInt8] = []
+      for one in waiting.dropLast() {
+        let size = one.count - 4
+        sizes += [UInt8](repeating: 255, count: size / 255)
+        sizes.append(UInt8(size % 255))
+      }
+      var block = Array(first[..<3])
+      block += [first[3] | 2, UInt8(waiting.count - 1)]
+      block += sizes
+      for one in waiting { block += one.dropFirst(4) }
+      found += SmallMatroska.element(MatroskaID.simpleBlock, block)
+      waiting = []
+    }
+    for element in cluster.children(in: file) {
+      let own = contents(element)
+      if element.id == MatroskaID.simpleBlock, own.first == 0x80 | track {
+        waiting.append(own)
+        if waiting.count == frames { flush() }
+      } else {
+        found += SmallMatroska.element(element.id, own)
+      }
+    }
+    flush()
+    return found
+  }
+
+  @Test(
+    arguments: [
+      ("a.mka", "aac"), ("a.mka", "flac"), ("a.mkv", "aac"), ("a.mkv", "libmp3lame"), ("a.mkv", "ac3"),
+    ],
+    [2, 4, 8])
+  func framesThatShareABlock(file: (name: String, codec: String), frames: Int) throws {
+    let picture = file.name == "a.mkv" ? FFmpegTool.picture + ["-c:v", "mpeg4"] : []
+    let coded = ["-c:a", file.codec, "-ac", "1", "-ar", "48000"]
+    guard let plain = try FFmpegTool.make(file.name, picture + FFmpegTool.tone + coded) else { return }
+    let bytes = try laced(plain.allBytes, track: picture.isEmpty ? 1 : 2, frames: frames)
+    let made = try #require(OpenFile(holding: bytes))
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] as [Set<ProbeMethod>] {
+      let (media, truth) = (
+        try made.read(as: .matroska, by: ways).media, try plain.read(as: .matroska, by: ways).media
+      )
+      #expect(media.audio == truth.audio && media.audio.first?.sampleRate == 48_000)
+      #expect(media.duration == truth.duration, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate == truth.video?.frameRate)
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// The first of these frames counts against what the track claims, as one that stands alone does.
+  @Test func aClaimIsHeldToTheFirstFrame() throws {
+    let coded = ["-c:v", "mpeg4", "-c:a", "ac3", "-ac", "1", "-ar", "48000"]
+    guard let plain = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
+      return
+    }
+    var bytes = try laced(plain.allBytes, track: 2, frames: 4)
+    // Channels, in the track's element of sound.
+    let place = try #require(bytes.position(of: [0x9F, 0x81, 0x01]))
+    bytes[place + 2] = 6
+    let media = try #require(OpenFile(holding: bytes)).read(as: .matroska).media
+    #expect(media.audio.first?.channels == 1)
+  }
+}
