@@ -170,6 +170,30 @@ struct FalseSoundTests {
     }
   }
 
+  /// Frames of other lengths than 1024 samples are no other rate. The clock is scaled to what they last.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      // AAC LC of 960 samples, ELD of 512, USAC, which says it elsewhere, and band replication at the core's own rate.
+      ([0x11, 0x8C, 0x56, 0xE5, 0x00], 937_500, 48_000), ([0xF8, 0xE6, 0x20, 0x00, 0x00], 500_000, 48_000),
+      ([0xF9, 0x46, 0x20, 0x00, 0x00], 2_000_000, 48_000),
+      ([0x29, 0x89, 0x88, 0x00, 0x00], 1_000_000, 48_000),
+    ] as [([UInt8], UInt32, Int)])
+  func framesOfOtherLengths(record: [UInt8], scale: UInt32, rate: Int) throws {
+    let coded = ["-c:a", "aac", "-ac", "1", "-ar", "48000"]
+    guard var bytes = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded)?.allBytes else { return }
+    let place = try #require(bytes.position(of: [0x11, 0x88, 0x56, 0xE5, 0x00]))
+    bytes.replaceSubrange(place..<(place + 5), with: record)
+    let clock = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83]))
+    bytes.replaceSubrange((clock + 4)..<(clock + 7), with: SmallMovie.u32(scale).dropFirst())
+    let file = try #require(OpenFile(holding: bytes))
+    let media = try file.read(as: .matroska).media
+    #expect(media.audio.map(\.sampleRate) == [rate])
+    #expect(abs((media.duration ?? 0) - 2 * Double(scale) / 1e6) < 0.1, "\(media.duration ?? 0)")
+    #expect(
+      !media.warnings.contains { [.soundMismatch, .durationMismatch].contains($0.code) }, "\(media.warnings)")
+  }
+
   // MARK: FLV
 
   /// The tags of a dump that begins in the middle of a stream: without the header of the sound.

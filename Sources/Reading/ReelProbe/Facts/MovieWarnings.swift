@@ -204,9 +204,8 @@ struct MovieWarnings {
         let run = iso.fragmentTable?.runs[id], let rate = run.ordinaryRate,
         SoundClock(stream, tracks, iso) == nil,
         let seconds = SoundFrame.seconds(parameters, first: []),
-        // AAC has shorter frames, too: of 960 samples, and of 512 and 480 for little delay.
-        ![1, 15.0 / 16, 1.0 / 2, 15.0 / 32].contains(where: { abs(1 / rate - $0 * seconds) <= 0.03 * seconds }
-        )
+        // Frames of AAC have 960 samples in place of 1024, or the other way round, whatever its record says.
+        ![1, 15.0 / 16, 16.0 / 15].contains(where: { abs(1 / rate - $0 * seconds) <= 0.03 * seconds })
       else { continue }
       return [
         MediaWarning(

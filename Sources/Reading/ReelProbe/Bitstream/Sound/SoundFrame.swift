@@ -28,11 +28,12 @@ enum SoundFrame {
     samples.flatMap { $0 > 0 && rate > 0 ? Double($0) / Double(rate) : nil }
   }
 
-  /// 1024 samples at the rate of the core (ISO/IEC 14496-3, 4.5.2.1).
   private static func advancedAudio(_ record: [UInt8]) -> Double? {
     guard let configuration = AudioSpecificConfig(record) else { return nil }
-    let isDoubled = configuration.hasBandReplication == true
-    return 1024 / (Double(configuration.sampleRate) / (isDoubled ? 2 : 1))
+    // Some writers put the doubled rate where that of the core belongs.
+    let isClear =
+      configuration.hasBandReplication != true || configuration.sampleRate != configuration.coreRate
+    return isClear ? seconds(configuration.frameLength, configuration.coreRate) : nil
   }
 
   /// By the byte that each packet begins with (RFC 6716, 3.1 and 3.2).
