@@ -194,6 +194,35 @@ struct FalseSoundTests {
       !media.warnings.contains { [.soundMismatch, .durationMismatch].contains($0.code) }, "\(media.warnings)")
   }
 
+  /// In QuickTime a sample may be a block of plain sound, as recorders of telephones and cameras write it.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [("pcm_alaw", 1), ("pcm_s16le", 2)])
+  func blocksOfPlainSoundAreNoChannels(codec: String, width: UInt64) throws {
+    let block: UInt64 = 160
+    let tone = ["-f", "lavfi", "-i", "sine=sample_rate=8000:duration=2", "-af", "asetnsamples=160"]
+    guard let made = try FFmpegTool.make("a.mov", tone + ["-c:a", codec]) else { return }
+    var movie = MovieBytes(made.allBytes)
+    let table = "moov/trak/mdia/minf/stbl/"
+    let times = try #require(movie.box(table + "stts"))
+    let count = movie.number(at: times + 8) / block
+    movie.write(count, at: times + 8)
+    movie.write(block, at: times + 12)
+    let sizes = try #require(movie.box(table + "stsz"))
+    movie.write(block * width, at: sizes + 4)
+    movie.write(count, at: sizes + 8)
+    let chunks = try #require(movie.box(table + "stsc"))
+    for run in 0..<Int(movie.number(at: chunks + 4)) {
+      let samples = movie.number(at: chunks + 8 + 12 * run + 4)
+      #expect(samples % block == 0)
+      movie.write(samples / block, at: chunks + 8 + 12 * run + 4)
+    }
+    for media in try allWays(movie.bytes) {
+      #expect(media.audio == [AudioFacts(codec: codec, channels: 1, sampleRate: 8000)])
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   // MARK: FLV
 
   /// The tags of a dump that begins in the middle of a stream: without the header of the sound.

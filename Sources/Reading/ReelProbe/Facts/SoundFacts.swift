@@ -44,10 +44,11 @@ struct PlainSound {
     guard let codec = stream.pointee.codecpar?.pointee.codec_id else { return nil }
     let bits = Int(av_get_exact_bits_per_sample(codec))
     guard bits >= 8, bits % 8 == 0 else { return nil }
+    // Else an entry of the table may be a block of many samples.
+    let isOneEach = track.times?.runs.allSatisfy { $0.step == 1 } ?? false
     // Old QuickTime files say 1 for whatever size.
     let size = track.counts.size ?? 0
-    channels = size > 1 && size % (bits / 8) == 0 ? size / (bits / 8) : nil
-    let isOneEach = track.times?.runs.allSatisfy { $0.step == 1 } ?? false
+    channels = isOneEach && size > 1 && size % (bits / 8) == 0 ? size / (bits / 8) : nil
     sampleRate = isOneEach ? track.timescale.map(Int.init) : nil
   }
 }
