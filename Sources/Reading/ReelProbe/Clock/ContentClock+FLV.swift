@@ -17,6 +17,8 @@ struct FLVClock<Bytes: ByteReading> {
   /// Tags that are looked at in each place between the beginning and the end, and bytes in which the first is looked for.
   private static var mostInWindow: Int { 96 }
   private static var searched: Int { 64 << 10 }
+  /// How often the next one is looked for where there is none.
+  private static var mostLost: Int { 64 }
   /// Tags that are looked at from the end backwards.
   private static var mostAtEnd: Int { 64 }
 
@@ -52,17 +54,35 @@ struct FLVClock<Bytes: ByteReading> {
     var next = start
     for _ in 0..<tags {
       if tags == Self.mostTagsInDoubt, file.isHalfSpent { return next }
-      guard let tag = FLVTag(file, at: next) else {
-        // Another file that was joined to this one.
-        if file.bytes(at: next, count: 3) == Array("FLV".utf8) { clock.isUnclear = true }
+      if let tag = FLVTag(file, at: next) {
+        take(tag)
+        next = tag.end + 4
+      } else if let beyond = beyondLost(next) {
+        next = beyond
+      } else {
         return nil
       }
-      take(tag)
-      next = tag.end + 4
       if file.isFar, tags == Self.mostTags, next > start + Self.mostFar { return next }
     }
     return next
   }
+
+  /// Where tags go on behind what is none of sound, pictures or data; nil where the file ends with it.
+  private mutating func beyondLost(_ place: Int64) -> Int64? {
+    if let end = FLVTag.end(file, at: place) { return end + 4 }
+    // Another file that was joined to this one.
+    if file.bytes(at: place, count: 3) == Array("FLV".utf8) {
+      clock.isUnclear = true
+      return nil
+    }
+    lost += 1
+    let found = lost <= Self.mostLost && !file.isFar ? firstTag(from: place)?.start : nil
+    let isEnd = FLVTag.isCut(file, at: place) || file.size - place <= Self.searched
+    if found != nil || !isEnd { clock.isUnclear = true }
+    return found
+  }
+
+  private var lost = 0
 
   /// - Parameter isOrdered: whether tags are taken in the order in which they are decoded, without when they are shown.
   private mutating func take(_ tag: FLVTag, isOrdered: Bool = false) {

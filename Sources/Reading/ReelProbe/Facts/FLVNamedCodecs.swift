@@ -39,7 +39,11 @@ struct FLVNamedCodecs: Hashable {
       [:], [:], nil
     )
     for _ in 0..<Self.mostTags {
-      guard let tag = FLVTag(file, at: next) else { break }
+      guard let tag = FLVTag(file, at: next) else {
+        guard let end = FLVTag.end(file, at: next) else { break }
+        next = end + 4
+        continue
+      }
       if let name = tag.name {
         if names[tag.kind] == nil { names[tag.kind] = name }
         if records[tag.kind] == nil, let record = tag.record {

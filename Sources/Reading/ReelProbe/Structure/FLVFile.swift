@@ -25,8 +25,8 @@ enum FLVFile {
   }
 
   private static let tagHeader: Int64 = 11
-  /// Tags that are walked over when the end is not as it should be.
-  private static let mostTags = 20_000
+  /// Tags that are walked over when the end is not as it should be: some hours.
+  private static func mostTags(_ file: some ByteReading) -> Int { file.isFar ? 20_000 : 2_000_000 }
 
   /// Where the tag begins with which the file ends; nil where it ends with none that is whole.
   private static func lastTag(_ file: some ByteReading) -> Int64? {
@@ -52,9 +52,13 @@ enum FLVFile {
   private static func walk(_ file: some ByteReading) -> Bool? {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
     var next = Int64(header) + 4
-    for _ in 0..<mostTags {
+    for _ in 0..<mostTags(file) where !file.isHalfSpent {
       if next + tagHeader > file.size { return next < file.size }
-      guard isTag(file, at: next), let data = file.bigEndian(at: next + 1, width: 3) else { return nil }
+      guard isTag(file, at: next), let data = file.bigEndian(at: next + 1, width: 3) else {
+        guard let end = FLVTag.end(file, at: next) else { return nil }
+        next = end + 4
+        continue
+      }
       next += tagHeader + Int64(data) + 4
       if next > file.size { return true }
     }

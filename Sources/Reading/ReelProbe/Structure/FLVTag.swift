@@ -19,6 +19,22 @@ struct FLVTag {
     guard end <= file.size else { return nil }
   }
 
+  /// Where the one ends that begins at `start`, of whatever kind, where its length stands behind it, too (E.3).
+  static func end(_ file: some ByteReading, at start: Int64) -> Int64? {
+    guard let length = file.bigEndian(at: start + 1, width: 3), file.bigEndian(at: start + 8, width: 3) == 0
+    else { return nil }
+    let end = start + 11 + Int64(length)
+    return file.bigEndian(at: end, width: 4) == UInt64(end - start) ? end : nil
+  }
+
+  /// Whether one begins at `start` of which the file has not all.
+  static func isCut(_ file: some ByteReading, at start: Int64) -> Bool {
+    guard let kind = file.bigEndian(at: start, width: 1), [8, 9, 18].contains(kind & 0x1f),
+      let length = file.bigEndian(at: start + 1, width: 3), file.bigEndian(at: start + 8, width: 3) == 0
+    else { return false }
+    return start + 11 + Int64(length) > file.size
+  }
+
   /// When it is decoded, the shorter way round from the tag before.
   func time(after before: Int64?) -> Int64 {
     guard let before else { return Int64(coded) }

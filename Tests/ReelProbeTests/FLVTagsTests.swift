@@ -1,0 +1,69 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// Tags of an FLV of other kinds than sound, pictures and script data, and damaged ones.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct FLVTagsTests {
+  private func made() throws -> (bytes: [UInt8], tags: [Int])? {
+    let coded = ["-c:v", "flv", "-g", "25", "-c:a", "libmp3lame"]
+    guard let bytes = try FFmpegTool.make("a.flv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else {
+      return nil
+    }
+    var (tags, next): ([Int], Int) = ([], 13)
+    while next + 11 < bytes.count {
+      tags.append(next)
+      next += 15 + (Int(bytes[next + 1]) << 16 | Int(bytes[next + 2]) << 8 | Int(bytes[next + 3]))
+    }
+    return (bytes, tags)
+  }
+
+  private func read(_ bytes: [UInt8]) throws -> MediaInfo {
+    try #require(OpenFile(holding: bytes)).read(as: .flv).media
+  }
+
+  /// A tag of data in AMF3, and one that holds others.
+  @Test(arguments: [15, 22] as [UInt8]) func tagsOfOtherKindsArePassed(kind: UInt8) throws {
+    guard let (original, tags) = try made() else { return }
+    var bytes = original
+    let tag: [UInt8] = [kind, 0, 0, 4] + [UInt8](repeating: 0, count: 7) + [1, 2, 3, 4, 0, 0, 0, 15]
+    for place in [tags[tags.count / 2], tags[1]] { bytes.insert(contentsOf: tag, at: place) }
+    let media = try read(bytes)
+    #expect(abs((media.duration ?? 0) - 2) < 0.15 && media.truncated == false)
+    #expect(media.video?.frameRate?.value == 25 && media.warnings.isEmpty, "\(media.warnings)")
+    // Cut within the last tag.
+    #expect(try read(bytes.dropLast(20)).truncated == true)
+  }
+
+  /// Other bytes between two tags, and a tag of a kind that there is none of.
+  @Test(arguments: [[UInt8](repeating: 0, count: 57), [UInt8](repeating: 0xEE, count: 200), []])
+  func theClockGoesOnBehindDamage(extra: [UInt8]) throws {
+    guard let (original, tags) = try made() else { return }
+    var bytes = original
+    let place = tags[tags.count / 2]
+    if extra.isEmpty { (bytes[place], bytes[place + 8]) = (0x77, 1) }
+    bytes.insert(contentsOf: extra, at: place)
+    let media = try read(bytes)
+    #expect(abs((media.duration ?? 0) - 2) < 0.15, "\(media.duration ?? 0)")
+    #expect(media.warnings.map(\.code) == [.claimUnchecked], "\(media.warnings)")
+  }
+
+  /// What is behind the last tag is no part of it.
+  @Test func anythingMayFollow() throws {
+    guard let (bytes, _) = try made() else { return }
+    let media = try read(bytes + [UInt8](repeating: 0xEE, count: 300))
+    #expect(abs((media.duration ?? 0) - 2) < 0.15)
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  /// Of a file that ends within a tag all tags before it are walked over.
+  @Test func aLongFileMayBeCut() {
+    let head = Array("FLV".utf8) + [1, 4, 0, 0, 0, 9, 0, 0, 0, 0]
+    let tag: [UInt8] = [8, 0, 0, 1] + [UInt8](repeating: 0, count: 7) + [0x2F, 0, 0, 0, 12]
+    let tags = [[UInt8]](repeating: tag, count: 30_000).joined()
+    #expect(FLVFile.isTruncated(BytesInMemory(all: head + tags)) == false)
+    #expect(FLVFile.isTruncated(BytesInMemory(all: head + tags + tag.dropLast(5))) == true)
+  }
+}
