@@ -24,7 +24,7 @@ struct EncryptedMovie {
     media.external = iso.external
     media.fastStart = iso.fastStart
     media.fragmented = iso.fragments > 0
-    media.truncated = iso.endsBeyondFile
+    media.truncated = iso.refersBeyondFile ? true : iso.endsBeyondFile
     media.hasCover = false
     media.take(iso.disclosures)
     (media.title, media.artist, media.createdAt) = (iso.texts.title, iso.texts.artist, tracks.createdAt)

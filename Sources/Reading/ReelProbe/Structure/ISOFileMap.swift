@@ -30,7 +30,7 @@ struct ISOFileMap: Hashable {
   private(set) var end: Int64 = 0
   /// Where the media end that indexes of segments refer to; 0 without one.
   private var indexedEnd: Int64 = 0
-  /// Whether an index of segments refers to bytes beyond the file's end.
+  /// Whether an index of segments, or the last fragment, refers to bytes beyond the file's end.
   private(set) var refersBeyondFile = false
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
@@ -79,6 +79,7 @@ struct ISOFileMap: Hashable {
       // Where media data is encrypted, it may hold what a decryptor needs, too.
       fragmentTable = MovieFragments(
         file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)
+      if fragmentTable?.endsBeyondFile == true { refersBeyondFile = true }
     }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }

@@ -18,6 +18,10 @@ struct MovieFragments: Hashable {
     fileprivate var commonSteps: Set<Int64> = []
     /// Those of the last fragment, which are confirmed where the next one begins at its end.
     fileprivate var lastCommonSteps: Set<Int64> = []
+    /// The longest sample that nothing confirms, and that of the last fragment, which the next one may confirm. Of the very
+    /// first one nothing is asked.
+    fileprivate var longest: Int64 = 0
+    fileprivate var lastLongest: Int64 = 0
     fileprivate var defaultSize: Int64 = 0
     fileprivate var even: EvenSteps
     /// Ticks a second.
@@ -46,6 +50,8 @@ struct MovieFragments: Hashable {
   /// By the id of the track.
   private(set) var runs: [UInt32: Run] = [:]
   private(set) var faults: Set<Fault> = []
+  /// Whether the samples of the last fragment lie beyond the end of the file.
+  private(set) var endsBeyondFile = false
 
   /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
   private static let jump = 0.5
@@ -107,7 +113,8 @@ struct MovieFragments: Hashable {
   }
 
   private mutating func take(_ part: Part, of file: some ByteReading, holdsAll: Bool) {
-    var (bytes, spans): (Int64, [(id: UInt32, start: Double, end: Double)]) = (0, [])
+    var (behind, furthest) = (part.box.start, part.box.start)
+    var (bytes, spans): (Int64, [(id: UInt32, start: Double)]) = (0, [])
     for box in part.box.children(in: file, atMost: Self.mostBoxes) where box.type == "traf" {
       guard let fragment = TrackFragment(box, of: file) else {
         faults.insert(.shape)
@@ -121,33 +128,35 @@ struct MovieFragments: Hashable {
       var even = run.even
       even.begin(at: start)
       let told = fragment.samples(
-        even, defaultStep: run.defaultStep, defaultSize: run.defaultSize, of: file)
+        even, defaultStep: run.defaultStep, defaultSize: run.defaultSize, moof: part.box.start,
+        behind: behind, of: file)
       guard let told else {
         faults.insert(.shape)
         continue
       }
       bytes = bytes.addingClamped(told.bytes)
+      (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
       guard told.count > 0 else { continue }
       if run.isApart(from: start, told.steps) { faults.insert(.pace) }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
-      let scale = Double(run.scale)
-      spans.append((fragment.id, Double(start) / scale, (Double(start) + Double(told.ticks)) / scale))
+      spans.append((fragment.id, Double(start) / Double(run.scale)))
     }
-    if holdsAll, part.isWhole, bytes != part.media { faults.insert(.bytes) }
+    endsBeyondFile = bytes > part.media && furthest > file.size
+    if holdsAll, part.isWhole, bytes != part.media, !endsBeyondFile { faults.insert(.bytes) }
     compare(spans)
   }
 
-  /// Tracks of which a fragment holds samples of the same moments keep together.
-  private mutating func compare(_ spans: [(id: UInt32, start: Double, end: Double)]) {
+  /// Tracks of which a fragment holds samples of the same moments begin together; where they end the next one tells, as one
+  /// of them may be the last to end.
+  private mutating func compare(_ spans: [(id: UInt32, start: Double)]) {
     let own = spans.filter { chosen.contains($0.id) }
     guard own.count > 1, let first = own.first, Set(own.map(\.id)).count == own.count else { return }
     for other in own.dropFirst() {
       let skew = other.start - first.start
       let before = skews[other.id] ?? skew
       skews[other.id] = before
-      let isApart = abs(skew - before) > Self.drift || abs(other.end - first.end - before) > Self.drift
-      if isApart { faults.insert(.pace) }
+      if abs(skew - before) > Self.drift { faults.insert(.pace) }
     }
   }
 }
@@ -187,8 +196,12 @@ extension MovieFragments.Run {
     }
     for (step, count) in told.steps { note(step, count) }
     even = told.even
-    if !isConfirmed { commonSteps.formUnion(lastCommonSteps) }
+    if !isConfirmed {
+      commonSteps.formUnion(lastCommonSteps)
+      longest = max(longest, lastLongest)
+    }
     lastCommonSteps = told.commonSteps
+    lastLongest = told.longest(besidesFirst: samples == told.count)
   }
 
   /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
@@ -214,11 +227,11 @@ extension MovieFragments.Run {
   /// Whether the first sample waits to be shown for longer than any decoder puts pictures in order (ITU-T H.264, A.3.1).
   fileprivate var hasOddStart: Bool { firstOffsetBeyond / 16 > max(1, ordinaryStep) }
 
-  /// Whether one sample lasts more than eight times as long as the others. The first one of sound may last until the
-  /// pictures begin.
+  /// Whether one sample lasts more than eight times as long as the others, and nothing confirms it. The first one of sound
+  /// may last until the pictures begin; one before a gap of a live stream lasts until it goes on.
   fileprivate var hasLongSample: Bool {
-    let ordinary = ordinaryStep
-    return ordinary > 0 && steps.keys.contains { $0 / 8 > ordinary }
+    let (ordinary, most) = (ordinaryStep, max(longest, lastLongest))
+    return ordinary > 0 && most / 8 > ordinary
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {
@@ -272,6 +285,10 @@ private struct TrackFragment {
     var ticks: Int64 = 0
     var bytes: Int64 = 0
     var steps: [Int64: Int64] = [:]
+    /// Where the media data of the last ones end.
+    var dataEnd: Int64
+    /// How long the very first one lasts.
+    var firstStep: Int64?
     /// Those of all fragments up to this one.
     var even: EvenSteps
     var commonSteps: Set<Int64> = []
@@ -280,12 +297,21 @@ private struct TrackFragment {
     var otherOffsets: ClosedRange<Int64>?
   }
 
-  let id: UInt32
+  var id: UInt32 { header.id }
   /// When its first sample is decoded, in ticks of the track; nil where it follows the one before.
   private(set) var base: Int64?
-  private var step: Int64?
-  private var size: Int64?
+  private let header: Header
   private var runs: [ISOBox] = []
+
+  /// `tfhd` (8.8.7).
+  private struct Header {
+    let id: UInt32
+    /// What places of its media data are counted from; nil where nothing says so.
+    var origin: Int64?
+    var startsAtFragment = false
+    var step: Int64?
+    var size: Int64?
+  }
 
   /// The flags that there are.
   private static let headerFlags = 0x03_003B
@@ -294,7 +320,7 @@ private struct TrackFragment {
 
   /// Nil without a header, or with one that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
-    var header: (id: UInt32, step: Int64?, size: Int64?)?
+    var header: Header?
     for part in box.children(in: file, atMost: 64) {
       switch part.type {
       case "tfhd" where header == nil:
@@ -309,12 +335,10 @@ private struct TrackFragment {
       }
     }
     guard let header else { return nil }
-    (id, step, size) = header
+    self.header = header
   }
 
-  private static func header(
-    _ box: ISOBox, of file: some ByteReading
-  ) -> (id: UInt32, step: Int64?, size: Int64?)? {
+  private static func header(_ box: ISOBox, of file: some ByteReading) -> Header? {
     let bytes = file.bytes(at: box.contents, count: 32)
     guard let flags = bytes.number(at: 0, bytes: 4).map({ $0 & 0xFF_FFFF }),
       let id = bytes.number(at: 4, bytes: 4), flags & ~headerFlags == 0
@@ -325,20 +349,38 @@ private struct TrackFragment {
       place += width
     }
     guard box.end - box.contents == Int64(place) else { return nil }
-    return (UInt32(id), told[8], told[0x10])
+    let origin = flags & 1 != 0 ? file.bigEndian(at: box.contents + 8, width: 8) : nil
+    return Header(
+      id: UInt32(id), origin: origin.map { Int64(clamping: $0) }, startsAtFragment: flags & 0x02_0000 != 0,
+      step: told[8], size: told[0x10])
   }
 
   /// Nil where a table is not as long as it says.
   ///
-  /// - Parameter even: the steps of the track up to here.
+  /// - Parameters:
+  ///   - even: the steps of the track up to here.
+  ///   - moof: where the fragment begins.
+  ///   - behind: where the media data of its track before this one end.
   func samples(
-    _ even: EvenSteps, defaultStep: Int64, defaultSize: Int64, of file: some ByteReading
+    _ even: EvenSteps, defaultStep: Int64, defaultSize: Int64, moof: Int64, behind: Int64,
+    of file: some ByteReading
   ) -> Samples? {
-    var found = Samples(even: even)
+    let origin = header.origin ?? (header.startsAtFragment ? moof : behind)
+    var found = Samples(dataEnd: origin, even: even)
     for run in runs {
-      guard Self.add(run, step ?? defaultStep, size ?? defaultSize, of: file, to: &found) else { return nil }
+      let before = found.bytes
+      let start = Self.offset(of: run, file).map { origin.addingClamped($0) } ?? found.dataEnd
+      guard Self.add(run, header.step ?? defaultStep, header.size ?? defaultSize, of: file, to: &found)
+      else { return nil }
+      found.dataEnd = start.addingClamped(found.bytes - before)
     }
     return found
+  }
+
+  /// How far behind the origin its media data begin, where it says so.
+  private static func offset(of run: ISOBox, _ file: some ByteReading) -> Int64? {
+    guard let flags = file.bigEndian(at: run.contents, width: 4), flags & 1 != 0 else { return nil }
+    return file.bigEndian(at: run.contents + 8, width: 4).map { Int64(Int32(truncatingIfNeeded: $0)) }
   }
 
   private static func add(
@@ -386,7 +428,13 @@ extension TrackFragment.Samples {
     otherOffsets = min(other.lowerBound, offset)...max(other.upperBound, offset)
   }
 
+  /// How long the longest lasts, without the first one if need be.
+  fileprivate func longest(besidesFirst: Bool) -> Int64 {
+    steps.filter { !besidesFirst || $0.key != firstStep || $0.value > 1 }.keys.max() ?? 0
+  }
+
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
+    if firstStep == nil { firstStep = step }
     ticks = ticks &+ step &* count
     even.add(step, count)
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }

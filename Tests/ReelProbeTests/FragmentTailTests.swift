@@ -1,0 +1,65 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// The last fragments of a movie, and gaps between samples of others.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct FragmentTailTests {
+  private static let flags = [
+    "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof",
+    "frag_keyframe+empty_moov+separate_moof",
+    "frag_keyframe+empty_moov+omit_tfhd_offset",
+  ]
+
+  private func made(_ flags: String, pictures: Int = 2, sound: Int = 2) throws -> [UInt8] {
+    let inputs = [
+      "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=\(pictures)", "-f", "lavfi", "-i",
+      "sine=sample_rate=44100:duration=\(sound)",
+    ]
+    let coded = ["-c:v", "mpeg4", "-g", "25", "-c:a", "aac", "-movflags", flags]
+    return try #require(try FFmpegTool.make("a.mp4", inputs + coded)).allBytes
+  }
+
+  private func read(_ bytes: [UInt8]) throws -> MediaInfo {
+    try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+  }
+
+  /// The last one, and where it ends.
+  private func lastFragment(_ bytes: [UInt8]) throws -> Range<Int> {
+    let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
+    let last = try #require(boxes.last { $0.type == "moof" })
+    return Int(last.start)..<Int(last.end)
+  }
+
+  @Test(arguments: flags, [0, 1, 7, 8, 9]) func aFragmentWithoutItsMediaIsCut(flags: String, more: Int) throws
+  {
+    let bytes = try made(flags)
+    #expect(try read(bytes).truncated == false)
+    let cut = Array(bytes.prefix(try lastFragment(bytes).upperBound + more))
+    let media = try read(cut)
+    #expect(media.truncated == true && media.presentDuration != nil)
+    #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
+    // One that is whole.
+    let whole = try read(Array(bytes.prefix(try lastFragment(bytes).lowerBound)))
+    #expect(whole.truncated == false && whole.warnings.isEmpty, "\(whole.warnings)")
+  }
+
+  @Test(arguments: flags, [(2, 5), (5, 2), (1, 2)]) func tracksMayEndApart(flags: String, seconds: (Int, Int))
+    throws
+  {
+    let media = try read(try made(flags, pictures: seconds.0, sound: seconds.1))
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+    #expect(abs((media.duration ?? 0) - Double(max(seconds.0, seconds.1))) < 0.15)
+  }
+
+  /// A live stream that lost some of its sound was copied: the sample before the gap lasts until it goes on.
+  @Test func aGapInTheSoundIsNoContradiction() throws {
+    let inputs = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-g", "25", "-c:a", "aac"]
+    let lossy = ["-bsf:a", "noise=drop=between(n\\,10\\,22)", "-movflags", "frag_keyframe+empty_moov"]
+    guard let bytes = try FFmpegTool.make("a.mp4", inputs + lossy)?.allBytes else { return }
+    let media = try read(bytes)
+    #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
+    #expect(abs((media.duration ?? 0) - 2) < 0.15)
+  }
+}
