@@ -41,7 +41,7 @@ struct HEVCSequenceParameters: Hashable {
       !hasWindow || reader.skipNumbers(4), reader.flag() == true, let units = reader.bits(32),
       let scale = reader.bits(32), !isFields
     else { return nil }
-    return Rational(Int(scale), Int(units))
+    return max(scale, units) <= Int32.max ? Rational(Int(scale), Int(units)) : nil
   }
 
   /// 7.3.3

@@ -9,18 +9,9 @@ extension VideoFacts {
     (self.streams, hasCover) = (streams, false)
     let id = track.codec(avformat_get_mov_video_tags())
     codec = Self.codecName(id)
-    (storedWidth, storedHeight) = (track.entry?.width, track.entry?.height)
-    if id == AV_CODEC_ID_H264, let record = track.entry?.configuration,
-      let set = AVCConfiguration(record)?.sequenceParameterSets.first,
-      let sequence = H264SequenceParameters(unit: set)
-    {
-      (storedWidth, storedHeight) = (sequence.width, sequence.height)
-    }
     takeRates(track, fragments)
-    guard let stored = storedWidth.flatMap({ width in storedHeight.map { (width: width, height: $0) } })
-    else {
-      return
-    }
+    guard let stored = Self.stored(track.entry, id) else { return }
+    (storedWidth, storedHeight) = (stored.width, stored.height)
     let shape = TrackShape(track, width: stored.width, height: stored.height)
     sampleAspectRatio = shape.pixel.flatMap { Rational(Int($0.num), Int($0.den)) }.map(SampleAspectRatio.init)
     let turn = track.header.map { DisplayRotation(matrix: $0.matrix) } ?? DisplayRotation.none
@@ -29,6 +20,16 @@ extension VideoFacts {
       storedWidth: stored.width, storedHeight: stored.height, pixel: sampleAspectRatio,
       stretchDown: shape.stretchDown, swapped: turn?.swapsSides ?? false)
     (width, height) = (shown?.width, shown?.height)
+  }
+
+  /// Nil where one side alone is told, which is no size, and for one that no codec stores.
+  private static func stored(_ entry: SampleEntry?, _ codec: AVCodecID) -> (width: Int, height: Int)? {
+    let set = codec == AV_CODEC_ID_H264 ? entry?.configuration.flatMap { AVCConfiguration($0) } : nil
+    let sequence = set?.sequenceParameterSets.first.flatMap { H264SequenceParameters(unit: $0) }
+    guard let width = sequence?.width ?? entry?.width, let height = sequence?.height ?? entry?.height,
+      let sides = side(width).flatMap({ across in side(height).map { (across, $0) } })
+    else { return nil }
+    return sides
   }
 
   private mutating func takeRates(_ track: ISOTrack, _ fragments: MovieFragments?) {
@@ -45,10 +46,11 @@ extension VideoFacts {
 extension AudioFacts {
   init(_ track: ISOTrack) {
     let header = track.entry?.soundHeader
+    // With the limits of what sound may have.
+    let stated = SoundHeader(channels: track.entry?.channels, sampleRate: track.entry?.sampleRate)
     self.init(
       codec: VideoFacts.codecName(track.codec(avformat_get_mov_audio_tags())),
-      channels: header?.channels ?? track.entry?.channels,
-      sampleRate: header?.sampleRate ?? track.entry?.sampleRate)
+      channels: header?.channels ?? stated.channels, sampleRate: header?.sampleRate ?? stated.sampleRate)
   }
 }
 

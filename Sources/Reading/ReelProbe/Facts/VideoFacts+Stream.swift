@@ -124,7 +124,7 @@ extension VideoFacts {
   }
 
   /// No codec stores pictures with longer sides.
-  private static func side(_ pixels: Int32) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
+  static func side(_ pixels: some BinaryInteger) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
     _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>,
