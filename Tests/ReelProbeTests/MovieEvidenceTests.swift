@@ -231,6 +231,25 @@ struct MovieEvidenceTests {
     #expect(SampleTimes(runs + runs)?.samples(from: 0, to: .max / 4).step == nil)
   }
 
+  /// Each edit shows all runs; no reading in between would end it.
+  @Test func manyEditsOfManyRunsTakeNoTime() throws {
+    func presentation(edits: Int, runs: Int) throws -> TrackPresentation? {
+      var movie = SmallMovie(samples: runs)
+      movie.edits = [(UInt32, Int32)](repeating: (UInt32(40 * runs), 0), count: edits)
+      var bytes = MovieBytes(movie.bytes)
+      let table = "moov/trak/mdia/minf/stbl/stts"
+      let place = try #require(bytes.box(table))
+      let more = [[UInt8]](repeating: SmallMovie.u32(1) + SmallMovie.u32(40), count: runs - 1)
+      let isThere = bytes.insert(Array(more.joined()), at: place + 16, in: table)
+      #expect(isThere)
+      bytes.write(UInt64(runs), at: place + 4)
+      bytes.write(1, at: place + 8)
+      return ISOFileMap(BytesInMemory(all: bytes.bytes)).tracks.first?.presentation
+    }
+    #expect(try presentation(edits: 100, runs: 1000)?.shown == 100_000)
+    #expect(try presentation(edits: 4096, runs: 5000) == nil)
+  }
+
   /// The container's transfer function is kept where the bitstream has none, and named where it has another.
   @Test(
     arguments: [

@@ -137,7 +137,8 @@ struct SampleTimes: Hashable {
     var (time, count): (Int64, Int64) = (0, 0)
     var (step, last): (Int64?, Int64?) = (nil, nil)
     var isEven = true
-    for run in runs where time < end {
+    for run in runs {
+      guard time < end else { break }
       let whole = time + run.count * run.step
       defer { time = whole }
       guard whole > start || run.step == 0 else { continue }

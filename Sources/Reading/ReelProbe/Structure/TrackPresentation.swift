@@ -29,7 +29,10 @@ struct TrackPresentation: Hashable {
   /// Whether edits show some of it faster, slower or again.
   let isRetimed: Bool
 
-  /// Nil without samples or a clock, and for times that no number holds.
+  /// Edits times runs of equal samples that are gone through.
+  private static let mostSteps = 10_000_000
+
+  /// Nil without samples or a clock, for times that no number holds, and where there are too many edits of too many runs.
   ///
   /// - Parameter movieScale: the ticks a second that edits are counted in.
   init?(_ track: ISOTrack, movieScale: UInt32?) {
@@ -48,6 +51,7 @@ struct TrackPresentation: Hashable {
     ordinaryRate = step > 0 ? Double(scale) / Double(step) : nil
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
     let windows = Self.windows(edits, of: track, total: total, step: step, movieScale ?? 1)
+    guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
     evenStep = isRetimed ? nil : times.evenStep(scale: scale)
