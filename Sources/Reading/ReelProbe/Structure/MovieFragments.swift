@@ -56,7 +56,7 @@ struct MovieFragments: Hashable {
   /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
   private static let jump = 0.5
   /// How far tracks may drift apart from one fragment to another, in seconds.
-  private static let drift = 0.5
+  fileprivate static let drift = 0.5
   /// Lengths of samples that are told apart.
   fileprivate static let mostSteps = 4096
   private static let mostBoxes = 1024
@@ -228,10 +228,10 @@ extension MovieFragments.Run {
   fileprivate var hasOddStart: Bool { firstOffsetBeyond / 16 > max(1, ordinaryStep) }
 
   /// Whether one sample lasts more than eight times as long as the others, and nothing confirms it. The first one of sound
-  /// may last until the pictures begin; one before a gap of a live stream lasts until it goes on.
+  /// may last until the pictures begin; one before a short gap of a live stream lasts until it goes on.
   fileprivate var hasLongSample: Bool {
     let (ordinary, most) = (ordinaryStep, max(longest, lastLongest))
-    return ordinary > 0 && most / 8 > ordinary
+    return ordinary > 0 && most / 8 > ordinary && Double(most) > MovieFragments.drift * Double(scale)
   }
 
   private mutating func note(_ step: Int64, _ count: Int64) {
