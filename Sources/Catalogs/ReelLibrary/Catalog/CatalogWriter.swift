@@ -9,6 +9,7 @@ import Synchronization
 final class CatalogWriter: Sendable {
   private let transactions: CatalogTransactions
   private let groups: GroupWriting<any PendingWrite>
+  private let owed: OwedWrites
 
   /// - Parameter patience: how long a write that nobody waits for may stay uncommitted.
   init(
@@ -18,8 +19,10 @@ final class CatalogWriter: Sendable {
       database: database, connection: connection, file: CatalogFile.Identity(at: connection.path))
     var limits = GroupWriting<any PendingWrite>.Limits()
     limits.patience = patience
-    self.transactions = transactions
+    let owed = OwedWrites()
+    (self.transactions, self.owed) = (transactions, owed)
     groups = GroupWriting(label: "reel.catalog.write", limits: limits, isAwaited: { $0.isAwaited }) { group in
+      let group = owed.takeAll() + group
       var failure: CatalogError?
       do throws(CatalogError) {
         try transactions.run { db in for write in group { try write.perform(in: db) } }
@@ -59,6 +62,28 @@ final class CatalogWriter: Sendable {
   /// Hands `write` in without waiting: it is committed with the next transaction, or soon.
   func enqueue(_ write: @escaping @Sendable (Connection) throws -> Void) {
     _ = groups.handIn(UnawaitedWrite(write: write))
+  }
+
+  /// As ``commit(_:)``. What is not committed stays owed: it is written before whatever tasks hand in next.
+  func commitOrOwe<Value: Sendable>(
+    _ write: @escaping @Sendable (Connection) throws -> Value
+  ) async throws(CatalogError) -> Value {
+    do throws(CatalogError) {
+      return try await commit(write)
+    } catch {
+      owed.add { db in _ = try write(db) }
+      throw error
+    }
+  }
+
+  /// As ``write(_:)``, and as ``commitOrOwe(_:)``. Blocks.
+  func writeOrOwe(_ write: @escaping @Sendable (Connection) throws -> Void) throws(CatalogError) {
+    do throws(CatalogError) {
+      try self.write(write)
+    } catch {
+      owed.add(write)
+      throw error
+    }
   }
 
   /// Waits until everything that was handed in before is committed.
@@ -179,6 +204,34 @@ private struct UnawaitedWrite: PendingWrite {
   }
 
   func end(_ failure: CatalogError?, at path: String) {}
+}
+
+/// What was not committed, and has to be.
+private final class OwedWrites: Sendable {
+  private let writes = Mutex<[any PendingWrite]>([])
+
+  func add(_ write: @escaping @Sendable (Connection) throws -> Void) {
+    add(OwedWrite(write: UnawaitedWrite(write: write), owed: self))
+  }
+
+  fileprivate func add(_ write: OwedWrite) { writes.withLock { $0.append(write) } }
+
+  func takeAll() -> [any PendingWrite] {
+    writes.withLock { writes in
+      defer { writes = [] }
+      return writes
+    }
+  }
+}
+
+private struct OwedWrite: PendingWrite {
+  let isAwaited = false
+  let write: UnawaitedWrite
+  let owed: OwedWrites
+
+  func perform(in db: Connection) throws { try write.perform(in: db) }
+
+  func end(_ failure: CatalogError?, at path: String) { if failure != nil { owed.add(self) } }
 }
 
 extension Connection {

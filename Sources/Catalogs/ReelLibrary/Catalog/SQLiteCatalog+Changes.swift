@@ -40,8 +40,9 @@ extension SQLiteCatalog: PostChanging {
 
   package func release(_ changes: [OpenChange]) throws(CatalogError) {
     let writing = try writable()
-    try writing.writer.write { db in
-      for change in changes { try ChangeTable.release(change.number, owner: writing.changes.me, in: db) }
+    let (numbers, me) = (changes.map(\.number), writing.changes.me)
+    try writing.writer.writeOrOwe { db in
+      for number in numbers { try ChangeTable.release(number, owner: me, in: db) }
     }
   }
 

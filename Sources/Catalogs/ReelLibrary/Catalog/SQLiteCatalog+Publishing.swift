@@ -22,18 +22,19 @@ extension SQLiteCatalog {
     return try answer.claim(at: place)
   }
 
-  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
+  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is. Where this throws, it is
+  /// given up with what the catalog writes next.
   public func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     let writing = try writable()
-    try await writing.writer.commit { db in
+    try await writing.writer.commitOrOwe { db in
       try writing.steps.release(intent, because: reason, in: db)
     }
   }
 
-  /// In one transaction, also in a cancelled task.
+  /// In one transaction, also in a cancelled task; where this throws, as ``release(_:because:)`` does.
   public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool {
     let writing = try writable()
-    return try await writing.writer.commit { db in
+    return try await writing.writer.commitOrOwe { db in
       try writing.steps.release(intent, because: .keyUnusable, in: db)
       return try IntentTable.isGivenUp(intent.id, in: db)
     }

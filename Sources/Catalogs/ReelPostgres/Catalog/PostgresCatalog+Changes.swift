@@ -4,7 +4,7 @@ import ReelCore
 extension PostgresCatalog: PostChanging {
   package func begin(_ changes: [PostChange]) throws(CatalogError) -> [ChangeAnswer] {
     let call = PostgresChanges.Call()
-    let answers = try changing { steps in try steps.begin(changes, of: call) }
+    let answers = try changing(owing: .begun(call)) { steps in try steps.begin(changes, of: call) }
     for _ in answers { Failpoint.changeCommitted.pass() }
     return try answers.map { answer throws(CatalogError) in
       switch answer {
@@ -53,17 +53,16 @@ extension PostgresCatalog: PostChanging {
   package func release(_ changes: [OpenChange]) throws(CatalogError) {
     if changes.isEmpty { return }
     // Not as one statement: heard of late, it would let go of what was taken again meanwhile.
-    try changing { steps in
-      try steps.tx.run(
-        "UPDATE reel.change SET owner = NULL WHERE number = ANY($1) AND owner = $2",
-        [.ints(changes.map(\.number)), .int(steps.me)])
-    }
+    let debt = PostgresDebt.changes(changes.map(\.number))
+    try changing(owing: debt) { steps in try debt.pay(in: steps.tx, by: steps.me) }
   }
 
   package func unfinishedChanges(after number: Int64, limit: Int) throws(CatalogError) -> [OpenChange] {
     let call = PostgresChanges.Call()
-    return try changing { steps in try steps.adopt(after: number, limit: limit, of: call) }
-      .map { begun throws(CatalogError) in try begun.change(at: server) }
+    return try changing(owing: .begun(call)) { steps in
+      try steps.adopt(after: number, limit: limit, of: call)
+    }
+    .map { begun throws(CatalogError) in try begun.change(at: server) }
   }
 
   package func abandonedChanges() throws(CatalogError) -> [(post: PostID, kind: ChangeKind)] {
@@ -137,18 +136,28 @@ extension PostgresCatalog: PostChanging {
   }
 
   /// Another may get a number of one publication at the same moment: it is there to be seen then.
+  /// - Parameter debt: what stays to be done where this throws.
   @discardableResult
-  private func changing<Value>(_ body: (PostgresChanges) throws -> Value) throws(CatalogError) -> Value {
-    let me = try writable().owner.id
-    return try CatalogError.mapping(at: server) {
-      func once() throws -> Value {
-        try pool.transaction { tx in try body(PostgresChanges(tx: tx, me: me, server: server)) }
+  private func changing<Value>(
+    owing debt: PostgresDebt? = nil, _ body: (PostgresChanges) throws -> Value
+  ) throws(CatalogError) -> Value {
+    let writing = try writable()
+    func once() throws -> Value {
+      try pool.transaction { tx in
+        try body(PostgresChanges(tx: tx, me: writing.owner.id, server: server))
       }
-      do {
-        return try once()
-      } catch let error as PostgresError where error.isUniqueViolation {
-        return try once()
+    }
+    do throws(CatalogError) {
+      return try CatalogError.mapping(at: server) {
+        do {
+          return try once()
+        } catch let error as PostgresError where error.isUniqueViolation {
+          return try once()
+        }
       }
+    } catch {
+      if let debt { writing.writer.owe(debt) }
+      throw error
     }
   }
 }

@@ -59,7 +59,8 @@ extension PostgresCatalog {
     return (post, finishing)
   }
 
-  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is.
+  /// Gives the intent up, also in a cancelled task. One that is not held any more stays as it is. Where this throws, it is
+  /// given up with what the catalog writes next.
   package func release(_ intent: Intent, because reason: ReleaseReason) async throws(CatalogError) {
     try await writable().writer.release(intent, because: reason)
   }

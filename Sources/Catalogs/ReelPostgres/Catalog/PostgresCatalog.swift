@@ -53,7 +53,10 @@ package final class PostgresCatalog: PostCatalog, Sendable {
         let interval = heartbeat ?? lease / 3
         return Writing(
           owner: owner, writer: writer,
-          heartbeat: owner.heartbeat(every: interval) { pool.closeIdle(unusedFor: interval) })
+          heartbeat: owner.heartbeat(every: interval) {
+            pool.closeIdle(unusedFor: interval)
+            writer.payDebts()
+          })
       }
     }
     return PostgresCatalog(pool, host: host, writing: writing)

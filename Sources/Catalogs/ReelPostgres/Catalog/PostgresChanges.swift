@@ -17,7 +17,7 @@ struct PostgresChanges {
 
   /// Drawn for a call, before the first of its transactions: who was not told whether that one was committed finds by these
   /// what it has begun, and what it has taken from the dead.
-  struct Call {
+  struct Call: Sendable {
     let begun = Int64.random(in: .min ... .max)
     let adopted = Int64.random(in: .min ... .max)
   }

@@ -26,7 +26,7 @@ struct PostgresPublishing {
   }
 
   /// What a call of ``claim(_:of:)`` has to remember in case that nobody hears whether it was committed.
-  struct ClaimCall {
+  struct ClaimCall: Sendable {
     /// Drawn for the call: what it was granted is found by it.
     let token = Int64.random(in: .min ... .max)
     /// Posts whose event became ours to tell.
@@ -35,6 +35,8 @@ struct PostgresPublishing {
     var mayBeDone = false
     /// Intents that somebody has been told of already.
     var told: Set<PostID> = []
+    /// Whether somebody who claimed was told of an error instead.
+    var isUnheard = false
   }
 
   /// Empty for nobody, else "=" and the author's id.

@@ -13,6 +13,8 @@ final class PostgresWriter: Sendable {
     case note(CatalogNote)
     case claim(ClaimRequest, Answer<PostgresPublishing.Answer>)
     case release(Intent, ReleaseReason, Answer<Void>)
+    /// Nobody hands it in: it goes before what is handed in.
+    case owed(PostgresDebt)
     /// Only waits for what was handed in before.
     case flush(Answer<Void>)
 
@@ -21,7 +23,7 @@ final class PostgresWriter: Sendable {
     /// Whether it may be what the server can't take, and somebody waits to hear of it.
     var writesAlone: Bool {
       switch self {
-      case .claim, .release: true
+      case .claim, .release, .owed: true
       case .note, .flush: false
       }
     }
@@ -50,6 +52,14 @@ final class PostgresWriter: Sendable {
     try write(Batch(notes: notes, requests: requests)).claims
   }
 
+  /// Remembers what could not be written: it goes before what tasks hand in next, or comes with a sign of life.
+  func owe(_ debt: PostgresDebt) { transactions.debts.add(debt) }
+
+  /// Hands in what is owed, without waiting.
+  func payDebts() {
+    if !transactions.debts.isEmpty { _ = groups.handIn(.flush { _ in }) }
+  }
+
   /// T2 for all of them, and `notes`. Blocks.
   func complete(
     _ finishing: [PostgresPublishing.Finishing], noting notes: [CatalogNote]
@@ -60,6 +70,7 @@ final class PostgresWriter: Sendable {
   /// One transaction for all of a batch.
   fileprivate struct Batch {
     var notes: [CatalogNote] = []
+    var debts: [PostgresDebt] = []
     var releases: [(intent: Intent, reason: ReleaseReason)] = []
     var requests: [ClaimRequest] = []
     var finishing: [PostgresPublishing.Finishing] = []
@@ -76,6 +87,8 @@ final class PostgresWriter: Sendable {
     do throws(Failure) {
       return try transactions.carryOut(batch, of: &call)
     } catch {
+      // The server may have granted it, and gone away before it could say so.
+      if !batch.requests.isEmpty { owe(.claims(call)) }
       guard call.mayBeDone, error.mayBeOfOne, !batch.finishing.isEmpty else { throw error.error }
       // Some of it may be published, and nobody was told.
       return Outcome(
@@ -135,6 +148,7 @@ final class PostgresWriter: Sendable {
     let clock: any WallClock
     /// Of posts; nil for the server's.
     let postClock: (any WallClock)?
+    let debts = PostgresDebts()
 
     var server: String { pool.address.name }
 
@@ -142,17 +156,17 @@ final class PostgresWriter: Sendable {
     ///   never heard of, is found by it.
     func carryOut(_ batch: Batch, of call: inout PostgresPublishing.ClaimCall) throws(Failure) -> Outcome {
       let notes = PostgresNotes(batch.notes, now: clock.now())
-      if notes.isEmpty, batch.releases.isEmpty, batch.requests.isEmpty, batch.finishing.isEmpty {
-        return Outcome()
-      }
-      // To complete is one statement.
-      let isOne = notes.isEmpty && batch.releases.isEmpty && batch.requests.isEmpty
+      let onlyCompletes =
+        notes.isEmpty && batch.debts.isEmpty && batch.releases.isEmpty && batch.requests.isEmpty
+      if onlyCompletes, batch.finishing.isEmpty { return Outcome() }
       for isLast in [false, true] {
         do {
-          return try pool.transaction(ofOneStatement: isOne && !call.mayBeDone) { tx in
+          // To complete is one statement.
+          return try pool.transaction(ofOneStatement: onlyCompletes && !call.mayBeDone) { tx in
             call.mayBeDone = call.mayBeDone || tx.mayBeDone
             let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
             try notes.write(in: tx, host: host, me: owner.id)
+            for debt in batch.debts { try debt.pay(in: tx, by: owner.id) }
             try steps.release(batch.releases)
             let claims = try steps.claim(batch.requests, of: &call)
             return Outcome(
@@ -199,7 +213,10 @@ final class PostgresWriter: Sendable {
     /// Writes a group, and answers those who wait. False when it was not written.
     func write(_ group: [Piece]) -> Bool {
       var call = PostgresPublishing.ClaimCall()
-      return write(group, of: &call)
+      let isWritten = write(debts.takeAll().map(Piece.owed) + group, of: &call)
+      // The server may have granted it all the same.
+      if call.isUnheard { debts.add(.claims(call)) }
+      return isWritten
     }
 
     private func write(_ group: [Piece], of call: inout PostgresPublishing.ClaimCall) -> Bool {
@@ -210,7 +227,7 @@ final class PostgresWriter: Sendable {
         return true
       } catch {
         guard error.mayBeOfOne, group.count > 1 else {
-          for piece in group { piece.fail(error.error) }
+          for piece in group { fail(piece, error.error, of: &call) }
           // A note that the server can't take is not kept: whatever is written with it would fail, and so would the end.
           return error.mayBeOfOne && group.allSatisfy(\.isNote)
         }
@@ -226,11 +243,25 @@ final class PostgresWriter: Sendable {
       }
     }
 
+    private func fail(_ piece: Piece, _ error: CatalogError, of call: inout PostgresPublishing.ClaimCall) {
+      switch piece {
+      case .note: break
+      case .claim(_, let answer):
+        call.isUnheard = true
+        answer(.failure(error))
+      case .release(let intent, let reason, let answer):
+        debts.add(.release(intent, reason))
+        answer(.failure(error))
+      case .owed(let debt): debts.add(debt)
+      case .flush(let answer): answer(.failure(error))
+      }
+    }
+
     private func answer(_ group: [Piece], with outcome: Outcome) {
       var claims = outcome.claims[...]
       for piece in group {
         switch piece {
-        case .note: break
+        case .note, .owed: break
         case .claim(_, let answer): if let result = claims.popFirst() { answer(result) }
         case .release(_, _, let answer), .flush(let answer): answer(.success(()))
         }
@@ -246,18 +277,9 @@ extension PostgresWriter.Batch {
       case .note(let note): notes.append(note)
       case .claim(let request, _): requests.append(request)
       case .release(let intent, let reason, _): releases.append((intent, reason))
+      case .owed(let debt): debts.append(debt)
       case .flush: break
       }
-    }
-  }
-}
-
-extension PostgresWriter.Piece {
-  fileprivate func fail(_ error: CatalogError) {
-    switch self {
-    case .note: break
-    case .claim(_, let answer): answer(.failure(error))
-    case .release(_, _, let answer), .flush(let answer): answer(.failure(error))
     }
   }
 }

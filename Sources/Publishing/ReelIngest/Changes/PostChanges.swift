@@ -140,8 +140,11 @@ public struct PostChanges: Sendable {
         case .taken(let other): outcomes[post] = .taken(other)
         }
       }
-      outcomes.merge(try await carryOut(begun)) { _, new in new }
-      let others = try await resume(unfinished)
+      let (begunNow, taken) = (begun, unfinished)
+      let (done, others) = try await holding(begunNow + taken) {
+        (try await carryOut(begunNow), try await resume(taken))
+      }
+      outcomes.merge(done) { _, new in new }
       left = busy
       for open in unfinished {
         if case .failed(let failure)? = others[open.post.id] {
@@ -187,7 +190,7 @@ public struct PostChanges: Sendable {
       }
       guard let end = found.last else { return }
       last = end.number
-      let outcomes = try await resume(found)
+      let outcomes = try await holding(found) { try await resume(found) }
       for open in found { try report(open.post.id, outcomes[open.post.id] ?? .unknown) }
     }
   }
@@ -224,17 +227,19 @@ public struct PostChanges: Sendable {
 
   // MARK: Carrying out
 
-  /// What became of each. One that could not be carried out is anybody's again.
-  private func carryOut(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
+  /// Where `body` throws, those of `changes` that are not over are anybody's again.
+  private func holding<Value>(_ changes: [OpenChange], _ body: () async throws -> Value) async throws -> Value
+  {
     do {
-      return try await carryOutBatches(changes)
+      return try await body()
     } catch {
       try? await blocking { catalog throws(CatalogError) in try catalog.release(changes) }
       throw error
     }
   }
 
-  private func carryOutBatches(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
+  /// What became of each. One that could not be carried out is anybody's again.
+  private func carryOut(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
     var outcomes: [PostID: Outcome] = [:]
     for batch in Dictionary(grouping: changes, by: { Sort($0) }).values {
       guard let first = batch.first else { continue }

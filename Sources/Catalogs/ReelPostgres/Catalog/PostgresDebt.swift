@@ -1,0 +1,52 @@
+import ReelCore
+import Synchronization
+
+/// What this process has in the catalog and nobody in it works on any more, because the server could not be told so, or was
+/// not heard: left alone, it would be held for as long as the process lives. To pay twice does no harm.
+enum PostgresDebt: Sendable {
+  case release(Intent, ReleaseReason)
+  /// All that was granted, aside from what somebody has been told of.
+  case claims(PostgresPublishing.ClaimCall)
+  case changes([Int64])
+  /// All that was begun, and taken from the dead.
+  case begun(PostgresChanges.Call)
+
+  /// - Parameter me: the owner who owes it.
+  func pay(in tx: PostgresTransaction, by me: Int64) throws {
+    switch self {
+    case .release(let intent, let reason):
+      // The fence: what has been claimed again meanwhile stays as it is.
+      try PostgresPublishing(tx: tx, me: me, server: "").release([(intent, reason)])
+    case .claims(let call):
+      try tx.run(
+        """
+        UPDATE reel.attempt SET owner = NULL, changed_at = \(PostgresSchema.now)
+        WHERE owner = $1 AND claim = $2
+          AND NOT EXISTS (SELECT FROM reel.intent i WHERE i.number = intent AND i.post_id = ANY($3))
+        """, [.int(me), .int(call.token), .byteStrings(call.told.map(\.bytes))])
+    case .changes(let numbers):
+      try tx.run(
+        "UPDATE reel.change SET owner = NULL WHERE number = ANY($1) AND owner = $2",
+        [.ints(numbers), .int(me)])
+    case .begun(let call):
+      try tx.run(
+        "UPDATE reel.change SET owner = NULL WHERE owner = $1 AND claim IN ($2, $3)",
+        [.int(me), .int(call.begun), .int(call.adopted)])
+    }
+  }
+}
+
+final class PostgresDebts: Sendable {
+  private let debts = Mutex<[PostgresDebt]>([])
+
+  var isEmpty: Bool { debts.withLock { $0.isEmpty } }
+
+  func add(_ debt: PostgresDebt) { debts.withLock { $0.append(debt) } }
+
+  func takeAll() -> [PostgresDebt] {
+    debts.withLock { debts in
+      defer { debts = [] }
+      return debts
+    }
+  }
+}

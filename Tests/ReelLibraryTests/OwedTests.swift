@@ -1,0 +1,141 @@
+import Foundation
+import ReelCore
+import ReelTestServers
+import ReelTestSupport
+import Testing
+
+@testable import ReelLibrary
+@testable import ReelPostgres
+
+/// A process that lives on, whose catalog could not be written for a while: what it could not give back must not be its own
+/// for ever.
+@Suite(.shortTime) struct OwedTests {
+  private let sketch = Sketch()
+
+  private func publish(_ request: ClaimRequest, in catalog: any PostCatalog) async throws -> Post {
+    try #require(try await catalog.publish(request, with: sketch))
+  }
+
+  /// Claims and fails at everything that `during` keeps from being written; then it is all there to be had.
+  private func check(
+    _ catalog: any PostCatalog & PostChanging, during: (() async throws -> Void) async throws -> Void
+  ) async throws {
+    let post = try await publish(sketch.request(sketch.publication()), in: catalog)
+    let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }
+    var intents: [Intent] = []
+    for request in requests { intents.append(try #require(try await catalog.claim(request).intent)) }
+    let removal = PostChange(post.id, .removal(Removal(at: Date())))
+    guard case .begun(let open)? = try catalog.begin([removal]).first else {
+      Issue.record("not begun")
+      return
+    }
+    try await during {
+      await #expect(throws: CatalogError.self) {
+        _ = try await catalog.complete(intents[0], draft: sketch.draft(), stored: sketch.stored(intents[0]))
+      }
+      await #expect(throws: CatalogError.self) { try await catalog.release(intents[0], because: .retryLater) }
+      await #expect(throws: CatalogError.self) { _ = try await catalog.giveUp(intents[1]) }
+      #expect(throws: CatalogError.self) { try catalog.release([open]) }
+    }
+    let again = try #require(try await catalog.claim(requests[0]).intent)
+    #expect(again.id == intents[0].id && again.attempt == 2)
+    // What was given up keeps its name to itself.
+    let other = try #require(try await catalog.claim(sketch.request(requests[1].publication)).intent)
+    #expect(other.id != intents[1].id && other.attempt == 1)
+    // What is at work is nobody else's, also of the same process.
+    #expect(try await catalog.claim(requests[0]).isHeld)
+    #expect(try await catalog.claim(requests[2]).isHeld)
+    guard case .begun(let resumed)? = try catalog.begin([removal]).first else {
+      Issue.record("held")
+      return
+    }
+    #expect(resumed.number == open.number)
+    _ = try catalog.finish([resumed])
+    try catalog.strikeOut([resumed])
+    for intent in [again, intents[2]] {
+      _ = try await catalog.complete(intent, draft: sketch.draft(), stored: sketch.stored(intent))
+    }
+    try await catalog.close()
+  }
+
+  @Test func whatALockedCatalogDidNotTakeBackIsGivenBackLater() async throws {
+    let stage = try await SQLiteStage()
+    let catalog = try await SQLiteCatalog.open(
+      library: stage.temporary.library, clock: stage.clock, heartbeat: .seconds(86_400),
+      busyTimeout: .milliseconds(20))
+    try await check(catalog) { body in
+      let other = try Connection(stage.temporary.library.catalogPath)
+      try other.execute("BEGIN IMMEDIATE")
+      try await body()
+      try other.execute("ROLLBACK")
+    }
+  }
+
+  @Test(.besidePostgres) func whatAServerDidNotTakeBackIsGivenBackLater() async throws {
+    let stage = try await PostgresStage()
+    let catalog = try await stage.openPostgres()
+    let tables = ["attempt", "change"]
+    try await check(catalog) { body in
+      let other = try stage.database.connect()
+      for table in tables { try other.execute("ALTER TABLE reel.\(table) RENAME TO \(table)_away") }
+      try await body()
+      for table in tables { try other.execute("ALTER TABLE reel.\(table)_away RENAME TO \(table)") }
+    }
+  }
+
+  /// Nobody asks for it in this process: another one waits for it.
+  @Test(.besidePostgres) func aSignOfLifeGivesItBack() async throws {
+    let stage = try await PostgresStage()
+    let catalog = try await stage.openPostgres(heartbeat: .milliseconds(50))
+    let other = try await stage.openPostgres()
+    let request = sketch.request(sketch.publication())
+    let intent = try #require(try await catalog.claim(request).intent)
+    let db = try stage.database.connect()
+    try db.execute("ALTER TABLE reel.attempt RENAME TO attempt_away")
+    await #expect(throws: CatalogError.self) { try await catalog.release(intent, because: .retryLater) }
+    try db.execute("ALTER TABLE reel.attempt_away RENAME TO attempt")
+    var taken: Intent?
+    while taken == nil { taken = try await other.claim(request).intent }
+    #expect(taken?.attempt == 2)
+    try await catalog.close()
+    try await other.close()
+  }
+
+  /// The server has done it, and is away before it can say so, for longer than anybody waits.
+  @Test(.besidePostgres) func whatWasGrantedAndNeverHeardOfIsFreeAgain() async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let catalog = try await PostgresCatalog.open(
+      try database.pool(port: proxy.port) { $0.patience = .milliseconds(200) }, lease: .seconds(3600),
+      heartbeat: .seconds(86_400))
+    let post = try await publish(sketch.request(sketch.publication()), in: catalog)
+    let (alone, batched) = (sketch.request(sketch.publication()), sketch.request(sketch.publication()))
+    let removal = PostChange(post.id, .removal(Removal(at: Date())))
+    func cut(_ body: @escaping @Sendable () async throws -> Void) async throws {
+      // There is a connection to be cut.
+      #expect(try await catalog.status().posts <= 1)
+      let before = proxy.cuts
+      proxy.arm(.after)
+      proxy.refuse(true)
+      await #expect(throws: CatalogError.self) { try await body() }
+      #expect(proxy.cuts == before + 1)
+      proxy.refuse(false)
+    }
+    try await cut { _ = try await catalog.claim(alone) }
+    try await cut { try await onThread { _ = try catalog.claim([batched], noting: []) } }
+    try await cut { try await onThread { _ = try catalog.begin([removal]) } }
+    for request in [alone, batched] {
+      var claim = try await catalog.claim(request)
+      while claim.isHeld { claim = try await catalog.claim(request) }
+      #expect(claim.intent?.id == request.newID && claim.intent?.attempt == 2)
+    }
+    guard case .begun(let open)? = try catalog.begin([removal]).first else {
+      Issue.record("held")
+      return
+    }
+    _ = try catalog.finish([open])
+    try catalog.strikeOut([open])
+    #expect(try database.connect().value("SELECT count(*) FROM reel.change", as: Int.self) == 0)
+    try await catalog.close()
+  }
+}
