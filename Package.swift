@@ -245,6 +245,12 @@ let package = Package(
         "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage", "ReelLibrary", "ReelIngest",
         "Reel", "ReelTesting",
       ]),
+    tests(
+      "ReelFeedsTests",
+      [
+        "ReelCore", "ReelSource", "ReelStorage", "ReelPostgres", "ReelLibrary", "ReelIngest", "ReelFeeds",
+        "ReelTesting", "ReelTestServers",
+      ]),
     tests("ReelTerminalTests", ["ReelCore", "ReelLibrary", "ReelPostgres", "ReelIngest", "ReelTerminal"]),
     tests(
       "ReelPageTests",

@@ -31,6 +31,8 @@ package final class QueueFeed: FileFeed {
     /// By their names.
     var policies: [String: any IntakePolicy] = [:]
     var doubts = MachineDoubts()
+    /// Whether it is being found out whose fault failures are: nothing is held by then, and nobody else may say so.
+    var isInDoubt = false
     var problem: (any ReelError)?
   }
 
@@ -92,7 +94,10 @@ package final class QueueFeed: FileFeed {
         let ready = try refusing(taken)
         if !ready.isEmpty { return ready.map { FeedItem(found($0), ticket: ticket(for: $0)) } }
         if !taken.isEmpty { continue }
-        try settle()
+        guard try settle() else {
+          _ = endings.wait(timeout: .now() + .milliseconds(250))
+          continue
+        }
         if try isDone() { return [] }
         try wait(isOver)
       }
@@ -166,12 +171,16 @@ package final class QueueFeed: FileFeed {
     state.withLock { $0.problem = $0.problem ?? problem }
   }
 
-  /// There is nothing else to go by: what failed, and may have failed because of this machine, failed.
-  private func settle() throws(CatalogError) {
-    let outcomes = state.withLock { state in
-      state.items.isEmpty ? state.doubts.take() : []
+  /// There is nothing else to go by: what failed, and may have failed because of this machine, failed. False where there
+  /// soon is something.
+  private func settle() throws(CatalogError) -> Bool {
+    let outcomes: [ItemOutcome]? = state.withLock { state in
+      if state.isInDoubt { return nil }
+      return state.items.isEmpty ? state.doubts.take() : []
     }
+    guard let outcomes else { return false }
     try worker.finish(outcomes)
+    return true
   }
 
   /// How many more to take; 0 unless it is worth a transaction.
@@ -254,7 +263,7 @@ package final class QueueFeed: FileFeed {
   package func note(_ events: [IngestEvent]) throws(CatalogError) {
     var (outcomes, delivered): ([ItemOutcome], [Int]) = ([], [])
     var ended = 0
-    state.withLock { state in
+    let inDoubt = state.withLock { state -> MachineDoubts? in
       for event in events {
         guard let ticket = event.body.file?.ticket, let result = PublishResult(event.body),
           let item = state.items.removeValue(forKey: ticket)
@@ -265,16 +274,10 @@ package final class QueueFeed: FileFeed {
         outcomes += state.doubts.note(result, of: item)
       }
       if ended > 0 { state.ended.append((.now, ended)) }
+      state.isInDoubt = state.doubts.isToBeSettled
+      return state.isInDoubt ? state.doubts : nil
     }
-    // Only this changes them: the events of one run come one batch after the other.
-    var doubts = state.withLock { $0.doubts }
-    outcomes += doubts.settle(check)
-    state.withLock { [doubts] state in
-      state.doubts = doubts
-      if let sentence = state.doubts.sentence, state.problem == nil {
-        state.problem = MachineFault(message: sentence)
-      }
-    }
+    if let inDoubt { outcomes += settle(inDoubt) }
     do throws(CatalogError) {
       try worker.finish(outcomes, delivered: delivered)
     } catch {
@@ -282,5 +285,18 @@ package final class QueueFeed: FileFeed {
       throw error
     }
     if ended > 0 { endings.signal() }
+  }
+
+  /// What is to be written down once there are many failures in a row. Blocks for as long as it takes to find out.
+  private func settle(_ inDoubt: MachineDoubts) -> [ItemOutcome] {
+    var doubts = inDoubt
+    let outcomes = doubts.settle(check)
+    state.withLock { [doubts] state in
+      (state.doubts, state.isInDoubt) = (doubts, false)
+      if let sentence = doubts.sentence, state.problem == nil {
+        state.problem = MachineFault(message: sentence)
+      }
+    }
+    return outcomes
   }
 }

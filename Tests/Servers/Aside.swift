@@ -4,18 +4,20 @@ import Synchronization
 
 /// What goes on beside a test on a thread of its own: Swift's threads are as few as there are cores, and others may be busy on
 /// them for longer than a server waits for anything.
-final class Aside<Value: Sendable>: Sendable {
+package final class Aside<Value: Sendable>: Sendable {
   private let outcome = Mutex<Result<Value, any Error>?>(nil)
 
-  init(_ body: @escaping @Sendable () throws -> Value) {
+  package init(_ body: @escaping @Sendable () throws -> Value) {
     Thread.detachNewThread {
       let result = Result { try body() }
       self.outcome.withLock { $0 = result }
     }
   }
 
+  package var isOver: Bool { outcome.withLock { $0 != nil } }
+
   /// Waits for its end, as a thread does, and until the test is out of time.
-  func value() throws -> Value {
+  package func value() throws -> Value {
     while true {
       try Task.checkCancellation()
       if let result = outcome.withLock({ $0 }) { return try result.get() }
@@ -26,7 +28,7 @@ final class Aside<Value: Sendable>: Sendable {
 
 extension PostgresConnection {
   /// Waits, as a thread does, until that is true for this connection, or the test is out of time.
-  func wait(until condition: String) throws {
+  package func wait(until condition: String) throws {
     while try value("SELECT \(condition)", as: Bool.self) != true {
       try Task.checkCancellation()
       usleep(5000)

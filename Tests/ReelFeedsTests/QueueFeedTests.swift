@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+import ReelCore
+import ReelLibrary
+import ReelPostgres
+import ReelSource
+import ReelStorage
+import ReelTestServers
+import ReelTestSupport
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelFeeds
+@testable import ReelIngest
+
+/// What becomes of the queue's items, without a program around it.
+@Suite(.besidePostgres, .shortTime) struct QueueFeedTests {
+  private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    "reel-\(UUID().uuidString)")
+
+  private func services(_ prober: ScriptedProber) -> IngestServices {
+    IngestServices(prober: prober, uploader: MemoryUploader(), catalog: MemoryCatalog())
+  }
+
+  /// Files of a folder that is not mounted here.
+  private func enqueue(_ count: Int, in queue: WorkQueue) throws {
+    let items = (0..<count).map {
+      NewItem(address: SourcePath("\(folder.path)/share/\($0).mp4"), version: "1", size: 7)
+    }
+    try #require(try queue.enqueue(items, priority: 0, wishes: ItemWishes(), at: nil).new == count)
+  }
+
+  private func failures(_ items: [FeedItem], from number: Int) -> [IngestEvent] {
+    items.enumerated().compactMap { index, item in
+      guard case .failed(let path, let error) = item.item else { return nil }
+      let file = FileReference(number: number + index, path: path, ticket: item.ticket)
+      return IngestEvent(
+        sequence: number + index, at: Date(), body: .fileFailed(file, FileFailure(error)))
+    }
+  }
+
+  @Test("while a machine is looked at, nothing is the items' fault")
+  func machine() async throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let queue = try WorkQueue(try await TestDatabase().pool())
+    try enqueue(MachineDoubts.most, in: queue)
+    var settings = QueueWorker.Settings()
+    settings.pause = .zero
+    let worker = try QueueWorker(
+      queue, host: "here", destination: "file:///media", serving: QueueWorker.Serving(), settings: settings)
+    let (isLooking, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let prober = ScriptedProber { file throws(ProbeError) in
+      isLooking.signal()
+      gate.wait()
+      return .sample(size: file.size)
+    }
+    let feed = QueueFeed(
+      worker, listener: QueueListener(queue), jobs: MachineDoubts.most, staysForMore: false,
+      walk: WalkOptions(),
+      allowed: try AllowedSources([folder.path], destination: "file:///media"),
+      check: MachineCheck(services: services(prober)),
+      policy: { _ in DefaultIntakePolicy() }
+    ) { _ throws(SourceError) in throw SourceError(.notFound, "no address") }
+    try Aside { [self] in
+      var events: [IngestEvent] = []
+      while events.count < MachineDoubts.most {
+        let items = feed.next(upTo: MachineDoubts.most, until: { false })
+        try #require(!items.isEmpty)
+        events += failures(items, from: events.count + 1)
+      }
+      let noting = Aside { [events] in try feed.note(events) }
+      isLooking.wait()
+      let isOver = Atomic(false)
+      let hasSettled = DispatchSemaphore(value: 0)
+      let walking = Aside {
+        feed.next(upTo: 1) {
+          hasSettled.signal()
+          return isOver.load(ordering: .acquiring)
+        }
+      }
+      // The second time it is asked, what may be settled is.
+      for _ in 0..<2 { hasSettled.wait() }
+      gate.signal()
+      try noting.value()
+      isOver.store(true, ordering: .releasing)
+      #expect(try walking.value().isEmpty)
+    }.value()
+    #expect(feed.fault != nil)
+    let items = try queue.items(ItemFilter(), upTo: 100)
+    #expect(items.count == MachineDoubts.most)
+    #expect(items.allSatisfy { $0.failures == 0 })
+  }
+}
