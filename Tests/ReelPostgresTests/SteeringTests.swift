@@ -256,6 +256,34 @@ import Testing
     try other.execute("ROLLBACK")
   }
 
+  /// What the one operator has seen the other takes away before the first is through.
+  @Test func aCommandBesideAnotherOperatorsIsNotLost() async throws {
+    let bench = try await Bench()
+    let queue = bench.queue
+    let cases: [(before: () throws -> Void, command: @Sendable () throws -> Void, after: (Bool, Int64?))] = [
+      ({ try queue.pause("acme") }, { try queue.limit("acme", to: 8) }, (false, 8)),
+      ({ try queue.limit("acme", to: 3) }, { try queue.pause("acme") }, (true, nil)),
+    ]
+    for (before, command, after) in cases {
+      try before()
+      let other = try bench.database.connect()
+      try other.execute("BEGIN; SELECT FROM reel.throttle WHERE label = 'acme' FOR UPDATE")
+      let commanding = Aside { try command() }
+      try bench.database.connect().wait(
+        until: """
+          EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+          """)
+      try other.execute("DELETE FROM reel.throttle WHERE label = 'acme'; COMMIT")
+      try commanding.value()
+      let held = try queue.throttles()
+      #expect(held.map(\.label) == ["acme"] && held.map(\.most) == [after.1])
+      #expect(held.map { $0.pausedSince != nil } == [after.0])
+      try queue.limit("acme", to: nil)
+      try queue.resume("acme")
+      #expect(try queue.throttles().isEmpty)
+    }
+  }
+
   @Test func whatIsInQuestionIsNextHoweverManyLabelsWait() async throws {
     let bench = try await Bench()
     for label in 0..<40 {

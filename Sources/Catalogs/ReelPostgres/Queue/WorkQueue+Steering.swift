@@ -313,23 +313,33 @@ extension WorkQueue {
 
   /// From now on nobody takes items of `label`, or of any; what is taken is finished.
   package func pause(_ label: String?) throws(CatalogError) {
-    try setThrottle(label, "paused_at = coalesce(throttle.paused_at, \(PostgresSchema.now))")
+    try setThrottle(label, "paused_at", to: PostgresSchema.now, isFirst: true)
   }
 
   /// Ends a pause.
-  package func resume(_ label: String?) throws(CatalogError) { try setThrottle(label, "paused_at = NULL") }
+  package func resume(_ label: String?) throws(CatalogError) {
+    try setThrottle(label, "paused_at", to: "NULL")
+  }
 
   /// How many items of `label`, or of all, may be taken at once; nil for any number.
   package func limit(_ label: String?, to most: Int?) throws(CatalogError) {
-    try setThrottle(label, "most = \(most.map { "\(max(0, $0))" } ?? "NULL")")
+    try setThrottle(label, "most", to: most.map { "\(max(0, $0))" } ?? "NULL")
   }
 
-  private func setThrottle(_ label: String?, _ change: String) throws(CatalogError) {
+  /// One statement, so that the row is still there when it is changed: another may just be about to remove it.
+  /// - Parameter isFirst: whether what is there already stays.
+  private func setThrottle(
+    _ label: String?, _ column: String, to value: String, isFirst: Bool = false
+  ) throws(CatalogError) {
+    let new = isFirst ? "coalesce(throttle.\(column), excluded.\(column))" : "excluded.\(column)"
     try catalogErrors {
       try pool.transaction { tx in
         let label = PostgresValue.text(label ?? QueueLabel.all)
-        try tx.run("INSERT INTO reel.throttle (label) VALUES ($1) ON CONFLICT DO NOTHING", [label])
-        try tx.run("UPDATE reel.throttle SET \(change) WHERE label = $1", [label])
+        try tx.run(
+          """
+          INSERT INTO reel.throttle (label, \(column)) VALUES ($1, \(value))
+          ON CONFLICT (label) DO UPDATE SET \(column) = \(new)
+          """, [label])
         try tx.run(
           "DELETE FROM reel.throttle WHERE label = $1 AND paused_at IS NULL AND most IS NULL", [label])
         // There may be more to take now, for whoever waits.
