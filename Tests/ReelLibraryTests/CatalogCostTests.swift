@@ -24,8 +24,8 @@ import Testing
     // Not 1: each index of a million entries is a level deeper than one of a thousand.
     #expect(late.pages <= early.pages * 4 / 3)
     #expect(lateAgain.pages <= earlyAgain.pages * 4 / 3)
-    // Of a batch of 32: a look-up (2), T1 (4), and T2 with what is remembered (4).
-    #expect(late.statements * 32 <= 11 && lateAgain.statements * 32 <= 3)
+    // Of a batch of 32: a look-up (2), T1 (5), and T2 with what is remembered (4).
+    #expect(late.statements * 32 <= 12 && lateAgain.statements * 32 <= 3)
   }
 
   private func open(_ pool: PostgresPool, _ stage: PostgresStage) async throws -> PostgresCatalog {
@@ -34,7 +34,7 @@ import Testing
       host: nil)
   }
 
-  @Test func aPostAloneIsTenStatements() async throws {
+  @Test func aPostAloneIsElevenStatements() async throws {
     let stage = try await PostgresStage()
     let pool = try stage.database.pool { $0.connections = 1 }
     let catalog = try await open(pool, stage)
@@ -43,7 +43,7 @@ import Testing
     _ = try cost.publish(10, atOnce: 1)
     let alone = try cost.publish(100, atOnce: 1)
     print("a post alone:", alone)
-    #expect(alone.statements <= 10.1)
+    #expect(alone.statements <= 11.1)
     #expect(try await catalog.damage().isEmpty)
     try await catalog.close()
   }

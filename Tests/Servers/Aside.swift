@@ -27,6 +27,12 @@ package final class Aside<Value: Sendable>: Sendable {
 }
 
 extension PostgresConnection {
+  /// Of those who wait in this database for locks that are no row's, as many as they are.
+  package static let waitingForAdvisory = """
+    (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    """
+
   /// Waits, as a thread does, until that is true for this connection, or the test is out of time.
   package func wait(until condition: String) throws {
     while try value("SELECT \(condition)", as: Bool.self) != true {

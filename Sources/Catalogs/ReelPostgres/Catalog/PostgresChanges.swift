@@ -5,7 +5,7 @@ import ReelCore
 /// many posts it has.
 ///
 /// Whoever changes something of a post locks its intent first: those of a batch by number, so that two batches don't wait for
-/// each other.
+/// each other. Who brings a post into a store locks its video before that, as a claim does.
 struct PostgresChanges {
   let tx: PostgresTransaction
   /// The owner in whose name.
@@ -86,6 +86,7 @@ struct PostgresChanges {
   /// Answers all of `changes`, in their order, each as if it came alone behind those before it.
   func begin(_ changes: [PostChange], of call: Call) throws -> [Answer] {
     if changes.isEmpty { return [] }
+    try lockVideos(of: changes.filter { [.restoration, .move].contains($0.kind.sort) }.map(\.post))
     let targets = try targets(of: changes)
     try lock(changes.map(\.post))
     let found = try find(changes.map(\.post))
@@ -394,6 +395,7 @@ struct PostgresChanges {
   /// Nil for those that are not ours any more. What an earlier transaction has finished, and nobody heard of, stays as it is.
   func finish(_ changes: [OpenChange]) throws -> [StoredPost?] {
     if changes.isEmpty { return [] }
+    try lockVideos(of: changes.filter(\.bringsPost).map(\.post.id))
     try lock(changes.map(\.post.id))
     let found = try find(changes.map(\.post.id))
     var finished = [StoredPost?](repeating: nil, count: changes.count)
@@ -621,6 +623,14 @@ struct PostgresChanges {
       [.byteStrings(posts.map(\.bytes))])
   }
 
+  /// As ``PostgresPublishing/lock(_:)``.
+  private func lockVideos(of posts: [PostID]) throws {
+    if posts.isEmpty { return }
+    try tx.run(
+      PostgresPublishing.locking("SELECT digest, author FROM reel.intent WHERE post_id = ANY($1)"),
+      [.byteStrings(posts.map(\.bytes))])
+  }
+
   private func find(_ posts: [PostID]) throws -> [Placed?] {
     var found = [Placed?](repeating: nil, count: posts.count)
     for (place, placed) in try tx.rows(
@@ -736,6 +746,16 @@ extension PostgresChanges.Placed {
       showsPoster: try row["shows_poster"],
       post: try pageNumber.map { _ in try PostgresPublishing.StoredPost(row) },
       removed: try PostgresRemovals.stored(row), open: try PostgresChanges.Open(row))
+  }
+}
+
+extension OpenChange {
+  /// Whether the post comes into a store, or back into the feed of one, when it is finished.
+  fileprivate var bringsPost: Bool {
+    switch kind {
+    case .restoration, .move(_, moved: false): true
+    case .removal, .purge, .edit, .move: false
+    }
   }
 }
 

@@ -47,7 +47,32 @@ struct PostgresPublishing {
 
   // MARK: T1
 
-  /// Claims for all of `requests`, in their order, each as if it came alone behind those before it.
+  /// Until this transaction has ended, nobody else claims these videos, or brings a post of one into a store. What becomes
+  /// of one file, as it is or mended, are rows with other keys, so that no row of the one is in the way of the other; and
+  /// neither sees what is not committed. Comes first, while this transaction has locked nothing else.
+  func lock(_ requests: [ClaimRequest]) throws {
+    let videos = requests.flatMap { request in
+      [request.publication.digest, request.arrived].compactMap(\.self).map {
+        (digest: $0.bytes, author: Self.author(request.publication.authorID))
+      }
+    }
+    if videos.isEmpty { return }
+    try tx.run(
+      Self.locking("SELECT * FROM unnest($1::bytea[], $2::bytea[]) AS r(digest, author)"),
+      [.byteStrings(videos.map(\.digest)), .byteStrings(videos.map(\.author))])
+  }
+
+  /// Locks the videos that a query tells (`digest`, `author`): in one order for all, so that two who ask for several
+  /// don't wait for each other.
+  static func locking(_ videos: String) -> String {
+    """
+    SELECT pg_advisory_xact_lock(\(PostgresSchema.publicationLock), k.key) FROM (
+      SELECT DISTINCT hashtext(encode(v.digest || v.author, 'hex')) AS key FROM (\(videos)) v ORDER BY key OFFSET 0
+    ) k
+    """
+  }
+
+  /// Claims for all of `requests`, which are locked, in their order, each as if it came alone behind those before it.
   func claim(_ requests: [ClaimRequest], of call: inout ClaimCall) throws -> [Result<Answer, CatalogError>] {
     var answers = [Result<Answer, CatalogError>?](repeating: nil, count: requests.count)
     for index in requests.indices

@@ -25,6 +25,9 @@ enum PostgresSchema {
   /// Of the lock under which the tables are made: "Reel" in ASCII.
   private static let lock: Int64 = 0x5265_656C
 
+  /// Of the locks on publications: "Post" in ASCII. They are of two numbers, and so none of the others.
+  static let publicationLock: Int32 = 0x506F_7374
+
   /// The version of the catalog; 0 when there is none. Only reads.
   static func found(in db: PostgresConnection) throws -> Int {
     // Not by to_regclass: in one transaction it goes on saying that there is none when another has made it.

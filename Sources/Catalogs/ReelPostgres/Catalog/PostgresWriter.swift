@@ -38,7 +38,10 @@ final class PostgresWriter: Sendable {
   ) {
     let transactions = Transactions(pool: pool, owner: owner, host: host, clock: clock, postClock: postClock)
     self.transactions = transactions
-    groups = GroupWriting(label: "reel.postgres.write", isAwaited: { !$0.isNote }) { group in
+    var limits = GroupWriting<Piece>.Limits()
+    // Each claim has a lock of its own, and the server room for some thousand.
+    limits.group = 128
+    groups = GroupWriting(label: "reel.postgres.write", limits: limits, isAwaited: { !$0.isNote }) { group in
       transactions.write(group)
     }
   }
@@ -165,6 +168,7 @@ final class PostgresWriter: Sendable {
           return try pool.transaction(ofOneStatement: onlyCompletes && !call.mayBeDone) { tx in
             call.mayBeDone = call.mayBeDone || tx.mayBeDone
             let steps = PostgresPublishing(tx: tx, me: owner.id, server: server)
+            try steps.lock(batch.requests)
             try notes.write(in: tx, host: host, me: owner.id)
             for debt in batch.debts { try debt.pay(in: tx, by: owner.id) }
             try steps.release(batch.releases)
