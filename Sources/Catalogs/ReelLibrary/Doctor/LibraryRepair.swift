@@ -174,10 +174,13 @@ package struct LibraryRepair: Sendable {
     guard case .begun(let open)? = answer else { return }
     do {
       let isStored = try await Self.holds(object, store)
-      // Reading it takes time, in which others may have brought the post back.
-      let isHeld = try await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
-      guard isHeld else { return }
+      // Each request takes time, in which others may have brought the post back.
+      func isHeld() async throws(CatalogError) -> Bool {
+        try await threads.run { () throws(CatalogError) in try catalog.areHeld([open]) == [true] }
+      }
+      guard try await isHeld() else { return }
       try await recorder?.withdraw(object.id)
+      guard try await isHeld() else { return }
       if isStored { try await store.remove(object.key) }
     } catch {
       try await threads.run { () throws(CatalogError) in try catalog.release([open]) }

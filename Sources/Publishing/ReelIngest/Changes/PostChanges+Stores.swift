@@ -7,22 +7,31 @@ import Synchronization
 // What a change does to the objects of its post, and to what a store's database shows of it.
 
 extension PostChanges {
-  typealias Step = (OpenChange, Result<OpenChange, UploadError>)
+  typealias Step = (OpenChange, Result<OpenChange, FileFailure>)
 
   /// Each, some at once; in their order.
   func each(
-    _ batch: [OpenChange], _ body: @escaping @Sendable (OpenChange) async throws(UploadError) -> OpenChange
+    _ batch: [OpenChange], _ body: @escaping @Sendable (OpenChange) async throws(FileFailure) -> OpenChange
   ) async -> [Step] {
     zip(batch, await someAtOnce(batch, body)).map { ($0, $1) }
   }
 
+  /// Where the catalog can't be asked, nothing more is begun: the others fail as that one.
   private func someAtOnce<Element: Sendable, Value: Sendable>(
-    _ elements: [Element], _ body: @escaping @Sendable (Element) async throws(UploadError) -> Value
-  ) async -> [Result<Value, UploadError>] {
-    await withTaskGroup(of: (Int, Result<Value, UploadError>).self) { group in
-      var results = [Result<Value, UploadError>?](repeating: nil, count: elements.count)
+    _ elements: [Element], _ body: @escaping @Sendable (Element) async throws(FileFailure) -> Value
+  ) async -> [Result<Value, FileFailure>] {
+    await withTaskGroup(of: (Int, Result<Value, FileFailure>).self) { group in
+      var results = [Result<Value, FileFailure>?](repeating: nil, count: elements.count)
+      var end: FileFailure?
       for (index, element) in elements.enumerated() {
-        if index >= Self.width, let (done, result) = await group.next() { results[done] = result }
+        if index >= Self.width, let (done, result) = await group.next() {
+          results[done] = result
+          if case .failure(let failure) = result, failure.cause is CatalogError { end = failure }
+        }
+        if let end {
+          results[index] = .failure(end)
+          continue
+        }
         // Not `body` itself: in optimized code Swift 6.3 loses what stands in a tuple before a closure that throws.
         group.addTask { (index, await Self.result(of: element, body)) }
       }
@@ -32,12 +41,35 @@ extension PostChanges {
   }
 
   private static func result<Element, Value>(
-    of element: Element, _ body: (Element) async throws(UploadError) -> Value
-  ) async -> Result<Value, UploadError> {
-    do throws(UploadError) {
+    of element: Element, _ body: (Element) async throws(FileFailure) -> Value
+  ) async -> Result<Value, FileFailure> {
+    do throws(FileFailure) {
       return .success(try await body(element))
     } catch {
       return .failure(error)
+    }
+  }
+
+  /// Right before each request that changes what a store has: others may have carried the change on, and changed the post
+  /// again, since the request before.
+  /// - Throws: `takenOver`, and what keeps the catalog from answering.
+  private func expectHeld(_ open: OpenChange) async throws(FileFailure) {
+    let held: [OpenChange]
+    do throws(CatalogError) {
+      held = try await self.held([open])
+    } catch {
+      throw FileFailure(error)
+    }
+    if held.isEmpty { throw .takenOver }
+  }
+
+  private func asking<Value>(
+    _ body: () async throws(UploadError) -> Value
+  ) async throws(FileFailure) -> Value {
+    do throws(UploadError) {
+      return try await body()
+    } catch {
+      throw FileFailure(error)
     }
   }
 
@@ -45,8 +77,10 @@ extension PostChanges {
 
   /// Nobody is to be shown a post whose object is gone: what the store's database shows goes first.
   func remove(_ batch: [OpenChange], from store: Store) async -> [Step] {
-    let withdrawn = await each(batch) { open throws(UploadError) in
-      try await store.recorder?.withdraw(open.post.id)
+    let withdrawn = await each(batch) { open throws(FileFailure) in
+      guard let recorder = store.recorder else { return open }
+      try await expectHeld(open)
+      try await asking { () async throws(UploadError) in try await recorder.withdraw(open.post.id) }
       return open
     }
     let leaving = withdrawn.compactMap { open, result in
@@ -55,7 +89,7 @@ extension PostChanges {
     do throws(UploadError) {
       try await expectItself(store, for: leaving)
     } catch {
-      return withdrawn.map { ($0.0, .failure(error)) }
+      return withdrawn.map { ($0.0, .failure(FileFailure(error))) }
     }
     let removed = await removeObjects(of: leaving, from: store.uploader)
     return withdrawn.map { open, result in
@@ -81,16 +115,18 @@ extension PostChanges {
   /// What became of the objects of each, by the change's number.
   private func removeObjects(
     of changes: [OpenChange], from uploader: any Uploader
-  ) async -> [Int64: Result<Void, UploadError>] {
+  ) async -> [Int64: Result<Void, FileFailure>] {
     let objects = changes.flatMap { open in open.objects.map { (open: open, key: $0.key) } }
-    let keys = objects.map(\.key)
     let results =
       if let batches = uploader.batches {
-        await threads.run { batches.remove(keys) }
+        await remove(objects, by: batches)
       } else {
-        await someAtOnce(keys) { key throws(UploadError) in try await uploader.remove(key) }
+        await someAtOnce(objects) { object throws(FileFailure) in
+          try await expectHeld(object.open)
+          return try await asking { () async throws(UploadError) in try await uploader.remove(object.key) }
+        }
       }
-    var ends: [Int64: Result<Void, UploadError>] = [:]
+    var ends: [Int64: Result<Void, FileFailure>] = [:]
     for ((open, _), result) in zip(objects, results) {
       switch result {
       case .success(let removal):
@@ -102,11 +138,34 @@ extension PostChanges {
     return ends
   }
 
+  /// All of them at once, which takes a moment: a folder waits for no network.
+  private func remove(
+    _ objects: [(open: OpenChange, key: ObjectKey)], by batches: any BatchStore
+  ) async -> [Result<ObjectRemoval, FileFailure>] {
+    let held: Set<Int64>
+    do throws(CatalogError) {
+      held = Set(try await self.held(objects.map(\.open)).map(\.number))
+    } catch {
+      return objects.map { _ in .failure(FileFailure(error)) }
+    }
+    let keys = objects.filter { held.contains($0.open.number) }.map(\.key)
+    var removals = await threads.run { batches.remove(keys) }[...]
+    return objects.map { open, _ in
+      guard held.contains(open.number), let removal = removals.popFirst() else {
+        return .failure(.takenOver)
+      }
+      return removal.mapError { FileFailure($0) }
+    }
+  }
+
   // MARK: Editing
 
-  func record(_ open: OpenChange, in store: Store) async throws(UploadError) -> OpenChange {
+  func record(_ open: OpenChange, in store: Store) async throws(FileFailure) -> OpenChange {
     guard case .edit(let keys) = open.kind, let recorder = store.recorder else { return open }
-    try await recorder.update(open.post, from: PostEdit.differing(from: open.post, in: keys))
+    try await expectHeld(open)
+    _ = try await asking { () async throws(UploadError) in
+      try await recorder.update(open.post, from: PostEdit.differing(from: open.post, in: keys))
+    }
     return open
   }
 
@@ -115,39 +174,43 @@ extension PostChanges {
   /// - Parameter onMissing: called where its video is neither in the store nor in what was named.
   func restore(
     _ open: OpenChange, in store: Store, onMissing: () -> Void
-  ) async throws(UploadError) -> OpenChange {
+  ) async throws(FileFailure) -> OpenChange {
     guard let video = open.objects.first(where: { $0.kind == .video }) else { return open }
-    do throws(UploadError) {
-      if try await store.uploader.find(video.key) == nil {
-        try await putBack(video, in: store.uploader, onMissing: onMissing)
-      }
-      try await prove(video, in: store.uploader)
+    do throws(FileFailure) {
+      let uploader = store.uploader
+      let found = try await asking { () async throws(UploadError) in try await uploader.find(video.key) }
+      if found == nil { try await putBack(video, of: open, in: uploader, onMissing: onMissing) }
+      try await asking { () async throws(UploadError) in try await prove(video, in: uploader) }
       // As it was published: what the catalog does not show, viewers do not see.
       if let recorder = store.recorder {
         var post = open.post
         if !open.objects.contains(where: { $0.key == post.poster }) { post.show(nil) }
-        _ = try await recorder.record(post)
+        try await expectHeld(open)
+        _ = try await asking { () async throws(UploadError) in try await recorder.record(post) }
       }
     } catch {
       // It stays removed, and what was stored is to go.
-      if error.code == .conflict { try? await strikeOut(open) }
+      if error.code == .upload(.conflict) { try? await strikeOut(open) }
       throw error
     }
     return open
   }
 
   private func putBack(
-    _ video: ExaminedObject, in uploader: any Uploader, onMissing: () -> Void
-  ) async throws(UploadError) {
+    _ video: ExaminedObject, of open: OpenChange, in uploader: any Uploader, onMissing: () -> Void
+  ) async throws(FileFailure) {
     var failure = UploadError(
       .conflict,
       "its video is not in \(uploader.destination) any more: name the file that it was made from with --from (its digest is \(video.digest))"
     )
     if let supply {
-      let result = Mutex<Result<Void, UploadError>?>(nil)
+      let result = Mutex<Result<Void, FileFailure>?>(nil)
       let unread = await supply(video) { source in
-        do throws(UploadError) {
-          _ = try await uploader.upload(source.intended, to: video.key) { _ in }
+        do throws(FileFailure) {
+          try await expectHeld(open)
+          _ = try await asking { () async throws(UploadError) in
+            try await uploader.upload(source.intended, to: video.key) { _ in }
+          }
           result.withLock { $0 = .success(()) }
         } catch {
           result.withLock { $0 = .failure(error) }
@@ -165,7 +228,7 @@ extension PostChanges {
       }
     }
     onMissing()
-    throw failure
+    throw FileFailure(failure)
   }
 
   private func prove(_ object: ExaminedObject, in uploader: any Uploader) async throws(UploadError) {
@@ -185,31 +248,36 @@ extension PostChanges {
   // MARK: Moving
 
   /// Copies its objects to the other store, under the names that they have.
-  func move(_ open: OpenChange, from store: Store) async throws(UploadError) -> OpenChange {
+  func move(_ open: OpenChange, from store: Store) async throws(FileFailure) -> OpenChange {
     guard case .move(let destination, moved: false) = open.kind else { return open }
     var open = open
-    let target = try await self.store(destination)
+    let target = try await asking { () async throws(UploadError) in try await self.store(destination) }
     let old = open.post
     if Self.areOne(store, target) {
       // What it would copy is what it would remove.
       try? await strikeOut(open)
-      throw UploadError(
-        .rejected,
-        "\(store.uploader.destination) and \(destination) are one folder: reel relocate gives it another name"
-      )
+      throw FileFailure(
+        UploadError(
+          .rejected,
+          "\(store.uploader.destination) and \(destination) are one folder: reel relocate gives it another name"
+        ))
     }
-    do throws(UploadError) {
+    do throws(FileFailure) {
       for object in open.objects {
         let isShown = object.key == old.video || object.key == old.poster
         guard isShown else { continue }
-        let stored = try await copy(object, from: store, to: target.uploader, like: old)
+        let stored = try await copy(object, of: open, from: store, to: target.uploader)
         if object.kind == .video { open.post.videoURL = stored.url } else { open.post.posterURL = stored.url }
       }
       if let recorder = target.recorder {
-        if store.recorder?.feed == recorder.feed {
-          try await recorder.update(open.post, from: old)
-        } else {
-          _ = try await recorder.record(open.post)
+        let moved = open.post
+        try await expectHeld(open)
+        _ = try await asking { () async throws(UploadError) in
+          if store.recorder?.feed == recorder.feed {
+            try await recorder.update(moved, from: old)
+          } else {
+            try await recorder.record(moved)
+          }
         }
       }
       return open
@@ -224,22 +292,26 @@ extension PostChanges {
   }
 
   private func copy(
-    _ object: ExaminedObject, from: Store, to: any Uploader, like post: Post
-  ) async throws(UploadError) -> StoredObject {
-    let file = try await bytes(of: object, in: from)
-    let type = object.kind == .poster ? "image/jpeg" : post.contentType ?? "application/octet-stream"
+    _ object: ExaminedObject, of open: OpenChange, from: Store, to: any Uploader
+  ) async throws(FileFailure) -> StoredObject {
+    let file = try await asking { () async throws(UploadError) in try await bytes(of: object, in: from) }
+    let type =
+      object.kind == .poster ? "image/jpeg" : open.post.contentType ?? "application/octet-stream"
     let source = UploadSource(
       size: object.size, digest: object.digest, contentType: type, bytes: SourceFileBytes(file)
     ).intended
-    do throws(UploadError) {
-      let stored = try await to.upload(source, to: object.key) { _ in }
-      try await prove(object, in: to)
-      return stored
-    } catch {
-      // By whoever began to move it, and died.
-      guard error.code == .alreadyExists, let stored = try await to.find(object.key) else { throw error }
-      try await prove(object, in: to)
-      return stored
+    try await expectHeld(open)
+    return try await asking { () async throws(UploadError) in
+      do throws(UploadError) {
+        let stored = try await to.upload(source, to: object.key) { _ in }
+        try await prove(object, in: to)
+        return stored
+      } catch {
+        // By whoever began to move it, and died.
+        guard error.code == .alreadyExists, let stored = try await to.find(object.key) else { throw error }
+        try await prove(object, in: to)
+        return stored
+      }
     }
   }
 
@@ -292,42 +364,51 @@ extension PostChanges {
 
   /// The post stays where it is, and the copies go again.
   func undoMove(of open: OpenChange, to destination: Destination) async throws -> [PostID: Outcome] {
-    do {
-      let target = try await store(destination)
-      // A database that both write into shows where it is.
-      if let recorder = target.recorder {
-        let here = try await store(open.destination).recorder
-        if here?.feed == recorder.feed {
-          try await recorder.update(open.post, from: nil)
-        } else {
-          try await recorder.withdraw(open.post.id)
-        }
-      }
-      if Self.areOne(try await store(open.destination), target) {
-        try await strikeOut(open)
-        return [open.post.id: .nothing(open.post)]
-      }
-      try await expectItself(target, for: [open])
-      if let failure = await removeObjects(of: [open], from: target.uploader).values.first {
-        try failure.get()
-      }
-    } catch let error as UploadError {
+    do throws(FileFailure) {
+      try await takeBack(open, from: destination)
+    } catch {
       try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
-      return [open.post.id: .failed(FileFailure(error))]
+      return [open.post.id: .failed(error)]
     }
     try await strikeOut(open)
     return [open.post.id: .nothing(open.post)]
   }
 
-  /// Takes away what a moved post has left.
-  func clear(_ open: OpenChange, _ post: Post) async throws(UploadError) {
-    guard case .move(let destination, _) = open.kind else { return }
-    let (old, new) = (try await store(open.destination), try await store(destination))
-    if let recorder = old.recorder, recorder.feed != new.recorder?.feed {
-      try await recorder.withdraw(post.id)
+  private func takeBack(_ open: OpenChange, from destination: Destination) async throws(FileFailure) {
+    try await expectHeld(open)
+    let (source, target) = try await asking { () async throws(UploadError) in
+      (try await store(open.destination), try await store(destination))
     }
-    try await expectItself(old, for: [open])
-    if let failure = await removeObjects(of: [open], from: old.uploader).values.first { try failure.get() }
+    // A database that both write into shows where it is.
+    if let recorder = target.recorder {
+      _ = try await asking { () async throws(UploadError) in
+        if source.recorder?.feed == recorder.feed {
+          try await recorder.update(open.post, from: nil)
+        } else {
+          try await recorder.withdraw(open.post.id)
+        }
+      }
+    }
+    if Self.areOne(source, target) { return }
+    try await removeAll(of: open, from: target)
+  }
+
+  private func removeAll(of open: OpenChange, from store: Store) async throws(FileFailure) {
+    try await asking { () async throws(UploadError) in try await expectItself(store, for: [open]) }
+    for end in await removeObjects(of: [open], from: store.uploader).values { try end.get() }
+  }
+
+  /// Takes away what a moved post has left.
+  func clear(_ open: OpenChange, _ post: Post) async throws(FileFailure) {
+    guard case .move(let destination, _) = open.kind else { return }
+    let (old, new) = try await asking { () async throws(UploadError) in
+      (try await store(open.destination), try await store(destination))
+    }
+    if let recorder = old.recorder, recorder.feed != new.recorder?.feed {
+      try await expectHeld(open)
+      try await asking { () async throws(UploadError) in try await recorder.withdraw(post.id) }
+    }
+    try await removeAll(of: open, from: old)
   }
 
   private func strikeOut(_ open: OpenChange) async throws(CatalogError) {

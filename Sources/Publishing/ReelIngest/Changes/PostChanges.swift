@@ -277,18 +277,18 @@ public struct PostChanges: Sendable {
   private func carryOut(
     _ batch: [OpenChange], in store: Store, _ outcomes: inout [PostID: Outcome]
   ) async throws(UploadError) -> [OpenChange] {
-    let results: [(OpenChange, Result<OpenChange, UploadError>)]
+    let results: [Step]
     /// Posts whose video is nowhere to be had.
     let missing = Mutex<Set<PostID>>([])
     switch batch.first?.kind {
     case nil: return []
     case .removal, .purge: results = await remove(batch, from: store)
-    case .edit: results = await each(batch) { open throws(UploadError) in try await record(open, in: store) }
+    case .edit: results = await each(batch) { open throws(FileFailure) in try await record(open, in: store) }
     case .restoration:
-      results = await each(batch) { open throws(UploadError) in
+      results = await each(batch) { open throws(FileFailure) in
         try await restore(open, in: store) { missing.withLock { _ = $0.insert(open.post.id) } }
       }
-    case .move: results = await each(batch) { open throws(UploadError) in try await move(open, from: store) }
+    case .move: results = await each(batch) { open throws(FileFailure) in try await move(open, from: store) }
     }
     var done: [OpenChange] = []
     for (open, result) in results {
@@ -296,12 +296,12 @@ public struct PostChanges: Sendable {
       case .success(let open):
         done.append(open)
         Failpoint.changeCarriedOut.pass()
-      case .failure(let error):
+      case .failure(let failure):
         let isMissing = missing.withLock { $0.contains(open.post.id) }
         // As `reel verify` calls it: nothing else has the object's name.
         outcomes[open.post.id] = .failed(
           isMissing
-            ? FileFailure(code: .other("missing"), message: error.text, cause: error) : FileFailure(error))
+            ? FileFailure(code: .other("missing"), message: failure.text, cause: failure.cause) : failure)
       }
     }
     return done
@@ -311,22 +311,26 @@ public struct PostChanges: Sendable {
   private func finish(_ changes: [OpenChange], _ outcomes: inout [PostID: Outcome]) async throws {
     guard !changes.isEmpty else { return }
     let posts = try await blocking { catalog throws(CatalogError) in try catalog.finish(changes) }
-    let held = Set(try await held(changes).map(\.number))
-    var finished: [(open: OpenChange, post: Post)] = []
+    var cleared: [(open: OpenChange, post: Post)] = []
     for (open, post) in zip(changes, posts) {
-      guard let post, held.contains(open.number) else {
+      guard let post else {
         outcomes[open.post.id] = .failed(.takenOver)
         continue
       }
-      do throws(UploadError) {
+      do throws(FileFailure) {
         try await clear(open, post)
         Failpoint.changeCleared.pass()
-        outcomes[open.post.id] = .changed(post)
-        finished.append((open, post))
+        cleared.append((open, post))
       } catch {
-        outcomes[open.post.id] = .failed(FileFailure(error))
+        outcomes[open.post.id] = .failed(error)
         try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
       }
+    }
+    // Behind what takes long: what is told now is true.
+    let held = Set(try await held(cleared.map(\.open)).map(\.number))
+    let finished = cleared.filter { held.contains($0.open.number) }
+    for (open, post) in cleared {
+      outcomes[open.post.id] = held.contains(open.number) ? .changed(post) : .failed(.takenOver)
     }
     let told = finished.compactMap { $0.open.event($0.post) }
     if !told.isEmpty { try await tell(told) }
@@ -335,8 +339,8 @@ public struct PostChanges: Sendable {
     try await blocking { catalog throws(CatalogError) in try catalog.strikeOut(struckOut) }
   }
 
-  /// Those that are this process's still. Whoever was stopped for longer than its lease looks before it touches a store,
-  /// and before it tells: others may have carried them on, and brought back what it is about to remove.
+  /// Those that are this process's still. Whoever was stopped for longer than its lease looks before each request that
+  /// changes a store, and before it tells: others may have carried them on, and brought back what it is about to remove.
   func held(_ changes: [OpenChange]) async throws(CatalogError) -> [OpenChange] {
     let areHeld = try await blocking { catalog throws(CatalogError) in try catalog.areHeld(changes) }
     return zip(changes, areHeld).compactMap { $1 ? $0 : nil }

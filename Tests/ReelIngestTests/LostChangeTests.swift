@@ -1,0 +1,125 @@
+import FoundationEssentials
+import ReelCore
+import ReelLibrary
+import ReelStorage
+import ReelTestSupport
+import ReelTesting
+import Synchronization
+import Testing
+
+@testable import ReelIngest
+
+/// A process that was stopped in the middle of a batch for longer than its lease, and goes on: others have carried its
+/// changes on, and changed the posts again.
+@Suite("A batch that others have carried on", .shortTime)
+struct LostChangeTests {
+  let catalog = MemoryCatalog()
+  let base = MemoryUploader()
+
+  private func clips(_ count: Int) -> ClipFolder { ClipFolder((0..<count).map { "\($0).mp4" }) }
+
+  private func outcomes(
+    of posts: [PostID], _ kind: PostChange.Kind, by changes: PostChanges
+  ) async throws -> [PostChanges.Outcome] {
+    let outcomes = Mutex<[PostChanges.Outcome]>([])
+    try await changes.change(posts, kind) { _, outcome in outcomes.withLock { $0.append(outcome) } }
+    return outcomes.withLock { $0 }
+  }
+
+  @Test("a removal leaves alone what was restored since")
+  func removal() async throws {
+    let folder = clips(PostChanges.width * 3)
+    let store = NamedStore(base, "store")
+    var posts: [Post] = []
+    for number in 0..<PostChanges.width * 3 {
+      posts.append(try await folder.publish("\(number).mp4", in: store, catalog))
+    }
+    let last = try #require(posts.last)
+    let bytes = try #require(base.bytes(of: last.video))
+    let source = try MemoryBytes.source(String(decoding: bytes, as: UTF8.self))
+    let dying = catalog.another()
+    // What others do meanwhile.
+    let others = PostChanges.between([store], catalog) { _, take in
+      await take(source)
+      return []
+    }
+    let ids = posts.map(\.id)
+    let removals = Atomic(0)
+    let over = Mutex<Task<Void, any Error>?>(nil)
+    var stopped = store
+    stopped.onRemove = { _ throws(UploadError) in
+      let task = over.withLock { over in
+        if removals.add(1, ordering: .relaxed).newValue == PostChanges.width + 2 {
+          over = Task {
+            dying.die()
+            try await others.change(ids, .removal(Removal(at: .now))) { _, _ in }
+            try await others.change([last.id], .restoration) { _, _ in }
+          }
+        }
+        return over
+      }
+      try? await task?.value
+    }
+    let ends = try await outcomes(
+      of: ids, .removal(Removal(at: .now)), by: .between([stopped], dying))
+    #expect(try await catalog.post(last.id) == last)
+    #expect(base.keys == [last.video])
+    #expect(removals.load(ordering: .relaxed) <= PostChanges.width * 2 + 1)
+    guard case .failed(let failure)? = ends.last else {
+      Issue.record("\(ends)")
+      return
+    }
+    #expect(failure == .takenOver)
+    #expect(try catalog.abandonedChanges().isEmpty)
+  }
+
+  @Test("an edit does not write over what was said since")
+  func edit() async throws {
+    let store = NamedStore(base, "store")
+    let folder = clips(PostChanges.width + 1)
+    var posts: [Post] = []
+    for number in 0...PostChanges.width {
+      posts.append(try await folder.publish("\(number).mp4", in: store, catalog))
+    }
+    let last = try #require(posts.last)
+    let dying = catalog.another()
+    let recorder = MemoryRecorder(of: store.destination)
+    for post in posts { _ = try await recorder.record(post) }
+    let others = PostChanges.between([store], catalog, recorders: [store.destination: recorder])
+    let over = Mutex<Task<Void, any Error>?>(nil)
+    let stopping = StoppingRecorder(base: recorder) {
+      let task = over.withLock { over in
+        let task =
+          over
+          ?? Task {
+            dying.die()
+            try await others.change([last.id], .edit(PostEdit(caption: "new"))) { _, _ in }
+          }
+        over = task
+        return task
+      }
+      try? await task.value
+    }
+    _ = try await outcomes(
+      of: posts.map(\.id), .edit(PostEdit(caption: "old")),
+      by: .between([store], dying, recorders: [store.destination: stopping]))
+    #expect(try await catalog.post(last.id)?.caption == "new")
+    #expect(recorder.posts.last?.caption == "new")
+  }
+}
+
+/// A recorder that waits before each update.
+private struct StoppingRecorder: PostRecorder {
+  let base: MemoryRecorder
+  let beforeUpdating: @Sendable () async -> Void
+
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func record(_ post: Post) async throws(UploadError) -> RecordedPost { try await base.record(post) }
+  func find(_ id: PostID) async throws(UploadError) -> PostRecord? { try await base.find(id) }
+  func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
+    await beforeUpdating()
+    return try await base.update(post, from: earlier)
+  }
+  func withdraw(_ id: PostID) async throws(UploadError) { try await base.withdraw(id) }
+}
