@@ -552,6 +552,29 @@ extension PostCatalogContractTests {
         Issue.record("it was told")
       }
     },
+    CatalogContractTest("what a move may store is remembered, and is for its holder to say") {
+      stage in
+      let sketch = Sketch()
+      let first = try await stage.changing()
+      let second = try await stage.changing()
+      let move = PostChange.Kind.move(to: Destination("file:///other"))
+      let posts = [
+        try #require(try await first.publish(sketch.request(sketch.publication()), with: sketch)),
+        try #require(try await first.publish(sketch.request(sketch.publication()), with: sketch)),
+      ]
+      var open = try posts.map { try first.begun(.init($0.id, move)) }
+      #expect(open.map(\.freeNames) == [nil, nil])
+      open[0].freeNames = open[0].objects.map(\.key)
+      open[1].freeNames = []
+      for change in open { #expect(try first.noteFreeNames(of: change)) }
+      try await stage.kill(first)
+      let left = try posts.map { try second.begun(.init($0.id, move)) }
+      #expect(left.map(\.freeNames) == open.map(\.freeNames))
+      open[1].freeNames = open[1].objects.map(\.key)
+      #expect(try !first.noteFreeNames(of: open[1]))
+      #expect(try second.finish(left).allSatisfy { $0 != nil })
+      try second.strikeOut(left)
+    },
     CatalogContractTest("the rows name what a change leaves in a store") { stage in
       let sketch = Sketch()
       let catalog = try await stage.changing()

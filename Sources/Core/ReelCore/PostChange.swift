@@ -153,15 +153,25 @@ package struct OpenChange: Sendable {
   package let destination: Destination
   /// Its video and every poster that was named for it, in the store.
   package let objects: [ExaminedObject]
+  /// Of a move: names that were free in the other store before anything was stored under them, so that what has them there
+  /// is the move's own, and goes if it is undone. Nil until somebody has looked.
+  package var freeNames: [ObjectKey]?
 
   package init(
-    number: Int64, kind: Kind, post: Post, destination: Destination, objects: [ExaminedObject]
+    number: Int64, kind: Kind, post: Post, destination: Destination, objects: [ExaminedObject],
+    freeNames: [ObjectKey]? = nil
   ) {
     self.number = number
     self.kind = kind
     self.post = post
     self.destination = destination
     self.objects = objects
+    self.freeNames = freeNames
+  }
+
+  /// ``freeNames`` as a catalog keeps them, where it keeps the keys of an edit.
+  package var freeNamesDocument: String? {
+    freeNames.map { PostEdit.document(ofKeys: $0.map(\.rawValue)) }
   }
 
   /// A change as its row has it.
@@ -169,7 +179,7 @@ package struct OpenChange: Sendable {
   ///   - removal: of a post that was removed.
   ///   - here: where the post is.
   ///   - other: of a move: where to, or where from when it is done.
-  ///   - keys: of an edit, as ``PostEdit/document(ofKeys:)`` has made them.
+  ///   - keys: of an edit, as ``PostEdit/document(ofKeys:)`` has made them; of a move, ``freeNamesDocument``.
   package init(
     number: Int64, _ kind: ChangeKind, isDone: Bool, post: Post, removal: Removal?, at here: Destination,
     other: Destination?, keys: String?, objects: [ExaminedObject]
@@ -183,8 +193,11 @@ package struct OpenChange: Sendable {
       case .edit: .edit(PostEdit.keys(in: keys))
       case .move: .move(to: (isDone ? here : other) ?? here, moved: isDone)
       }
+    var freeNames: [ObjectKey]?
+    if case .move = kind, keys != nil { freeNames = PostEdit.keys(in: keys).compactMap { ObjectKey($0) } }
     self.init(
-      number: number, kind: kind, post: post, destination: (isDone ? other : here) ?? here, objects: objects)
+      number: number, kind: kind, post: post, destination: (isDone ? other : here) ?? here, objects: objects,
+      freeNames: freeNames)
   }
 }
 
@@ -214,6 +227,10 @@ package protocol PostChanging: PostCatalog {
   /// (1) Writes these down, in one transaction; their answers in their order. A removal takes the post out of the feed; an
   /// edit is true from here on.
   func begin(_ changes: [PostChange]) throws(CatalogError) -> [ChangeAnswer]
+
+  /// Writes down the ``OpenChange/freeNames`` of a move, before anything is stored under them.
+  /// - Returns: false where it is not this process's any more.
+  func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool
 
   /// (2) In one transaction: the objects of these have gone, come back, or been copied to where `post` says.
   ///

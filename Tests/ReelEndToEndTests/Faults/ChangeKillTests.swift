@@ -125,7 +125,8 @@ private struct ChangeKills: CustomStringConvertible {
   /// At one place between two effects a process takes its time: there it is killed most often.
   private mutating func lingering() -> [String: String] {
     let places = [
-      "changeWritten", "changeCommitted", "changeCarriedOut", "changeFinished", "changeFinishedCommitted",
+      "changeWritten", "changeCommitted", "changeNoted", "changeCarriedOut", "changeFinished",
+      "changeFinishedCommitted",
       "changeCleared", "changeTold", "changeStruckOut", "objectRemoved", "objectNamed", "folderSynced",
       "groupCommitted", "claimCommitted",
     ]

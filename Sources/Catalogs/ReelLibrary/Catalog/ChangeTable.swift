@@ -14,6 +14,7 @@ enum ChangeTable {
     let isDone: Bool
     /// Of a move.
     let destination: Int64?
+    /// Of an edit, the keys that changed; of a move, the names that were free where it goes. A JSON array.
     let keys: String?
     let owner: Int64?
   }
@@ -64,6 +65,12 @@ enum ChangeTable {
 
   static func markDone(_ number: Int64, destination: Int64?, in db: Connection) throws {
     try db.run("UPDATE change SET isDone = 1, destination = ? WHERE number = ?", [destination, number])
+  }
+
+  /// Whether it is `owner`'s.
+  static func note(_ keys: String?, of number: Int64, owner: Int64, in db: Connection) throws -> Bool {
+    try db.run("UPDATE change SET keys = ? WHERE number = ? AND owner = ?", [keys, number, owner])
+    return db.changeCount > 0
   }
 
   static func strikeOut(_ number: Int64, owner: Int64, in db: Connection) throws {

@@ -160,6 +160,10 @@ extension MemoryCatalog: PostChanging {
     try catalog.begin(changes)
   }
 
+  package func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool {
+    try catalog.noteFreeNames(of: change)
+  }
+
   package func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?] { try catalog.finish(changes) }
 
   package func strikeOut(_ changes: [OpenChange]) throws(CatalogError) { try catalog.strikeOut(changes) }

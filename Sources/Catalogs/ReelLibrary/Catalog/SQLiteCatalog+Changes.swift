@@ -19,6 +19,16 @@ extension SQLiteCatalog: PostChanging {
     }
   }
 
+  package func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool {
+    let writing = try writable()
+    let isHeld = try writing.writer.write { db in
+      try ChangeTable.note(
+        change.freeNamesDocument, of: change.number, owner: writing.changes.me, in: db)
+    }
+    Failpoint.changeNoted.pass()
+    return isHeld
+  }
+
   package func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?] {
     let writing = try writable()
     let posts = try writing.writer.write { db in try changes.map { try writing.changes.finish($0, in: db) } }

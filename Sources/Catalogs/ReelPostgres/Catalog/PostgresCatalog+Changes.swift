@@ -19,6 +19,17 @@ extension PostgresCatalog: PostChanging {
     }
   }
 
+  package func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool {
+    // Not as one statement: heard of late, it would be said of what has been begun again meanwhile.
+    let noted = try changing { steps in
+      try steps.tx.run(
+        "UPDATE reel.change SET keys = $1 WHERE number = $2 AND owner = $3",
+        [change.freeNamesDocument.map { .text($0) } ?? .null, .int(change.number), .int(steps.me)])
+    }
+    Failpoint.changeNoted.pass()
+    return noted > 0
+  }
+
   package func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?] {
     let posts = try changing { steps in try steps.finish(changes) }
     for _ in posts { Failpoint.changeFinishedCommitted.pass() }

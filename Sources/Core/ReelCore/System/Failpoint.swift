@@ -58,6 +58,8 @@ package enum Failpoint: Sendable, CaseIterable {
   case giveUpCommitted
   case changeWritten
   case changeCommitted
+  /// What a move may store is written down.
+  case changeNoted
   /// A store has what the change makes of its objects.
   case changeCarriedOut
   case changeFinished

@@ -116,7 +116,13 @@ extension PostChanges {
   private func removeObjects(
     of changes: [OpenChange], from uploader: any Uploader
   ) async -> [Int64: Result<Void, FileFailure>] {
-    let objects = changes.flatMap { open in open.objects.map { (open: open, key: $0.key) } }
+    await remove(
+      changes.flatMap { open in open.objects.map { (open: open, key: $0.key) } }, from: uploader)
+  }
+
+  private func remove(
+    _ objects: [(open: OpenChange, key: ObjectKey)], from uploader: any Uploader
+  ) async -> [Int64: Result<Void, FileFailure>] {
     let results =
       if let batches = uploader.batches {
         await remove(objects, by: batches)
@@ -263,9 +269,9 @@ extension PostChanges {
         ))
     }
     do throws(FileFailure) {
-      for object in open.objects {
-        let isShown = object.key == old.video || object.key == old.poster
-        guard isShown else { continue }
+      let shown = open.objects.filter { $0.key == old.video || $0.key == old.poster }
+      try await noteFreeNames(of: shown, &open, in: target.uploader)
+      for object in shown {
         let stored = try await copy(object, of: open, from: store, to: target.uploader)
         if object.kind == .video { open.post.videoURL = stored.url } else { open.post.posterURL = stored.url }
       }
@@ -289,6 +295,33 @@ extension PostChanges {
       }
       throw error
     }
+  }
+
+  /// Finds out which names are free, and writes that down: what has the others is somebody else's, and stays if the move is
+  /// undone.
+  private func noteFreeNames(
+    of objects: [ExaminedObject], _ open: inout OpenChange, in store: any Uploader
+  ) async throws(FileFailure) {
+    var noted = open
+    var names = open.freeNames ?? []
+    for object in objects where !names.contains(object.key) {
+      let found = try await asking { () async throws(UploadError) in try await store.find(object.key) }
+      if found == nil { names.append(object.key) }
+    }
+    guard names != open.freeNames else { return }
+    noted.freeNames = names
+    try await note(noted)
+    open = noted
+  }
+
+  private func note(_ open: OpenChange) async throws(FileFailure) {
+    let isHeld: Bool
+    do throws(CatalogError) {
+      isHeld = try await blocking { catalog throws(CatalogError) in try catalog.noteFreeNames(of: open) }
+    } catch {
+      throw FileFailure(error)
+    }
+    if !isHeld { throw .takenOver }
   }
 
   private func copy(
@@ -390,12 +423,15 @@ extension PostChanges {
       }
     }
     if Self.areOne(source, target) { return }
-    try await removeAll(of: open, from: target)
+    try await remove(open.freeNames ?? [], of: open, from: target)
   }
 
-  private func removeAll(of open: OpenChange, from store: Store) async throws(FileFailure) {
+  private func remove(
+    _ names: [ObjectKey], of open: OpenChange, from store: Store
+  ) async throws(FileFailure) {
+    if names.isEmpty { return }
     try await asking { () async throws(UploadError) in try await expectItself(store, for: [open]) }
-    for end in await removeObjects(of: [open], from: store.uploader).values { try end.get() }
+    for end in await remove(names.map { (open, $0) }, from: store.uploader).values { try end.get() }
   }
 
   /// Takes away what a moved post has left.
@@ -408,7 +444,7 @@ extension PostChanges {
       try await expectHeld(open)
       try await asking { () async throws(UploadError) in try await recorder.withdraw(post.id) }
     }
-    try await removeAll(of: open, from: old)
+    try await remove(open.objects.map(\.key), of: open, from: old)
   }
 
   private func strikeOut(_ open: OpenChange) async throws(CatalogError) {
