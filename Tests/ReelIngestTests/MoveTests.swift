@@ -45,6 +45,55 @@ struct MoveTests {
     next.die()
   }
 
+  @Test("two names of one store are found out, and nothing is removed")
+  func oneStore() async throws {
+    let (store, other) = (NamedStore(here, "one"), NamedStore(here, "other"))
+    let posts = [try await publish("a.mp4", in: store), try await publish("b.mp4", in: store)]
+    let objects = here.keys
+    let outcomes = try await move(posts.map(\.id), to: other, by: changes([store, other]))
+    #expect(outcomes.count == 2)
+    for outcome in outcomes {
+      guard case .failed(let failure) = outcome else {
+        Issue.record("\(outcome)")
+        continue
+      }
+      #expect(failure.code == .upload(.rejected) && failure.message.contains("relocate"), "\(failure)")
+    }
+    #expect(here.keys == objects)
+    for post in posts { #expect(try await catalog.post(post.id) == post) }
+    #expect(try catalog.abandonedChanges().isEmpty)
+  }
+
+  @Test("whoever is killed while it finds that out, leaves the store as it was", arguments: [false, true])
+  func killedWhileLooking(hasStored: Bool) async throws {
+    let store = NamedStore(here, "one")
+    let post = try await publish("a.mp4", in: store)
+    let dying = catalog.another()
+    let isDead = Atomic(false)
+    var other = NamedStore(here, "other")
+    other.onUpload = { [catalog] key throws(UploadError) in
+      if isDead.load(ordering: .relaxed) || key == post.video { return }
+      if !hasStored {
+        Self.kill(dying, catalog)
+        isDead.store(true, ordering: .relaxed)
+        throw UploadError(.interrupted, "killed (a test)")
+      }
+    }
+    other.onRemove = { [catalog] _ throws(UploadError) in
+      Self.kill(dying, catalog)
+      isDead.store(true, ordering: .relaxed)
+      throw UploadError(.interrupted, "killed (a test)")
+    }
+    _ = try await move([post.id], to: other, by: changes([store, other], dying))
+    let wasKilled = isDead.load(ordering: .relaxed)
+    #expect(wasKilled)
+    #expect(here.keys.contains(post.video))
+    try await changes([store, NamedStore(here, "other")]).resumeAll { _, _ in }
+    #expect(here.keys == [post.video])
+    #expect(try await catalog.post(post.id) == post)
+    #expect(try catalog.abandonedChanges().isEmpty)
+  }
+
   @Test("what has the name in the other store, and is something else, stays there")
   func somethingElse() async throws {
     let (store, other) = (NamedStore(here, "here"), NamedStore(there, "there"))

@@ -187,6 +187,24 @@ struct S3Tests {
     #expect(try await bench.id(of: "clips/clip-00000.mp4").isEmpty == false)
   }
 
+  @Test("two addresses of one bucket are found out: what is moved between them stays where it is")
+  func twoAddresses() async throws {
+    let (bench, bucket) = (try Workbench(reader: .fake), try await TestBucket())
+    try bench.addDistinct(2)
+    let (to, keys) = (bucket.address + "/videos", Self.environment)
+    #expect(try await bench.reel("ingest", "clips", "--to", to, environment: keys).status == 0)
+    let objects = try await bucket.objects()
+    let addresses = try await bench.feed().map { $0["videoURL"] as? String }
+    let other = to.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+    let moved = try await bench.reel(
+      "move", "--since", "1d", "--to", other, "--from", to, environment: keys)
+    #expect(moved.status == 3 && moved.output.contains("are one store"), "\(moved)")
+    #expect(try await bucket.objects() == objects)
+    #expect(try await bench.feed().map { $0["videoURL"] as? String } == addresses)
+    #expect(try await bench.reel("verify", "--read", "--to", to, environment: keys).status == 0)
+    #expect(try await bench.reel("prune").output == "0 removed or finished\n")
+  }
+
   @Test("no poster is made of something else that has the name of a post's video")
   func missingPosterOfAnother() async throws {
     let (bench, bucket) = (try Workbench(), try await TestBucket())

@@ -260,17 +260,12 @@ extension PostChanges {
     let target = try await asking { () async throws(UploadError) in try await self.store(destination) }
     let old = open.post
     if Self.areOne(store, target) {
-      // What it would copy is what it would remove.
       try? await strikeOut(open)
-      throw FileFailure(
-        UploadError(
-          .rejected,
-          "\(store.uploader.destination) and \(destination) are one folder: reel relocate gives it another name"
-        ))
+      throw Self.areOne(store, target, "folder")
     }
     do throws(FileFailure) {
       let shown = open.objects.filter { $0.key == old.video || $0.key == old.poster }
-      try await noteFreeNames(of: shown, &open, in: target.uploader)
+      try await noteFreeNames(of: shown, &open, from: store, to: target)
       for object in shown {
         let stored = try await copy(object, of: open, from: store, to: target.uploader)
         if object.kind == .video { open.post.videoURL = stored.url } else { open.post.posterURL = stored.url }
@@ -298,20 +293,63 @@ extension PostChanges {
   }
 
   /// Finds out which names are free, and writes that down: what has the others is somebody else's, and stays if the move is
-  /// undone.
+  /// undone. Where it is what is to be moved, the two may be one store.
   private func noteFreeNames(
-    of objects: [ExaminedObject], _ open: inout OpenChange, in store: any Uploader
+    of objects: [ExaminedObject], _ open: inout OpenChange, from source: Store, to target: Store
   ) async throws(FileFailure) {
     var noted = open
     var names = open.freeNames ?? []
+    var isTaken = false
     for object in objects where !names.contains(object.key) {
-      let found = try await asking { () async throws(UploadError) in try await store.find(object.key) }
-      if found == nil { names.append(object.key) }
+      let found = try await asking { () async throws(UploadError) in
+        try await target.uploader.find(object.key)
+      }
+      if found == nil { names.append(object.key) } else { isTaken = true }
     }
+    let (one, other) = (source.uploader.destination, target.uploader.destination)
+    var probe: ObjectKey?
+    if isTaken, !twoStores.areKnown(one, other) {
+      probe = ObjectKey(random: SystemRandomness(), container: .mp4)
+    }
+    if let probe { names.append(probe) }
     guard names != open.freeNames else { return }
     noted.freeNames = names
     try await note(noted)
     open = noted
+    guard let probe else { return }
+    if try await asking({ () async throws(UploadError) in
+      try await isSeen(probe, in: source.uploader, putInto: target.uploader)
+    }) {
+      throw Self.areOne(source, target, "store")
+    }
+    twoStores.note(one, other)
+  }
+
+  /// Whether what one uploader stores is there for the other, too. The name is noted: whoever dies in between leaves the
+  /// probe to who undoes the move.
+  private func isSeen(
+    _ probe: ObjectKey, in source: any Uploader, putInto target: any Uploader
+  ) async throws(UploadError) -> Bool {
+    guard target.traits.removes else {
+      throw UploadError(
+        .rejected,
+        "\(target.destination) has the post's objects, and whether they are those of \(source.destination) can't be found out, as it removes nothing"
+      )
+    }
+    let bytes = UploadSource(Array("reel".utf8), contentType: MediaContainer.mp4.contentType)
+    _ = try await target.upload(bytes.intended, to: probe) { _ in }
+    let isSeen = try await source.find(probe) != nil
+    try await target.remove(probe)
+    return isSeen
+  }
+
+  /// What it would copy is what it would remove.
+  private static func areOne(_ one: Store, _ other: Store, _ what: String) -> FileFailure {
+    FileFailure(
+      UploadError(
+        .rejected,
+        "\(one.uploader.destination) and \(other.uploader.destination) are one \(what): reel relocate gives it another name"
+      ))
   }
 
   private func note(_ open: OpenChange) async throws(FileFailure) {
@@ -481,6 +519,17 @@ extension OpenChange {
     case .move(let there, _): .postMoved(PostMoved(post: post, from: destination, to: there))
     }
   }
+}
+
+/// Pairs of stores of which one does not show what the other has.
+final class TwoStores: Sendable {
+  private let pairs = Mutex<Set<[Destination]>>([])
+
+  func areKnown(_ one: Destination, _ other: Destination) -> Bool {
+    pairs.withLock { $0.contains([one, other]) }
+  }
+
+  func note(_ one: Destination, _ other: Destination) { pairs.withLock { _ = $0.insert([one, other]) } }
 }
 
 /// Stores that were opened, each once.

@@ -66,6 +66,7 @@ public struct PostChanges: Sendable {
   let supply: Supply?
   let staging: any StagingArea
   let threads = BlockingQueue(label: "reel.changes", width: 8)
+  let twoStores = TwoStores()
   private let stores = OpenStores()
 
   /// Posts that are changed in one transaction.
