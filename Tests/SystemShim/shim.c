@@ -13,6 +13,7 @@
 //                                kernel
 //   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
 //   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
+//   REEL_SHIM_RENAMEAT2=none     the file system of the folder knows no rename that does not replace
 //   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,7 +59,7 @@ static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static long long clock_offset;
 static long clock_from;
 static atomic_long clock_readings;
-static int flock_is_unseen;
+static int flock_is_unseen, rename_replaces;
 static const char *file_system, *disk;
 
 // Which descriptors are files in the folder.
@@ -96,6 +97,7 @@ __attribute__((constructor)) static void begin(void) {
   counts_path = getenv("REEL_SHIM_COUNTS");
   boot_path = getenv("REEL_SHIM_BOOT");
   flock_is_unseen = getenv("REEL_SHIM_FLOCK") != NULL;
+  rename_replaces = getenv("REEL_SHIM_RENAMEAT2") != NULL;
   file_system = getenv("REEL_SHIM_FILE_SYSTEM");
   disk = getenv("REEL_SHIM_DISK");
   const char *shift = getenv("REEL_SHIM_CLOCK");
@@ -440,6 +442,10 @@ static int renamed(int from, const char *old, int to, const char *new, unsigned 
   absolute(to, new, target, sizeof target);
   if (!is_beneath(target)) return (int)syscall(SYS_renameat2, from, old, to, new, flags);
   if (crosses_disks(source, target)) return -1;
+  if (flags && rename_replaces) {
+    errno = EINVAL;
+    return -1;
+  }
   if (fault(CALL_rename)) return -1;
   lock();
   int result = (int)syscall(SYS_renameat2, from, old, to, new, flags);

@@ -1,4 +1,3 @@
-import CReel
 import Glibc
 import ReelCore
 
@@ -70,16 +69,10 @@ extension SourcePath {
     guard withCString({ from in other.withCString { link(from, $0) } }) != 0 else { return }
     let error = SystemError.last("link")
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
-    let renamed = withCString { from in
-      other.withCString { reel_rename_without_replacing(AT_FDCWD, from, AT_FDCWD, $0) }
-    }
-    guard renamed != 0 else { return }
-    let refused = SystemError.last("rename")
-    guard [EINVAL, ENOSYS].contains(refused.code) else { throw refused }
-    // A file system that can do neither.
-    guard other.withCString({ faccessat(AT_FDCWD, $0, F_OK, AT_SYMLINK_NOFOLLOW) }) != 0 else {
-      throw SystemError(code: EEXIST, call: "rename")
-    }
-    try rename(to: other)
+    try withCString { from in
+      other.withCString { to in
+        Result { () throws(SystemError) in try renameWithoutReplacing(from, to: to) }
+      }
+    }.get()
   }
 }

@@ -392,6 +392,31 @@ struct DoctorTests {
   }
 
   @Test(
+    "a backup and a rebuilt catalog get their names where a file system renames only by replacing",
+    .enabled(if: SystemShim.isPossible), arguments: [true, false])
+  func withoutRename(linking: Bool) async throws {
+    let bench = try await published(3)
+    var settings = ["REEL_SHIM_RENAMEAT2": "none"]
+    if !linking { settings["REEL_SHIM_FAULT"] = "link:1+:\(EPERM)" }
+    let shim = try await SystemShim.environment(root: bench.folder, settings)
+    let backup = try await bench.reel("backup", "-o", "copy.sqlite", environment: shim)
+    #expect(backup.status == 0, "\(backup)")
+    let again = try await bench.reel("backup", "-o", "copy.sqlite", environment: shim)
+    #expect(again.status == 1 && again.errors.contains("already"), "\(again)")
+    let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+    #expect(names.filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite"])
+    for name in try FileManager.default.contentsOfDirectory(atPath: bench.library.path)
+    where name.hasPrefix("catalog.sqlite") {
+      try FileManager.default.removeItem(at: bench.library.appendingPathComponent(name))
+    }
+    let rebuilt = try await bench.reel("doctor", "--rebuild", environment: shim)
+    #expect(rebuilt.status == 0, "\(rebuilt)")
+    #expect(try LibraryInspection(library: bench.library).published.count == 3)
+    let left = try FileManager.default.contentsOfDirectory(atPath: bench.library.path).sorted()
+    #expect(left == ["catalog.made", "catalog.sqlite", "media", "tmp"])
+  }
+
+  @Test(
     "a backup that is made while posts are being published is whole, and none of its posts is without object")
   func backupInUse() async throws {
     let bench = try Workbench()

@@ -1,4 +1,3 @@
-import CReel
 import Glibc
 import ReelCore
 
@@ -52,8 +51,8 @@ private struct BackupFile {
     do {
       try copy(source, at: origin)
       if fsync(file) != 0 { throw failure(errno, unfinished) }
-      if reel_rename_without_replacing(AT_FDCWD, unfinished, AT_FDCWD, path) != 0 {
-        throw failure(errno, path)
+      try rethrowing(as: { failure($0.code, path) }) { () throws(SystemError) in
+        try renameWithoutReplacing(unfinished, to: path)
       }
     } catch {
       unlink(unfinished)

@@ -1,4 +1,3 @@
-import CReel
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -44,9 +43,7 @@ struct UnfinishedCatalog: Sendable {
     try database.close()
     try Descriptor(opening: place.path, O_RDWR).sync()
     try putRemainsAside()
-    if reel_rename_without_replacing(AT_FDCWD, place.path, AT_FDCWD, library.catalogPath) != 0 {
-      throw SystemError.last("rename")
-    }
+    try renameWithoutReplacing(place.path, to: library.catalogPath)
     try CatalogTrace.syncFolder(library.path)
     try CatalogTrace.leave(in: library)
   }
