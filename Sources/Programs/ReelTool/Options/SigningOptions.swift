@@ -1,4 +1,5 @@
 import ArgumentParser
+import ReelCore
 import ReelRemoteStorage
 
 /// What `reel feed` signs.
