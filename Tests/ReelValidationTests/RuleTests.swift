@@ -326,8 +326,12 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     func advice(_ hdr: HDR) throws -> String? {
       try fix(Facts.picture { $0.hdr = hdr }, "hdr.present: error")
     }
-    #expect(try advice(HDR(kind: .pq))?.contains("'zscale=tin=smpte2084:pin=bt2020:") == true)
-    #expect(try advice(HDR(kind: .hlg))?.contains("'zscale=tin=arib-std-b67:pin=bt2020:") == true)
+    #expect(
+      try advice(HDR(kind: .pq))?.contains("color_trc=smpte2084:colorspace=bt2020nc,zscale=t=linear:") == true
+    )
+    #expect(
+      try advice(HDR(kind: .hlg))?.contains("color_trc=arib-std-b67:colorspace=bt2020nc,zscale=t=linear:")
+        == true)
     #expect(try advice(HDR(kind: .dolbyVision, profile: 8))?.contains("'zscale=t=linear:") == true)
     #expect(try advice(HDR(kind: .dolbyVision, profile: 5)) == nil)
   }

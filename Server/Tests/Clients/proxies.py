@@ -22,8 +22,8 @@ PAGE = (ROOT / "docs" / "serve.md").read_text()
 
 def block(heading, language, holding=""):
     """The first block of this language below a heading of the page that has `holding` in it."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE[PAGE.index(f"\n## {heading}\n"):], re.M | re.S)
-    return next(text for text in blocks if holding in text)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE[PAGE.index(f"\n## {heading}\n"):], re.M | re.S)
+    return next(text for tongue, text in blocks if tongue == language and holding in text)
 
 
 def free_port():
@@ -75,7 +75,7 @@ class Caddy:
         site = block("Behind nginx or Caddy", "", "reverse_proxy")
         configuration = folder / "Caddyfile"
         configuration.write_text(
-            "{\n admin off\n auto_https off\n}\n"
+            "{\n admin off\n auto_https off\n grace_period 1s\n}\n"
             + site.replace("upload.example", f"http://127.0.0.1:{port}").replace("127.0.0.1:8080", upstream))
         self.command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(configuration)]
 
@@ -90,10 +90,18 @@ class Proxied:
         self.port = free_port()
         self.server = Server(
             PROGRAM, folder, "--key-file", str(key), "--max-size", "50MB", "--url", f"http://127.0.0.1:{self.port}")
-        self.kind, self.folder = proxy, folder / "proxy"
+        self.kind, self.folder, self.process = proxy, folder / "proxy", None
 
     def __enter__(self):
         self.server.start()
+        try:
+            self.begin_proxy()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def begin_proxy(self):
         self.folder.mkdir()
         command = self.kind(self.folder, self.port, f"127.0.0.1:{self.server.port}").command
         self.log = open(self.folder / "said", "w")
@@ -106,11 +114,11 @@ class Proxied:
             with socket.socket() as line:
                 return line.connect_ex(("127.0.0.1", self.port)) == 0
         until(listens)
-        return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait(60)
+        if self.process:
+            self.process.terminate()
+            self.process.wait(60)
         self.server.kill()
 
     url = Server.url

@@ -42,7 +42,7 @@ package struct Conversion: Hashable, Sendable {
     func text(_ hdr: HDR?) -> String {
       switch self {
       case .toStandardRange:
-        "zscale=\(Self.input(hdr))t=linear:npl=100,tonemap=hable,"
+        Self.input(hdr) + "zscale=t=linear:npl=100,tonemap=hable,"
           + "zscale=p=bt709:t=bt709:m=bt709,format=yuv420p"
       case .squarePixels: "scale=trunc(iw*sar/2)*2:trunc(ih/2)*2,setsar=1"
       case .fit(let width, let height):
@@ -51,11 +51,11 @@ package struct Conversion: Hashable, Sendable {
       }
     }
 
-    /// Where a file names the transfer alone, zscale must be told the rest: both kinds are BT.2020's (ITU-R BT.2100).
+    /// Where a file names the transfer alone, zscale finds no way: both kinds are BT.2020's (ITU-R BT.2100).
     private static func input(_ hdr: HDR?) -> String {
       switch hdr?.kind {
-      case .pq?: "tin=smpte2084:pin=bt2020:min=bt2020nc:"
-      case .hlg?: "tin=arib-std-b67:pin=bt2020:min=bt2020nc:"
+      case .pq?: "setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc,"
+      case .hlg?: "setparams=color_primaries=bt2020:color_trc=arib-std-b67:colorspace=bt2020nc,"
       case .dolbyVision?, nil: ""
       }
     }
