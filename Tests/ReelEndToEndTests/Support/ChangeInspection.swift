@@ -55,8 +55,12 @@ struct ChangeInspection {
     try files.createDirectory(at: copy, withIntermediateDirectories: true)
     for name in ["catalog.sqlite", "catalog.sqlite-wal"] {
       let original = library.appendingPathComponent(name)
-      guard files.fileExists(atPath: original.path) else { continue }
-      try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+      do {
+        try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+      } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
+        // It is not there, or not any more.
+        continue
+      }
     }
     let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
     damage = try catalog.values("PRAGMA integrity_check").filter { $0 != "ok" }

@@ -47,8 +47,12 @@ struct LibraryInspection {
     // The journal is there while the catalog is made, before it has a write-ahead log.
     for name in ["catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-journal"] {
       let original = library.appendingPathComponent(name)
-      guard files.fileExists(atPath: original.path) else { continue }
-      try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+      do {
+        try files.copyItem(at: original, to: copy.appendingPathComponent(name))
+      } catch CocoaError.fileNoSuchFile, CocoaError.fileReadNoSuchFile {
+        // It is not there, or not any more.
+        continue
+      }
     }
     let catalog = try Connection(copy.appendingPathComponent("catalog.sqlite").path)
     // A process that died while it made the catalog has promised nothing yet.

@@ -29,7 +29,10 @@ struct WatchScene {
     bench.hasCatalog ? try LibraryInspection(library: bench.library).published.count : 0
   }
 
-  func notices() -> [String] { events("watch.notice") }
+  /// Without those of a file that takes long to read: on a busy machine any does.
+  func notices() -> [String] {
+    events("watch.notice").filter { !$0.contains("it takes long to read") }
+  }
 
   func events(_ type: String) -> [String] {
     let file = bench.folder.appendingPathComponent("events.jsonl")
