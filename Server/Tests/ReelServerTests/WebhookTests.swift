@@ -240,8 +240,9 @@ private final class TestWebhook: HTTPTransport {
     webhook.answer(name, 500)
     while await delivery.deliver(by: &schedule) {}
     #expect(Set(webhook.came()) == [name, "post_published_\(good.id)"])
-    // 5, 15, … s later; at last every hour.
-    for pause in [5, 15, 45, 135, 405, 1_215, 3_600, 3_600] as [Double] {
+    // 5, 15, … s later; at last every hour. With the first, which may end behind the other's delivery, these are fewer than
+    // make a webhook one that takes nothing.
+    for pause in [5, 15, 45, 135, 405, 1_215, 3_600] as [Double] {
       webhook.clock.pass(pause - 1)
       _ = await delivery.deliver(by: &schedule)
       #expect(webhook.came().isEmpty)
