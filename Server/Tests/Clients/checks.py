@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tusclient import client as tus_client
 from tusclient.exceptions import TusCommunicationError
 
-from served import CLIPS, KEY, ROOT, Server, answer_of, variant
+from served import CLIPS, KEY, ROOT, Server, answer_of, until, variant
 
 PROGRAM = Path(sys.argv[1])
 HOSTILE = Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -51,14 +50,6 @@ def sent(body, method="PUT", path="/videos", *more, server):
              "--output", answer.name, "--write-out", "%{http_code} %{size_upload}", *more, server.url + path],
             capture_output=True, text=True, check=True).stdout.split()
         return int(said[0]), json.load(answer), int(said[1])
-
-
-def until(condition):
-    """Waits for what comes in time."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
 
 
 # Plain uploads.

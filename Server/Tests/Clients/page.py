@@ -3,22 +3,14 @@
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from served import CLIPS, KEY, ROOT, Server, variant
+from served import CLIPS, KEY, ROOT, Server, until, variant
 
 sys.path.insert(0, str(ROOT / "Tests" / "Browser"))
 from chromium import Chromium  # noqa: E402
 
 PROGRAM = Path(sys.argv[1])
-
-
-def until(condition):
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
 
 
 class Page:

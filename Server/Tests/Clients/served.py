@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -142,6 +143,14 @@ class Answer:
 
     def __repr__(self):
         return f"{self.status} {dict(self.headers)} {self.body[:300]!r}"
+
+
+def until(condition):
+    """Waits for what comes in time."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
 
 
 def answer_of(line):
