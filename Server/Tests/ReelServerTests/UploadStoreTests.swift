@@ -252,6 +252,23 @@ final class TestUploads: Sendable {
     }
   }
 
+  @Test func whatIsWrittenWhileMoreComesIsInOrder() async throws {
+    let store = try uploads.open()
+    let (id, size) = (UploadID(), 5_000_000)
+    _ = try await store.make(id, uploads.state(Int64(size)))
+    let sent = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
+    let writer = try await UploadWriter.open(try await store.find(id), in: store) { _ in }
+    var (from, pieces) = (0, (1...).lazy.map { 1 + $0 * 7_919 % 300_000 }.makeIterator())
+    while from < size, let piece = pieces.next() {
+      let end = min(size, from + piece)
+      try await writer.append(ByteBuffer(bytes: sent[from..<end]))
+      from = end
+      #expect(writer.offset == Int64(end))
+    }
+    #expect(try await writer.finish(isWhole: true) == Int64(size))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: store.files(id).path)) == Data(sent))
+  }
+
   @Test func looksAtTheFirstBytesOnceAndEarly() async throws {
     let store = try uploads.open()
     let id = UploadID()
@@ -265,7 +282,7 @@ final class TestUploads: Sendable {
     try await writer.append(ByteBuffer(repeating: 7, count: 65_000))
     #expect(looks.withLock { $0 } == 0)
     await #expect(throws: ProbeError.self) { try await writer.append(ByteBuffer(repeating: 7, count: 600)) }
-    try await writer.append(ByteBuffer(repeating: 7, count: 600))
+    await #expect(throws: ProbeError.self) { try await writer.append(ByteBuffer(repeating: 7, count: 600)) }
     #expect(looks.withLock { $0 } == 1)
   }
 

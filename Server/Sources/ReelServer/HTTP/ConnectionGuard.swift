@@ -12,6 +12,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
+  /// Bytes that are read from a connection at once.
+  private static let mostAtOnce = 256 << 10
   /// For a request's head to be there.
   private let headPatience: TimeAmount
   /// For the rest of a request that has its answer: who sends it may read the answer only then.
@@ -35,7 +37,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     (self.readerPatience, self.endPatience) = (readerPatience, endPatience)
   }
 
-  func handlerAdded(context: ChannelHandlerContext) { watch(context) }
+  func handlerAdded(context: ChannelHandlerContext) {
+    // Each piece of a body is handed from thread to thread. It grows only where so much comes at once.
+    try? context.channel.syncOptions?.setOption(
+      .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.mostAtOnce))
+    watch(context)
+  }
 
   func handlerRemoved(context: ChannelHandlerContext) { cancel() }
 

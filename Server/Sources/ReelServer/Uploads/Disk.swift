@@ -25,6 +25,11 @@ struct DiskThreads: Sendable {
     return try result.get()
   }
 
+  /// - Parameter body: called on one of the threads, with false once they are to end.
+  func start(_ body: @escaping @Sendable (Bool) -> Void) {
+    pool.submit { body($0 == .active) }
+  }
+
   func close() async { try? await pool.shutdownGracefully() }
 }
 

@@ -25,6 +25,20 @@ final class UploadWriter: Sendable {
     /// Whether the disk would not take something: the kernel does not try again, and does not say so again.
     var isLost = false
   }
+  /// What waits to be written.
+  private struct Queue {
+    var pieces: [ByteBuffer] = []
+    /// Bytes of them.
+    var waiting = 0
+    /// Of the upload, with them.
+    var end: Int64
+    /// Whether a thread of the disk's has some, or will.
+    var isWriting = false
+    var failure: (any Error)?
+    var waiter: (isReached: @Sendable (Queue) -> Bool, continuation: CheckedContinuation<Void, Never>)?
+  }
+  /// Bytes that may wait to be written, for more to be read.
+  private static let mostWaiting = 1 << 20
   /// From so many bytes before its end on an upload will soon be whole.
   private static let end: Int64 = 32 << 20
   /// How many bytes tell what a file is: what the sniffer looks at.
@@ -41,6 +55,7 @@ final class UploadWriter: Sendable {
   private let firstLook: @Sendable (SourceFile) throws(ProbeError) -> Void
   private let nearEnd: @Sendable () -> Void
   private let position: Mutex<Position>
+  private let queue: Mutex<Queue>
 
   private init(
     _ files: UploadFiles, _ file: OpenFile, in store: UploadStore, from start: ContentHash, of length: Int64?,
@@ -53,6 +68,7 @@ final class UploadWriter: Sendable {
       Position(
         file: file, offset: start.count, content: start, hash: checksum?.algorithm.hasher(),
         hinted: start.count, written: start.count, isLookedAt: start.count >= Self.head))
+    queue = Mutex(Queue(end: start.count))
   }
 
   /// Goes on where `upload` stands. What a dead process wrote of a part that it could not compare goes.
@@ -80,32 +96,85 @@ final class UploadWriter: Sendable {
     }
   }
 
-  /// Bytes of the upload so far.
-  var offset: Int64 { position.withLock { $0.offset } }
+  /// Bytes of the upload so far, with those that are not written yet.
+  var offset: Int64 { queue.withLock { $0.end } }
 
-  /// Writes what has come, and waits until it is written.
-  /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell.
+  /// Has what has come written, while more comes. Waits for room, and of the upload's first bytes until they are looked at.
+  /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell. Of what is written later it is
+  ///   thrown by the next call, or by ``finish(isWhole:)``.
   func append(_ bytes: ByteBuffer) async throws {
-    let refusal: ProbeError? = try await store.disk.run { [self] () throws(Problem) in
-      try position.withLock { position throws(Problem) in
-        guard let file = position.file else { throw .shuttingDown }
-        try bytes.withUnsafeReadableBytes { bytes in
-          position.hash?.update(bufferPointer: bytes)
-          let result = Result { () throws(Problem) in try Disk.write(bytes, to: file, at: position.offset) }
-          if case .success = result { position.content.update(bytes) }
-          return result
-        }.get()
-        position.offset += Int64(bytes.readableBytes)
-        try hurry(file, &position)
-        if !position.isEnding, (length ?? 0) - position.offset <= Self.end {
-          position.isEnding = true
-          nearEnd()
-        }
-        // Of bytes that have a checksum it counts once they are proved to have it.
-        return checksum == nil ? look(at: file, &position) : nil
-      }
+    let isIdle = queue.withLock { queue in
+      queue.end += Int64(bytes.readableBytes)
+      queue.pieces.append(bytes)
+      queue.waiting += bytes.readableBytes
+      defer { queue.isWriting = true }
+      return !queue.isWriting
     }
-    if let refusal { throw refusal }
+    if isIdle { writeNext() }
+    let isWaitedFor = checksum == nil && offset - Int64(bytes.readableBytes) < Self.head
+    await wait { isWaitedFor ? !$0.isWriting : $0.waiting < Self.mostWaiting }
+    if let failure = queue.withLock({ $0.failure }) { throw failure }
+  }
+
+  /// Until it is so, or something failed. For one at a time.
+  private func wait(until isReached: @escaping @Sendable (Queue) -> Bool) async {
+    await withCheckedContinuation { continuation in note { $0.waiter = (isReached, continuation) } }
+  }
+
+  /// Writes what has come meanwhile on a thread of the disk's; then it is another upload's turn.
+  private func writeNext() {
+    store.disk.start { [self] isActive in
+      let pieces = note { queue in
+        defer { (queue.pieces, queue.waiting) = ([], 0) }
+        return queue.pieces
+      }
+      let result = Result {
+        guard isActive else { throw Problem.shuttingDown }
+        for piece in pieces {
+          if let refusal = try write(piece) { throw refusal }
+        }
+      }
+      let goesOn = note { queue in
+        if case .failure(let failure) = result { queue.failure = failure }
+        queue.isWriting = queue.failure == nil && !queue.pieces.isEmpty
+        return queue.isWriting
+      }
+      if goesOn { writeNext() }
+    }
+  }
+
+  /// Changes the queue, and tells who waits for what it is then.
+  private func note<Value>(_ change: (inout Queue) -> Value) -> Value {
+    let (value, continuation) = queue.withLock { queue in
+      let value = change(&queue)
+      guard let waiter = queue.waiter, queue.failure != nil || waiter.isReached(queue) else {
+        return (value, CheckedContinuation<Void, Never>?.none)
+      }
+      queue.waiter = nil
+      return (value, waiter.continuation)
+    }
+    continuation?.resume()
+    return value
+  }
+
+  private func write(_ bytes: ByteBuffer) throws(Problem) -> ProbeError? {
+    try position.withLock { position throws(Problem) in
+      guard let file = position.file else { throw .shuttingDown }
+      try bytes.withUnsafeReadableBytes { bytes in
+        position.hash?.update(bufferPointer: bytes)
+        let result = Result { () throws(Problem) in try Disk.write(bytes, to: file, at: position.offset) }
+        if case .success = result { position.content.update(bytes) }
+        return result
+      }.get()
+      position.offset += Int64(bytes.readableBytes)
+      try hurry(file, &position)
+      if !position.isEnding, (length ?? 0) - position.offset <= Self.end {
+        position.isEnding = true
+        nearEnd()
+      }
+      // Of bytes that have a checksum it counts once they are proved to have it.
+      return checksum == nil ? look(at: file, &position) : nil
+    }
   }
 
   /// Has the disk begin with what was written, so that little is left to wait for at the end.
@@ -128,6 +197,9 @@ final class UploadWriter: Sendable {
   /// - Returns: bytes of the upload.
   /// - Throws: a 460 for bytes that do not have their checksum, which are gone.
   func finish(isWhole: Bool) async throws -> Int64 {
+    await wait { !$0.isWriting }
+    let failure = queue.withLock { $0.failure }
+    let isWhole = isWhole && failure == nil
     let (refusal, offset) = try await store.disk.run { [self] () throws(Problem) -> (ProbeError?, Int64) in
       try position.withLock { position throws(Problem) in
         guard let file = position.file.take() else { throw .shuttingDown }
@@ -152,7 +224,7 @@ final class UploadWriter: Sendable {
         return (isRight ? look(at: file, &position) : nil, position.offset)
       }
     }
-    if let refusal { throw refusal }
+    if let failure = failure ?? refusal { throw failure }
     return offset
   }
 
