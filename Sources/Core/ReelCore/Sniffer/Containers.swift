@@ -146,7 +146,7 @@ enum Matroska {
     switch docType {
     case Array("webm".utf8): return .container(.webm)
     case Array("matroska".utf8): return .container(.matroska)
-    default: return Refusal.otherContainer("an EBML document that is not a Matroska file").verdict
+    default: return Refusal.notMatroska.verdict
     }
   }
 

@@ -79,16 +79,15 @@ extension Refusal {
   }
 
   static func rawStream(_ found: String) -> Refusal {
-    Refusal(
-      .unsupported, found,
-      " without a container; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
+    Refusal(.unsupported, found, " without a container; put it into one first, such as MP4 or Matroska")
   }
 
   static func otherContainer(_ found: String) -> Refusal {
-    Refusal(
-      .unsupported, found,
-      ", which Reel does not read; convert it first, for example with `ffmpeg -i FILE FILE.mp4`")
+    Refusal(.unsupported, found, ", which Reel does not read; convert it first, to MP4 for example")
   }
+
+  static let notMatroska = Refusal(
+    .unsupported, "an EBML document that is not a Matroska file", ", which Reel does not read; leave it out")
 
   static let segment = Refusal(
     .unsupported, "a segment of a stream",
