@@ -40,7 +40,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     // Each piece of a body is handed from thread to thread. It grows only where so much comes at once.
     try? context.channel.syncOptions?.setOption(
-      .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.mostAtOnce))
+      .recvAllocator,
+      value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.mostAtOnce))
     watch(context)
   }
 
