@@ -38,7 +38,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // Each piece of a body is handed from thread to thread. It grows only where so much comes at once.
+    // Each piece of a body is handed from thread to thread. It grows only where so much comes at once, and one is kept.
+    try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     try? context.channel.syncOptions?.setOption(
       .recvAllocator,
       value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.mostAtOnce))

@@ -1,12 +1,15 @@
 import FoundationEssentials
 import Glibc
 import NIOPosix
+import Synchronization
 
 /// Threads that may wait for a disk: no event loop does, and none of Swift's own threads.
 ///
-/// Who writes waits for its own write before it reads on, so at most one call for each request is in the queue.
-struct DiskThreads: Sendable {
+/// At most one call for each request is in the queue.
+final class DiskThreads: Sendable {
   private let pool: NIOThreadPool
+  /// Bytes of all uploads that wait to be written.
+  let waiting = Atomic(0)
 
   init(count: Int) {
     pool = NIOThreadPool(numberOfThreads: count)

@@ -37,8 +37,9 @@ final class UploadWriter: Sendable {
     var failure: (any Error)?
     var waiter: (isReached: @Sendable (Queue) -> Bool, continuation: CheckedContinuation<Void, Never>)?
   }
-  /// Bytes that may wait to be written, for more to be read.
+  /// Bytes that may wait to be written, for more to be read: of this upload, and of all.
   private static let mostWaiting = 1 << 20
+  private static let mostWaitingOfAll = 64 << 20
   /// From so many bytes before its end on an upload will soon be whole.
   private static let end: Int64 = 32 << 20
   /// How many bytes tell what a file is: what the sniffer looks at.
@@ -103,6 +104,7 @@ final class UploadWriter: Sendable {
   /// - Throws: ``Problem`` of the disk, ``ProbeError`` of the sniffer, as soon as it can tell. Of what is written later it is
   ///   thrown by the next call, or by ``finish(isWhole:)``.
   func append(_ bytes: ByteBuffer) async throws {
+    store.disk.waiting.add(bytes.readableBytes, ordering: .relaxed)
     let isIdle = queue.withLock { queue in
       queue.end += Int64(bytes.readableBytes)
       queue.pieces.append(bytes)
@@ -111,7 +113,9 @@ final class UploadWriter: Sendable {
       return !queue.isWriting
     }
     if isIdle { writeNext() }
-    let isWaitedFor = checksum == nil && offset - Int64(bytes.readableBytes) < Self.head
+    let isWaitedFor =
+      checksum == nil && offset - Int64(bytes.readableBytes) < Self.head
+      || store.disk.waiting.load(ordering: .relaxed) > Self.mostWaitingOfAll
     await wait { isWaitedFor ? !$0.isWriting : $0.waiting < Self.mostWaiting }
     if let failure = queue.withLock({ $0.failure }) { throw failure }
   }
@@ -124,19 +128,21 @@ final class UploadWriter: Sendable {
   /// Writes what has come meanwhile on a thread of the disk's; then it is another upload's turn.
   private func writeNext() {
     store.disk.start { [self] isActive in
-      let pieces = note { queue in
+      let (pieces, size) = note { queue in
         defer { (queue.pieces, queue.waiting) = ([], 0) }
-        return queue.pieces
+        return (queue.pieces, queue.waiting)
       }
+      defer { store.disk.waiting.subtract(size, ordering: .relaxed) }
       let result = Result {
         guard isActive else { throw Problem.shuttingDown }
+        if let failure = queue.withLock({ $0.failure }) { throw failure }
         for piece in pieces {
           if let refusal = try write(piece) { throw refusal }
         }
       }
       let goesOn = note { queue in
         if case .failure(let failure) = result { queue.failure = failure }
-        queue.isWriting = queue.failure == nil && !queue.pieces.isEmpty
+        queue.isWriting = !queue.pieces.isEmpty
         return queue.isWriting
       }
       if goesOn { writeNext() }
