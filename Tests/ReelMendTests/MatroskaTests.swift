@@ -73,19 +73,21 @@ import Testing
     try Self.expectWellMade(contents(of: copy.path))
   }
 
-  /// How long the last block lasts: what it says, what its track says, or what the block before it lasted; with more
+  /// How long the last block lasts: what it says, what its track says, or what most blocks before it lasted; with more
   /// frames in a block, so much longer; less what is not heard.
   @Test(arguments: [
     (TestMatroska(), 0.090), (TestMatroska(defaultDuration: 40_000_000), 0.100),
     (TestMatroska(defaultDuration: 40_000_000, lastDuration: 500), 0.560),
     (TestMatroska(lastDuration: 7), 0.067), (TestMatroska(defaultDuration: 10_000_000, lacing: 3), 0.090),
     (TestMatroska(codecDelay: 20_000_000), 0.070), (TestMatroska(scale: 500_000, lastDuration: 8), 0.034),
-    (TestMatroska(start: 5000), 5.090),
+    (TestMatroska(start: 5000), 5.090), (TestMatroska(blocks: 20, pause: 25_000), 25.6),
+    (TestMatroska(defaultDuration: 40_000_000, blocks: 20, pause: 25_000), 25.61),
   ])
   func theLastBlockCounts(_ file: TestMatroska, _ seconds: Double) throws {
     let copy = try #require(try mended(file.bytes))
     let after = try facts(of: copy.path, as: .webm)
     #expect(abs(try #require(after.duration) - seconds) < 0.0001)
+    #expect(after.durationSource == .container && !after.warnings.contains { $0.code == .durationMismatch })
     let end = try #require(try digests(of: copy.path, as: .webm).compactMap(\.end).max())
     #expect(abs(Double(end) / 1e9 - seconds) <= 0.001)
     try Self.expectWellMade(contents(of: copy.path))

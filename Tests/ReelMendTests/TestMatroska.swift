@@ -14,6 +14,8 @@ struct TestMatroska: CustomTestStringConvertible {
   var clusters = 1
   /// Of each cluster; they are 30 ticks from each other.
   var blocks = 3
+  /// Ticks that pass before the last block, beside the usual ones.
+  var pause: UInt16 = 0
   var hasTracks = true
   var ownClock = false
   var infoChecksum = false
@@ -25,7 +27,7 @@ struct TestMatroska: CustomTestStringConvertible {
   var inCluster: [UInt8] = []
 
   var testDescription: String {
-    "\(scale) \(start) \(defaultDuration) \(lastDuration ?? 0) \(codecDelay) \(lacing)"
+    "\(scale) \(start) \(defaultDuration) \(lastDuration ?? 0) \(codecDelay) \(lacing) \(pause)"
   }
 
   var bytes: [UInt8] {
@@ -57,7 +59,8 @@ struct TestMatroska: CustomTestStringConvertible {
     if number == 0 { contents += inCluster }
     for block in 0..<blocks {
       let isLast = number == clusters - 1 && block == blocks - 1
-      contents += self.block(UInt16(block * 30), isKey: block == 0, isLast ? lastDuration : nil)
+      let time = UInt16(block * 30) + (isLast ? pause : 0)
+      contents += self.block(time, isKey: block == 0, isLast ? lastDuration : nil)
     }
     return [0x1F, 0x43, 0xB6, 0x75] + unknown + contents
   }

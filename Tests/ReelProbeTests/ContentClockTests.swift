@@ -67,6 +67,31 @@ struct ContentClockTests {
     }
   }
 
+  /// A recording of a screen, with pictures only while it changes, and no sound.
+  private static let screen = [
+    "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=5:duration=100", "-vf",
+    "select=lt(t\\,5)+between(t\\,30\\,35)+between(t\\,70\\,75)+gte(t\\,99.7)", "-fps_mode", "vfr",
+  ]
+  private static let vp8 = ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8"]
+
+  /// How long the last picture stays only the header knows; it is right as long as others stayed so long.
+  @Test(arguments: [("a.webm", vp8), ("a.mkv", h264 + ["-bf", "0"])])
+  func aRecordingWithPausesLastsAsItsHeaderSays(name: String, coded: [String]) throws {
+    guard var bytes = try FFmpegTool.make(name, Self.screen + coded)?.allBytes else { return }
+    let field = try #require(HeaderField.all(of: bytes, .matroska).first { $0.subject == .duration })
+    for (claim, duration) in [(100_000.0, 100.0), (120_000, 120), (140_000, 100), (98_000, 100)] {
+      field.write(claim.bitPattern, into: &bytes)
+      for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .matroska) {
+        let isDenied = claim != duration * 1000
+        // FFmpeg writes the average of all steps for that of a frame into some of these.
+        let found = try #require(media.duration)
+        #expect(abs(found - duration) < (isDenied ? 1.5 : 0.01), "\(claim) \(found)")
+        #expect(media.durationSource == (isDenied ? .packets : .container))
+        #expect(media.warnings.map(\.code).contains(.durationMismatch) == isDenied, "\(media.warnings)")
+      }
+    }
+  }
+
   /// Of some pictures a remuxer left out the time, or several are in one packet, of which the first has one.
   @Test(arguments: ["mpeg2video", "libx264"], [2, 3, 5]) func picturesWithoutTimesCount(
     encoder: String, every: Int

@@ -1,44 +1,39 @@
 import CFFmpeg
+import ReelProbe
 
 /// When the packets of a stream are shown, as they come.
 struct ShownTime {
   private var first: Int64?
   private var last: Int64?
-  /// The last time before ``last``.
-  private var previous: Int64?
   /// How long the packet at ``last`` lasts; 0 where it does not say.
   private var lastDuration: Int64 = 0
+  private var step = PacketStep()
 
   mutating func add(_ packet: AVPacket) {
     let time = packet.pts
     guard time != reel_no_time else { return }
     first = min(first ?? time, time)
-    guard let last else {
-      (self.last, lastDuration) = (time, packet.duration)
-      return
-    }
-    if time > last {
-      (previous, self.last, lastDuration) = (last, time, packet.duration)
-    } else if time == last {
-      lastDuration = max(lastDuration, packet.duration)
+    step.add(time)
+    if let last, time <= last {
+      if time == last { lastDuration = max(lastDuration, packet.duration) }
     } else {
-      previous = max(previous ?? time, time)
+      (last, lastDuration) = (time, packet.duration)
     }
   }
 
   /// In nanoseconds.
-  func start(_ base: AVRational) -> Int64? { first.map { Self.nanoseconds($0, base) } }
+  func start(_ base: AVRational) -> Int64? { first.map { Self.nanoseconds(Double($0), base) } }
 
-  /// In nanoseconds; one that does not say how long it lasts is taken to last as long as the one before it.
+  /// In nanoseconds; the last one lasts as long as most before it where it does not say how long.
   func end(_ base: AVRational) -> Int64? {
     guard let last else { return nil }
-    let duration = lastDuration > 0 ? lastDuration : previous.map { last &- $0 } ?? 0
-    return Self.nanoseconds(last &+ duration, base)
+    let duration = lastDuration > 0 ? Double(lastDuration) : step.ticks ?? 0
+    return Self.nanoseconds(Double(last) + duration, base)
   }
 
-  private static func nanoseconds(_ time: Int64, _ base: AVRational) -> Int64 {
+  private static func nanoseconds(_ time: Double, _ base: AVRational) -> Int64 {
     guard base.num > 0, base.den > 0 else { return 0 }
-    return Int64(Double(time) * Double(base.num) / Double(base.den) * 1e9, clamping: ())
+    return Int64(time * Double(base.num) / Double(base.den) * 1e9, clamping: ())
   }
 }
 

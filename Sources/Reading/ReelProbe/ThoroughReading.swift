@@ -69,6 +69,7 @@ struct ThoroughReading {
         let isLate = late.map { $0 > 0 && $0 <= max(1, 0.1 * sum.seconds) } ?? false
         let ends = isLate ? [found.seconds, (end ?? 0) / speed] : [found.seconds]
         return ends.contains { abs(told - $0) <= max(0.1, found.seconds * 0.005) }
+          || media.durationSource == .container && content?.mayEnd(at: told) == true
       } ?? false
     if !isExact { media.take(found) }
     note(Self.times, .packets)

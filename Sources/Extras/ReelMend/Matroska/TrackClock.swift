@@ -13,10 +13,9 @@ struct TrackClock: Hashable {
   let hasOwnScale: Bool
 
   private var last: Int64?
-  /// The last time before ``last``.
-  private var previous: Int64?
   /// How long the block at ``last`` lasts, in ticks; nil where nothing tells.
   private var lastDuration: Double?
+  private var step = PacketStep()
 
   /// - Parameter entry: a TrackEntry.
   /// - Returns: nil for one without a number.
@@ -47,23 +46,18 @@ struct TrackClock: Hashable {
   mutating func add(_ time: Int64, lasting duration: UInt64?, frames: Int, scale: UInt64) {
     let usual = defaultDuration > 0 ? Double(defaultDuration) * Double(frames) / Double(scale) : nil
     let own = duration.map { Double($0) } ?? usual
-    guard let last else {
-      (self.last, lastDuration) = (time, own)
-      return
-    }
-    if time > last {
-      (previous, self.last, lastDuration) = (last, time, own)
-    } else if time == last {
-      lastDuration = [lastDuration, own].compactMap(\.self).max()
-    } else if time > previous ?? .min {
-      previous = time
+    step.add(time)
+    if let last, time <= last {
+      if time == last { lastDuration = [lastDuration, own].compactMap(\.self).max() }
+    } else {
+      (last, lastDuration) = (time, own)
     }
   }
 
   /// When its last block ends, in ticks; nil without blocks.
   func end(scale: UInt64) -> Double? {
     guard let last else { return nil }
-    let duration = lastDuration ?? previous.map { Double(last - $0) } ?? 0
+    let duration = lastDuration ?? step.ticks ?? 0
     return Double(last) + duration - Double(delay) / Double(scale)
   }
 }

@@ -76,6 +76,11 @@ struct MatroskaClock<Bytes: ByteReading> {
     clock = ContentClock(base: base, ahead: 6 * 3600)
     outer = outermost
     segmentEnd = segment.end
+    for track in MatroskaTrackList(in: segment, of: file).made {
+      if let duration = track.frameDuration {
+        clock.note(track.number, stated: Double(duration) / Double(base.num))
+      }
+    }
   }
 
   private let outer: [EBMLElement]

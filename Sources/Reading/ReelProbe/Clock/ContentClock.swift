@@ -20,6 +20,8 @@ struct ContentClock {
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
   private(set) var shared: Set<Key> = []
+  /// Ticks from one frame of a stream to the next, as the header has it.
+  private var stated: [Key: Double] = [:]
   /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
   private(set) var records: [Key: (first: [UInt8], later: [UInt8]?)] = [:]
   /// From one packet to the next within each of some windows that lie evenly over the file, when it is decoded.
@@ -111,6 +113,9 @@ struct ContentClock {
   /// Several packets of this stream share one time.
   mutating func noteShared(_ key: Key) { shared.insert(key) }
 
+  /// The header says so of the frames of this stream.
+  mutating func note(_ key: Key, stated ticks: Double) { stated[key] = ticks }
+
   mutating func note(_ key: Key, record: [UInt8]) {
     guard let first = records[key]?.first else { return records[key] = (record, nil) }
     if record != first, records[key]?.later == nil { records[key]?.later = record }
@@ -134,15 +139,24 @@ struct ContentClock {
 
   /// How long streams last together, of all where `keys` is nil; nil without times.
   func sum(of keys: Set<Key>? = nil) -> StretchSum? {
-    let own = extents.filter { keys?.contains($0.key) ?? true }.values
-    return StretchSum(own.sorted { $0.packets > $1.packets }.map { $0.seconds(in: base) })
+    let own = extents.filter { keys?.contains($0.key) ?? true }
+    return StretchSum(own.sorted { $0.value.packets > $1.value.packets }.map { seconds($0.key) })
   }
 
   /// When the last packet of streams ends, in seconds; of all where `keys` is nil.
   func end(of keys: Set<Key>? = nil) -> Double? {
-    extents.filter { keys?.contains($0.key) ?? true }.values.flatMap { $0.seconds(in: base) }.map(
-      \.upperBound
-    ).max()
+    extents.keys.filter { keys?.contains($0) ?? true }.flatMap(seconds).map(\.upperBound).max()
+  }
+
+  /// Between which moments the last packet of streams may end, in seconds, of that stream whose last one comes last.
+  func ends(of keys: Set<Key>? = nil) -> ClosedRange<Double>? {
+    extents.filter { keys?.contains($0.key) ?? true }.values.compactMap { $0.ends(in: base) }
+      .max { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
+  }
+
+  private func seconds(_ key: Key) -> [ClosedRange<Double>] {
+    // Where several frames share a packet, that of one is stated.
+    extents[key]?.seconds(in: base, stated: shared.contains(key) ? nil : stated[key]) ?? []
   }
 
   /// How fast the frames of a stream follow one another at the beginning; nil where too few are known.
@@ -163,7 +177,7 @@ struct ContentClock {
 
   private func withoutPauses(_ times: PacketTimes, of key: Key) -> PacketTimes {
     times.withoutPauses(in: base) {
-      extents.filter { $0.key != key }.values.flatMap { $0.seconds(in: base) }
+      extents.keys.filter { $0 != key }.flatMap(seconds)
     }
   }
 

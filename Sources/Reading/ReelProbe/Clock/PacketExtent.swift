@@ -36,6 +36,9 @@ struct PacketExtent: Hashable {
   /// Where packets were left out: how many times, and how much time passed there, in ticks.
   private var gaps = 0
   private var gapTicks = 0.0
+  private var step = PacketStep()
+  /// The longest that passed from one packet to the next, in ticks.
+  private var longestStep = 0.0
   private let jump: Jump
 
   /// Stretches that are told apart; in a file with more its clock means nothing.
@@ -65,6 +68,10 @@ struct PacketExtent: Hashable {
     }
     before = clock
     let last = stretches.count - 1
+    if stretches[last].packets > 0, !isFar {
+      longestStep = max(longestStep, Double(time) - Double(stretches[last].last))
+    }
+    step.add(time, isApart: isAnew || isFar)
     stretches[last].packets += 1
     stretches[last].first = min(stretches[last].first, time)
     stretches[last].last = max(stretches[last].last, time)
@@ -80,6 +87,8 @@ struct PacketExtent: Hashable {
     before = other.before
     gaps += other.gaps
     gapTicks += other.gapTicks
+    step = other.step
+    longestStep = max(longestStep, other.longestStep)
   }
 
   private func isJump(to clock: Int64, _ isFar: Bool) -> Bool {
@@ -89,22 +98,37 @@ struct PacketExtent: Hashable {
   }
 
   /// The stretches in seconds, in their order, without those of which no length can be told: of several packets that are
-  /// all of one moment the times were never written. The last packet lasts as long as the others do on average when
-  /// it does not say how long.
-  func seconds(in base: AVRational) -> [ClosedRange<Double>] {
+  /// all of one moment the times were never written.
+  ///
+  /// - Parameter stated: ticks that a packet lasts which does not say so itself, as the stream's header has it; held
+  ///   against those that pass. Nil where it says nothing; such a packet lasts as long as the others do.
+  func seconds(in base: AVRational, stated: Double? = nil) -> [ClosedRange<Double>] {
     guard base.num > 0, base.den > 0 else { return [] }
     let tick = Double(base.num) / Double(base.den)
+    let lasting = stated.flatMap { $0 <= longestStep + 1 ? $0 : nil } ?? ordinary
+    return stretches.compactMap { stretch in
+      guard stretch.packets == 1 || stretch.last > stretch.first else { return nil }
+      let end = stretch.end > stretch.last ? Double(stretch.end) : Double(stretch.last) + lasting
+      return (Double(stretch.first) * tick)...(end * tick)
+    }
+  }
+
+  /// On average, but for the times that packets are shown for longer than most.
+  private var ordinary: Double {
     let steps = stretches.reduce(into: (ticks: 0.0, count: 0)) { sum, stretch in
       sum.ticks += Double(stretch.last) - Double(stretch.first)
       sum.count += stretch.packets - 1
     }
     let count = steps.count - gaps
-    let ordinary = count > 0 ? max(0, steps.ticks - gapTicks) / Double(count) : 0
-    return stretches.compactMap { stretch in
-      guard stretch.packets == 1 || stretch.last > stretch.first else { return nil }
-      let end = stretch.end > stretch.last ? Double(stretch.end) : Double(stretch.last) + ordinary
-      return (Double(stretch.first) * tick)...(end * tick)
-    }
+    let mean = count > 0 ? max(0, steps.ticks - gapTicks) / Double(count) : 0
+    return min(mean, step.ticks ?? mean)
+  }
+
+  /// Between which moments its last packet may end, in seconds, if that may be shown for as long as any other was.
+  func ends(in base: AVRational) -> ClosedRange<Double>? {
+    guard base.num > 0, base.den > 0, let last = stretches.last?.last else { return nil }
+    let tick = Double(base.num) / Double(base.den)
+    return Double(last) * tick...(Double(last) + longestStep) * tick
   }
 }
 

@@ -13,6 +13,8 @@ struct ContentEvidence {
   let sum: StretchSum?
   /// When the last of their packets ends.
   let end: Double?
+  /// Between which moments it may.
+  private let ends: ClosedRange<Double>?
   /// How much faster the container's clock runs than that of the sound, of which each packet lasts as long as its codec
   /// says; 1 where they agree, or nothing tells.
   let speed: Double
@@ -48,6 +50,7 @@ struct ContentEvidence {
     let own = isKnown ? Set(keys.compactMap { $0 }) : nil
     sum = clock?.sum(of: own)
     end = clock?.end(of: own)
+    ends = clock?.ends(of: own)
     let isTimed = structure.container.isMatroska || structure.container == .flv
     let times = isTimed ? SoundTimes(clock, streams, structure, file) : nil
     let isRight = Self.isRight(clock, times, streams, structure, header)
@@ -143,6 +146,7 @@ struct ContentEvidence {
     {
       return FoundDuration(claimed, .container, size: size)
     }
+    if let claimed, mayEnd(at: claimed) { return FoundDuration(claimed, .container, size: size) }
     let packets = clock.extents.values.reduce(0) { $0 + $1.packets }
     if let claimed, claimed > seconds, packets < Self.telling,
       let found = FoundDuration(claimed, .container, size: size)
@@ -156,6 +160,12 @@ struct ContentEvidence {
   private var endIfPrompt: Double? {
     guard let sum, let end, end - sum.seconds <= max(1, 0.1 * sum.seconds) else { return nil }
     return end
+  }
+
+  /// Whether the last picture may stay until then, as none of the times tells otherwise: some stayed for as long.
+  func mayEnd(at claimed: Double) -> Bool {
+    guard let sum, sum.jumps == 0, speed == 1, let end, let ends else { return false }
+    return ends.contains(claimed) && endIfPrompt != nil || ends.contains(claimed + end - sum.seconds)
   }
 
   /// An AVI's frames are counted, in its index where that is there, each as long as the header of its stream says.
