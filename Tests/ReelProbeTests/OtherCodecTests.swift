@@ -34,6 +34,22 @@ struct OtherCodecTests {
     FFmpegTool.expectAllWaysAgree(in: ["a.mxf", "a.mov"], frames: 24, arguments)
   }
 
+  /// Plain pixels have no mark to be known by.
+  @Test(arguments: ["yuyv422", "uyvy422", "yuv420p", "rgb24", "bgr24", "bgra", "rgb555le", "gray", "pal8"])
+  func pixelsAreWhatTheirHeaderSays(format: String) throws {
+    for name in ["a.avi", "a.mov", "a.mkv"] {
+      let source = ["-f", "lavfi", "-i", "testsrc2=size=66x50:rate=10:duration=0.5"]
+      guard let file = try? FFmpegTool.make(name, source + ["-c:v", "rawvideo", "-pix_fmt", format]) else {
+        continue
+      }
+      for media in try file.readBothWays(as: #require(file.sniffed)) {
+        // QuickTime has no name for those in planes.
+        #expect(media.video?.pixelFormat != nil || name == "a.mov" && format == "yuv420p", "\(name)")
+        #expect(media.warnings.isEmpty, "\(name): \(media.warnings)")
+      }
+    }
+  }
+
   private static let described: [[String]] =
     [
       [], ["-vf", "scale=66:50,setsar=4/3"], ["-bf", "2"], ["-flags", "+ildct+ilme"], ["-b:v", "100k"],

@@ -264,22 +264,30 @@ struct FileReading {
     guard let stream, let parameters = stream.pointee.codecpar, media.external != true,
       media.encrypted != true, parameters.pointee.codec_id == AV_CODEC_ID_RAWVIDEO
     else { return nil }
-    let needed = av_image_get_buffer_size(
-      AVPixelFormat(rawValue: parameters.pointee.format), parameters.pointee.width,
-      parameters.pointee.height, 1)
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
     guard let packet = scan.firsts[stream.pointee.index] else { return nil }
     let bytes = BitstreamHeader.bytes(of: packet)
-    guard needed > 0, !bytes.isEmpty, bytes.count < Int(needed) else { return nil }
+    guard let needed = Self.plainBytes(parameters), !bytes.isEmpty, bytes.count < needed else { return nil }
     media.video?.pixelFormat = nil
     media.video?.chroma = nil
     media.video?.bitDepth = nil
     return MediaWarning(
       .claimUnchecked, "its first picture is smaller than the plain pixels that its header claims",
       fact: "video.codec", stated: media.video?.codec.map { .text($0) },
-      measured: CodecSign.other(
-        than: AV_CODEC_ID_RAWVIDEO, packet: bytes, record: BitstreamHeader.extradata(of: parameters)
-      ).flatMap { VideoFacts.codecName($0) }.map { .text($0) })
+      measured: CodecSign.codec(insteadOfPixels: bytes, record: BitstreamHeader.extradata(of: parameters))
+        .flatMap { VideoFacts.codecName($0) }.map { .text($0) })
+  }
+
+  /// Bytes of a picture that is stored plainly; nil where nothing tells. Containers keep palettes apart, and the numbers of
+  /// their colours in fewer bits where these are few; from 33 on QuickTime counts the bits of greys.
+  private static func plainBytes(_ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Int? {
+    let format = AVPixelFormat(rawValue: parameters.pointee.format)
+    let (width, height) = (parameters.pointee.width, parameters.pointee.height)
+    let whole = Int(av_image_get_buffer_size(format, width, height, 1))
+    guard whole > 0 else { return nil }
+    guard format == AV_PIX_FMT_PAL8 else { return whole }
+    let bits = Int(parameters.pointee.bits_per_coded_sample & 31)
+    return (Int(width) * ((1...8).contains(bits) ? bits : 8) + 7) / 8 * Int(height)
   }
 
   /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.

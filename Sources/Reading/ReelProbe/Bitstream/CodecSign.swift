@@ -17,6 +17,11 @@ enum CodecSign {
     return found == claimed ? nil : found
   }
 
+  /// What a packet is of that cannot be the plain pixels that are claimed; nil where it bears no sign that is known here.
+  static func codec(insteadOfPixels packet: [UInt8], record: [UInt8]) -> AVCodecID? {
+    packet.count < 8 ? nil : parameterSets(in: packet, record) ?? codec(of: packet, record)
+  }
+
   /// The codecs whose format FFmpeg tells by the flags of an FLV's tag alone.
   static let flash: Set<AVCodecID> = [
     AV_CODEC_ID_FLV1, AV_CODEC_ID_FLASHSV, AV_CODEC_ID_VP6F, AV_CODEC_ID_VP6A,
@@ -130,8 +135,6 @@ enum CodecSign {
     // In Matroska FFmpeg puts in the mark, whatever follows.
     case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
-    // For a packet in which no picture has room.
-    case AV_CODEC_ID_RAWVIDEO: return true
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
     // Three headers are its record, each of which names it (Theora specification, 6.1 to 6.4).
     case AV_CODEC_ID_THEORA: return !contains("theora", record.prefix(64))
