@@ -24,6 +24,18 @@ struct DurationTests {
     #expect(reading.media.truncated != true)
   }
 
+  /// Subtitles and metadata may go on for as long as they like. The movie's header counts them by right.
+  @Test(arguments: ["a.mp4", "a.mov"]) func whatOutlastsThePicturesIsNotShown(name: String) throws {
+    let text = try TemporaryFolder()
+    try text.write(Array("1\n00:00:00,000 --> 00:10:00,000\nhello\n".utf8), to: "a.srt")
+    let subtitles = ["-i", text.path(of: "a.srt"), "-c:s", "mov_text"]
+    guard let file = try make(name, subtitles + Self.h264) else { return }
+    for media in try file.readBothWays(as: #require(file.sniffed)) {
+      #expect(abs((media.duration ?? 0) - 2) < 0.05, "\(media.duration ?? 0)")
+      #expect(media.durationSource == .stream && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   @Test func whereTheLimitComesFirstTheRestIsEstimated() throws {
     // More blocks than are looked at before the end is looked for, in clusters that do not say where they end, of which
     // the last is longer than what is looked through for one, and no more to be read than leaves half of it for FFmpeg.

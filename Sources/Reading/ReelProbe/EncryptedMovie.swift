@@ -42,7 +42,7 @@ struct EncryptedMovie {
   }
 
   private var fragmentSeconds: Double? {
-    iso.tracks.compactMap { track -> Double? in
+    iso.tracks.filter(\.isSeenOrHeard).compactMap { track -> Double? in
       guard let id = track.id, let run = fragments?.runs[id], let scale = track.timescale else { return nil }
       return Double(run.ticks) / Double(scale)
     }.max()

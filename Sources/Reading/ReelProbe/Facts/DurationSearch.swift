@@ -65,10 +65,14 @@ struct DurationSearch {
     return ([0] + waits).contains { abs(claimed - seconds - $0) <= max(0.1, seconds * 0.01) }
   }
 
-  /// Seconds by the file's header; nil when it does not tell.
+  /// Seconds by the file's header; nil when it does not tell, as where it counts what is neither seen nor heard.
   var claimed: Double? {
     guard let iso = structure.iso else { return structure.metadataDuration ?? header.duration }
-    return iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
+    let stated = iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
+    guard let stated, iso.fragments == 0, let tracks = MovieTracks(structure), tracks.measuredSeconds != nil,
+      tracks.areOutlasted(until: stated)
+    else { return stated }
+    return nil
   }
 
   /// Whether the header's duration is many times what the longest stream of any kind says.

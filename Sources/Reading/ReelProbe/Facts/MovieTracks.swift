@@ -66,11 +66,14 @@ struct MovieTracks {
   /// Whether no track has a sample, and no fragment brings one: the header of a stream may say how long that is as a whole.
   var isEmpty: Bool { iso.hasNoSamples && !iso.promisesFragments }
 
-  /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all.
+  /// Whether a header that claims this many seconds means the tables of what is seen and heard.
   func agree(with claimed: Double) -> Bool {
-    [seconds { $0.isSeenOrHeard }, seconds { _ in true }].contains { measured in
-      measured.map { Self.isNear(claimed, $0) } ?? false
-    }
+    seconds { $0.isSeenOrHeard }.map { Self.isNear(claimed, $0) } == true
+  }
+
+  /// Whether it means those of subtitles or metadata that go on longer.
+  func areOutlasted(until claimed: Double) -> Bool {
+    !agree(with: claimed) && seconds { _ in true }.map { Self.isNear(claimed, $0) } == true
   }
 
   /// To a tenth of a second or a hundredth: movies count in larger ticks than their media, and pad their sound.
