@@ -142,6 +142,17 @@ struct SmallMovieTests {
     #expect(media.warnings.map(\.code) == [.durationMismatch, .frameRateMismatch])
   }
 
+  /// The header of the media claims for all samples as long as the edit list shows of them.
+  @Test func aHeaderOfAllSamplesIsHeldToAllOfThem() throws {
+    var bytes = SmallMovie(movieDuration: 1000, edits: [(1000, 0)]).bytes
+    let scale = try #require(bytes.position(of: "mdhd")) + 16
+    bytes.replaceSubrange(scale + 4..<scale + 8, with: bytes[scale..<scale + 4])
+    let media = try read(bytes)
+    #expect(media.video?.frameRate?.description == "25/1")
+    let rate = try #require(media.warnings.first { $0.code == .frameRateMismatch })
+    #expect(rate.stated == .number(50) && rate.measured == .number(25))
+  }
+
   @Test func aHeaderOfZeroLeavesItToTheStreams() throws {
     let media = try read(SmallMovie(movieDuration: 0))
     #expect(media.duration == 2)

@@ -43,7 +43,8 @@ struct MovieWarnings {
       guard track.id == video?.id, let measured = presentation.rate?.value, claim.stated > 0 else {
         return (duration, nil)
       }
-      let stated = Double(presentation.shown) / claim.stated
+      let stated = Double(claim.samples) / claim.stated
+      guard abs(stated - measured) > FramePace.tolerance * measured else { return (duration, nil) }
       return (
         duration,
         MediaWarning(
@@ -58,13 +59,13 @@ struct MovieWarnings {
   /// By the media header against all samples, and by the track header against those that are shown.
   private func contradiction(
     _ track: ISOTrack, _ presentation: TrackPresentation
-  ) -> (stated: Double, measured: Double)? {
+  ) -> (stated: Double, measured: Double, samples: Int64)? {
     if let ticks = track.claimedTicks, let scale = track.timescale {
       let stated = Double(ticks) / Double(scale)
       if isFar(stated, presentation.mediaSeconds, presentation),
         isFar(stated, presentation.sumOfSteps, presentation)
       {
-        return (stated, presentation.mediaSeconds)
+        return (stated, presentation.mediaSeconds, presentation.samples)
       }
     }
     guard let ticks = track.header?.duration, let scale = iso.movieHeader?.timescale, presentation.shown > 0,
@@ -80,7 +81,7 @@ struct MovieWarnings {
     else {
       return nil
     }
-    return (Double(ticks) / Double(scale), presentation.seconds)
+    return (Double(ticks) / Double(scale), presentation.seconds, presentation.shown)
   }
 
   /// Whether the header of each track may have the media's own ticks: whoever mistakes the unit does so in all of them.
