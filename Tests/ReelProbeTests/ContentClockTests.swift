@@ -208,6 +208,19 @@ struct ContentClockTests {
     #expect(media.video?.frameRate?.value == 25 && media.warnings.isEmpty, "\(media.warnings)")
   }
 
+  /// Little more than the two ends of it, so that the places between touch.
+  @Test(arguments: [4, 6, 7, 8, 10, 14]) func aMiddlingASFIsEven(seconds: Int) throws {
+    let sources = [
+      "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=\(seconds)", "-f", "lavfi", "-i",
+      "sine=sample_rate=44100:duration=\(seconds)",
+    ]
+    let coded = ["-c:v", "wmv2", "-b:v", "1M", "-c:a", "wmav2", "-ac", "2"]
+    guard let file = try FFmpegTool.make("a.wmv", sources + coded) else { return }
+    let media = try file.read(as: .asf).media
+    #expect(media.video?.frameRate?.description == "25/1" && media.video?.variableFrameRate == false)
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
   /// As capture cards and editors write them: an empty chunk stands for a frame that was dropped.
   @Test func framesThatAnAVILeavesOutTakeTheirTime() throws {
     let arguments = ["-c:v", "mpeg4", "-vf", "select='not(mod(n,3))'", "-fps_mode", "vfr"]

@@ -42,11 +42,12 @@ struct ASFClock<Bytes: ByteReading> {
       }
       guard let begin = mark(mostPackets), let end = mark(tail) else { return nil }
       let starts = SpreadPlaces.between(begin, end, count: ContentClock.places, mark)
+      var reached = mostPackets
       for (start, limit) in zip(starts, starts.dropFirst() + [tail]) {
-        reader.clock.beginWindow(atEnd: false)
-        for place in start..<min(limit, start + Self.windowPackets) {
-          reader.take(first + place * packetSize, packetSize)
-        }
+        // Places that touch show more together than each of them does.
+        if start > reached { reader.clock.beginWindow(atEnd: false) }
+        reached = min(limit, start + Self.windowPackets)
+        for place in start..<reached { reader.take(first + place * packetSize, packetSize) }
       }
     }
     reader.clock.beginWindow(atEnd: true)

@@ -108,9 +108,11 @@ struct FLVClock<Bytes: ByteReading> {
     ) {
       firstTag(from: $0)?.mark(after: origin)
     }
+    var next = reached
     for (place, limit) in zip(places, places.dropFirst() + [end.start]) {
-      var next = place
-      clock.beginWindow(atEnd: false)
+      // Places that touch show more together than each of them does.
+      if place != next || clock.windows.isEmpty { clock.beginWindow(atEnd: false) }
+      next = place
       for _ in 0..<Self.mostInWindow where next < limit {
         guard let tag = FLVTag(file, at: next) else { break }
         take(tag, isOrdered: true)
