@@ -40,6 +40,41 @@ import Testing
     }
   }
 
+  @Test("with links followed, what counts is where the file lies that they lead to")
+  func links() async throws {
+    let files = FileManager.default
+    for name in ["in", "out"] {
+      try files.createDirectory(
+        at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+      try Data("video".utf8).write(to: folder.appendingPathComponent("\(name)/a.mp4"))
+    }
+    defer { try? files.removeItem(at: folder) }
+    let inside = folder.resolvingSymlinksInPath().path + "/in"
+    for (name, target) in [("b", "a.mp4"), ("c", "../out/a.mp4"), ("d", "\(folder.path)/out/a.mp4")] {
+      try files.createSymbolicLink(atPath: "\(inside)/\(name).mp4", withDestinationPath: target)
+    }
+    let queue = try WorkQueue(try await TestDatabase().pool())
+    let addresses = ["a", "b", "c", "d"].map { SourcePath("\(inside)/\($0).mp4") }
+    let items = addresses.map { NewItem(address: $0, version: "1", size: 5) }
+    try #require(try queue.enqueue(items, priority: 0, wishes: ItemWishes(), at: nil).new == 4)
+    let worker = try QueueWorker(
+      queue, host: "here", destination: "file:///media", serving: QueueWorker.Serving(),
+      settings: QueueWorker.Settings())
+    let prober = ScriptedProber { file throws(ProbeError) in .sample(size: file.size) }
+    let feed = QueueFeed(
+      worker, listener: QueueListener(queue), jobs: 4, staysForMore: false,
+      walk: WalkOptions(followLinks: true),
+      allowed: try AllowedSources([inside], destination: "file:///media"),
+      check: MachineCheck(services: services(prober)),
+      policy: { _ in DefaultIntakePolicy() }
+    ) { _ throws(SourceError) in throw SourceError(.notFound, "no address") }
+    let found = try Aside { feed.next(upTo: 4, until: { false }) }.value()
+    let refused = found.compactMap { item in
+      if case .failed(let path, let error) = item.item, error.code == .outsideRoot { path } else { nil }
+    }
+    #expect(found.count == 4 && Set(refused) == Set(addresses.suffix(2)))
+  }
+
   @Test("while a machine is looked at, nothing is the items' fault")
   func machine() async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

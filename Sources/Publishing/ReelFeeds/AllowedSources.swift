@@ -53,8 +53,18 @@ package struct AllowedSources: Sendable {
       } else {
         isAllowed(address.bytes)
       }
-    if isAllowed { return }
-    throw SourceError(
+    if !isAllowed { throw refusal }
+  }
+
+  /// What was found by following links, which may lead elsewhere than when its path was checked.
+  /// - Throws: `outsideRoot` for what this worker may not take; `sourceChanged` and the like.
+  func check(_ found: FoundFile) throws(SourceError) {
+    guard !found.isRemote else { return }
+    guard let path = try found.realPath(), isAllowed(real: path.bytes) else { throw refusal }
+  }
+
+  private var refusal: SourceError {
+    SourceError(
       .outsideRoot,
       rules.isEmpty
         ? "a worker takes nothing from there unless it is told to: start it with \(setting: .allow) FOLDER, ADDRESS or HOST if it is meant "
@@ -76,12 +86,16 @@ package struct AllowedSources: Sendable {
   }
 
   private func isAllowed(_ path: [UInt8]) -> Bool {
-    // Links in the way to it lead where they lead; one in its own place is opened as every file is.
+    // Links in the way to it lead where they lead; where one in its own place does, is known once it was followed.
     guard let path = Self.plain(path), let end = path.lastIndex(of: UInt8(ascii: "/")) else { return false }
     let real =
       Self.real(Array(path[..<max(1, end)])).map { ($0 == [UInt8(ascii: "/")] ? [] : $0) + path[end...] }
       ?? path
-    guard !rules.isEmpty else { return Self.isSafe(path) && Self.isSafe(real) }
+    return isAllowed(real: real) && (!rules.isEmpty || Self.isSafe(path))
+  }
+
+  private func isAllowed(real: [UInt8]) -> Bool {
+    guard !rules.isEmpty else { return Self.isSafe(real) }
     return rules.contains { rule in
       if case .root(let root) = rule { Self.isIn(root, real) } else { false }
     }

@@ -232,7 +232,11 @@ package final class QueueFeed: FileFeed {
       try allowed.check(item.address)
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
         switch found {
-        case .candidate, .failed: return found
+        case .candidate(let file):
+          // Where no link is followed, its path says where it lies.
+          if walk.followLinks { try allowed.check(file) }
+          return found
+        case .failed: return found
         case .ignored, .orphanSidecar, .leftAlone: continue
         }
       }

@@ -43,6 +43,15 @@ public struct FoundFile: Sendable {
     return !directory.descriptor.holding { LocalFileSystem.holds("/proc/self/fd/\($0)") }
   }
 
+  /// Where what will be opened lies, whatever links lead to it; nil where it lies elsewhere, or that can't be told. Blocks.
+  /// - Throws: `sourceChanged` when there is another file by now; `notFound` and the like.
+  package func realPath() throws(SourceError) -> SourcePath? {
+    guard case .local(let directory, let place) = origin else { return nil }
+    let located = try place.find(in: directory)
+    guard located.status.identity == identity else { throw .changed }
+    return located.descriptor.realPath.map { SourcePath(bytes: $0) }
+  }
+
   /// Whether the name of a file in a folder says that it may not be done.
   package var mayBeUnfinished: Bool {
     !wasNamed && ExtensionHint(of: path.lastComponent.bytes) == .doubtful

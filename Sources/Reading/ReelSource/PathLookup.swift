@@ -107,7 +107,7 @@ enum ComponentWalk {
   /// Compares where both really are. Nothing has been opened yet, so there is no race to lose: a file that is
   /// moved out afterwards was inside when it was found.
   private static func check(_ found: Descriptor, isBeneath directory: Descriptor) throws(SourceError) {
-    guard let root = realPath(directory), let path = realPath(found) else {
+    guard let root = directory.realPath, let path = found.realPath else {
       throw SourceError(
         .outsideRoot, "Reel can't tell where this link leads without /proc; name the file itself")
     }
@@ -116,10 +116,13 @@ enum ComponentWalk {
       throw SourceError(SystemError(code: EXDEV, call: "openat"))
     }
   }
+}
 
-  private static func realPath(_ descriptor: Descriptor) -> [UInt8]? {
+extension Descriptor {
+  /// Where it is without links; nil without `/proc`, and where the path is longer than the system can say.
+  var realPath: [UInt8]? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let length = descriptor.holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
+    let length = holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
     guard length > 0, length < buffer.count else { return nil }
     return buffer.prefix(length).map { UInt8(bitPattern: $0) }
   }

@@ -23,10 +23,7 @@ package final class MountTable: Sendable {
 
   /// What is mounted below `folder`: paths from there, each with what tells one mount from another. Blocks.
   func mounts(below folder: DirectoryHandle) -> [[UInt8]: [UInt8]] {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let length = folder.descriptor.holding { readlink("/proc/self/fd/\($0)", &buffer, buffer.count) }
-    guard length > 0, length < buffer.count else { return [:] }
-    let root = buffer.prefix(length).map { UInt8(bitPattern: $0) }
+    guard let root = folder.descriptor.realPath else { return [:] }
     let bytes = file.holding { number -> [UInt8]? in
       guard lseek(number, 0, SEEK_SET) == 0 else { return nil }
       return try? file.readToEnd(limit: 16 << 20)
