@@ -484,6 +484,28 @@ import Testing
     #expect(spared.wait(atMost: .seconds(600), until: { false }))
   }
 
+  @Test func aServerWithoutConnectionsIsNotAskedAllTheTime() async throws {
+    let bench = try await Bench()
+    let tries = Mutex(0)
+    let listener = QueueListener(
+      bench.queue, chance: { 0 },
+      connect: { pool in
+        let number = tries.withLock { tries in
+          tries += 1
+          return tries
+        }
+        if number < 3 { throw PostgresError(.unexpected, "too many connections") }
+        return try pool.connect(for: .steps)
+      })
+    let start = ContinuousClock.now
+    listener.wait(atMost: .milliseconds(100), slice: .milliseconds(1), until: { false })
+    #expect(tries.withLock { $0 } == 1 || .now - start > .seconds(1))
+    #expect(!listener.isListening)
+    // What came meanwhile was heard by nobody.
+    #expect(listener.wait(atMost: .seconds(600), slice: .milliseconds(1), until: { false }))
+    #expect(tries.withLock { $0 } == 3 && listener.isListening && .now - start >= .seconds(3))
+  }
+
   @Test func anybodysNotificationCausesALookAtMost() async throws {
     let bench = try await Bench()
     let listener = QueueListener(bench.queue, chance: { 0 })

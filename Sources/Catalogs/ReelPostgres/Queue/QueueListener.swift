@@ -10,6 +10,8 @@ package final class QueueListener: Sendable {
   private let pool: PostgresPool
   private let chance: @Sendable () -> Double
   private let onPooler: @Sendable () -> Void
+  private let onDeafness: @Sendable (String) -> Void
+  private let connect: @Sendable (PostgresPool) throws -> PostgresConnection
   private let state = Mutex(State())
 
   private struct State {
@@ -17,15 +19,28 @@ package final class QueueListener: Sendable {
     var isPooled = false
     /// Nobody heard what was told while there was no connection that listens.
     var mayHaveMissed = false
+    /// How often in a row no connection was had, and when the next is asked for.
+    var failures = 0
+    var nextTry = ContinuousClock.now
   }
+
+  /// As many tries take about a minute.
+  private static let toldAfter = 7
 
   /// - Parameters:
   ///   - chance: from 0 to 1; decides who of many goes when there is little to take, and when.
   ///   - onPooler: called once where something stands before the server that passes no notifications on.
+  ///   - onDeafness: called with the reason where the server has given no connection to listen for a minute.
+  ///   - connect: opens a connection to listen.
   package init(
     _ queue: WorkQueue, chance: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-    onPooler: @escaping @Sendable () -> Void = {}
-  ) { (pool, self.chance, self.onPooler) = (queue.pool, chance, onPooler) }
+    onPooler: @escaping @Sendable () -> Void = {},
+    onDeafness: @escaping @Sendable (String) -> Void = { _ in },
+    connect: @escaping @Sendable (PostgresPool) throws -> PostgresConnection = { try $0.connect(for: .steps) }
+  ) {
+    (pool, self.chance, self.onPooler) = (queue.pool, chance, onPooler)
+    (self.onDeafness, self.connect) = (onDeafness, connect)
+  }
 
   /// Whether it hears of what comes: then there is no need to ask often.
   package var isListening: Bool { state.withLock { $0.connection != nil } }
@@ -79,7 +94,7 @@ package final class QueueListener: Sendable {
   private func heard(within time: Duration) -> QueueWord? {
     state.withLock { state in
       do {
-        if !state.isPooled, state.connection == nil { try listen(&state) }
+        if !state.isPooled, state.connection == nil, state.nextTry <= .now { try listen(&state) }
         if let connection = state.connection {
           return QueueWord(try connection.notifications(waiting: time).map(\.said))
         }
@@ -93,12 +108,20 @@ package final class QueueListener: Sendable {
   }
 
   private func listen(_ state: inout State) throws {
-    let connection = try pool.connect(for: .steps)
-    guard connection.isDirect else {
-      state.isPooled = true
-      return onPooler()
+    do {
+      let connection = try connect(pool)
+      guard connection.isDirect else {
+        state.isPooled = true
+        return onPooler()
+      }
+      try connection.execute("LISTEN \(WorkQueue.channel)")
+      (state.connection, state.mayHaveMissed, state.failures) = (connection, true, 0)
+    } catch {
+      // A server that has no more connections to give must not be asked for one all the time, nor by all at once.
+      state.failures += 1
+      state.nextTry = .now + .seconds(min(60, 1 << min(state.failures - 1, 6))) * (1 - chance() / 2)
+      if state.failures == Self.toldAfter { onDeafness((error as? PostgresError)?.message ?? "\(error)") }
+      throw error
     }
-    try connection.execute("LISTEN \(WorkQueue.channel)")
-    (state.connection, state.mayHaveMissed) = (connection, true)
   }
 }

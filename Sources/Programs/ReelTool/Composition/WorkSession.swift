@@ -31,6 +31,11 @@ struct WorkSession: Sendable {
           LongWait.tell(
             "a pooler (PgBouncer) stands before the server of the queue and passes no notifications on: new items are "
               + "noticed within ten seconds, not at once")
+        },
+        onDeafness: { reason in
+          LongWait.tell(
+            "the server of the queue gives no connection to listen with (\(reason)): new items are noticed within ten "
+              + "seconds, not at once")
         })
       return (worker, listener)
     }
