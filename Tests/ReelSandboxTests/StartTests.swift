@@ -99,11 +99,54 @@ import Testing
     await prober.close()
   }
 
+  /// What was broken for a moment, because its libraries were being replaced, is not broken for ever.
+  @Test func afterAWhileItIsTriedAgain() async throws {
+    let real = Program.path(Sabotaged.name)
+    try folder.script(
+      "worker", "echo started >>\(folder.path)/starts; [ -e \(folder.path)/whole ] || exit 127; exec \(real)")
+    let breaker = StartCircuitBreaker(validity: .milliseconds(1))
+    let starter = WorkerStarter(
+      settings: settings(forks: false), thread: SpawnThread(), breaker: breaker)
+    func start() throws { _ = try starter.start(FrameBuffer(), CancellationFlag()) }
+    #expect(throws: ProbeError.self) { try start() }
+    #expect(starts() == StartCircuitBreaker.patience)
+    usleep(2000)
+    #expect(throws: ProbeError.self) { try start() }
+    #expect(starts() == StartCircuitBreaker.patience + 1)
+    try folder.write("whole", [])
+    usleep(2000)
+    try start()
+    breaker.failed("once")
+    try breaker.check()
+  }
+
+  private func settings(forks: Bool) -> WorkerSettings {
+    WorkerSettings(
+      location: .path("\(folder.path)/worker"), isolation: .auto, limits: ProbeLimits(), deadline: patience,
+      startDeadline: patience, filesPerWorker: 9, forks: forks)
+  }
+
+  /// A library that was mended meanwhile is used, however busy they are.
+  @Test(arguments: [true, false]) func oldOnesAreReplaced(forks: Bool) async throws {
+    try folder.script(
+      "worker", "echo started >>\(folder.path)/starts; exec \(Program.path(Sabotaged.name))")
+    for (age, expected) in [(patience, 1), (.zero, 3)] {
+      var settings = settings(forks: forks)
+      settings.greatestAge = age
+      let before = starts()
+      let starter = WorkerStarter(settings: settings, thread: SpawnThread(), breaker: StartCircuitBreaker())
+      let slot = WorkerSlot(starter, forks ? ForkServer(starter) : nil)
+      for _ in 1...3 { _ = try slot.prepare(CancellationFlag()) }
+      #expect(starts() - before == expected)
+    }
+  }
+
   @Test func ofAnotherVersionAreMissing() async throws {
     let prober = try prober(saying: hello("9.9.9", .full))
     let failure = await prober.failure(try folder.file("a.mp4", smallMP4))
     #expect(failure?.code == .workerMissing)
     #expect(failure?.message.contains("9.9.9") == true)
+    #expect(failure?.message.contains("start it again") == true && prober.hasMetOtherVersion)
     #expect(failure?.message.contains("swift build --product reel-probe-worker") == true)
     await prober.close()
   }

@@ -9,7 +9,8 @@ extension ProbeError {
     ProbeError(
       .workerMissing,
       "the program that reads media, \(WorkerLocation.name), is of another version (\(version)) than this one"
-        + " (\(ReelVersion.current)); \(WorkerLocation.remedy)")
+        + " (\(ReelVersion.current)); if Reel was updated while this ran, start it again, else "
+        + WorkerLocation.remedy)
   }
 
   static func lessIsolation(_ level: IsolationLevel) -> ProbeError {

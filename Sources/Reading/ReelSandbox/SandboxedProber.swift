@@ -146,6 +146,9 @@ public final class SandboxedProber: MediaProber {
   /// because a file took long. Each was replaced when there was a file for it.
   public var replacedWorkers: Int { starter.losses.count }
 
+  /// Whether the program that reads media was found to be of another version than this one.
+  package var hasMetOtherVersion: Bool { starter.breaker.hasMetOtherVersion }
+
   /// What the tests wait for.
   var counts: (lent: Int, waiting: Int, postponed: Int) {
     let (lent, waiting) = pool.counts

@@ -8,6 +8,7 @@ import ReelWire
 /// Both go together: when nobody holds it, the channel is closed and the process killed.
 final class Worker {
   let process: ChildProcess
+  let birth = ContinuousClock.now
   /// How many files it was given.
   private(set) var files = 0
   private let channel: Descriptor

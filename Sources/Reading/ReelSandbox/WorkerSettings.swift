@@ -39,6 +39,8 @@ struct WorkerSettings: Sendable {
   var startDeadline: Duration
   /// After so many files a worker retires.
   var filesPerWorker: Int
+  /// What has run for so long is replaced: until then it has the FFmpeg that was installed when it started.
+  var greatestAge = Duration.seconds(3600)
   /// Whether what is started is a fork server.
   var forks = false
   /// Whether some of those that it forks write files.
@@ -68,9 +70,10 @@ struct WorkerSettings: Sendable {
     ForkRequest(purpose, processorSeconds: min(max(limits.processorSeconds, 1), 86_400))
   }
 
-  /// Gives `worker` the processor time of one more file; false when that could not be had.
+  /// Gives `worker` the processor time of one more file; false when that could not be had, or it is too old.
   func letsReadOn(_ worker: Worker) -> Bool {
-    isolation == .none || worker.process.allow(processorSeconds: limits.processorSeconds)
+    guard .now - worker.birth < greatestAge else { return false }
+    return isolation == .none || worker.process.allow(processorSeconds: limits.processorSeconds)
   }
 
   private var role: WorkerStart.Role {

@@ -17,9 +17,6 @@ struct WorkerStarter: Sendable {
   let breaker: StartCircuitBreaker
   let losses = WorkerLosses()
 
-  /// Microseconds before the next try: a program that is just being installed is busy for a moment.
-  private static let pause: UInt32 = 50_000
-
   /// Why a worker did not come to be.
   private enum Failure: Error {
     /// No other try will fare better.
@@ -44,8 +41,7 @@ struct WorkerStarter: Sendable {
         case .final(let error): throw error
         case .died where cancellation.isSet: throw .cancelled
         case .died(let reason):
-          breaker.failed(reason)
-          usleep(Self.pause)
+          usleep(breaker.failed(reason))
         }
       }
     }
@@ -58,7 +54,7 @@ struct WorkerStarter: Sendable {
     let killing = cancellation.onSet { [process = worker.process] in process.kill() }
     defer { cancellation.clear(killing) }
     let hello = try handshake(with: worker)
-    guard hello.version.reel == ReelVersion.current else { throw .final(.otherVersion(hello.version.reel)) }
+    guard hello.version.reel == ReelVersion.current else { throw otherVersion(hello.version.reel) }
     if settings.isolation == .strict, hello.isolation != .full {
       throw .final(.lessIsolation(hello.isolation))
     }
@@ -74,7 +70,7 @@ struct WorkerStarter: Sendable {
       do throws(WireError) {
         return try WorkerHello(decoding: frame)
       } catch .version(let version) {
-        throw .final(.otherVersion("unknown, it speaks version \(version) of the wire format"))
+        throw otherVersion("unknown, it speaks version \(version) of the wire format")
       } catch {
         throw .died("its first message is not a handshake")
       }
@@ -82,6 +78,11 @@ struct WorkerStarter: Sendable {
     case .gone: throw .died(worker.process.finish().description)
     case .tooMuch: throw .died("its first message is not a handshake")
     }
+  }
+
+  private func otherVersion(_ version: String) -> Failure {
+    breaker.metOtherVersion()
+    return .final(.otherVersion(version))
   }
 
   /// A machine that is short of something may have it again for the next file.
@@ -126,31 +127,51 @@ final class WorkerLosses: Sendable {
 final class StartCircuitBreaker: Sendable {
   private struct State {
     var failuresInARow = 0
-    var verdict: ProbeError?
+    var verdict: (error: ProbeError, expiry: ContinuousClock.Instant)?
+    var hasMetOtherVersion = false
   }
   private let state = Mutex(State())
+  private let validity: Duration
 
-  /// How many starts in a row fail before nobody tries again.
+  /// How many starts in a row fail before nobody tries again for a while.
   static let patience = 3
 
-  /// - Throws: `workerBroken` once it is known.
+  /// - Parameter validity: after so long it is tried once more: a library that is being replaced is back by then.
+  init(validity: Duration = .seconds(5)) {
+    self.validity = validity
+  }
+
+  /// Whether what was started is of another version than this program, which no other try will change.
+  var hasMetOtherVersion: Bool { state.withLock { $0.hasMetOtherVersion } }
+
+  func metOtherVersion() {
+    state.withLock { $0.hasMetOtherVersion = true }
+  }
+
+  /// - Throws: `workerBroken` for a while once it is known.
   func check() throws(ProbeError) {
-    if let verdict = state.withLock({ $0.verdict }) { throw verdict }
+    if let verdict = state.withLock({ $0.verdict }), .now < verdict.expiry { throw verdict.error }
   }
 
   func succeeded() {
-    state.withLock { $0.failuresInARow = 0 }
+    state.withLock { ($0.failuresInARow, $0.verdict) = (0, nil) }
   }
 
   /// One more start failed, for `reason`.
-  func failed(_ reason: String) {
+  /// - Returns: microseconds before the next try: a program that is just being installed is busy for a moment.
+  @discardableResult
+  func failed(_ reason: String) -> UInt32 {
     state.withLock { state in
-      state.failuresInARow += 1
-      guard state.failuresInARow >= Self.patience, state.verdict == nil else { return }
-      state.verdict = ProbeError(
+      state.failuresInARow = min(state.failuresInARow + 1, Self.patience)
+      guard state.failuresInARow == Self.patience else { return state.failuresInARow == 1 ? 50_000 : 500_000 }
+      // Who was on its way already has met the same.
+      if let verdict = state.verdict, .now < verdict.expiry { return 0 }
+      let error = ProbeError(
         .workerBroken,
         "the program that reads media ends before it is ready, \(Self.patience) times in a row"
           + " (\(reason)); \(WorkerLocation.remedy)")
+      state.verdict = (error, .now + validity)
+      return 0
     }
   }
 }

@@ -339,6 +339,32 @@ struct WatchTroubleTests {
     #expect(scene.events("file.failed").isEmpty)
   }
 
+  // MARK: An update
+
+  @Test("a watch whose reading program was updated ends, so that the new Reel is started")
+  func updated() async throws {
+    let scene = try WatchScene(reader: .real)
+    let worker = scene.bench.folder.appendingPathComponent("worker")
+    func install(_ script: String) throws {
+      try Data("#!/bin/sh\n\(script)\n".utf8).write(to: worker, options: .atomic)
+      try #require(chmod(worker.path, 0o755) == 0)
+    }
+    let real = ReelBinary.folder.appendingPathComponent("reel-probe-worker").path
+    try install("exec \(real)")
+    let watch = try scene.start(["--settle", "0.1"], environment: ["REEL_WORKER": worker.path])
+    try scene.bench.addDistinct(1)
+    try await watch.until { try scene.posts() == 1 }
+    // Of another version of the wire format.
+    try install("printf 'REEL\\377' >&3; exec /bin/sleep 1000")
+    // What is kept of the old one ends when nobody has needed it for a while.
+    try await Task.sleep(for: .seconds(5))
+    try scene.bench.addDistinct(1, from: 1)
+    let outcome = try await watch.outcome()
+    #expect(outcome.status == 1, "\(outcome)")
+    #expect(outcome.errors.contains("if Reel was updated while this ran, start it again"), "\(outcome)")
+    #expect(!outcome.errors.contains("again and again"), "\(outcome)")
+  }
+
   // MARK: The kernel
 
   /// Whether a user namespace can be made: it has limits of its own.

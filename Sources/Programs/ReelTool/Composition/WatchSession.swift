@@ -25,7 +25,7 @@ struct WatchSession: Sendable {
   private static let shortestPause = Duration.seconds(5)
   private static let longestPause = Duration.seconds(60)
 
-  /// - Throws: what keeps the first run from beginning; ``OutputClosed``.
+  /// - Throws: what keeps the first run from beginning; ``OutputClosed``; ``CommandExit`` where Reel was updated.
   func run() async throws {
     let watchdog = manager.beginWatchdog()
     defer { watchdog?.cancel() }
@@ -50,6 +50,12 @@ struct WatchSession: Sendable {
       case nil:
         if ContinuousClock.now - begun > Self.longestPause { outage = Outage() }
         let reason = report.summary.error?.message ?? "no reason was given"
+        // Only another process of this program can be of that version, too.
+        if next.session.appContext.prober.hasMetOtherVersion {
+          next.session.warn("could not go on: \(reason)")
+          try end(next.session, report, .couldNotRun)
+          throw CommandExit(code: .couldNotRun)
+        }
         if outage.isNew(reason) {
           next.session.warn("could not go on: \(reason); it is tried again and again")
           greeting = (.restarted, "the run before could not go on: \(reason)")
@@ -66,9 +72,9 @@ struct WatchSession: Sendable {
   }
 
   /// Tells what became of everything since the beginning.
-  private func end(_ session: RunSession, _ report: RunReport) throws {
+  private func end(_ session: RunSession, _ report: RunReport, _ exit: ReelExit = .done) throws {
     manager.tell("STOPPING=1")
-    try session.tell(report, .done)
+    try session.tell(report, exit)
   }
 
   /// Until it can go on; nil when a signal ends it before that.
