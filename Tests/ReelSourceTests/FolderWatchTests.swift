@@ -73,6 +73,46 @@ struct FolderWatchTests {
     #expect(look(&watch, at: 100.1) == ["open.mp4"])
   }
 
+  @Test(
+    "a video whose sidecar can't be used comes again once there is another, or none any more",
+    arguments: [false, true])
+  func invalidSidecar(polls: Bool) throws {
+    for name in ["drop", "drop/below"] { try folder.folder(name) }
+    func save(_ text: String) throws { try folder.write("drop/below/a.json", Array(text.utf8)) }
+    try save("{")
+    _ = try write("below/a.mp4")
+    var watch = watch(polls: polls)
+    func given(_ seconds: ClosedRange<Int>) throws -> FoundFile? {
+      var files: [FoundFile] = []
+      for second in seconds {
+        for _ in 0..<20 {
+          for case .file(let file, _) in watch.next(upTo: 100, at: .seconds(second), .distantPast) {
+            files.append(file)
+          }
+        }
+      }
+      #expect(files.count < 2)
+      return files.first
+    }
+    let file = try #require(try given(0...20))
+    watch.hasInvalidSidecar(file, FileDisposal.SidecarState(beside: file), at: .seconds(20))
+    #expect(try given(21...50) == nil)
+    try save("{}")
+    // Not at once: programs save files in several steps.
+    #expect(try given(51...51) == nil)
+    let again = try #require(try given(52...80))
+    // It was another before that was known.
+    let old = FileDisposal.SidecarState(beside: again)
+    try save("{ }")
+    watch.hasInvalidSidecar(again, old, at: .seconds(80))
+    let third = try #require(try given(81...110))
+    watch.hasInvalidSidecar(third, FileDisposal.SidecarState(beside: third), at: .seconds(110))
+    #expect(try given(111...140) == nil)
+    try FileManager.default.removeItem(atPath: folder.path + "/drop/below/a.json")
+    #expect(try given(141...170) != nil)
+    #expect(try given(171...200) == nil)
+  }
+
   @Test("folders that appear are watched and looked through; those that move away are not watched any more")
   func folders() throws {
     try folder.folder("drop")

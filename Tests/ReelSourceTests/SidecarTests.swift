@@ -137,6 +137,8 @@ struct SidecarTests {
   func unusable() throws {
     try folder.write("clip.json", Array("{\"caption\":\"".utf8) + [0xFF] + Array("\"}".utf8))
     #expect(try #require(message()).contains("UTF-8"))
+    try folder.write("clip.json", "{\"caption\":\"x\"}".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), 0] })
+    #expect(try #require(message()).contains("UTF-8"))
     try folder.write("clip.json", [UInt8](repeating: 0x20, count: Sidecar.largest + 1))
     #expect(try #require(message()).contains("64 KB"))
     try folder.remove("clip.json")

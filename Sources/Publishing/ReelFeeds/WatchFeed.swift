@@ -67,6 +67,8 @@ package final class WatchFeed: FileFeed {
     let sidecar: FileDisposal.SidecarState
     /// Whether its reading may take as long as it takes.
     let hasTurn: Bool
+    /// Whether somebody may not be done with that.
+    let isSidecarNew: Bool
   }
 
   /// Held for as long as a look takes, which a disk or a network may make long: only ``withWatches(_:)`` waits for it, and
@@ -177,7 +179,7 @@ package final class WatchFeed: FileFeed {
     if failure.isOfMissingBytes, awaitsMore(of: file) { return true }
     return state.withLock { state in
       guard let taken = state.taken(of: file) else { return false }
-      if state.slow.isWaiting(taken.file.path) { return true }
+      if state.slow.isWaiting(taken.file.path) || failure.isOfSidecar && taken.isSidecarNew { return true }
       if failure.isCancellation || failure.chance(of: file.path) != .none { return true }
       return failure.mayBeOfABusyMachine && !state.postponements.isHopeless(file.path)
     }
@@ -273,8 +275,9 @@ package final class WatchFeed: FileFeed {
     _ file: FoundFile, of watch: Int, _ settled: FolderWatch.Settled, hasTurn: Bool
   ) -> FeedItem {
     let taken = Taken(
-      watch: watch, file: file, settled: settled, sidecar: FileDisposal.SidecarState(beside: file),
-      hasTurn: hasTurn)
+      watch: watch, file: file, settled: settled, sidecar: sidecar,
+      isSidecarNew: sidecar.isNew(within: secondLook, at: Date()), hasTurn: hasTurn)
+    let sidecar = FileDisposal.SidecarState(beside: file)
     return state.withLock { state in
       state.count += 1
       let ticket = FeedTicket(state.count)
@@ -312,6 +315,15 @@ package final class WatchFeed: FileFeed {
           if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
             retry(taken, because: failure)
           } else {
+      case .failed(let failure) where failure.isOfSidecar && !file.isRemote:
+        if taken.isSidecarNew {
+          retry(taken, because: failure)
+        } else {
+          await reject(taken, failure.code.rawValue, failure.message)
+        }
+        let now = now
+        change(taken.watch) { $0.hasInvalidSidecar(file, taken.sidecar, at: now) }
+        alarm.ring()
             await reject(taken, failure.code.rawValue, failure.message)
           }
         case .later: retry(taken, because: failure)
@@ -463,6 +475,11 @@ private struct Alarm {
   /// Nil where the process has no descriptors left.
   init?() {
     var ends: [Int32] = [-1, -1]
+extension FileFailure {
+  /// Whether it is put right by another sidecar.
+  fileprivate var isOfSidecar: Bool { code == .source(.sidecarInvalid) }
+}
+
     guard pipe(&ends) == 0 else { return nil }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)

@@ -133,7 +133,8 @@ public enum Sidecar {
 
   /// - Throws: `sidecarInvalid`.
   private static func contents(in bytes: [UInt8]) throws(SourceError) -> Contents {
-    guard String(validating: bytes, as: UTF8.self) != nil else {
+    // `JSONDecoder` takes zeros for UTF-16 or UTF-32.
+    guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
       throw invalid("is not UTF-8; save it as UTF-8")
     }
     let content: Document

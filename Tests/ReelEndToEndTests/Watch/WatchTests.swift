@@ -311,6 +311,23 @@ struct WatchTests {
     #expect(metrics.contains("reel_watch_folder_present{run=\"watch\",folder=\"clips\"} 1"))
   }
 
+  @Test("a video whose sidecar is only half there is taken in with it once it is whole")
+  func sidecar() async throws {
+    let scene = try WatchScene(reader: .real)
+    let watch = try scene.start(["--settle", "0.2", "--reject", "move:no"])
+    try await watch.until { scene.bench.hasCatalog }
+    try scene.bench.write("{\"caption\": \"Harbour\"", to: "a.json")
+    try WatchScene.video(1).write(to: scene.bench.clips.appendingPathComponent("a.mp4"))
+    try await watch.until { scene.events("file.postponed").count == 1 }
+    #expect(scene.events("file.postponed")[0].contains("sidecarInvalid"))
+    try scene.bench.write("{\"caption\": \"Harbour\"}", to: "a.json")
+    try await watch.until { try scene.posts() == 1 }
+    #expect(try await scene.bench.reel("feed", "--json").output.contains("\"Harbour\""))
+    watch.send(SIGTERM)
+    #expect(try await watch.outcome().status == 0)
+    #expect(scene.files("no").isEmpty && scene.events("file.failed").isEmpty)
+  }
+
   @Test("a folder that goes away is told, waited for, and watched again")
   func gone() async throws {
     let scene = try WatchScene(reader: .real)

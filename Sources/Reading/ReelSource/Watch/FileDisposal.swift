@@ -124,6 +124,13 @@ package struct FileDisposal: Sendable {
 
     var isKnown: Bool { identity != nil }
 
+    /// Whether it was changed so short a time ago that somebody may still write to it.
+    package func isNew(within time: Duration, at now: Date) -> Bool {
+      guard let identity else { return false }
+      // Another machine's clock may be ahead, and is not believed for ever.
+      return abs(now.timeIntervalSince1970 - Double(identity.changedAt) / 1e9) < time / .seconds(1)
+    }
+
     package init(beside file: FoundFile) {
       identity = file.directory.flatMap { directory in
         Sidecar.name(beside: file.path.lastComponent.bytes, in: directory).flatMap {

@@ -93,6 +93,8 @@ package struct FolderWatch: Sendable {
   private var noticed: [SourcePath: Bool] = [:]
   /// Files that were opened again after their writer had closed them, by how often: whoever has them open may write.
   private var reopened: [SourcePath: Int] = [:]
+  /// Videos whose sidecars can't be used, and what those are, by the names of these.
+  private var invalidSidecars: [SidecarKey: [SourcePath: FileDisposal.SidecarState]] = [:]
   private var needsListing = false
   private var nextListing: Duration?
   private var nextCheck = Duration.zero
@@ -105,6 +107,19 @@ package struct FolderWatch: Sendable {
     var closed: Set<SourcePath>
     var seen: Set<Int> = []
     var isComplete = true
+  }
+
+  /// What names that print alike have in common.
+  private struct SidecarKey: Hashable {
+    let folder: [UInt8]
+    let name: String
+
+    init(_ name: [UInt8], beside path: SourcePath) {
+      folder = path.bytes.dropLast(path.lastComponent.bytes.count)
+      self.name = AlikeName.key(name) ?? String(decoding: name, as: UTF8.self)
+    }
+
+    init(of video: SourcePath) { self.init(Sidecar.name(for: video.lastComponent.bytes), beside: video) }
   }
 
   /// How often it is seen whether the folder is still there.
@@ -208,7 +223,10 @@ package struct FolderWatch: Sendable {
   private mutating func end(_ ended: Walk, at now: Duration, _ found: inout [Finding]) {
     walk = nil
     hasBegun = true
-    if ended.isWhole, ended.isComplete { settling.keep(ended.seen) }
+    if ended.isWhole {
+      if ended.isComplete { settling.keep(ended.seen) }
+      for key in invalidSidecars.keys { lookAgain(at: key, now) }
+    }
     let shortcoming = notifications?.shortcoming
     if let shortcoming {
       // What is not watched has to be listed.
@@ -235,6 +253,7 @@ package struct FolderWatch: Sendable {
         file, rest, closed: closed.flatMap { file.identity.isAsClosed($0) ? $0 : nil }, wasTold, at: now)
     case .ignored(let path), .orphanSidecar(let path), .leftAlone(let path):
       settling.forget(path)
+      noticedSidecar(path, at: now)
       if let begun { FileDisposal.putBack(path, unlessSince: begun) }
       return nil
     case .failed(let path, let error):
@@ -421,6 +440,7 @@ package struct FolderWatch: Sendable {
         case .gone(let path, let isFolder):
           (noticed[path], reopened[path]) = (nil, nil)
           settling.forget(path)
+          noticedSidecar(path, at: now)
           if isFolder { list(within: Self.tidying, at: now) }
         case .lost: (isLost, nextCheck) = (true, now)
         case .overflowed:
@@ -460,6 +480,40 @@ package struct FolderWatch: Sendable {
   /// It has changed since it was given.
   package mutating func changed(_ file: FoundFile, _ settled: Settled, at now: Duration) {
     settling.changed(file.path, closed: settled.closed, at: now)
+  }
+
+  /// It can't be dealt with as long as its sidecar is what it was when it was given: it is given again once that is
+  /// another.
+  package mutating func hasInvalidSidecar(
+    _ file: FoundFile, _ sidecar: FileDisposal.SidecarState, at now: Duration
+  ) {
+    let key = SidecarKey(of: file.path)
+    invalidSidecars[key, default: [:]][file.path] = sidecar
+    lookAgain(at: key, now)
+  }
+
+  /// Something has happened to what may be a sidecar.
+  private mutating func noticedSidecar(_ path: SourcePath, at now: Duration) {
+    let name = path.lastComponent.bytes
+    guard !invalidSidecars.isEmpty, Sidecar.isName(name) else { return }
+    lookAgain(at: SidecarKey(name, beside: path), now)
+  }
+
+  private mutating func lookAgain(at key: SidecarKey, _ now: Duration) {
+    for (video, sidecar) in invalidSidecars[key] ?? [:] {
+      let file = find(video)
+      if let file, FileDisposal.SidecarState(beside: file) == sidecar { continue }
+      forgetSidecar(of: video)
+      // One that is gone for a moment, as programs save files, is no reason to take the video in without it.
+      if file != nil { settling.changed(video, at: now) }
+    }
+  }
+
+  private mutating func forgetSidecar(of video: SourcePath) {
+    guard !invalidSidecars.isEmpty else { return }
+    let key = SidecarKey(of: video)
+    invalidSidecars[key]?[video] = nil
+    if invalidSidecars[key]?.isEmpty == true { invalidSidecars[key] = nil }
   }
 
   /// It is not where it was.
