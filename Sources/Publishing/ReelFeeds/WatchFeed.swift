@@ -44,6 +44,8 @@ package final class WatchFeed: FileFeed {
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
+    /// From when on the run is to be over, and no file is disposed of any more.
+    var end: ContinuousClock.Instant?
     private var isListed = false
 
     func taken(of file: FileReference) -> Taken? { file.ticket.flatMap { taken[$0] } }
@@ -193,6 +195,7 @@ package final class WatchFeed: FileFeed {
 
   package func cancel() {
     cancellation.set()
+    state.withLock { $0.end = $0.end ?? .now + Self.farewell }
     alarm.ring()
   }
 
@@ -288,6 +291,9 @@ package final class WatchFeed: FileFeed {
 
   // MARK: What becomes of them
 
+  /// How long a run that is to end goes on disposing of files, of which thousands may wait for it.
+  private static let farewell = Duration.seconds(5)
+
   /// Sees to the files that `events` tell the end of. What they tell is true already: a post is durable, and its object
   /// verified.
   package func note(_ events: [IngestEvent]) async {
@@ -382,7 +388,8 @@ package final class WatchFeed: FileFeed {
     of taken: Taken, _ kind: FileDisposal.Kind, because reason: String?
   ) async {
     let (file, watch) = (taken.file, taken.watch)
-    guard kind != .keep else { return forget(file) }
+    // What is left is met again by the next start.
+    guard kind != .keep, state.withLock({ $0.end.map { .now < $0 } ?? true }) else { return forget(file) }
     guard taken.settled.closing != .unknown else {
       tell(
         WatchNotice(
