@@ -113,6 +113,16 @@ struct FolderWatchTests {
     #expect(try given(171...200) == nil)
   }
 
+  @Test("a folder whose name is not UTF-8 is watched as any other")
+  func strangeName() throws {
+    let path = SourcePath(bytes: Array((folder.path + "/drop").utf8) + [0xFF])
+    try #require(path.withCString { mkdir($0, 0o700) } == 0)
+    var watch = FolderWatch(
+      SourceInput(path: path), options: WalkOptions(),
+      settings: FolderWatch.Settings(waits: SettlingFiles.Waits(), interval: .seconds(10), polls: false))
+    #expect(look(&watch, at: 0) == [] && watch.watchedFolders == 1)
+  }
+
   @Test("folders that appear are watched and looked through; those that move away are not watched any more")
   func folders() throws {
     try folder.folder("drop")

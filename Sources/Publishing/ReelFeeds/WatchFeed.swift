@@ -429,7 +429,7 @@ package final class WatchFeed: FileFeed {
       case .isLink:
         tell(WatchNotice(path: file.path, code: .notDisposed, message: services.worded(error.text)))
         forget(file)
-      case .notFound where access(file.path.text, F_OK) != 0:
+      case .notFound where file.path.withCString({ access($0, F_OK) }) != 0:
         change(watch) { $0.left(file.path) }
         forget(file)
       default:

@@ -15,8 +15,9 @@ enum GitRepository {
       // In a hook they name a repository, and `-C` does not.
       let git =
         "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR; GIT_ALLOW_PROTOCOL= GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -C "
-      let words = [folder.isEmpty ? Array(".".utf8) : folder, word].map { $0.map(ShellWord.quoted) ?? "" }
-      return output(of: "\(git)\(words[0]) \(command) \(words[1]) 2>/dev/null", take)
+      let place = quoted(folder.isEmpty ? Array(".".utf8) : folder)
+      let words = Array(" \(command) ".utf8) + (word.map(quoted) ?? [])
+      return output(of: Array(git.utf8) + place + words + " 2>/dev/null".utf8, take)
     }
     var prefix: [UInt8] = []
     guard ask("rev-parse --show-prefix", nil, { prefix += $0 }) else { return nil }
@@ -35,19 +36,23 @@ enum GitRepository {
 
   /// Whether a folder above `path`, where that leads, is a work tree's.
   private static func isInWorkTree(_ path: SourcePath) -> Bool {
-    guard let resolved = realpath(path.text, nil) else { return false }
-    defer { free(resolved) }
-    var folder = String(cString: resolved)
-    while let end = folder.lastIndex(of: "/") {
-      folder = String(folder[..<end])
-      if access(folder + "/.git", F_OK) == 0 { return true }
+    guard var folder = path.resolved?.bytes else { return false }
+    while let end = folder.lastIndex(of: UInt8(ascii: "/")) {
+      folder = Array(folder[..<end])
+      if SourcePath(bytes: folder + "/.git".utf8).withCString({ access($0, F_OK) }) == 0 { return true }
     }
     return false
   }
 
+  /// One word for any shell, whatever its bytes are.
+  private static func quoted(_ word: [UInt8]) -> [UInt8] {
+    let quote = UInt8(ascii: "'")
+    return [quote] + word.flatMap { $0 == quote ? Array(#"'\''"#.utf8) : [$0] } + [quote]
+  }
+
   /// Whether `command` succeeded.
-  private static func output(of command: String, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
-    guard let pipe = popen(command, "re") else { return false }
+  private static func output(of command: [UInt8], _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    guard let pipe = SourcePath(bytes: command).withCString({ popen($0, "re") }) else { return false }
     withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 16) { buffer in
       while true {
         let count = fread(buffer.baseAddress, 1, buffer.count, pipe)

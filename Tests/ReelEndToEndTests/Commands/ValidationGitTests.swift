@@ -55,6 +55,19 @@ struct ValidationGitTests {
     Set(findings.compactMap { $0["fix"] as? String })
   }
 
+  @Test("of a file whose name is not UTF-8 Git is asked as of any other")
+  func strangeName() async throws {
+    let name = "\"clips/$(printf 'b\\377.mp4')\""
+    try await shell("cp clips/a.mp4 \(name) && git add . && git commit -qm more")
+    #expect(try await reel("lock", "clips", "--force").status == 0)
+    try await shell("printf changed >> \(name)")
+    let run = try await ReelBinary.run(["validate", "clips", "--json"], in: bench.folder)
+    let files = try run.object()["files"] as? [[String: Any]] ?? []
+    let one = files.first { ($0["path"] as? String)?.contains("/b") == true }
+    let findings = try #require(one?["findings"] as? [[String: Any]], "\(run)")
+    #expect(fixes(findings).first?.hasPrefix("git -C clips stash") == true, "\(findings)")
+  }
+
   @Test(
     "a changed file is brought back by one command, from wherever it was validated", arguments: [false, true])
   func changed(fromItsFolder: Bool) async throws {

@@ -70,5 +70,5 @@ package enum LocalFileSystem {
   package static func includes(_ type: UInt32) -> Bool { types.contains(type) }
 
   /// Whether `path` is on one; false where that can't be told.
-  package static func holds(_ path: String) -> Bool { includes(reel_file_system_type(path)) }
+  package static func holds(_ path: UnsafePointer<CChar>) -> Bool { includes(reel_file_system_type(path)) }
 }

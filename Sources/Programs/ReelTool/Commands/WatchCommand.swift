@@ -161,7 +161,7 @@ struct WatchCommand: AsyncParsableCommand {
 
   /// How what lies there is noticed.
   private func place(_ input: SourceInput) -> WatchGreeting.Place {
-    let isShared = !input.isRemote && !LocalFileSystem.holds(input.path.text)
+    let isShared = !input.isRemote && !input.path.withCString { LocalFileSystem.holds($0) }
     let isTold = !poll && !input.isRemote && !isShared
     return WatchGreeting.Place(
       path: input.path, isBucket: input.isRemote, isListed: !isTold, isShared: isShared,

@@ -41,7 +41,7 @@ actor Sources {
   private static func checkSlashes(_ path: SourcePath) throws {
     let text = path.text.lowercased()
     guard let scheme = ["s3", "http", "https"].first(where: { text.hasPrefix($0 + ":") }),
-      access(path.text, F_OK) != 0
+      path.withCString({ access($0, F_OK) }) != 0
     else { return }
     let example = scheme == "s3" ? "s3://bucket/name" : "\(scheme)://host/name"
     throw CommandFailure(

@@ -372,7 +372,7 @@ package struct FolderWatch: Sendable {
     needsListing = true
     var found: [Finding] = isBack ? [.notice(.back)] : []
     polls = settings.polls
-    if !polls, !LocalFileSystem.holds(path.text) {
+    if !polls, !path.withCString({ LocalFileSystem.holds($0) }) {
       polls = true
       found.append(
         .notice(.polled(because: "it is on a file system that may not tell what is written to it")))
