@@ -67,10 +67,10 @@ package final class WatchFeed: FileFeed {
     let file: FoundFile
     let settled: FolderWatch.Settled
     let sidecar: FileDisposal.SidecarState
-    /// Whether its reading may take as long as it takes.
-    let hasTurn: Bool
     /// Whether somebody may not be done with that.
     let isSidecarNew: Bool
+    /// Whether its reading may take as long as it takes.
+    let hasTurn: Bool
   }
 
   /// Held for as long as a look takes, which a disk or a network may make long: only ``withWatches(_:)`` waits for it, and
@@ -277,10 +277,10 @@ package final class WatchFeed: FileFeed {
   private func handOut(
     _ file: FoundFile, of watch: Int, _ settled: FolderWatch.Settled, hasTurn: Bool
   ) -> FeedItem {
+    let sidecar = FileDisposal.SidecarState(beside: file)
     let taken = Taken(
       watch: watch, file: file, settled: settled, sidecar: sidecar,
       isSidecarNew: sidecar.isNew(within: secondLook, at: Date()), hasTurn: hasTurn)
-    let sidecar = FileDisposal.SidecarState(beside: file)
     return state.withLock { state in
       state.count += 1
       let ticket = FeedTicket(state.count)
@@ -315,12 +315,6 @@ package final class WatchFeed: FileFeed {
       case .failed(let failure)
       where failure.isOfMissingBytes && taken.settled.rest < secondLook && !file.isRemote:
         looksCutOff(taken)
-      case .failed(let failure):
-        switch failure.chance(of: file.path) {
-        case .none:
-          if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
-            retry(taken, because: failure)
-          } else {
       case .failed(let failure) where failure.isOfSidecar && !file.isRemote:
         if taken.isSidecarNew {
           retry(taken, because: failure)
@@ -330,6 +324,12 @@ package final class WatchFeed: FileFeed {
         let now = now
         change(taken.watch) { $0.hasInvalidSidecar(file, taken.sidecar, at: now) }
         alarm.ring()
+      case .failed(let failure):
+        switch failure.chance(of: file.path) {
+        case .none:
+          if failure.mayBeOfABusyMachine, !state.withLock({ $0.postponements.isHopeless(file.path) }) {
+            retry(taken, because: failure)
+          } else {
             await reject(taken, failure.code.rawValue, failure.message)
           }
         case .later: retry(taken, because: failure)
@@ -475,6 +475,11 @@ package final class WatchFeed: FileFeed {
   }
 }
 
+extension FileFailure {
+  /// Whether it is put right by another sidecar.
+  fileprivate var isOfSidecar: Bool { code == .source(.sidecarInvalid) }
+}
+
 /// A descriptor that becomes readable when somebody says so.
 private struct Alarm {
   private let reading, writing: Descriptor
@@ -482,11 +487,6 @@ private struct Alarm {
   /// Nil where the process has no descriptors left.
   init?() {
     var ends: [Int32] = [-1, -1]
-extension FileFailure {
-  /// Whether it is put right by another sidecar.
-  fileprivate var isOfSidecar: Bool { code == .source(.sidecarInvalid) }
-}
-
     guard pipe(&ends) == 0 else { return nil }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)

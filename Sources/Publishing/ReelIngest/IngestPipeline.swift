@@ -92,8 +92,9 @@ struct IngestPipeline: Sendable {
     }
     queue.close()
     guard let captions = options.captions else { return }
+    let folders = ListedFolders()
     for start in stride(from: 0, to: captions.count, by: 256) where !stop.isSet {
-      let missing = await thread.run { captions.missing(among: start..<start + 256) }
+      let missing = await thread.run { captions.missing(among: start..<start + 256, in: folders) }
       await warn(missing.map { MetadataWarning(missing: $0) })
     }
   }

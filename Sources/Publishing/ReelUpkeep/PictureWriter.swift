@@ -63,6 +63,8 @@ package struct PictureWriter {
   private let replacesPictures: Bool
   /// Names that were given in the folder.
   private var taken: Set<[UInt8]> = []
+  /// The number that was given last, by the name before it.
+  private var lastNumbers: [[UInt8]: Int] = [:]
   /// The files that pictures are made of.
   private var sources: Set<DirectoryIdentity> = []
 
@@ -141,13 +143,19 @@ package struct PictureWriter {
     let stem = source.claimedExtension.map { Array(name.dropLast($0.utf8.count + 1)) } ?? name
     let longest = longest(in: folder)
     let names = [Self.name(stem, "", longest), Self.name(name, "", longest)]
-    let others = (2...).lazy.map { Self.name(name, "-\($0)", longest) }
     func isFree(_ name: [UInt8]) -> Bool {
       !taken.contains(name) && !isSource(folder.appending(name).fileStatus)
     }
-    let free = names.first(where: isFree) ?? others.first(where: isFree) ?? names[1]
-    taken.insert(free)
-    return free
+    var free = names.first(where: isFree)
+    var number = lastNumbers[name] ?? 1
+    while free == nil {
+      number += 1
+      lastNumbers[name] = number
+      free = [Self.name(name, "-\(number)", longest)].first(where: isFree)
+    }
+    let given = free ?? names[1]
+    taken.insert(given)
+    return given
   }
 
   /// Bytes of a name that the folder's file system takes; encrypted ones take fewer than 255.

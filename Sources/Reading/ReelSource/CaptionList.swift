@@ -1,4 +1,5 @@
 import ReelCore
+import Synchronization
 
 /// What a list says about videos: a CSV file (RFC 4180, UTF-8) with a header row that names its columns.
 ///
@@ -61,14 +62,15 @@ public struct CaptionList: Sendable {
 
   /// Those of the rows `indices` that are about no file: none is there, or several that print alike. Blocks: it looks at each
   /// file.
-  package func missing(among indices: Range<Int>) -> [Entry] {
+  /// - Parameter folders: what is kept from one call to the next.
+  package func missing(among indices: Range<Int>, in folders: ListedFolders = ListedFolders()) -> [Entry] {
     indices.clamped(to: 0..<rows.count).compactMap { index in
       guard let entry = rows.entry(index) else { return nil }
       // To look there is a request for each.
       if entry.path.isAddress { return nil }
       let path = AbsolutePath(entry.path.bytes, from: folder)
       guard path.namesNothing else { return nil }
-      return rowsAlike(path).count == 1 && path.hasOneAlike ? nil : entry
+      return rowsAlike(path).count == 1 && path.hasOneAlike(in: folders) ? nil : entry
     }
   }
 
@@ -100,7 +102,7 @@ extension AbsolutePath {
   private var bytes: [UInt8] { components.reduce(into: []) { $0 += [UInt8(ascii: "/")] + $1 } }
 
   /// Whether one path prints like its own: each folder on the way is the one of its name, or else the only one alike.
-  fileprivate var hasOneAlike: Bool {
+  fileprivate func hasOneAlike(in folders: ListedFolders) -> Bool {
     var path: [UInt8] = []
     for (index, name) in components.enumerated() {
       let exact = path + [UInt8(ascii: "/")] + name
@@ -109,13 +111,8 @@ extension AbsolutePath {
         path = exact
         continue
       }
-      guard let key = AlikeName.key(name),
-        let folder = try? PathLookup.find(path + Array("/".utf8), from: nil, links: .follow).openDirectory(),
-        let names = try? NameList(of: folder)
-      else { return false }
-      let alike = (0..<names.count).filter { AlikeName.key(names[$0]) == key }
-      guard alike.count == 1 else { return false }
-      path += [UInt8(ascii: "/")] + Array(names[alike[0]])
+      guard let alike = folders.onlyOneAlike(name, in: path + [UInt8(ascii: "/")]) else { return false }
+      path += [UInt8(ascii: "/")] + alike
     }
     return true
   }
@@ -142,6 +139,42 @@ extension AbsolutePath {
     if self == other { return true }
     guard let key = alikeKey else { return false }
     return key == other.alikeKey
+  }
+}
+
+/// The names in a few folders, as they were when each was asked for first: rows are mostly in the order of folders.
+package final class ListedFolders: Sendable {
+  private struct Listing {
+    let names: NameList
+    /// The names that print alike, by hashes of what they have in common: one of them, and how many there are.
+    var alike: [Int: (index: Int, count: Int)] = [:]
+
+    init(_ names: NameList) {
+      self.names = names
+      for index in 0..<names.count {
+        guard let key = AlikeName.key(names[index]) else { continue }
+        alike[key.hashValue, default: (index, 0)].count += 1
+      }
+    }
+  }
+  private let listings = Mutex<[[UInt8]: Listing?]>([:])
+  private static let most = 8
+
+  package init() {}
+
+  /// The only name in the folder at `path` that prints like `name`; nil where there is none, several, or that can't be told.
+  fileprivate func onlyOneAlike(_ name: [UInt8], in path: [UInt8]) -> [UInt8]? {
+    guard let key = AlikeName.key(name) else { return nil }
+    return listings.withLock { listings in
+      if listings[path] == nil {
+        if listings.count >= Self.most { listings = [:] }
+        let folder = try? PathLookup.find(path, from: nil, links: .follow).openDirectory()
+        listings[path] = .some(folder.flatMap { try? NameList(of: $0) }.map(Listing.init))
+      }
+      guard case let listing?? = listings[path], let found = listing.alike[key.hashValue], found.count == 1
+      else { return nil }
+      return listing.names[found.index]
+    }
   }
 }
 

@@ -84,14 +84,14 @@ struct FolderWalk: Sendable {
 
   /// Whether the folder that the walk is in holds a file whose sidecar would have this name, or one that prints like it,
   /// whatever it is.
-  func hasVideo(forSidecar name: [UInt8]) -> Bool {
-    guard let frame = frames.last, let key = AlikeName.key(name) else { return false }
+  mutating func hasVideo(forSidecar name: [UInt8]) -> Bool {
+    guard let last = frames.indices.last, let key = AlikeName.key(name) else { return false }
     let stem = Array(name.dropLast(".json".utf8.count))
-    // What is written otherwise begins with other bytes.
-    let beginning = stem.allSatisfy { $0 < 0x80 } ? stem : []
-    return frame.names(beginningWith: beginning).contains { other in
+    let isFound = frames[last].names(beginningWith: stem).contains { other in
       !Sidecar.isName(other) && AlikeName.key(Sidecar.name(for: other)) == key
     }
+    // What is written otherwise begins with other bytes.
+    return isFound || !stem.allSatisfy { $0 < 0x80 } && frames[last].sidecarKeys.contains(key)
   }
 
   private mutating func leave(_ directory: DirectoryHandle) {
@@ -141,6 +141,11 @@ struct WalkFrame: Sendable {
   let cameByLink: Bool
   private let names: NameList
   private var next = 0
+  /// What the sidecars of its files would be called, as names that print alike have it.
+  private(set) lazy var sidecarKeys = Set(
+    (0..<names.count).lazy.map { [names] in names[$0] }.filter { !Sidecar.isName($0) }.compactMap {
+      AlikeName.key(Sidecar.name(for: $0))
+    })
 
   init(_ directory: DirectoryHandle, pathLength: Int, cameByLink: Bool) throws(SourceError) {
     self.directory = directory

@@ -413,12 +413,12 @@ extension WalkState {
   }
 
   /// Of nobody's interest unless somebody is told.
-  private func isSidecar(_ entry: FolderWalk.Entry) -> Bool {
+  private mutating func isSidecar(_ entry: FolderWalk.Entry) -> Bool {
     options.onPassed != nil && Sidecar.isName(entry.name)
       && folder?.hasVideo(forSidecar: entry.name) == true
   }
 
-  private func isOrphanSidecar(_ file: FoundFile, _ entry: FolderWalk.Entry) -> Bool {
+  private mutating func isOrphanSidecar(_ file: FoundFile, _ entry: FolderWalk.Entry) -> Bool {
     guard entry.name.suffix(5).elementsEqual(".json".utf8),
       (1...Int64(Sidecar.largest)).contains(file.identity.size),
       folder?.hasVideo(forSidecar: entry.name) == false,

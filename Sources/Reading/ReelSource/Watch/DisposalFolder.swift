@@ -90,6 +90,23 @@ extension FileDisposal {
       _ = try retryingInterrupts(call) { body(old.characters, new.characters) }
     }
 
+    /// A number that is free, not below `first`: the first one that is where those before it are taken. It asks for few of
+    /// them, however many there are.
+    private static func freeNumber(from first: Int, isTaken: (Int) -> Bool) -> Int {
+      guard isTaken(first) else { return first }
+      var (taken, step) = (first, 1)
+      while isTaken(taken + step) {
+        taken += step
+        step = min(step * 2, 1 << 32)
+      }
+      var free = taken + step
+      while free - taken > 1 {
+        let middle = taken + (free - taken) / 2
+        if isTaken(middle) { taken = middle } else { free = middle }
+      }
+      return free
+    }
+
     /// Calls `body` with `name`, and with that and a number as long as the name is taken.
     /// - Parameters:
     ///   - first: the number to begin with.
@@ -100,14 +117,17 @@ extension FileDisposal {
       _ body: ([UInt8]) throws(SystemError) -> Void
     ) throws(SystemError) -> [UInt8] {
       var (number, longest) = (first, Self.longestName)
-      while number < first + Self.mostNumbers {
-        let other = mark + Self.numbered(name, number, longest: longest - mark.count - spare)
+      func numbered(_ number: Int) -> [UInt8] {
+        mark + Self.numbered(name, number, longest: longest - mark.count - spare)
+      }
+      for _ in 0..<Self.mostTries {
+        let other = numbered(number)
         do throws(SystemError) {
           try body(other)
           return other
         } catch {
           switch error.code {
-          case EEXIST: number += 1
+          case EEXIST: number = Self.freeNumber(from: number + 1) { holds(numbered($0)) }
           case ENAMETOOLONG where longest > shortestName: longest = shortestName
           default: throw error
           }
@@ -126,22 +146,23 @@ extension FileDisposal {
       return max(64, Int(facts.f_namemax))
     }
 
-    /// The first number under which neither a file nor its sidecar meets another one. The same sidecar is not in the way:
+    /// A number under which neither a file nor its sidecar meets another one. The same sidecar is not in the way:
     /// a crash may have left it.
-    func firstNumber(for name: [UInt8], with sidecar: [UInt8], of other: DirectoryHandle) -> Int {
+    func freeNumber(for name: [UInt8], with sidecar: [UInt8], of other: DirectoryHandle) -> Int {
       let words = Self.words(sidecar, in: other)
-      return (0..<Self.mostNumbers).first { number in
+      return Self.freeNumber(from: 0) { number in
         let beside = Self.numbered(sidecar, number)
-        return !holds(Self.numbered(name, number))
-          && (!holds(beside) || Self.words(beside, in: directory) == words)
-      } ?? 0
+        return holds(Self.numbered(name, number))
+          || holds(beside) && Self.words(beside, in: directory) != words
+      }
     }
 
     private static func words(_ name: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
       try? directory.find(name).openRegular().head(Sidecar.largest)
     }
 
-    private static let mostNumbers = 100_000
+    /// Each with a name that was free a moment ago, unless a text is in the way that says why another file was there.
+    private static let mostTries = 100_000
     /// Bytes of a name that file systems take.
     private static let longestName = 255
 
@@ -196,6 +217,7 @@ extension FileDisposal {
     private struct State {
       var opened: [SourcePath: DirectoryHandle] = [:]
       var swept: Set<DirectoryIdentity> = []
+      var sidecars: [DirectoryIdentity: SidecarNames] = [:]
     }
     private let state = Mutex(State())
 
@@ -227,9 +249,71 @@ extension FileDisposal {
       return Folder(first)
     }
 
+    /// The names in `directory` that may have to do with that sidecar: as of a moment ago, so some may be gone. Nil where they
+    /// can't be listed. Blocks.
+    func names(in directory: DirectoryHandle, forSidecarsLike sidecar: [UInt8]) -> [[UInt8]]? {
+      state.withLock { state in
+        if state.sidecars[directory.identity]?.isFresh != true {
+          state.sidecars = state.sidecars.filter { $0.value.isFresh }
+          state.sidecars[directory.identity] = try? SidecarNames(of: directory)
+        }
+        return state.sidecars[directory.identity]?.all(forSidecarsLike: sidecar)
+      }
+    }
+
     /// Whether nobody has looked through the folder for what dead processes have left: it takes long where many files are.
     func isFirst(of directory: DirectoryHandle) -> Bool {
       state.withLock { $0.swept.insert(directory.identity).inserted }
+    }
+  }
+
+  /// The names in a folder, by what they may have to do with a sidecar.
+  struct SidecarNames {
+    private let names: NameList
+    /// Sorted.
+    private let entries: [(hash: Int, index: Int)]
+    /// For ten times as long as it took to make it: then it costs little, however many files go one after the other.
+    private let expiry: ContinuousClock.Instant
+
+    init(of directory: DirectoryHandle) throws(SourceError) {
+      let start = ContinuousClock.now
+      names = try NameList(of: directory)
+      var entries: [(hash: Int, index: Int)] = []
+      for index in 0..<names.count {
+        let name = names[index]
+        for hash in Self.hashes(name).union(Self.hashes(Sidecar.name(for: name))) {
+          entries.append((hash, index))
+        }
+      }
+      self.entries = entries.sorted { $0 < $1 }
+      expiry = .now + (.now - start) * 10
+    }
+
+    var isFresh: Bool { .now < expiry }
+
+    /// Those that may be, or want, a sidecar of this name, or of one that prints alike; in order.
+    func all(forSidecarsLike sidecar: [UInt8]) -> [[UInt8]] {
+      var found: Set<Int> = []
+      for hash in Self.hashes(sidecar) {
+        var (low, high) = (0, entries.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if entries[middle].hash < hash { low = middle + 1 } else { high = middle }
+        }
+        found.formUnion(entries[low...].lazy.prefix { $0.hash == hash }.map(\.index))
+      }
+      return found.sorted().map { names[$0] }
+    }
+
+    static func folded(_ name: [UInt8]) -> [UInt8] {
+      name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+
+    /// Names that print alike, or are the same but for letter case, have one in common.
+    private static func hashes(_ name: [UInt8]) -> Set<Int> {
+      var hashes: Set = [folded(name).hashValue]
+      if let key = AlikeName.key(name) { hashes.insert(key.hashValue) }
+      return hashes
     }
   }
 

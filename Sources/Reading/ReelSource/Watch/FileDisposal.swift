@@ -80,7 +80,7 @@ package struct FileDisposal: Sendable {
     case .move(let path):
       let folder = try folders.find(path)
       guard folder.directory.identity != directory.identity else { return file.path }
-      let number = sidecar.map { folder.firstNumber(for: name, with: $0, of: directory) } ?? 0
+      let number = sidecar.map { folder.freeNumber(for: name, with: $0, of: directory) } ?? 0
       let move = Move(
         from: directory, to: folder, number: number, isCancelled: { cancellation.isSet })
       let moved = try inOrder(sidecar, in: directory) { sidecar throws(SourceError) in
@@ -142,15 +142,15 @@ package struct FileDisposal: Sendable {
 
   private func sidecar(of name: [UInt8], in directory: DirectoryHandle) -> [UInt8]? {
     guard let sidecar = Sidecar.name(beside: name, in: directory),
-      (try? directory.status(of: sidecar))?.kind == .regular, let names = try? NameList(of: directory)
+      (try? directory.status(of: sidecar))?.kind == .regular,
+      let all = folders.names(in: directory, forSidecarsLike: sidecar)
     else { return nil }
     let identity = { (name: [UInt8]) in (try? directory.status(of: name))?.directoryIdentity }
-    let (own, key, folded) = (identity(sidecar), AlikeName.key(sidecar), Self.folded(sidecar))
+    let (own, key, folded) = (identity(sidecar), AlikeName.key(sidecar), SidecarNames.folded(sidecar))
     // Where letter case does not count, it is listed in other letters than it was found by.
-    let all = (0..<names.count).lazy.map { names[$0] }
     let listed = all.contains(sidecar) ? sidecar : all.first(where: isAlike) ?? sidecar
     func isAlike(_ name: [UInt8]) -> Bool {
-      let isAlike = Self.folded(name) == folded || key != nil && AlikeName.key(name) == key
+      let isAlike = SidecarNames.folded(name) == folded || key != nil && AlikeName.key(name) == key
       return isAlike && identity(name) == own
     }
     func isWanted(by other: [UInt8]) -> Bool {
@@ -158,13 +158,10 @@ package struct FileDisposal: Sendable {
       if wanted == sidecar { return true }
       if Sidecar.isName(other) { return false }
       return key != nil && AlikeName.key(wanted) == key
-        || Self.folded(wanted) == folded && identity(wanted) == own
+        || SidecarNames.folded(wanted) == folded && identity(wanted) == own
     }
-    return all.contains { $0 != name && isWanted(by: $0) && identity($0) != own } ? nil : listed
-  }
-
-  private static func folded(_ name: [UInt8]) -> [UInt8] {
-    name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    func isAnother(_ name: [UInt8]) -> Bool { identity(name).map { $0 != own } ?? false }
+    return all.contains { $0 != name && isWanted(by: $0) && isAnother($0) } ? nil : listed
   }
 
   private func sync(_ directory: DirectoryHandle) throws(SourceError) {

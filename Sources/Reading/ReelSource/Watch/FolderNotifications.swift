@@ -23,6 +23,8 @@ package final class FolderNotifications: Sendable {
 
   private let queue: Descriptor
   private let folders = Mutex<[Int32: SourcePath]>([:])
+  /// The folder that was watched first.
+  private let root = Mutex<SourcePath?>(nil)
   /// Why not every folder is watched.
   private let reason = Mutex<String?>(nil)
 
@@ -61,6 +63,7 @@ package final class FolderNotifications: Sendable {
       }
       return
     }
+    root.withLock { $0 = $0 ?? path }
     folders.withLock { $0[number] = path }
   }
 
@@ -107,21 +110,21 @@ package final class FolderNotifications: Sendable {
       folders.withLock { $0[event.wd] = nil }
       return nil
     }
-    if has(Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) { return folder == root ? .lost : nil }
+    if has(Int32(IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
+      return folder == root.withLock { $0 } ? .lost : nil
+    }
     if event.mask & Self.openings != 0 {
       guard !has(IN_ISDIR), !name.isEmpty else { return nil }
       return has(IN_OPEN) ? .opened(folder.appending(name)) : .leftUnchanged(folder.appending(name))
     }
     let path = folder.appending(name)
     if has(IN_DELETE | IN_MOVED_FROM) {
-      if has(IN_ISDIR) { leave(path) }
+      // One that was removed is empty, and is watched no more by itself.
+      if has(IN_ISDIR), has(IN_MOVED_FROM) { leave(path) }
       return .gone(path, isFolder: has(IN_ISDIR))
     }
     return has(IN_ISDIR) || has(IN_CREATE) ? .appeared(path) : .closed(path)
   }
-
-  /// The folder that was watched first.
-  private var root: SourcePath? { folders.withLock { $0.min { $0.key < $1.key }?.value } }
 
   /// What moves away is not watched any more: what happens there would be told under its old name.
   private func leave(_ path: SourcePath) {

@@ -517,7 +517,10 @@ package struct FolderWatch: Sendable {
   }
 
   /// It is not where it was.
-  package mutating func left(_ path: SourcePath) { settling.forget(path) }
+  package mutating func left(_ path: SourcePath) {
+    settling.forget(path)
+    forgetSidecar(of: path)
+  }
 
   // MARK: Waiting
 
