@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Glibc
 import ReelCore
-import ReelStorage
 import ReelTestSupport
 import Testing
+
+@testable import ReelStorage
 
 @Suite struct FolderUploaderTests {
   let folder: TemporaryFolder
@@ -95,6 +96,27 @@ import Testing
     let uploader = try await prepared(FolderUploader(root: folder.path(of: "store")))
     try #require(chmod(folder.path(of: "store/.reel-tmp"), 0o777) == 0)
     #expect(await uploadCode { try await uploader.prepare() } == .storeUnusable)
+  }
+
+  @Test(
+    "whose a folder of temporaries is, by what it shows and what a file made there does",
+    arguments: [
+      ("ours", 7, 0o700, 7, 0o600, .us), ("ours, read by all", 7, 0o755, 7, 0o755, .us),
+      ("everything is everybody's", 7, 0o777, 7, 0o777, .anybody),
+      ("everything is another's", 1, 0o700, 1, 0o600, .anybody),
+      ("everything is another's, for everybody", 1, 0o777, 1, 0o777, .anybody),
+      ("this one alone is everybody's", 7, 0o777, 7, 0o600, .others),
+      ("another has made it", 1, 0o700, 7, 0o600, .others),
+      ("another has made it, for everybody", 1, 0o777, 7, 0o777, .others),
+      ("another has made it where we are a third", 1, 0o777, 2, 0o600, .others),
+    ] as [(String, uid_t, mode_t, uid_t, mode_t, StoreFolder.Owner)])
+  func owner(
+    _ what: String, _ owner: uid_t, _ mode: mode_t, _ maker: uid_t, _ made: mode_t,
+    _ expected: StoreFolder.Owner
+  ) {
+    var (folder, file) = (stat(), stat())
+    (folder.st_uid, folder.st_mode, file.st_uid, file.st_mode) = (owner, mode, maker, made)
+    #expect(StoreFolder.owner(folder, madeThere: file, user: 7) == expected)
   }
 
   @Test func temporariesBehindALinkAreRefused() async throws {

@@ -14,6 +14,7 @@
 //   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
 //   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
 //   REEL_SHIM_RENAMEAT2=none     the file system of the folder knows no rename that does not replace
+//   REEL_SHIM_MODES=none         the file system of the folder keeps no permissions: all is 0777, and chmod is EPERM
 //   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +60,7 @@ static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static long long clock_offset;
 static long clock_from;
 static atomic_long clock_readings;
-static int flock_is_unseen, rename_replaces;
+static int flock_is_unseen, rename_replaces, keeps_no_modes;
 static const char *file_system, *disk;
 
 // Which descriptors are files in the folder.
@@ -98,6 +99,7 @@ __attribute__((constructor)) static void begin(void) {
   boot_path = getenv("REEL_SHIM_BOOT");
   flock_is_unseen = getenv("REEL_SHIM_FLOCK") != NULL;
   rename_replaces = getenv("REEL_SHIM_RENAMEAT2") != NULL;
+  keeps_no_modes = getenv("REEL_SHIM_MODES") != NULL;
   file_system = getenv("REEL_SHIM_FILE_SYSTEM");
   disk = getenv("REEL_SHIM_DISK");
   const char *shift = getenv("REEL_SHIM_CLOCK");
@@ -497,6 +499,39 @@ int mkdir(const char *path, mode_t mode) {
 }
 int mkdirat(int folder, const char *path, mode_t mode) {
   return named(CALL_mkdir, 'M', folder, path, SYS_mkdirat, (long)mode);
+}
+
+// MARK: Modes
+
+static int is_beneath_at(const char *path) {
+  char full[8300];
+  if (!active || !keeps_no_modes) return 0;
+  absolute(AT_FDCWD, path, full, sizeof full);
+  return is_beneath(full);
+}
+int stat(const char *path, struct stat *facts) {
+  NEXT(stat);
+  int result = real(path, facts);
+  if (result == 0 && is_beneath_at(path)) facts->st_mode |= 0777;
+  return result;
+}
+int fstat(int descriptor, struct stat *facts) {
+  NEXT(fstat);
+  int result = real(descriptor, facts);
+  if (result == 0 && keeps_no_modes && is_inside(descriptor)) facts->st_mode |= 0777;
+  return result;
+}
+int chmod(const char *path, mode_t mode) {
+  NEXT(chmod);
+  if (!is_beneath_at(path)) return real(path, mode);
+  errno = EPERM;
+  return -1;
+}
+int fchmod(int descriptor, mode_t mode) {
+  NEXT(fchmod);
+  if (!keeps_no_modes || !is_inside(descriptor)) return real(descriptor, mode);
+  errno = EPERM;
+  return -1;
 }
 
 // MARK: Locks, memory, processes

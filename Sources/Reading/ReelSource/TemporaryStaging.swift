@@ -41,7 +41,7 @@ public struct TemporaryStaging: StagingArea {
     do throws(SystemError) {
       let writer = try Descriptor(opening: folder, reel_o_tmpfile | O_RDWR, mode: 0o600)
       // The umask may have taken that away.
-      _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
+      try settleMode(0o600, of: writer)
       let reader = open("/proc/self/fd/\(writer.rawValue)", O_RDONLY | O_CLOEXEC)
       return reader < 0 ? nil : UnnamedFile(folder, writer: writer, reader: Descriptor(adopting: reader))
     } catch  where [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) {
@@ -54,7 +54,7 @@ public struct TemporaryStaging: StagingArea {
     let path = folder + "/upload-" + randomness.name(length: 22) + ".0.part"
     let writer = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
     defer { unlink(path) }
-    _ = try retryingInterrupts("fchmod") { fchmod(writer.rawValue, 0o600) }
+    try settleMode(0o600, of: writer)
     do throws(SystemError) {
       let reader = try Descriptor(opening: path, O_RDONLY | O_NOFOLLOW)
       return UnnamedFile(folder, writer: writer, reader: reader)

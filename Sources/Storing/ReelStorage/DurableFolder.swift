@@ -1,5 +1,6 @@
 import Glibc
 import ReelCore
+import Synchronization
 
 /// A folder whose names are made durable: what was renamed into it before ``sync()`` was called is there
 /// after a power loss once it has returned.
@@ -96,7 +97,7 @@ struct FolderFailure {
   func callAsFunction(_ error: SystemError, _ task: String) -> UploadError {
     let code = Self.code(of: error.code)
     return UploadError(
-      code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code, error.code))")
+      code, "could not \(task) in the store \(store) (\(error.reason)): \(advice(code, error))")
   }
 
   /// Does `body`; its failure is that of `task`, as ``callAsFunction(_:_:)`` has it.
@@ -135,10 +136,12 @@ struct FolderFailure {
     }
   }
 
-  private func advice(_ code: UploadError.Code, _ number: Int32) -> ErrorMessage {
+  private func advice(_ code: UploadError.Code, _ error: SystemError) -> ErrorMessage {
     switch code {
-    case .storeUnusable where number == EROFS:
+    case .storeUnusable where error.code == EROFS:
       "it is on a file system that is mounted read-only; mount it writable, or name another destination"
+    case .storeUnusable where error.call == "chmod":
+      "its file system lets nobody change permissions; leave out --mode"
     case .storeFull: "free some space there, then try again"
     case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"
@@ -146,6 +149,35 @@ struct FolderFailure {
     case .unavailable: "close other programs, raise the limit (ulimit -n), or use fewer \(setting: .jobs)"
     case .interrupted: "look at the system's log for errors of that disk"
     default: "check the folder and its file system"
+    }
+  }
+}
+
+/// Tells what a folder store's file system can't promise, each thing once.
+final class FolderNotices: Sendable {
+  enum Notice: CaseIterable {
+    case keepsNoPermissions
+  }
+
+  private let store: String
+  private let write: @Sendable (String) -> Void
+  private let told = Mutex<Set<Notice>>([])
+
+  init(store: String, tell: @escaping @Sendable (String) -> Void) {
+    (self.store, write) = (store, tell)
+  }
+
+  func tell(_ notice: Notice) {
+    guard told.withLock({ $0.insert(notice).inserted }) else { return }
+    write(sentence(notice))
+  }
+
+  private func sentence(_ notice: Notice) -> String {
+    switch notice {
+    case .keepsNoPermissions:
+      "the file system of the store \(store) does not keep owners and permissions: others who may write there can "
+        + "change what is stored; to keep them out, mount it for this user alone (uid= and umask=077; SMB: "
+        + "file_mode=0600,dir_mode=0700; WSL: metadata)"
     }
   }
 }

@@ -19,6 +19,7 @@ public final class FolderUploader: Uploader {
   private let addresses: ObjectAddresses
   private let mode: FolderModes
   private let lease: Duration
+  private let notices: FolderNotices
   let failure: FolderFailure
   private let queue: BlockingQueue
   private let opened = Mutex<OpenStore?>(nil)
@@ -36,9 +37,10 @@ public final class FolderUploader: Uploader {
   ///   - width: how many files may be copied at once; at least 1.
   ///   - lease: how long the temporaries of a process on another machine are left alone when nothing is heard of it; nil
   ///     for a minute. Each process gives a sign of life six times in that time.
+  ///   - onNotice: called with a sentence, once, for each thing that the folder's file system can't promise.
   public init(
     root: String, temporaries: String? = nil, publicBaseURL: String? = nil, mode: FolderModes = .private,
-    width: Int = 8, lease: Duration? = nil
+    width: Int = 8, lease: Duration? = nil, onNotice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.root = CanonicalPath(resolving: root)
     self.temporaries = temporaries.map(CanonicalPath.init(resolving:))
@@ -47,6 +49,7 @@ public final class FolderUploader: Uploader {
     destination = Destination(self.root == CanonicalPath(resolving: "/") ? "file:///" : self.root.fileURL)
     addresses = ObjectAddresses(base: publicBaseURL ?? self.root.fileURL)
     failure = FolderFailure(store: self.root.text)
+    notices = FolderNotices(store: self.root.text, tell: onNotice)
     queue = BlockingQueue(label: "reel.folder-store", width: width)
   }
 
@@ -58,12 +61,15 @@ public final class FolderUploader: Uploader {
       try checkPaths()
       return try preparation.run()
     }
+    if !store.isPrivate { notices.tell(.keepsNoPermissions) }
     opened.withLock { $0 = store }
   }
 
-  /// The folder of temporaries; nil before ``prepare()``.
+  /// The folder of temporaries; nil before ``prepare()``, and where its file system lets others write to it: a private
+  /// copy is judged, and must stay what it is.
   public var staging: (any StagingArea)? {
-    opened.withLock { $0 }.map { FolderStaging(store: $0, failure: failure) }
+    guard let store = opened.withLock({ $0 }), store.isPrivate else { return nil }
+    return FolderStaging(store: store, failure: failure)
   }
 
   /// Copies `source` beside the folder's objects, syncs it, names it `key`, and syncs the folder. A private copy of

@@ -8,6 +8,8 @@ final class OpenStore: Sendable {
   let root: Descriptor
   let temporaries: Descriptor
   let durable: DurableFolder
+  /// Whether nobody else may write to the folder of temporaries.
+  let isPrivate: Bool
   private let lock: OwnerLock
   private let leftovers: LeftoverSweep
   /// Renews the lock for those on other machines; nil where there are none.
@@ -15,8 +17,12 @@ final class OpenStore: Sendable {
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
-  init(root: Descriptor, temporaries: Descriptor, lock: OwnerLock, leftovers: LeftoverSweep) {
+  init(
+    root: Descriptor, temporaries: Descriptor, isPrivate: Bool = true, lock: OwnerLock,
+    leftovers: LeftoverSweep
+  ) {
     self.root = root
+    self.isPrivate = isPrivate
     self.temporaries = temporaries
     self.lock = lock
     self.leftovers = leftovers
@@ -89,15 +95,39 @@ enum StoreFolder {
     return facts.split(separator: "\n").first { $0.hasPrefix("mnt_id:") }
   }
 
-  /// The folder of temporaries must be nobody's but ours: what lies there is about to get its name.
-  static func isPrivate(_ descriptor: Descriptor) throws(SystemError) -> Bool {
-    let status = try descriptor.status()
-    return status.st_uid == geteuid() && status.st_mode & 0o022 == 0
+  /// Whose a folder of temporaries is. It must be nobody's but ours: what lies there is about to get its name.
+  enum Owner {
+    case us, others
+    /// Whoever may write to the store: its file system shows the same of all that is made there (SMB, FAT, WSL's drives,
+    /// many in user space), so nobody has made it less safe than it can be.
+    case anybody
+  }
+
+  static func owner(of folder: Descriptor) throws(SystemError) -> Owner {
+    let status = try folder.status()
+    return owner(status, madeThere: nil) == .us ? .us : owner(status, madeThere: try madeFile(in: folder))
+  }
+
+  /// - Parameter file: what is shown of one that we have just made there with 0600; nil where nobody has looked.
+  static func owner(_ folder: stat, madeThere file: stat?, user: uid_t = geteuid()) -> Owner {
+    let isOpen = folder.st_mode & 0o022 != 0
+    if folder.st_uid == user, !isOpen { return .us }
+    guard let file, folder.st_uid == file.st_uid else { return .others }
+    return !isOpen || file.st_mode & 0o177 != 0 ? .anybody : .others
+  }
+
+  private static func madeFile(in folder: Descriptor) throws(SystemError) -> stat {
+    // One that a crash leaves goes with the next sweep.
+    let name = TemporaryName.newOwner() + OwnerLock.suffix + OwnerLock.unfinishedSuffix
+    let file = try Descriptor(
+      opening: name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, in: folder.rawValue)
+    defer { unlinkat(folder.rawValue, name, 0) }
+    return try file.status()
   }
 
   private static func settle(_ path: String, _ mode: mode_t) throws(SystemError) {
     try Failpoint.storeFolderMade.reach()
-    _ = try retryingInterrupts("chmod") { chmod(path, mode) }
+    try settleMode(mode, of: path)
     try syncName(of: path)
     try Failpoint.storeFolderSettled.reach()
   }
@@ -140,11 +170,12 @@ struct StorePreparation {
       try StoreFolder.make(root.text, mode: mode.folder)
       return try StoreFolder.open(root.text)
     }
-    let (path, folder) = try temporaryFolder(beside: rootFolder)
+    let (path, folder, owner) = try temporaryFolder(beside: rootFolder)
     return try failure.doing("write into the folder") { () throws(SystemError) in
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
-        root: rootFolder, temporaries: folder, lock: lock, leftovers: sweep(of: path))
+        root: rootFolder, temporaries: folder, isPrivate: owner == .us, lock: lock,
+        leftovers: sweep(of: path))
       try store.sweep()
       return store
     }
@@ -157,30 +188,33 @@ struct StorePreparation {
     return LeftoverSweep(folder: path, foreignLease: isOfThisMachine ? nil : lease)
   }
 
-  private func temporaryFolder(beside rootFolder: Descriptor) throws(UploadError) -> (String, Descriptor) {
+  private func temporaryFolder(
+    beside rootFolder: Descriptor
+  ) throws(UploadError) -> (String, Descriptor, StoreFolder.Owner) {
     if let temporaries {
-      let folder = try openPrivate(temporaries.text)
+      let (folder, owner) = try openOwn(temporaries.text)
       let isBeside = try failure.doing("look at the folder") { () throws(SystemError) in
         try StoreFolder.isOneMount(folder, rootFolder)
       }
-      if isBeside { return (temporaries.text, folder) }
+      if isBeside { return (temporaries.text, folder, owner) }
     }
-    return (hiddenPath, try openPrivate(hiddenPath))
+    let (folder, owner) = try openOwn(hiddenPath)
+    return (hiddenPath, folder, owner)
   }
 
-  private func openPrivate(_ path: String) throws(UploadError) -> Descriptor {
-    let (folder, isPrivate) = try failure.doing("make the folder for temporary files") {
+  private func openOwn(_ path: String) throws(UploadError) -> (Descriptor, StoreFolder.Owner) {
+    let (folder, owner) = try failure.doing("make the folder for temporary files") {
       () throws(SystemError) in
       try StoreFolder.make(path, mode: 0o700)
       let folder = try StoreFolder.open(path)
-      return (folder, try StoreFolder.isPrivate(folder))
+      return (folder, try StoreFolder.owner(of: folder))
     }
-    guard isPrivate else {
+    guard owner != .others else {
       throw UploadError(
         .storeUnusable,
         "the folder for temporary files \(path) belongs to another user, or others may write to it: "
           + "remove it, or take that right away (chmod 700)")
     }
-    return folder
+    return (folder, owner)
   }
 }

@@ -173,7 +173,7 @@ struct TemporaryFile: ~Copyable {
     let file = TemporaryFile(adopting: made, folder: folder, name: name)
     try Failpoint.temporaryCreated.reach()
     // The umask may have taken that away.
-    _ = try retryingInterrupts("fchmod") { fchmod(made.rawValue, 0o600) }
+    try settleMode(0o600, of: made)
     return file
   }
 
@@ -197,8 +197,9 @@ struct TemporaryFile: ~Copyable {
 
   /// Gives it exactly `mode`, whatever the umask.
   func allow(_ mode: mode_t) throws(SystemError) {
-    guard isLinked || mode != 0o600 else { return }
-    _ = try retryingInterrupts("fchmod") { fchmod(descriptor.rawValue, mode) }
+    // Its maker may have allowed more.
+    if isLinked { return _ = try retryingInterrupts("chmod") { fchmod(descriptor.rawValue, mode) } }
+    if mode != 0o600 { try settleMode(mode, of: descriptor) }
   }
 
   /// Makes the bytes durable. Called once for each file: an fsync that failed must not be asked again. On return nobody

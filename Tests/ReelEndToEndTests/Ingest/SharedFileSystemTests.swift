@@ -74,4 +74,27 @@ struct SharedFileSystemTests {
       }
     }
   }
+
+  /// A store of the shape that `settings` give its file system, which another library stores in.
+  private func ingest(_ bench: Workbench, _ settings: [String: String]) async throws -> ReelBinary.Outcome {
+    let store = bench.folder.appendingPathComponent("store")
+    let shim = try await SystemShim.environment(root: store, settings)
+    return try await bench.reel("ingest", "clips", "--to", "store", environment: shim)
+  }
+
+  @Test("where all is everybody's and nothing can change that, videos are stored, and that is told once")
+  func withoutModes() async throws {
+    let bench = try Workbench()
+    for round in 1...2 {
+      try bench.addDistinct(3 * round)
+      let outcome = try await ingest(bench, ["REEL_SHIM_MODES": "none"])
+      #expect(outcome.status == 0, "\(outcome)")
+      #expect(outcome.errors.components(separatedBy: "does not keep owners and permissions").count == 2)
+    }
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: bench.folder.appendingPathComponent("store").path)
+    #expect(names.filter { $0.hasSuffix(".mp4") }.count == 6)
+    let temporaries = bench.folder.appendingPathComponent("store/.reel-tmp")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporaries.path) == [])
+  }
 }

@@ -94,7 +94,8 @@ struct ServerLibrary: Service {
     try prober.checkInstallation()
     let uploader = try await ServerStore.open(
       configuration.to, folder, publicBaseURL: configuration.mediaURL,
-      environment: ProcessInfo.processInfo.environment)
+      environment: ProcessInfo.processInfo.environment
+    ) { logger.warning("\($0)") }
     try await uploader.prepare()
     let disk = DiskThreads(count: 16)
     let store: UploadStore

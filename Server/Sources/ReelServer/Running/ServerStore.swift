@@ -5,16 +5,20 @@ enum ServerStore {
   /// - Parameters:
   ///   - to: an address as `reel --to` takes it; nil for the library's own folder.
   ///   - environment: of the process, from which a bucket's keys come.
+  ///   - onNotice: told what the store can't promise.
   /// - Throws: a sentence for whoever starts the server.
   static func open(
-    _ to: String?, _ library: LibraryFolder, publicBaseURL: String?, environment: [String: String]
+    _ to: String?, _ library: LibraryFolder, publicBaseURL: String?, environment: [String: String],
+    onNotice: @escaping @Sendable (String) -> Void
   ) async throws -> any Uploader {
     guard let to else {
       return FolderUploader(
-        root: library.mediaPath, temporaries: library.temporaryPath, publicBaseURL: publicBaseURL)
+        root: library.mediaPath, temporaries: library.temporaryPath, publicBaseURL: publicBaseURL,
+        onNotice: onNotice)
     }
     switch try DestinationAddress(parsing: to) {
-    case .folder(let path): return FolderUploader(root: path, publicBaseURL: publicBaseURL)
+    case .folder(let path):
+      return FolderUploader(root: path, publicBaseURL: publicBaseURL, onNotice: onNotice)
     case .s3(let address): return try await bucket(address, publicBaseURL, environment)
     case .command, .firebase, .tus:
       throw StartFailure("a server stores in a folder or in a bucket (s3://…), not yet in \(to)")

@@ -73,7 +73,9 @@ enum FolderCheck {
     _ = try settled(parent(of: path) ?? ".", for: path)
     if mkdir(path, 0o700) == 0 {
       // The umask may have taken from the owner, too.
-      if chmod(path, 0o700) != 0 { throw failure(errno, making: path) }
+      try rethrowing(as: { failure($0.code, making: path) }) { () throws(SystemError) in
+        try settleMode(0o700, of: path)
+      }
     } else if errno != EEXIST {
       // EEXIST: another process was faster; what it made is checked below.
       throw failure(errno, making: path)

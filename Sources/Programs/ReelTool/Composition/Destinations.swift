@@ -149,7 +149,7 @@ struct Destinations: Sendable {
   private func folder(_ root: String, temporaries: String?) throws -> Opened {
     let uploader = FolderUploader(
       root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode(),
-      lease: DebugSteps.lease)
+      lease: DebugSteps.lease, onNotice: { LongWait.tellOnce($0) })
     return Opened(uploader: uploader, folder: root, keepsToRate: false)
   }
 

@@ -131,16 +131,22 @@ package final class ToldLines: Sendable {
   }
 }
 
-/// Says on standard error what a run waits for, so that nobody takes it for a hang.
+/// Says on standard error what a run waits for, so that nobody takes it for a hang, and what a store can't promise.
 package enum LongWait {
   /// What shows it while bars are drawn; nil where nothing is drawn. One for the process, as standard error is.
   private static let display = Mutex<(@Sendable (String) -> Void)?>(nil)
+  private static let told = Mutex<Set<String>>([])
 
   /// - Parameter show: given each sentence, and not to take long; nil for standard error itself.
   package static func tell(by show: (@Sendable (String) -> Void)?) { display.withLock { $0 = show } }
 
   /// One line, over whatever line is being drawn there.
   package static func tell(_ hold: LockHolder) { tell(hold.sentence) }
+
+  /// As ``tell(_:)``; what was told so before is not told again.
+  package static func tellOnce(_ sentence: String) {
+    if told.withLock({ $0.insert(sentence).inserted }) { tell(sentence) }
+  }
 
   /// As ``tell(_:)``.
   package static func tell(_ sentence: String) {
