@@ -241,19 +241,19 @@ import Testing
     Facts(access: fcntl(file.rawValue, F_GETFL) & O_ACCMODE, inode: try file.status().st_ino)
   }
 
-  @Test func aSecondNameReplacesNothingEither() throws {
+  @Test func aNameThatIsTakenStaysWhatItIs() throws {
     let folder = try TemporaryFolder()
     let open = try StoreFolder.open(folder.path)
     try folder.write([9], to: "taken")
     do {
       let file = try TemporaryFile.create("part", in: open.rawValue)
-      #expect(throws: SystemError(code: EEXIST, call: "linkat")) {
-        try file.link(to: "taken", in: open.rawValue)
-      }
-      #expect(throws: SystemError(code: EEXIST, call: "renameat2")) {
+      #expect(throws: SystemError(code: EEXIST, call: "rename")) {
         try file.rename(to: "taken", in: open.rawValue)
       }
-      try file.link(to: "free", in: open.rawValue)
+      #expect(throws: SystemError(code: EEXIST, call: "rename")) {
+        try renameAfterLooking("part", in: open.rawValue, to: "taken", in: open.rawValue)
+      }
+      try renameAfterLooking("part", in: open.rawValue, to: "free", in: open.rawValue)
     }
     #expect(try folder.names() == ["free", "taken"])
     #expect(FileManager.default.contents(atPath: folder.path(of: "taken")) == Data([9]))

@@ -69,7 +69,7 @@ extension SourcePath {
     guard withCString({ from in other.withCString { link(from, $0) } }) != 0 else { return }
     let error = SystemError.last("link")
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
-    try withCString { from in
+    _ = try withCString { from in
       other.withCString { to in
         Result { () throws(SystemError) in try renameWithoutReplacing(from, to: to) }
       }

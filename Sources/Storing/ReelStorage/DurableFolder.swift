@@ -155,8 +155,8 @@ struct FolderFailure {
 
 /// Tells what a folder store's file system can't promise, each thing once.
 final class FolderNotices: Sendable {
-  enum Notice: CaseIterable {
-    case keepsNoPermissions
+  enum Notice {
+    case keepsNoPermissions, namesByReplacing
   }
 
   private let store: String
@@ -172,12 +172,17 @@ final class FolderNotices: Sendable {
     write(sentence(notice))
   }
 
+  func hasTold(_ notice: Notice) -> Bool { told.withLock { $0.contains(notice) } }
+
   private func sentence(_ notice: Notice) -> String {
     switch notice {
     case .keepsNoPermissions:
       "the file system of the store \(store) does not keep owners and permissions: others who may write there can "
         + "change what is stored; to keep them out, mount it for this user alone (uid= and umask=077; SMB: "
         + "file_mode=0600,dir_mode=0700; WSL: metadata)"
+    case .namesByReplacing:
+      "the file system of the store \(store) can't name a file without replacing one that gets the same name at the same "
+        + "moment (no links, no RENAME_NOREPLACE): Reel looks first, and its names are random"
     }
   }
 }

@@ -8,9 +8,13 @@ import Synchronization
 /// folder of temporaries on the same file system, under a name that tells whose it is; what a dead uploader
 /// left there goes at the next ``prepare()``.
 public final class FolderUploader: Uploader {
-  /// Durable and atomic; the digest is proved by the copy, or is its maker's word (`OwnedFile`).
-  public let traits = UploadTraits(
-    atomicCreate: true, resumable: false, verifiesChecksums: true, durable: true, isLatencyBound: true)
+  /// Durable and atomic, as far as an upload has not shown that the file system names files only by replacing; the digest
+  /// is proved by the copy, or is its maker's word (`OwnedFile`).
+  public var traits: UploadTraits {
+    UploadTraits(
+      atomicCreate: !notices.hasTold(.namesByReplacing), resumable: false, verifiesChecksums: true,
+      durable: true, isLatencyBound: true)
+  }
   /// `file://` and the folder's real path, percent-encoded.
   public let destination: Destination
 
@@ -61,7 +65,6 @@ public final class FolderUploader: Uploader {
       try checkPaths()
       return try preparation.run()
     }
-    if !store.isPrivate { notices.tell(.keepsNoPermissions) }
     opened.withLock { $0 = store }
   }
 
@@ -125,7 +128,8 @@ extension FolderUploader {
   var rootPath: String { root.text }
 
   var preparation: StorePreparation {
-    StorePreparation(root: root, temporaries: temporaries, mode: mode, failure: failure, lease: lease)
+    StorePreparation(
+      root: root, temporaries: temporaries, mode: mode, failure: failure, lease: lease, notices: notices)
   }
 
   func copy(

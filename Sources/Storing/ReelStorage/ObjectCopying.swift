@@ -101,9 +101,10 @@ final class CopiedObject: Sendable {
     try rethrowing(
       as: { $0.code == EEXIST ? failure.taken(key) : failure($0, "name a file") }
     ) { () throws(SystemError) in
-      try file.withFile { file throws(SystemError) in
+      let isExclusive = try file.withFile { file throws(SystemError) in
         try file.rename(to: key.rawValue, in: root.rawValue)
       }
+      if !isExclusive { file.store.namesByReplacing() }
       try Failpoint.objectNamed.reach()
     }
   }

@@ -14,18 +14,20 @@ final class OpenStore: Sendable {
   private let leftovers: LeftoverSweep
   /// Renews the lock for those on other machines; nil where there are none.
   private let heartbeat: Heartbeat?
+  private let notices: FolderNotices?
   private let foundOthers = Atomic<Bool>(false)
   private let attempts = Atomic<Int>(0)
 
   init(
     root: Descriptor, temporaries: Descriptor, isPrivate: Bool = true, lock: OwnerLock,
-    leftovers: LeftoverSweep
+    leftovers: LeftoverSweep, notices: FolderNotices? = nil
   ) {
     self.root = root
     self.isPrivate = isPrivate
     self.temporaries = temporaries
     self.lock = lock
     self.leftovers = leftovers
+    self.notices = notices
     durable = DurableFolder(root)
     heartbeat = leftovers.foreignLease.map { lease in
       let queue = BlockingQueue(label: "reel.folder-lease", width: 1)
@@ -47,6 +49,9 @@ final class OpenStore: Sendable {
     let living = try leftovers.run().subtracting([lock.name])
     foundOthers.store(!living.isEmpty, ordering: .relaxed)
   }
+
+  /// A file got its name here by a rename that would have replaced another.
+  func namesByReplacing() { notices?.tell(.namesByReplacing) }
 
   /// A name for a temporary file that nobody else has.
   func nextTemporaryName() -> String {
@@ -156,6 +161,7 @@ struct StorePreparation {
   let mode: FolderModes
   let failure: FolderFailure
   let lease: Duration
+  let notices: FolderNotices
 
   /// The folder of temporaries within a store that was given none.
   static let hiddenFolder = ".reel-tmp"
@@ -175,8 +181,9 @@ struct StorePreparation {
       let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
       let store = OpenStore(
         root: rootFolder, temporaries: folder, isPrivate: owner == .us, lock: lock,
-        leftovers: sweep(of: path))
+        leftovers: sweep(of: path), notices: notices)
       try store.sweep()
+      if owner != .us { notices.tell(.keepsNoPermissions) }
       return store
     }
   }

@@ -228,25 +228,14 @@ struct TemporaryFile: ~Copyable {
   }
 
   /// Gives the file its name in `target`, in one step, and never over another one.
+  /// - Returns: as ``renameWithoutReplacing(_:in:to:in:)``.
   /// - Throws: `EEXIST` when the name is taken.
-  func rename(to newName: String, in target: Int32) throws(SystemError) {
-    do {
-      _ = try retryingInterrupts("renameat2") {
-        reel_rename_without_replacing(folder, name, target, newName)
-      }
-    } catch  where [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.code) {
-      try link(to: newName, in: target)
-    }
+  func rename(to newName: String, in target: Int32) throws(SystemError) -> Bool {
+    try renameWithoutReplacing(name, in: folder, to: newName, in: target)
   }
 
   /// Gives the file the name of another one in `target`, in one step; the other one is gone then.
   func replace(_ other: String, in target: Int32) throws(SystemError) {
     _ = try retryingInterrupts("renameat") { renameat(folder, name, target, other) }
-  }
-
-  /// The way of older file systems: a second name, which cannot replace either; the first goes with this
-  /// value.
-  func link(to newName: String, in target: Int32) throws(SystemError) {
-    _ = try retryingInterrupts("linkat") { linkat(folder, name, target, newName, 0) }
   }
 }

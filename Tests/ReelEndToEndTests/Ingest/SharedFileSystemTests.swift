@@ -97,4 +97,15 @@ struct SharedFileSystemTests {
     let temporaries = bench.folder.appendingPathComponent("store/.reel-tmp")
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporaries.path) == [])
   }
+
+  @Test("names are given where a file system has no second names, and renames only by replacing")
+  func withoutLinks() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    let outcome = try await ingest(
+      bench, ["REEL_SHIM_RENAMEAT2": "none", "REEL_SHIM_FAULT": "link:1+:\(EPERM)"])
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(outcome.errors.components(separatedBy: "can't name a file without replacing").count == 2)
+    #expect(try await bench.reel("verify", "--read").status == 0)
+  }
 }

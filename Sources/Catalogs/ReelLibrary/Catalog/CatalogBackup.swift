@@ -52,7 +52,7 @@ private struct BackupFile {
       try copy(source, at: origin)
       if fsync(file) != 0 { throw failure(errno, unfinished) }
       try rethrowing(as: { failure($0.code, path) }) { () throws(SystemError) in
-        try renameWithoutReplacing(unfinished, to: path)
+        _ = try renameWithoutReplacing(unfinished, to: path)
       }
     } catch {
       unlink(unfinished)

@@ -4,26 +4,38 @@ import Glibc
 /// Gives the file `old` the name `new`, which no file has: in one step where the file system knows that. Where it does not
 /// (NFS, 9p, many in user space) a second name takes its place, which replaces nothing either, and the first one goes; where
 /// there are no second names, a look comes before the rename.
+/// - Parameters: the files' paths, or names in open folders.
+/// - Returns: whether a file that gets the name at the same moment would not have been replaced.
 /// - Throws: `EEXIST` where a file has the name.
+@discardableResult
 package func renameWithoutReplacing(
-  _ old: UnsafePointer<CChar>, to new: UnsafePointer<CChar>
-) throws(SystemError) {
+  _ old: UnsafePointer<CChar>, in folder: Int32 = AT_FDCWD, to new: UnsafePointer<CChar>,
+  in target: Int32 = AT_FDCWD
+) throws(SystemError) -> Bool {
   do throws(SystemError) {
-    _ = try retryingInterrupts("rename") { reel_rename_without_replacing(AT_FDCWD, old, AT_FDCWD, new) }
-    return
+    _ = try retryingInterrupts("rename") { reel_rename_without_replacing(folder, old, target, new) }
+    return true
   } catch {
     guard [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.code) else { throw error }
   }
   do throws(SystemError) {
-    _ = try retryingInterrupts("link") { linkat(AT_FDCWD, old, AT_FDCWD, new, 0) }
+    _ = try retryingInterrupts("link") { linkat(folder, old, target, new, 0) }
     // It has the new one, which is what counts.
-    unlink(old)
-    return
+    unlinkat(folder, old, 0)
+    return true
   } catch {
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
   }
-  guard faccessat(AT_FDCWD, new, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else {
+  try renameAfterLooking(old, in: folder, to: new, in: target)
+  return false
+}
+
+/// The last way of ``renameWithoutReplacing(_:in:to:in:)``.
+package func renameAfterLooking(
+  _ old: UnsafePointer<CChar>, in folder: Int32, to new: UnsafePointer<CChar>, in target: Int32
+) throws(SystemError) {
+  guard faccessat(target, new, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else {
     throw SystemError(code: EEXIST, call: "rename")
   }
-  _ = try retryingInterrupts("rename") { rename(old, new) }
+  _ = try retryingInterrupts("rename") { renameat(folder, old, target, new) }
 }
