@@ -142,6 +142,8 @@ struct FolderFailure {
       "it is on a file system that is mounted read-only; mount it writable, or name another destination"
     case .storeUnusable where error.call == "chmod":
       "its file system lets nobody change permissions; leave out --mode"
+    case .unavailable where error.code == ENOLCK:
+      "its file system gives no locks; mount it with them, or name another destination"
     case .storeFull: "free some space there, then try again"
     case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"

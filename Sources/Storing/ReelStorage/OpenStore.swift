@@ -178,10 +178,12 @@ struct StorePreparation {
     }
     let (path, folder, owner) = try temporaryFolder(beside: rootFolder)
     return try failure.doing("write into the folder") { () throws(SystemError) in
-      let lock = try OwnerLock(directory: path, name: TemporaryName.newOwner())
+      let sweep = sweep(of: path)
+      let lock = try OwnerLock(
+        directory: path, name: TemporaryName.newOwner(), needsLock: sweep.foreignLease == nil)
       let store = OpenStore(
         root: rootFolder, temporaries: folder, isPrivate: owner == .us, lock: lock,
-        leftovers: sweep(of: path), notices: notices)
+        leftovers: sweep, notices: notices)
       try store.sweep()
       if owner != .us { notices.tell(.keepsNoPermissions) }
       return store

@@ -108,4 +108,31 @@ struct SharedFileSystemTests {
     #expect(outcome.errors.components(separatedBy: "can't name a file without replacing").count == 2)
     #expect(try await bench.reel("verify", "--read").status == 0)
   }
+
+  @Test(
+    "where there are no locks the lease decides whose temporaries are left over",
+    arguments: [ENOLCK, ENOSYS, EOPNOTSUPP])
+  func withoutLocks(_ error: Int32) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(3)
+    let store = bench.folder.appendingPathComponent("store")
+    let temporaries = store.appendingPathComponent(".reel-tmp")
+    try FileManager.default.createDirectory(at: temporaries, withIntermediateDirectories: true)
+    for folder in [store, temporaries] { chmod(folder.path, 0o700) }
+    for (letter, age) in [("a", 3601.0), ("b", 0)] {
+      let owner = temporaries.appendingPathComponent("upload-" + String(repeating: letter, count: 22))
+      for ending in [".owner", ".1.part"] {
+        let file = owner.path + ending
+        try Data().write(to: URL(fileURLWithPath: file))
+        let date = Date(timeIntervalSinceNow: -age)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
+      }
+    }
+    let outcome = try await ingest(
+      bench, ["REEL_SHIM_FAULT": "flock:1+:\(error)", "REEL_LEASE_SECONDS": "3600"])
+    #expect(outcome.status == 0, "\(outcome)")
+    let left = try FileManager.default.contentsOfDirectory(atPath: temporaries.path).sorted()
+    #expect(left.map { $0.dropFirst(29) } == [".1.part", ".owner"], "\(left)")
+    #expect(left.allSatisfy { $0.hasPrefix("upload-b") })
+  }
 }

@@ -5,12 +5,14 @@ import Synchronization
 /// with it, and whoever finds the lock free knows that the owner is dead.
 ///
 /// The lock is a `flock` on a descriptor that is closed on exec, so no child inherits it. Another kernel may not see
-/// it, so the file names the owner's (``HostIdentity``), and ``renew()`` tells others that the owner lives.
+/// it, so the file names the owner's (``HostIdentity``), and ``renew()`` tells others that the owner lives. Where a file
+/// system has no locks at all (NFS without lockd, Lustre without `flock`), that can do for this kernel, too.
 package final class OwnerLock: Sendable {
   /// The owner's name: the lock file is `NAME.owner`.
   package let name: String
   private let path: String
   private let host: String
+  private let needsLock: Bool
   /// Nil once it has retired.
   private let locked: Mutex<Descriptor?>
 
@@ -21,33 +23,36 @@ package final class OwnerLock: Sendable {
   package static let unfinishedSuffix = ".new"
 
   /// Creates `directory/NAME.owner` (0600), locked from the first moment that it has that name.
+  /// - Parameter needsLock: false where everybody asks with a lease, and the owner renews it: where the file system has no
+  ///   locks, it goes without.
   /// - Throws: ``SystemError`` when the file can't be created or locked; `EEXIST` when `name` is taken.
-  package convenience init(directory: String, name: String) throws(SystemError) {
-    try self.init(directory: directory, name: name, host: HostIdentity.current())
+  package convenience init(directory: String, name: String, needsLock: Bool = true) throws(SystemError) {
+    try self.init(directory: directory, name: name, host: HostIdentity.current(), needsLock: needsLock)
   }
 
   /// - Parameter host: the kernel that the file names; tests play another machine with it.
-  package init(directory: String, name: String, host: String) throws(SystemError) {
+  package init(directory: String, name: String, host: String, needsLock: Bool = true) throws(SystemError) {
     self.name = name
     self.host = host
+    self.needsLock = needsLock
     path = directory + "/" + name + Self.suffix
-    locked = Mutex(try Self.createLocked(path, host))
+    locked = Mutex(try Self.createLocked(path, host, needsLock))
     try Failpoint.lockFileNamed.reach()
   }
 
   /// Whether the owner `name` is alive: its file is there, and locked by somebody or, where there may be owners under
   /// other kernels, renewed by one of those not long ago.
   /// - Parameter foreignLease: how long an owner that the file does not show to be under this kernel counts as alive
-  ///   after it renewed its file; nil where there is none, and the lock tells.
+  ///   after it renewed its file, and any where the file system has no locks; nil where there is none, and the lock tells.
   /// - Throws: ``SystemError`` when that can't be found out; treat such an owner as alive.
   package static func isAlive(
     directory: String, name: String, foreignLease: Duration? = nil
   ) throws(SystemError) -> Bool {
     let path = directory + "/" + name + suffix
     // Shared, so that two who ask at once do not take each other for the owner.
-    guard let descriptor = try lock(path, LOCK_SH) else { return try exists(path) }
-    defer { unlock(descriptor) }
-    return try mayLiveElsewhere(descriptor, path, foreignLease)
+    guard let file = try lock(path, LOCK_SH, orLease: foreignLease) else { return try exists(path) }
+    defer { unlock(file.descriptor) }
+    return try mayLive(file, path, foreignLease)
   }
 
   /// Removes what the owner `name` has left (`NAME.owner`, or an unfinished one) if it is dead.
@@ -62,10 +67,10 @@ package final class OwnerLock: Sendable {
     for ending in [suffix + unfinishedSuffix, suffix] {
       let path = directory + "/" + name + ending
       // Removed only while we hold its lock: an owner that is being born sees that its file has gone.
-      guard let descriptor = try lock(path, LOCK_EX) else { continue }
-      defer { unlock(descriptor) }
+      guard let file = try lock(path, LOCK_EX, orLease: foreignLease) else { continue }
+      defer { unlock(file.descriptor) }
       // An unfinished one protects nothing yet, and its maker makes another.
-      if ending == suffix, try mayLiveElsewhere(descriptor, path, foreignLease) { continue }
+      if ending == suffix, try mayLive(file, path, foreignLease) { continue }
       if unlink(path) == 0 {
         removed = true
         Failpoint.deadLockRemoved.pass()
@@ -87,7 +92,7 @@ package final class OwnerLock: Sendable {
         try Self.write(host, to: current)
         try current.sync()
       } else {
-        descriptor = try Self.createLocked(path, host)
+        descriptor = try Self.createLocked(path, host, needsLock)
       }
     }
   }
@@ -103,14 +108,21 @@ package final class OwnerLock: Sendable {
 
   /// Locks a file under another name first, so that nobody ever sees `path` unlocked, or without its host, while its
   /// owner lives.
-  private static func createLocked(_ path: String, _ host: String) throws(SystemError) -> Descriptor {
+  private static func createLocked(
+    _ path: String, _ host: String, _ needsLock: Bool
+  ) throws(SystemError) -> Descriptor {
     let unfinished = path + unfinishedSuffix
     while true {
       let descriptor = try Descriptor(
         opening: unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
       try Failpoint.lockFileCreated.reach()
-      // Waits for a sweeper that looks at the file just now; it holds it for a moment only.
-      _ = try retryingInterrupts("flock") { flock(descriptor.rawValue, LOCK_EX) }
+      do throws(SystemError) {
+        // Waits for a sweeper that looks at the file just now; it holds it for a moment only.
+        _ = try retryingInterrupts("flock") { flock(descriptor.rawValue, LOCK_EX) }
+      } catch  where needsLock || !isWithoutLocks(error) {
+        unlink(unfinished)
+        throw error
+      } catch {}
       try Failpoint.lockFileLocked.reach()
       if try descriptor.status().st_nlink == 0 { continue }  // That sweeper took it for a dead one's.
       try write(host, to: descriptor)
@@ -123,22 +135,34 @@ package final class OwnerLock: Sendable {
     }
   }
 
+  /// It is the file system that has none.
+  private static func isWithoutLocks(_ error: SystemError) -> Bool {
+    [ENOLCK, ENOSYS, EOPNOTSUPP].contains(error.code)
+  }
+
   private static func write(_ host: String, to descriptor: Descriptor) throws(SystemError) {
     let line = Array((host + "\n").utf8)
     _ = try retryingInterrupts("write") { pwrite(descriptor.rawValue, line, line.count, 0) }
   }
 
-  /// Whether the owner of a file that nobody has locked here may live under another kernel.
-  private static func mayLiveElsewhere(
-    _ file: Descriptor, _ path: String, _ lease: Duration?
+  /// An owner's file that nobody else has locked here.
+  private struct UnownedFile {
+    let descriptor: Descriptor
+    /// Whether it is locked by us; it can't be where there are no locks.
+    let isLocked: Bool
+  }
+
+  /// Whether the owner of that file may live under another kernel, or under this one where no lock can tell.
+  private static func mayLive(
+    _ file: UnownedFile, _ path: String, _ lease: Duration?
   ) throws(SystemError) -> Bool {
     guard let lease else { return false }
     var line = [UInt8](repeating: 0, count: 256)
-    let count = try retryingInterrupts("read") { pread(file.rawValue, &line, line.count, 0) }
+    let count = try retryingInterrupts("read") { pread(file.descriptor.rawValue, &line, line.count, 0) }
     // One that names no host is an older Reel's, on whatever machine.
     let host = String(decoding: line.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    if HostIdentity.isOneKernel(host, HostIdentity.current()) { return false }
-    return try now(beside: path) - modificationTime(of: file) < lease
+    if file.isLocked, HostIdentity.isOneKernel(host, HostIdentity.current()) { return false }
+    return try now(beside: path) - modificationTime(of: file.descriptor) < lease
   }
 
   /// The present time of the file system, as a file that is written there shows it: the clocks of two machines differ.
@@ -157,8 +181,11 @@ package final class OwnerLock: Sendable {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// The locked file, or nil when somebody else holds it or it is not there.
-  private static func lock(_ path: String, _ kind: Int32) throws(SystemError) -> Descriptor? {
+  /// The locked file, or nil when somebody else holds it or it is not there. Where there are no locks, and there is a
+  /// lease, the file as it is.
+  private static func lock(
+    _ path: String, _ kind: Int32, orLease lease: Duration?
+  ) throws(SystemError) -> UnownedFile? {
     let raw = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     if raw < 0 {
       if errno == ENOENT { return nil }
@@ -167,9 +194,11 @@ package final class OwnerLock: Sendable {
     let descriptor = Descriptor(adopting: raw)
     do {
       _ = try retryingInterrupts("flock") { flock(raw, kind | LOCK_NB) }
-      return descriptor
+      return UnownedFile(descriptor: descriptor, isLocked: true)
     } catch  where error.code == EWOULDBLOCK {
       return nil
+    } catch  where lease != nil && isWithoutLocks(error) {
+      return UnownedFile(descriptor: descriptor, isLocked: false)
     }
   }
 
