@@ -348,7 +348,17 @@ import Testing
     for prefix in ["..", "a/../b", "./a", "a\nb"] {
       #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", prefix: prefix) }
     }
-    #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", region: "evil.example/") }
+    let own = try HTTPAddress(parsing: "https://h")
+    for region in ["evil.example/", "us_east_1", "", "-a", "NL\n"] {
+      for endpoint in [nil, own] {
+        #expect(throws: S3StoreError.self) {
+          try S3Store(bucket: "buck", endpoint: endpoint, region: region)
+        }
+      }
+    }
+    // It is a part of Amazon's host's name, and of nobody else's.
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", region: "RegionOne") }
+    #expect(try S3Store(bucket: "buck", endpoint: own, region: "RegionOne").region == "RegionOne")
     let address = try HTTPAddress(parsing: "https://h/path")
     #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", endpoint: address) }
   }

@@ -18,6 +18,31 @@ import Testing
     HTTPReply(status: .init(code: status), fields: [.contentType: "text/html"], body: Array(text.utf8))
   }
 
+  // MARK: Regions
+
+  @Test("a region with capital letters is learned from a store of one's own", arguments: ["NL", "RegionOne"])
+  func region(_ region: String) async throws {
+    let fake = FakeS3 { sent in
+      let scope = sent.call.credentials.first { $0.name == .authorization }?.value.revealed ?? ""
+      return scope.contains("/\(region)/s3/aws4_request")
+        ? nil
+        : FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>\(region)</Region>")
+    }
+    let store = try uploader(fake.transport())
+    _ = try await store.upload(TestSource(size: 9).upload, to: key) { _ in }
+    #expect(store.client.addressing.region == region)
+  }
+
+  @Test("what is no region of Amazon's does not get into its host's name", arguments: ["NL", "x/", "a.b"])
+  func regionOfAmazon(_ region: String) async throws {
+    let transport = ScriptedTransport { _ in
+      FakeS3.error(400, "AuthorizationHeaderMalformed", more: "<Region>\(region)</Region>")
+    }
+    let store = try uploader(transport, store: try S3Store(bucket: "buck"))
+    await #expect(throws: UploadError.self) { try await store.prepare() }
+    #expect(transport.calls.allSatisfy { $0.call.origin.host == "buck.s3.us-east-1.amazonaws.com" })
+  }
+
   // MARK: 404
 
   static let pages = [

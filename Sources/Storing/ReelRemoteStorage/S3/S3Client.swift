@@ -326,7 +326,9 @@ final class S3Client: Sendable {
   /// Whether the same request may fare better now.
   /// - Parameter known: what it was signed with; others may have learned more meanwhile.
   private func learn(from failure: S3Failure, knowing known: Learned) async -> Bool {
-    if failure.isWrongRegion, let region = failure.region, region != known.region {
+    if failure.isWrongRegion, let region = failure.region, region != known.region,
+      S3Store.isRegion(region, inHost: store.endpoint == nil)
+    {
       learned.withLock { $0.region = region }
       return true
     }

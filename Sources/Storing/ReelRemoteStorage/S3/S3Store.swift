@@ -28,7 +28,7 @@ public struct S3Store: Hashable, Sendable {
         "\"\(bucket)\" can't be a bucket's name: it has 3 to 255 letters, digits, dots, dashes and underscores"
       )
     }
-    guard Self.isRegion(region) else {
+    guard Self.isRegion(region, inHost: endpoint == nil) else {
       throw S3StoreError("\"\(region)\" can't be a region's name; it is written like eu-central-1")
     }
     guard endpoint?.path.isEmpty ?? true else {
@@ -64,15 +64,20 @@ public struct S3Store: Hashable, Sendable {
     return Destination(endpoint.map { "s3+\($0.origin)/\(rest)" } ?? "s3://\(rest)")
   }
 
-  /// A region's name stands in a host's: letters, digits and dashes.
-  static func isRegion(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy { $0.isASCIILowercase || $0.isASCIIDigit || $0 == UInt8(ascii: "-") }
-      && text.first != "-" && text.last != "-"
+  /// Letters, digits and dashes (botocore, `VALID_REGION`), such as `RegionOne`.
+  /// - Parameter inHost: whether it stands in a host's name, as at Amazon.
+  static func isRegion(_ text: String, inHost: Bool = false) -> Bool {
+    inHost ? isHostLabel(text) : isLabel(text)
   }
 
   /// What the part of a host's name before a dot may be (RFC 1123, 2.1), in the lower case that signatures need.
-  private static func isHostLabel(_ text: String) -> Bool { text.utf8.count <= 63 && isRegion(text) }
+  private static func isHostLabel(_ text: String) -> Bool { isLabel(text) && text == text.lowercased() }
+
+  private static func isLabel(_ text: String) -> Bool {
+    (1...63).contains(text.utf8.count)
+      && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }
+      && text.first != "-" && text.last != "-"
+  }
 
   /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too.
   private static func isBucket(_ text: String) -> Bool {
