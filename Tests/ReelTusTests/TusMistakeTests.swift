@@ -72,4 +72,16 @@ import Testing
     try await mute.expire(all: true)
     #expect(try await uploader.find(key) == nil)
   }
+
+  @Test(
+    "where the answer to a part does not say how far the upload has come, HEAD does",
+    .enabled(if: Project.python != nil, "SKIPPED: there is no python3"))
+  func withoutOffset() async throws {
+    let source = TestSource(size: 2_500_000)
+    let key = try #require(ObjectKey("k.mp4"))
+    let fake = try await FakeTus.start("creation", ["--no-offset"])
+    _ = try await fake.uploader(MemoryCheckpoints()).upload(source.upload, to: key) { _ in }
+    let seen = try await fake.seen()
+    #expect(seen.whole.count == 1 && seen.uploads.count == 1 && seen.received == 2_500_000)
+  }
 }

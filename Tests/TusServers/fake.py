@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A tus 1.0.0 server for tests, in memory, on 127.0.0.1: strict where the protocol is, and broken where a test says so.
 
-  fake.py [--extensions a,b,c] [--no-get] [--token T] [--max-size N]
+  fake.py [--extensions a,b,c] [--no-get] [--no-offset] [--token T] [--max-size N]
 
 Prints "ready PORT", and ends when its standard input does. Beside the uploads, below /files/:
   GET  /stats    what it has seen and what it holds, as JSON
@@ -242,7 +242,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             kept = bytes_[: fault["after"]] if fault.get("do") == "lag" else bytes_
             upload["bytes"] += kept
             offset = len(upload["bytes"]) + len(bytes_) - len(kept)
-            return 204, [("Upload-Offset", str(offset))] + self.expiry(upload)
+            told = [] if self.store.options.no_offset else [("Upload-Offset", str(offset))]
+            return 204, told + self.expiry(upload)
         finally:
             upload["lock"].release()
 
@@ -325,6 +326,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--extensions", default=ALL)
     parser.add_argument("--no-get", action="store_true")
+    parser.add_argument("--no-offset", action="store_true")
     parser.add_argument("--token")
     parser.add_argument("--max-size", type=int)
     Handler.store = Store(parser.parse_args())

@@ -103,10 +103,13 @@ struct TusClient: Sendable {
     if let checksum { call.fields[.uploadChecksum] = checksum.field(of: bytes) }
     call.body = .bytes(bytes)
     let reply = try await send(call)
-    guard reply.isSuccess, let now = Self.number(reply.fields[.uploadOffset]) else {
-      throw failure(reply, "take a part of \(key)")
+    guard reply.isSuccess else { throw failure(reply, "take a part of \(key)") }
+    if let now = Self.number(reply.fields[.uploadOffset]) { return now }
+    // Some servers, or what stands before them, do not say it.
+    switch try await standing(of: url, key) {
+    case .partial(let now, _), .whole(let now): return now
+    case .gone: throw failure.interrupted("it took bytes of an upload, and then knew none")
     }
-    return now
   }
 
   /// DELETE: ends the upload and frees what it holds (the termination extension).
