@@ -78,6 +78,19 @@ import Testing
     #expect(try await uploader(transport).allNames() == Self.names)
   }
 
+  @Test(
+    "with an object that has no size or no name are no lists, and it is stored all the same",
+    arguments: ["Size", "Key"])
+  func unreadable(_ element: String) async throws {
+    let transport = fake { body, _ in
+      body.replacing("<\(element)>", with: "<Other>").replacing("</\(element)>", with: "</Other>")
+    }
+    let store = try uploader(transport)
+    try await store.prepare()
+    let error = await #expect(throws: UploadError.self) { _ = try await store.allNames() }
+    #expect(error?.code == .interrupted && error?.message.contains("with its size") == true)
+  }
+
   /// What a store does that heeds no token.
   enum Endless: CaseIterable { case freshTokens, threeTokens, sameToken, emptyPages }
 

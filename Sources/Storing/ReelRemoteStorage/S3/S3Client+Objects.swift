@@ -298,8 +298,8 @@ extension S3Client {
     guard let page = S3Documents.page(try await send(request).body) else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not list its objects: try again, and check its address if it happens again"
-      )
+        "\(store.destination) did not list its objects, each with its size: try again, and check its address if "
+          + "it happens again")
     }
     // A store that goes on from no name gives the same page for ever.
     let isStuck: Bool

@@ -151,17 +151,20 @@ enum S3Documents {
     return (parts, list["ChecksumAlgorithm"], next)
   }
 
-  /// The answer to ListObjectsV2, or to what it replaced; nil when it is no such answer.
+  /// Whether it is an answer to ListObjectsV2, or to what it replaced.
+  static func isPage(_ body: [UInt8]) -> Bool { XMLNode(parsing: body)?.name == "ListBucketResult" }
+
+  /// Such an answer; nil when it is none, or does not tell an object's name or size.
   static func page(_ body: [UInt8]) -> S3ListPage? {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
     let isEncoded = list["EncodingType"] == "url"
     let token = list.text("NextContinuationToken")
     var page = S3ListPage(isWhole: !list.isTrue("IsTruncated") && token == nil)
     for object in list.all("Contents") {
-      guard let key = object["Key"], let size = object["Size"].flatMap({ Int64(digits: $0) }) else {
-        continue
-      }
-      guard let name = name(key, isEncoded) else { return nil }
+      // One that can't be read would be passed over without a word.
+      guard let name = object["Key"].flatMap({ name($0, isEncoded) }),
+        let size = object["Size"].flatMap({ Int64(digits: $0) })
+      else { return nil }
       page.objects.append(
         ListedObject(name: name, size: size, etag: object["ETag"] ?? ""))
     }

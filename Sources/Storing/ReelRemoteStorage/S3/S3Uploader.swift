@@ -56,7 +56,7 @@ public struct S3Uploader: Uploader {
     request.replyLimit = S3Client.listLimit
     do throws(UploadError) {
       // A web console, or a page to log in, answers 200 to anything.
-      guard S3Documents.page(try await client.send(request).body) != nil else {
+      guard S3Documents.isPage(try await client.send(request).body) else {
         throw UploadError(
           .storeUnusable, "\(destination) did not list its objects: check its address")
       }
