@@ -311,6 +311,10 @@ import Testing
       ),
       (try S3Store(bucket: "buck", endpoint: own), "https://h:9000/buck/k.mp4", "s3+https://h:9000/buck"),
       (
+        try S3Store(bucket: "ten_1:my.buck", prefix: "p", endpoint: own),
+        "https://h:9000/ten_1%3Amy.buck/p/k.mp4", "s3+https://h:9000/ten_1:my.buck/p"
+      ),
+      (
         try S3Store(bucket: "buck", prefix: "p", endpoint: own, usesPaths: false),
         "https://buck.h:9000/p/k.mp4",
         "s3+https://h:9000/buck/p"
@@ -338,6 +342,20 @@ import Testing
 
   @Test(arguments: ["", "ab", "a b", "a/b", "a..b", ".ab", "bücket", String(repeating: "a", count: 256)])
   func badBuckets(_ name: String) { #expect(throws: S3StoreError.self) { try S3Store(bucket: name) } }
+
+  @Test(
+    "another tenant's bucket has no name at Amazon, nor in a host's",
+    arguments: [
+      "ten:buck", "ten:my.buck", ":buck", "ten:", "ten:a:buck", "te-n:buck",
+      "arn:aws:s3:us-east-1:1:accesspoint",
+    ])
+  func tenants(_ name: String) throws {
+    let own = try HTTPAddress(parsing: "https://h:9000")
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: name) }
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: name, endpoint: own, usesPaths: false) }
+    guard !name.hasPrefix("ten:") || name.hasSuffix(":") || name.contains("a:") else { return }
+    #expect(throws: S3StoreError.self) { try S3Store(bucket: name, endpoint: own) }
+  }
 
   @Test(arguments: ["Old_Buck", "old_buck", String(repeating: "a", count: 64)])
   func noHostsName(_ bucket: String) {

@@ -23,7 +23,10 @@ public struct S3Store: Hashable, Sendable {
     bucket: String, prefix: String = "", endpoint: HTTPAddress? = nil, region: String = "us-east-1",
     usesPaths: Bool? = nil
   ) throws(S3StoreError) {
-    guard Self.isBucket(bucket) else {
+    guard !bucket.hasPrefix("arn:") else {
+      throw S3StoreError("an ARN (\"\(bucket)\") is not taken: name the access point's alias")
+    }
+    guard Self.isBucket(bucket, at: endpoint) else {
       throw S3StoreError(
         "\"\(bucket)\" can't be a bucket's name: it has 3 to 255 letters, digits, dots, dashes and underscores"
       )
@@ -45,7 +48,8 @@ public struct S3Store: Hashable, Sendable {
     self.prefix = folders.map { $0 + "/" }.joined()
     self.endpoint = endpoint
     self.region = region
-    guard usesPaths != false || bucket.contains(".") || Self.isHostLabel(bucket) else {
+    guard usesPaths != false || bucket.contains(".") && !bucket.contains(":") || Self.isHostLabel(bucket)
+    else {
       throw S3StoreError(
         "\"\(bucket)\" can't stand in a host's name, which has lower case letters, digits and dashes: leave out "
           + "\(setting: .noPathStyle)")
@@ -79,8 +83,17 @@ public struct S3Store: Hashable, Sendable {
       && text.first != "-" && text.last != "-"
   }
 
-  /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too.
-  private static func isBucket(_ text: String) -> Bool {
+  /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too. Ceph's are named `tenant:bucket`
+  /// where they are another tenant's (Ceph, "RGW Multi-tenancy").
+  private static func isBucket(_ text: String, at endpoint: HTTPAddress?) -> Bool {
+    let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2 else { return isBucket(text) }
+    return endpoint != nil && !halves[0].isEmpty
+      && halves[0].utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
+      && isBucket(halves[1])
+  }
+
+  private static func isBucket(_ text: some StringProtocol) -> Bool {
     (3...255).contains(text.utf8.count) && text != "..."
       && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) } && !text.hasPrefix(".")
       && !text.contains("..")
