@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 import ReelHTTPFakes
+import Synchronization
 import Testing
 
 @testable import ReelRemoteStorage
@@ -379,6 +380,33 @@ import Testing
     #expect(try S3Store(bucket: "buck", endpoint: own, region: "RegionOne").region == "RegionOne")
     let address = try HTTPAddress(parsing: "https://h/path")
     #expect(throws: S3StoreError.self) { try S3Store(bucket: "buck", endpoint: address) }
+  }
+
+  @Test(
+    "a signed address states no more time than its credentials have, and that is told once",
+    arguments: [
+      (900, true, 604_800, 900, "900 s"), (900, true, 900, 900, nil), (900, true, 60, 60, nil),
+      (-5, true, 60, 1, "1 s"), (nil, true, 604_800, 604_800, "session token"), (nil, true, 3600, 3600, nil),
+      (nil, false, 604_800, 604_800, nil),
+    ] as [(Double?, Bool, Int, Int, String?)])
+  func ends(left: Double?, hasToken: Bool, wanted: Int, seconds: Int, notice: String?) async throws {
+    let told = Mutex<[String]>([])
+    let clock = StoppedClock()
+    let credentials = S3Credentials(
+      keyID: "id", secret: Secret("s"), token: hasToken ? Secret("t") : nil,
+      expires: left.map { clock.now().addingTimeInterval($0) })
+    let store = S3Uploader(
+      try #require(FakeS3.store), options: S3Options(), transport: FakeS3().transport(),
+      credentials: FixedCredentials(credentials), clock: clock
+    ) { sentence in told.withLock { $0.append(sentence) } }
+    let key = try #require(ObjectKey("k.mp4"))
+    for _ in 0..<2 {
+      let address = try await store.presignedURL(of: key, seconds: wanted)
+      #expect(address.contains("X-Amz-Expires=\(seconds)&"))
+    }
+    let sentences = told.withLock { $0 }
+    #expect(sentences.count == (notice == nil ? 0 : 1))
+    #expect(sentences.allSatisfy { $0.contains(notice ?? "") }, "\(sentences)")
   }
 
   @Test("a viewer's address is the store's, one's own, or signed")

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelRemoteStorage
 import ReelStorage
+import ReelTerminal
 
 extension Destinations {
   /// A bucket, and what reaches it.
@@ -21,7 +22,7 @@ extension Destinations {
       options: S3Options(
         viewing: viewing, sendsChecksums: bucket.sendsChecksums,
         sendsConditions: settings.conditionalPuts ?? true), transport: bucket.transport,
-      credentials: bucket.credentials)
+      credentials: bucket.credentials, onNotice: { LongWait.tellOnce($0) })
   }
 
   /// A bucket, by the settings and by what AWS's own tools would read: its variables and files.

@@ -120,6 +120,7 @@ final class S3Client: Sendable {
   private let source: any CredentialSource
   private let learned: Mutex<Learned>
   private let keys = SigningKeys()
+  private let onNotice: @Sendable (String) -> Void
   /// One asks, and the others wait for what it hears.
   let checking = AsyncSemaphore(count: 1)
 
@@ -137,13 +138,16 @@ final class S3Client: Sendable {
     /// else.
     var hasTried = false
     var checks: S3Checks?
+    /// Whether it was told that signed addresses end before their time.
+    var hasToldEnd = false
   }
 
   init(
     _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource, clock: any WallClock,
-    leavingOut: Set<S3Extra> = []
+    leavingOut: Set<S3Extra> = [], onNotice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
+    self.onNotice = onNotice
     self.clock = clock
     self.transport = transport
     source = credentials
@@ -223,15 +227,29 @@ final class S3Client: Sendable {
         + S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))
   }
 
-  /// An address that anybody may open for `seconds`.
+  /// An address that anybody may open for `seconds`, or for as long as the credentials that sign it are good (AWS, "Sharing
+  /// objects with presigned URLs"), which is told.
   func presigned(_ key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
     let addressing = self.addressing
     let request = SignatureV4.Request(
       method: "GET", path: addressing.path(of: key), fields: ["host": addressing.origin.authority],
       payload: SignatureV4.unsignedPayload)
+    let (credentials, now) = (try await source.credentials(), now)
+    let ending = PresignedEnd(seconds: seconds, credentials, now: now)
+    if let notice = ending.notice, tellsEndFirst() {
+      onNotice("\(store.destination): \(notice)")
+    }
     let query = SignatureV4(region: addressing.region, keys: keys).presignedQuery(
-      request, try await source.credentials(), at: now, seconds: seconds)
+      request, credentials, at: now, seconds: ending.seconds)
     return "\(addressing.origin)\(request.path)?\(query)"
+  }
+
+  /// True once.
+  private func tellsEndFirst() -> Bool {
+    learned.withLock { learned in
+      defer { learned.hasToldEnd = true }
+      return !learned.hasToldEnd
+    }
   }
 
   // MARK: Asking
@@ -393,4 +411,33 @@ final class S3Client: Sendable {
     guard case .bytes(let bytes) = request.body else { return Hexadecimal.text(SHA256.hash(data: [UInt8]())) }
     return Hexadecimal.text(SHA256.hash(data: bytes))
   }
+}
+
+/// How long a signed address is really good for.
+struct PresignedEnd {
+  let seconds: Int
+  /// What to say of it where that is less than was asked for, or may be.
+  let notice: String?
+
+  /// AWS's own sessions take an hour where nobody says otherwise; a shorter address is taken to be meant for one.
+  private static let session = 3600
+
+  init(seconds wanted: Int, _ credentials: S3Credentials, now: Date) {
+    if let expires = credentials.expires {
+      seconds = Int(max(1, min(Double(wanted), expires.timeIntervalSince(now).rounded(.down))))
+      notice =
+        seconds < wanted
+        ? "signed addresses end after \(seconds) s instead of \(wanted) s, as the credentials that sign them do: "
+          + Self.advice : nil
+    } else {
+      seconds = wanted
+      notice =
+        credentials.token != nil && wanted > Self.session
+        ? "signed addresses end with the session token that signs them, which may be sooner than after \(wanted) s: "
+          + Self.advice : nil
+    }
+  }
+
+  private static let advice =
+    "use a key without an end, or have new ones made for each feed (reel feed --presign)"
 }

@@ -23,10 +23,21 @@ public struct S3Uploader: Uploader {
     _ store: S3Store, options: S3Options = S3Options(), transport: any HTTPTransport,
     credentials: any CredentialSource, clock: any WallClock = SystemWallClock()
   ) {
+    self.init(
+      store, options: options, transport: transport, credentials: credentials, clock: clock
+    ) { _ in }
+  }
+
+  /// - Parameter onNotice: told, once, that signed addresses end before their time.
+  package init(
+    _ store: S3Store, options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource,
+    clock: any WallClock = SystemWallClock(), onNotice: @escaping @Sendable (String) -> Void
+  ) {
     client = S3Client(
       store, transport: transport, credentials: credentials, clock: clock,
       leavingOut: Set(
-        (options.sendsChecksums ? [] : [.checksum]) + (options.sendsConditions ? [] : [S3Extra.condition])))
+        (options.sendsChecksums ? [] : [.checksum]) + (options.sendsConditions ? [] : [S3Extra.condition])),
+      onNotice: onNotice)
     self.options = options
   }
 
@@ -118,7 +129,7 @@ extension S3Uploader {
   /// An address by which anybody may read the object for so many seconds, 1 ... ``S3Viewing/longestPresigned``, from now.
   /// It is made here, without asking the store: also for an object that is not there.
   ///
-  /// It is good no longer than the credentials that sign it, and it is for the region that the store was last found in:
+  /// It is good no longer than the credentials that sign it: where those have a known end, it says so. It is for the region that the store was last found in:
   /// call ``find(_:)`` or ``prepare()`` once where that, or this machine's clock, may be wrong.
   /// - Throws: what keeps the credentials from being had.
   public func presignedURL(of key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
