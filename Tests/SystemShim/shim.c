@@ -13,6 +13,7 @@
 //                                kernel
 //   REEL_SHIM_FILE_SYSTEM=TYPE   what statfs(2) calls the file system of the folder
 //   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
+//   REEL_SHIM_REFUSED=CALL       the kernel, or a filter, does not have pidfd_open(2) or memfd_create(2)
 //   REEL_SHIM_RENAMEAT2=none     the file system of the folder knows no rename that does not replace
 //   REEL_SHIM_MODES=none         the file system of the folder keeps no permissions: all is 0777, and chmod is EPERM
 //   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
@@ -287,7 +288,19 @@ int openat64(int folder, const char *path, int flags, ...) {
   OPEN_MODE(flags) return do_open(folder, path, flags, mode);
 }
 
-// openat2 has no function of its own.
+static int refuses(const char *call) {
+  const char *refused = active ? getenv("REEL_SHIM_REFUSED") : NULL;
+  if (!refused || strcmp(refused, call) != 0) return 0;
+  errno = ENOSYS;
+  return 1;
+}
+
+int memfd_create(const char *name, unsigned flags) {
+  NEXT(memfd_create);
+  return refuses("memfd_create") ? -1 : real(name, flags);
+}
+
+// openat2 and pidfd_open have no functions of their own.
 long syscall(long number, ...) {
   static __typeof__(&syscall) real;
   if (!real) real = (__typeof__(&syscall))next("syscall");
@@ -296,6 +309,7 @@ long syscall(long number, ...) {
   long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
        e = va_arg(list, long), f = va_arg(list, long);
   va_end(list);
+  if (number == SYS_pidfd_open && refuses("pidfd_open")) return -1;
   if (number == SYS_openat2 && active) {
     if (getenv("REEL_SHIM_OPENAT2")) {
       errno = ENOSYS;

@@ -72,16 +72,11 @@ final class ForkServer: @unchecked Sendable {
     let process: Int32
     switch reply {
     case .forked(let number): process = number
-    case .failed(let error):
-      let error = SystemError(code: error, call: "clone")
-      throw .exhausted(error) ?? .noReader("\(error)")
+    case .failed(let error): throw .noReader(SystemError(code: error, call: "clone"))
     }
     var child = reel_child()
     let error = reel_child_adopt(process, &child)
-    guard error == 0 else {
-      let error = SystemError(code: -error, call: "pidfd_open")
-      throw .exhausted(error) ?? .noReader("\(error)")
-    }
+    guard error == 0 else { throw .noReader(SystemError(code: -error, call: "pidfd_open")) }
     let worker = Worker(
       process: ChildProcess(adopting: child, processorSeconds: request.processorSeconds),
       channel: channel, buffer: buffer)
@@ -96,7 +91,7 @@ final class ForkServer: @unchecked Sendable {
   /// - Returns: this side's end of the worker's channel; nil when the server is gone.
   private func ask(_ request: ForkRequest, of server: ReadyWorker) throws(ProbeError) -> Descriptor? {
     let ends = try rethrowing(
-      as: { ProbeError.exhausted($0) ?? .noReader("\($0)") }
+      as: { ProbeError.noReader($0) }
     ) { () throws(SystemError) in try ChannelEnds() }
     guard let frame = try? request.encoded(), server.worker.send(frame, descriptor: ends.theirs)
     else { return nil }

@@ -51,6 +51,21 @@ extension ProbeError {
     }
   }
 
+  /// What nobody can do here, however often it is tried; nil for another error.
+  static func refused(_ error: SystemError) -> ProbeError? {
+    guard [ENOSYS, EPERM].contains(error.code) else { return nil }
+    return ProbeError(
+      .workerBroken,
+      "the program that reads media can't be used: this kernel, or the filter of this container, does not allow "
+        + "\(error.call) (\(error.reason)), which Reel needs; use Linux 5.4 or newer, and a runtime that allows it"
+    )
+  }
+
+  /// Why there is no process to read it.
+  static func noReader(_ error: SystemError) -> ProbeError {
+    exhausted(error) ?? refused(error) ?? noReader("\(error)")
+  }
+
   /// - Parameter reason: why no process could be started.
   static func noReader(_ reason: String) -> ProbeError {
     ProbeError(

@@ -29,8 +29,7 @@ struct IssuedReceipt {
     var bytes = [UInt8](repeating: 0, count: Receipt.length)
     let number = reel_channel_secret(&bytes, bytes.count)
     guard number >= 0 else {
-      let error = SystemError(code: -number, call: "memfd_create")
-      throw .exhausted(error) ?? .noReader("\(error)")
+      throw .noReader(SystemError(code: -number, call: "memfd_create"))
     }
     descriptor = Descriptor(adopting: number)
     guard let receipt = Receipt(bytes: bytes) else { throw .noReader("no receipt") }

@@ -38,8 +38,7 @@ extension SandboxedProber: PosterMaker {
   ) throws(PosterError) -> [UInt8] {
     let number = picture.bytes.withUnsafeBytes { reel_channel_sealed($0.baseAddress, $0.count) }
     guard number >= 0 else {
-      let error = SystemError(code: -number, call: "memfd_create")
-      throw PosterError(.exhausted(error) ?? .noReader("\(error)"))
+      throw PosterError(.noReader(SystemError(code: -number, call: "memfd_create")))
     }
     let request = PictureRequest.jpeg(width: picture.width, height: picture.height)
     let (reply, bytes) = try pictures(request, Descriptor(adopting: number), cancellation)

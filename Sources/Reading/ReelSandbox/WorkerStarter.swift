@@ -87,8 +87,7 @@ struct WorkerStarter: Sendable {
 
   /// A machine that is short of something may have it again for the next file.
   private static func failure(_ error: SystemError) -> Failure {
-    if let exhausted = ProbeError.exhausted(error) { return .final(exhausted) }
-    return .died("\(error)")
+    (ProbeError.exhausted(error) ?? .refused(error)).map { .final($0) } ?? .died("\(error)")
   }
 
   private func spawn(_ buffer: FrameBuffer) throws(Failure) -> Worker {
@@ -109,7 +108,9 @@ struct WorkerStarter: Sendable {
     case EACCES, ENOENT, ENOEXEC:
       guard WorkerLocation.isProgram(path) else { throw .final(WorkerLocation.missing(at: [path])) }
       throw .final(WorkerLocation.notStarted(path, SystemError(code: error, call: "posix_spawn")))
-    default: throw Self.failure(SystemError(code: error, call: "posix_spawn"))
+    default:
+      let call = child.pid == 0 ? "posix_spawn" : "pidfd_open"
+      throw Self.failure(SystemError(code: error, call: call))
     }
   }
 }
@@ -169,7 +170,7 @@ final class StartCircuitBreaker: Sendable {
       let error = ProbeError(
         .workerBroken,
         "the program that reads media ends before it is ready, \(Self.patience) times in a row"
-          + " (\(reason)); \(WorkerLocation.remedy)")
+          + " (\(reason)); install Reel anew, and see that this system, or this container, lets it run")
       state.verdict = (error, .now + validity)
       return 0
     }

@@ -50,15 +50,17 @@ static int spawn_prepared(
 int reel_child_spawn(const char *path, int channel, reel_child *child) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
+  pid_t pid;
+  child->pid = 0;
   int error = posix_spawn_file_actions_init(&actions);
   if (error) return -error;
   error = posix_spawnattr_init(&attributes);
   if (!error) {
-    error = spawn_prepared(path, channel, &actions, &attributes, &child->pid);
+    error = spawn_prepared(path, channel, &actions, &attributes, &pid);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&actions);
-  return error ? -error : reel_child_adopt(child->pid, child);
+  return error ? -error : reel_child_adopt(pid, child);
 }
 
 int reel_child_adopt(int pid, reel_child *child) {

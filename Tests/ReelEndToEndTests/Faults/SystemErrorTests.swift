@@ -46,6 +46,20 @@ struct SystemErrorTests {
     "EDQUOT": EDQUOT, "EXDEV": EXDEV, "EINVAL": EINVAL, "EROFS": EROFS, "ENOLCK": ENOLCK, "EAGAIN": EAGAIN,
   ]
 
+  @Test(
+    "a call that the kernel or a filter does not have is named, with what to do",
+    arguments: ["pidfd_open", "memfd_create"])
+  func refused(call: String) async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    let shim = try await SystemShim.environment(root: bench.folder, ["REEL_SHIM_REFUSED": call])
+    let outcome = try await bench.reel("ingest", "clips", environment: shim)
+    #expect(outcome.status == 1, "\(outcome)")
+    let said = outcome.output + outcome.errors
+    #expect(said.contains("does not allow \(call)") && said.contains("Linux 5.4"), "\(outcome)")
+    #expect(!said.contains("swift build") && !said.contains("--jobs"), "\(outcome)")
+  }
+
   @Test("it is told, or made good, and the next run makes everything whole", arguments: faults)
   func failing(fault: Fault) async throws {
     let count = try await Self.clean.value[fault.call] ?? 0

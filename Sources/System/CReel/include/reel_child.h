@@ -26,7 +26,7 @@ typedef struct {
 // Starts `path` with no argument, an empty environment, `/dev/null` as standard input, output and error, `channel`
 // as descriptor 3, no other descriptor, default signals, and in a session of its own, so that Ctrl-C in a terminal
 // reaches only the parent.
-// Returns 0, or -errno.
+// Returns 0, or -errno; then `child->pid` is 0 where it was not started, and not where it could not be taken over.
 int reel_child_spawn(const char *path, int channel, reel_child *child);
 
 // Takes over a child of this process that is not collected yet; one that can't be taken over is killed and collected.
