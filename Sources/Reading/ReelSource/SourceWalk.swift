@@ -191,6 +191,8 @@ struct WalkState: Sendable {
   /// How many addresses are opened at once: each takes a way there and back, or until its server has not answered.
   private static let openedAtOnce = 16
   var parents: ParentDirectories
+  /// The folder of the last file below a folder that was named: what is known of its names is for the next one, too.
+  private var lastParent: DirectoryHandle?
   var seen: SeenSources
   var skipped: ExcludedDirectories
   /// All that was named.
@@ -277,8 +279,11 @@ struct WalkState: Sendable {
         : PathLookup.find(
           parent + [UInt8(ascii: ".")], from: walk.root.descriptor,
           links: options.followLinks ? .followBeneath : .refuse)
-      let directory = DirectoryHandle(
-        descriptor: located.descriptor, identity: located.status.directoryIdentity)
+      let identity = located.status.directoryIdentity
+      let directory =
+        lastParent.flatMap { $0.identity == identity ? $0 : nil }
+        ?? DirectoryHandle(descriptor: located.descriptor, identity: identity)
+      lastParent = directory
       let entry = walk.entry(at: path, name, in: directory)
       folder = walk
       return visit(entry)
