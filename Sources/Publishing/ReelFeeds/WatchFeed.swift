@@ -44,6 +44,8 @@ package final class WatchFeed: FileFeed {
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
+    /// Which watch is being looked at, since when, and whether it was told that its folder does not answer.
+    var look: (watch: Int, begun: ContinuousClock.Instant, isSilent: Bool)?
     /// From when on the run is to be over, and no file is disposed of any more.
     var end: ContinuousClock.Instant?
     private var isListed = false
@@ -93,11 +95,13 @@ package final class WatchFeed: FileFeed {
   private let start = ContinuousClock.now
 
   /// - Parameters:
+  ///   - patience: how long a look at a folder may take before it is told that it does not answer.
   ///   - onStep: called after each step of what becomes of a file.
   ///   - onListed: called once, when everything that was there at the beginning has been looked at.
   /// - Throws: `tooManyOpenFiles`.
   package init(
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, jobs: Int, services: IngestServices,
+    patience: Duration = .seconds(30),
     onStep: @escaping @Sendable (FileDisposal.Step) -> Void = { _ in },
     onListed: @escaping @Sendable () -> Void
   ) throws(SourceError) {
@@ -110,6 +114,12 @@ package final class WatchFeed: FileFeed {
       throw SourceError(.tooManyOpenFiles, "too many files are open; raise the limit (ulimit -n)")
     }
     self.alarm = alarm
+    Task { [weak self] in
+      while let self, !cancellation.isSet {
+        tellSilence(after: patience)
+        try? await Task.sleep(for: patience / 4)
+      }
+    }
   }
 
   /// From now on what is worth knowing is told to `tell`.
@@ -130,7 +140,11 @@ package final class WatchFeed: FileFeed {
   package var numbers: WatchNumbers {
     // While a look is on, those of the one before.
     _ = watches.withLockIfAvailable { use(&$0) { _ in } }
-    return state.withLock { $0.numbers }
+    return state.withLock { state in
+      var numbers = state.numbers
+      if let look = state.look, look.isSilent { numbers.folders[look.watch].isThere = false }
+      return numbers
+    }
   }
 
   /// - Parameter body: may take as long as a disk or a network does.
@@ -220,11 +234,36 @@ package final class WatchFeed: FileFeed {
     guard state.withLock({ $0.found.isEmpty }) else { return true }
     let found = withWatches { watches in
       watches.indices.flatMap { index in
-        watches[index].next(upTo: count, at: now, Date()).map { (watch: index, finding: $0) }
+        state.withLock { $0.look = (index, .now, false) }
+        defer { endLook() }
+        return watches[index].next(upTo: count, at: now, Date()).map { (watch: index, finding: $0) }
       }
     }
     state.withLock { $0.found = found }
     return !found.isEmpty
+  }
+
+  private func endLook() {
+    let ended = state.withLock { $0.look.take() }
+    guard let ended, ended.isSilent else { return }
+    tell(WatchNotice(path: paths[ended.watch], code: .folderBack, message: "it answers again"))
+  }
+
+  /// A server that is away may keep a look for as long as it is, and all other folders wait for that.
+  private func tellSilence(after patience: Duration) {
+    let watch = state.withLock { state -> Int? in
+      guard let look = state.look, !look.isSilent, .now - look.begun >= patience else { return nil }
+      state.look?.isSilent = true
+      return look.watch
+    }
+    guard let watch else { return }
+    let others = paths.count > 1 ? ", and nothing else is watched meanwhile" : ""
+    tell(
+      WatchNotice(
+        path: paths[watch], code: .folderGone,
+        message:
+          "it has not answered for \(patience.components.seconds) s: Reel waits for it\(others); see whether its disk or its server is there"
+      ))
   }
 
   private func takeFound() -> [FeedItem] {
