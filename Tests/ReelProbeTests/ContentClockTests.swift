@@ -92,6 +92,66 @@ struct ContentClockTests {
     }
   }
 
+  /// The same where a long step ahead of pictures and sound would be a clock that starts anew.
+  @Test(arguments: [
+    ("a.flv", h264), ("a.flv", h264 + ["-bf", "3"]), ("a.flv", ["-c:v", "flv"]),
+    ("b.flv", h264 + ["-flvflags", "no_duration_filesize"]),
+    ("a.ts", h264), ("a.ts", h264 + ["-bf", "3"]), ("a.ts", ["-c:v", "libx264", "-g", "1"]),
+    ("a.m2ts", ["-c:v", "libx264", "-mpegts_m2ts_mode", "1"]),
+    ("a.mpg", ["-c:v", "mpeg2video", "-g", "100", "-sc_threshold", "1000000000", "-s", "640x480"]),
+  ]) func picturesAloneMayPause(name: String, coded: [String]) throws {
+    let coded = ["-pix_fmt", "yuv420p", "-bf", "0"] + coded
+    guard let file = try FFmpegTool.make(name, Self.screen + coded) else { return }
+    for media in try file.readBothWays(as: #require(file.sniffed)) {
+      #expect(abs((media.duration ?? 0) - 100) < 0.5, "\(media.duration ?? 0)")
+      #expect(abs((media.video?.frameRate?.value ?? 0) - 0.78) < 0.02 || name == "a.mpg")
+      #expect(media.video?.variableFrameRate != false && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// As where a live stream was published anew, or the header tells that nothing stays.
+  @Test(arguments: [false, true]) func anFLVThatBeginsAnewDoesNotPause(isPublished: Bool) throws {
+    let coded = Self.h264 + ["-bf", "0"] + (isPublished ? ["-flvflags", "no_duration_filesize"] : [])
+    guard let bytes = try FFmpegTool.make("a.flv", FFmpegTool.picture + coded)?.allBytes else { return }
+    var (changed, at, record): ([UInt8], Int, [UInt8]) = (Array(bytes[..<13]), 13, [])
+    while at + 15 < bytes.count {
+      let size = Int(bytes[at + 1]) << 16 | Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
+      var tag = Array(bytes[at..<at + 15 + size])
+      at += tag.count
+      guard tag[0] == 9 else {
+        changed += tag
+        continue
+      }
+      if tag[12] == 0 { record = tag }
+      let time = Int(tag[4]) << 16 | Int(tag[5]) << 8 | Int(tag[6])
+      // The second half begins with a key frame.
+      if time >= 1000 {
+        if time == 1000, isPublished, tag[12] == 1 { changed += record }
+        (tag[4], tag[5], tag[6]) = (
+          UInt8((time + 60_000) >> 16), UInt8((time + 60_000) >> 8 & 255), UInt8((time + 60_000) & 255)
+        )
+      }
+      changed += tag
+    }
+    for media in try #require(OpenFile(holding: changed)).readBothWays(as: .flv) {
+      #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.warnings.map(\.code) == [.clockJumps], "\(media.warnings)")
+    }
+  }
+
+  /// As where files were joined, or packets lost.
+  @Test func aTransportStreamThatIsNotCountedOnStartsAnew() throws {
+    let few = ["-c:v", "libx264", "-pix_fmt", "yuv420p"]
+    let later = few + ["-output_ts_offset", "60"]
+    guard let first = try FFmpegTool.make("a.ts", FFmpegTool.picture + few)?.allBytes,
+      let second = try FFmpegTool.make("a.ts", FFmpegTool.picture + later)?.allBytes
+    else { return }
+    for media in try #require(OpenFile(holding: first + second)).readBothWays(as: .mpegTS) {
+      #expect(abs((media.duration ?? 0) - 4) < 0.3, "\(media.duration ?? 0)")
+      #expect(media.warnings.contains { $0.code == .clockJumps })
+    }
+  }
+
   /// Of some pictures a remuxer left out the time, or several are in one packet, of which the first has one.
   @Test(arguments: ["mpeg2video", "libx264"], [2, 3, 5]) func picturesWithoutTimesCount(
     encoder: String, every: Int

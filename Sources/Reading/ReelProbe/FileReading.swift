@@ -69,7 +69,7 @@ struct FileReading {
       reason = reading.doubt(header, streams)
       if reason == nil {
         var scan = PacketScan(
-          input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+          input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
         let first = reading.firstPicture(streams, &scan)
         if case .doubted(let doubt) = first { return .unknown(doubt) }
         let found = try facts(
@@ -93,7 +93,8 @@ struct FileReading {
     reading.standIn(for: StreamChoice(input.streams, of: structure))
     let streams = try analyzed(input)
     if let doubt = reading.doubt(streams) { return .unknown(doubt) }
-    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    var scan = PacketScan(
+      input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
     guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
       // No decoder was missing.
       let found = try facts(
@@ -126,7 +127,8 @@ struct FileReading {
     input.nameRates()
     MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
-    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    var scan = PacketScan(
+      input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
     let found = try facts(
       header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
     return Reading(media: found.media, method: .full, reason: reason, rewriting: found.rewriting)
@@ -138,7 +140,8 @@ struct FileReading {
     input.nameRates()
     MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
-    var scan = PacketScan(input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index)
+    var scan = PacketScan(
+      input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
     var changes = ContentChanges(streams)
     scan.runToTheEnd { changes.note($0) }
     let picture = decodedPicture(streams, scan)

@@ -4,7 +4,7 @@ import CFFmpeg
 /// so that the last ones are found at once.
 struct ASFClock<Bytes: ByteReading> {
   private let file: Bytes
-  private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: 6 * 3600)
+  private var clock = ContentClock(base: AVRational(num: 1, den: 1000), ahead: PacketExtent.Jump.longestPause)
 
   /// Packets that are looked at from either end.
   private static var mostPackets: Int64 { 128 }

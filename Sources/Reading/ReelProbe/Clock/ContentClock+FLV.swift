@@ -22,15 +22,30 @@ struct FLVClock<Bytes: ByteReading> {
   /// Tags that are looked at from the end backwards.
   private static var mostAtEnd: Int { 64 }
 
-  /// - Parameter claimed: seconds by the header, to which the end is held before all tags are read; nil where it has
-  ///   none.
-  static func read(_ file: Bytes, claimed: Double?) -> ContentClock? {
+  /// - Parameters:
+  ///   - claimed: seconds by the header; nil where it has none.
+  ///   - isWhole: whether all tags are read, even where the end is where the header has it.
+  static func read(_ file: Bytes, claimed: Double?, isWhole: Bool) -> ContentClock? {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
-    var reader = FLVClock(file: file)
-    return reader.read(from: Int64(header) + 4, claimed: claimed)
+    func read(_ steps: Steps) -> ContentClock? {
+      var reader = FLVClock(file: file, steps: steps)
+      return reader.read(from: Int64(header) + 4, claimed: isWhole ? nil : claimed)
+    }
+    let found = read(.jump)
+    guard let found, let (key, extent) = found.jumpingAlone, key == 9 else { return found }
+    guard let claimed else { return read(.pauseWithinStream) }
+    if extent.goesOn(until: claimed, in: found.base) { return read(.pause) }
+    let isSum = found.sum().map { abs($0.seconds - claimed) <= max(0.1, claimed * 0.01) } == true
+    return isSum ? found : read(.pauseWithinStream)
   }
 
-  private init(file: Bytes) { self.file = file }
+  /// What a long step ahead is: of pictures and sound that both are away, a jump. Of pictures alone one stays, as nothing
+  /// changes, if the header says how long all take with that; or if the next one builds on it, or the record of the codec
+  /// is not there again, with which a stream begins.
+  private enum Steps { case jump, pauseWithinStream, pause }
+  private let steps: Steps
+
+  private init(file: Bytes, steps: Steps) { (self.file, self.steps) = (file, steps) }
 
   private mutating func read(from start: Int64, claimed: Double?) -> ContentClock? {
     let reached = walk(from: start, tags: Self.mostTags)
@@ -89,12 +104,23 @@ struct FLVClock<Bytes: ByteReading> {
     guard tag.isContent else {
       if let record = tag.record {
         clock.note(tag.kind, record: file.bytes(at: record.lowerBound, count: record.count))
+        if tag.kind == 9 { isBegun = true }
       }
       return
     }
     let time = tag.time(after: before)
     before = time
-    clock.add(tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time)
+    clock.add(
+      tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time,
+      goesOn: steps == .pause || steps == .pauseWithinStream && isWithinStream(tag))
+    if tag.kind == 9 { isBegun = false }
+  }
+
+  /// Whether no picture has come since the last record of their codec.
+  private var isBegun = false
+
+  private func isWithinStream(_ tag: FLVTag) -> Bool {
+    tag.isDependent || clock.records[tag.kind] != nil && !isBegun
   }
 
   /// Where pictures are shown in another order than they are stored in, a window cuts that order; they are decoded in it.

@@ -23,13 +23,16 @@ struct MPEGClock<Bytes: ByteReading> {
     let key: Int
     let time: Int64
     let decoded: Int64
+    let isPicture: Bool
+    /// Where its packet begins.
+    var place: Int64 = 0
 
     /// How long it waits to be shown; nil where that is more than the ten seconds that a decoder could hold: then the time
     /// is wrong.
-    var wait: Int64? {
-      let wait = difference(time, decoded)
-      return abs(wait) > 900_000 ? nil : wait
-    }
+    var wait: Int64? { abs(longWait) > 900_000 ? nil : longWait }
+
+    /// The same where a pause comes before it, of which the time of decoding need not know.
+    var longWait: Int64 { difference(time, decoded) }
   }
 
   /// Bytes of a file that is read whole, and of a window of a larger one.
@@ -42,6 +45,8 @@ struct MPEGClock<Bytes: ByteReading> {
   private static var mostPauseWindows: Int { 8 }
   /// Seconds without a packet that are looked for.
   private static var shortestPause: Double { 2 }
+  /// Seconds from one packet to the next, unless something tells that the clock goes on.
+  private static var longestStep: Int64 { 10 }
   private static var wrap: Int64 { 1 << 33 }
 
   /// - Parameters:
@@ -51,20 +56,31 @@ struct MPEGClock<Bytes: ByteReading> {
   /// Nil where it has no times.
   static func read(_ file: Bytes, stride: Int?, scrambled: Bool = false) -> ContentClock? {
     let multiplex = stride.map { Multiplex.transport(stride: $0, scrambled: scrambled) } ?? .program
-    var reader = MPEGClock(file: file, multiplex: multiplex)
+    var reader = MPEGClock(file: file, multiplex: multiplex, mayPause: false)
+    let found = reader.read()
+    guard found?.jumpingAlone != nil, reader.hasPicturesAlone else { return found }
+    reader = MPEGClock(file: file, multiplex: multiplex, mayPause: true)
     return reader.read()
   }
 
-  private init(file: Bytes, multiplex: Multiplex) {
+  /// Whether long steps ahead are held to what else tells that the clock goes on, as it may where nothing is there but
+  /// pictures, and one stays.
+  private let mayPause: Bool
+  private var hasPicturesAlone = false
+
+  private init(file: Bytes, multiplex: Multiplex, mayPause: Bool) {
     self.file = file
     self.multiplex = multiplex
-    clock = ContentClock(base: AVRational(num: 1, den: 90_000), ahead: 10)
+    self.mayPause = mayPause
+    clock = ContentClock(base: AVRational(num: 1, den: 90_000), ahead: Double(Self.longestStep))
     clock.mayEndAnywhere = true
   }
 
   private mutating func read() -> ContentClock? {
     if file.size <= (file.isFar ? Self.small / 8 : Self.small) {
-      take(moments(in: 0..<file.size))
+      let moments = moments(in: 0..<file.size)
+      hasPicturesAlone = Self.arePicturesAlone(moments)
+      take(moments)
       clock.isWhole = true
     } else {
       readWindows()
@@ -75,15 +91,20 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func take(_ moments: [Moment]) {
     for moment in moments {
       let decoded = unwrapped(moment.decoded, moment.key)
-      if let wait = moment.wait {
-        clock.add(moment.key, at: decoded + wait, decoded: decoded)
+      let goesOn = goesOn(to: moment)
+      if let wait = goesOn ? moment.longWait : moment.wait {
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, goesOn: goesOn)
       } else {
         clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
       }
       before[moment.key] = decoded
+      last = moment
     }
   }
+
+  /// The last moment that was taken.
+  private var last: Moment?
 
   /// The last time of each stream, counted on beyond 33 bits.
   private var before: [Int: Int64] = [:]
@@ -124,8 +145,13 @@ struct MPEGClock<Bytes: ByteReading> {
     guard let key = commonKey(found.map(\.moments)) else { return }
     learnRate(found, key)
     lookCloser(&found, key)
-    if !file.isFar { lookForPauses(&found, key) }
+    if !file.isFar {
+      lookForPauses(&found, key)
+      // Between two of more windows more time may pass than their bytes explain.
+      lookCloser(&found, key)
+    }
     notePauses(found)
+    hasPicturesAlone = Self.arePicturesAlone(found.flatMap(\.moments))
     for window in found {
       // What lies between two windows was left out, and only that is.
       takeFar(window, key)
@@ -293,22 +319,65 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func takeFar(_ window: Window, _ key: Int) {
     for (place, moment) in window.moments.filter({ $0.key == key }).enumerated() {
       let decoded = unwrapped(moment.decoded, moment.key)
-      if let wait = moment.wait {
+      let goesOn = goesOn(to: moment)
+      if let wait = goesOn ? moment.longWait : moment.wait {
         let isFar =
           place == 0
-          && (window.isUnclear
-            || !isJump(lastFar?.moment, moment, window.bytes.lowerBound - (lastFar?.start ?? 0)))
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar)
+          && (window.isUnclear || !isJump(last, moment, window.bytes.lowerBound - lastStart))
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar, goesOn: goesOn)
+        if goesOn { clock.notePause(moment.key) }
       } else {
         clock.isUnclear = true
       }
       before[moment.key] = decoded
-      lastFar = (moment, window.bytes.lowerBound)
+      (last, lastStart) = (moment, window.bytes.lowerBound)
     }
   }
 
-  /// The last moment that was taken, and where its window begins.
-  private var lastFar: (moment: Moment, start: Int64)?
+  /// Where the window of ``last`` begins.
+  private var lastStart: Int64 = 0
+
+  // MARK: Pauses
+
+  /// Bytes between two pictures that are looked at, and before the first of them.
+  private static var mostBetween: Int64 { 4 << 20 }
+  private static var mostBefore: Int64 { 64 << 10 }
+
+  private static func arePicturesAlone(_ moments: [Moment]) -> Bool {
+    moments.allSatisfy { $0.isPicture && $0.key == moments[0].key }
+  }
+
+  /// Whether a long step ahead from the last moment to this one is a pause: the same multiplexer goes on counting its
+  /// packets; a picture builds on the one before.
+  private func goesOn(to next: Moment) -> Bool {
+    guard mayPause, let last,
+      [next.decoded, next.time].contains(where: {
+        Self.difference($0, last.decoded) > 90_000 * Self.longestStep
+      })
+    else { return false }
+    switch multiplex {
+    case .transport(let stride, _):
+      guard next.place > last.place, next.place - last.place <= Self.mostBetween else { return false }
+      let start = max(0, last.place - Self.mostBefore)
+      let bytes = file.bytes(at: start, count: Int(next.place - start) + stride)
+      return bytes.withUnsafeBufferPointer { TransportPackets.areCountedOn($0, stride: stride) }
+    case .program:
+      let bytes = file.bytes(at: next.place + 6, count: Int(Self.mostBefore))
+      return Self.beginsWithDependent(bytes)
+    }
+  }
+
+  /// Whether the first picture of MPEG-1 or MPEG-2 in these bytes builds on another (ISO/IEC 13818-2, 6.3.9).
+  private static func beginsWithDependent(_ bytes: [UInt8]) -> Bool {
+    for at in bytes.indices.dropLast(5) where bytes[at] == 0 && bytes[at + 1] == 0 && bytes[at + 2] == 1 {
+      switch bytes[at + 3] {
+      case 0: return [2, 3].contains(bytes[at + 5] >> 3 & 7)
+      case 0xb3, 0xb8: return false
+      default: continue
+      }
+    }
+    return false
+  }
 
   // MARK: Packets
 
@@ -316,14 +385,15 @@ struct MPEGClock<Bytes: ByteReading> {
     let bytes = file.bytes(at: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
     return bytes.withUnsafeBufferPointer { buffer in
       switch multiplex {
-      case .transport(let stride, let scrambled): Self.transport(buffer, stride, scrambled)
-      case .program: Self.program(buffer)
+      case .transport(let stride, let scrambled):
+        Self.transport(buffer, from: range.lowerBound, stride, scrambled)
+      case .program: Self.program(buffer, from: range.lowerBound)
       }
     }
   }
 
   private static func transport(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int, _ scrambled: Bool
+    _ bytes: UnsafeBufferPointer<UInt8>, from start: Int64, _ stride: Int, _ scrambled: Bool
   ) -> [Moment] {
     var moments: [Moment] = []
     for at in TransportPackets.Places(bytes, stride: stride) {
@@ -335,19 +405,22 @@ struct MPEGClock<Bytes: ByteReading> {
           // The program's clock in 33 bits of 90 kHz.
           let clock = (0..<4).reduce(Int64(0)) { $0 << 8 | Int64(bytes[at + 6 + $1]) }
           let time = clock << 1 | Int64(bytes[at + 10] >> 7)
-          moments.append(Moment(key: key, time: time, decoded: time))
+          moments.append(Moment(key: key, time: time, decoded: time, isPicture: false))
         }
         continue
       }
       guard bytes[at + 1] & 0x40 != 0, control & 0x10 != 0, control & 0xc0 == 0, adaptation <= 183 - 14 else {
         continue
       }
-      if let moment = moment(bytes, at + 4 + adaptation, key) { moments.append(moment) }
+      if var moment = moment(bytes, at + 4 + adaptation, key) {
+        moment.place = start + Int64(at)
+        moments.append(moment)
+      }
     }
     return moments
   }
 
-  private static func program(_ bytes: UnsafeBufferPointer<UInt8>) -> [Moment] {
+  private static func program(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int64) -> [Moment] {
     var moments: [Moment] = []
     var at = 0
     while at + 16 <= bytes.count {
@@ -362,7 +435,8 @@ struct MPEGClock<Bytes: ByteReading> {
       }
       let length = Int(bytes[at + 4]) << 8 | Int(bytes[at + 5])
       // Private stream 1 holds the sound of DVDs.
-      if (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd, let moment = moment(bytes, at, Int(id)) {
+      if (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd, var moment = moment(bytes, at, Int(id)) {
+        moment.place = start + Int64(at)
         moments.append(moment)
       }
       at += id == 0xb9 ? 4 : 6 + length
@@ -382,7 +456,7 @@ struct MPEGClock<Bytes: ByteReading> {
       let flags = bytes[at + 1] >> 6
       guard flags >= 2, bytes[at + 2] >= 5, let time = time(bytes, at + 3) else { return nil }
       let decoded = flags == 3 && bytes[at + 2] >= 10 ? Self.time(bytes, at + 8) : nil
-      return Moment(key: key, time: time, decoded: decoded ?? time)
+      return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: id & 0xf0 == 0xe0)
     }
     for _ in 0..<16 where at + 12 <= bytes.count && bytes[at] == 0xff { at += 1 }
     if bytes[at] >> 6 == 1 { at += 2 }
@@ -391,7 +465,7 @@ struct MPEGClock<Bytes: ByteReading> {
       return nil
     }
     let decoded = bytes[at] >> 4 == 3 ? Self.time(bytes, at + 5) : nil
-    return Moment(key: key, time: time, decoded: decoded ?? time)
+    return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: id & 0xf0 == 0xe0)
   }
 
   /// 33 bits with a marker behind the third, the eighteenth and the last.

@@ -11,7 +11,7 @@ extension ContentClock {
   ) -> ContentClock? {
     switch structure.container {
     case .matroska, .webm: MatroskaClock.read(file, isWhole: isWhole)
-    case .flv: FLVClock.read(file, claimed: isWhole ? nil : structure.metadataDuration)
+    case .flv: FLVClock.read(file, claimed: structure.metadataDuration, isWhole: isWhole)
     case .mpegTS: MPEGClock.read(file, stride: 188, scrambled: structure.encrypted == true)
     case .m2ts: MPEGClock.read(file, stride: 192, scrambled: structure.encrypted == true)
     case .mpegPS: MPEGClock.read(file, stride: nil)

@@ -65,10 +65,11 @@ struct ContentClock {
   @discardableResult mutating func add(
     _ key: Key, at time: Int64, decoded: Int64? = nil, lasting duration: Int64 = 0,
     bytes: Range<Int64>? = nil,
-    isFar: Bool = false
+    isFar: Bool = false, goesOn: Bool = false
   ) -> Bool {
     let anew = extents[key, default: PacketExtent(jump: jump)].add(
-      time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false)
+      time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false,
+      goesOn: goesOn)
     if !windows.isEmpty {
       windows[windows.count - 1][key, default: PacketTimes()].add(time, anew: anew)
     } else if keepsTimes, heads[key]?.count ?? 0 < Self.mostTimes {
@@ -136,6 +137,15 @@ struct ContentClock {
     let all = own.joined()
     return all.count { abs($0 - middle) <= slack } * 50 >= all.count * 49 ? true : nil
   }
+
+  /// The only stream, if its clock seems to start anew. No other one tells whether it does, or pauses.
+  var jumpingAlone: (key: Key, extent: PacketExtent)? {
+    guard extents.count == 1, let only = extents.first, only.value.stretches.count > 1 else { return nil }
+    return (only.key, only.value)
+  }
+
+  /// Whether the clock of the only stream goes on wherever it steps ahead, however far.
+  var goesOn: Bool { extents.count == 1 && jumpingAlone?.extent.hasPauses != false }
 
   /// How long streams last together, of all where `keys` is nil; nil without times.
   func sum(of keys: Set<Key>? = nil) -> StretchSum? {

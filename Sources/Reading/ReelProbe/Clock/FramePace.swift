@@ -141,8 +141,10 @@ struct FramePace: Hashable {
   /// Where frames are stored in another order than they are shown in, some that belong before the last ones were not read.
   private static func cutHoles(_ sorted: inout [Int64], _ step: Double) {
     let start = max(3, sorted.count - mostReordered)
+    // So many could not fill a longer one.
+    let holes = 1.5 * step...Double(mostReordered) * step
     guard start < sorted.count,
-      let hole = (start..<sorted.count).first(where: { Double(sorted[$0] - sorted[$0 - 1]) > 1.5 * step })
+      let hole = (start..<sorted.count).first(where: { holes.contains(Double(sorted[$0] - sorted[$0 - 1])) })
     else { return }
     sorted.removeSubrange(hole...)
   }

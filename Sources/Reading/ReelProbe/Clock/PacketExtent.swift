@@ -19,13 +19,19 @@ struct PacketExtent: Hashable {
     let back: Int64
     /// Ahead by more than this.
     let ahead: Int64
+    /// The same where something tells that the clock goes on.
+    let pause: Int64
 
     /// - Parameters: in seconds.
     init(back: Double, ahead: Double, in base: AVRational) {
       let rate = base.num > 0 && base.den > 0 ? Double(base.den) / Double(base.num) : 1
       self.back = Int64(min(1e15, max(1, back * rate)))
       self.ahead = Int64(min(1e15, max(1, ahead * rate)))
+      pause = Int64(min(1e15, max(1, Self.longestPause * rate)))
     }
+
+    /// Seconds of a pause that is part of a recording.
+    static let longestPause = 6.0 * 3600
   }
 
   private(set) var stretches: [Stretch] = []
@@ -39,6 +45,10 @@ struct PacketExtent: Hashable {
   private var step = PacketStep()
   /// The longest that passed from one packet to the next, in ticks.
   private var longestStep = 0.0
+  /// Whether the clock once starts anew by a step back.
+  private var stepsBack = false
+  /// Whether a step that would be a jump elsewhere was a pause.
+  private(set) var hasPauses = false
   private let jump: Jump
 
   /// Stretches that are told apart; in a file with more its clock means nothing.
@@ -52,14 +62,17 @@ struct PacketExtent: Hashable {
   ///   - time: when it is shown.
   ///   - decoded: when it is decoded, which goes up from packet to packet; nil when that is not known.
   ///   - isFar: whether packets between it and the one before were left out, so that only a step back is a jump.
+  ///   - goesOn: whether something tells that a step ahead to it is a pause.
   ///
   /// Gives whether the clock starts anew with it.
   @discardableResult mutating func add(
-    _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false
+    _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false, goesOn: Bool = false
   ) -> Bool {
     packets += 1
     let clock = decoded ?? time
-    let isAnew = isJump(to: clock, isFar) && stretches.count < Self.mostStretches
+    let isAnew = isJump(to: clock, isFar, goesOn) && stretches.count < Self.mostStretches
+    if goesOn, !isAnew, isJump(to: clock, isFar, false) { hasPauses = true }
+    if isAnew, clock < before { stepsBack = true }
     if isAnew || stretches.isEmpty {
       stretches.append(Stretch())
     } else if isFar {
@@ -88,13 +101,30 @@ struct PacketExtent: Hashable {
     gaps += other.gaps
     gapTicks += other.gapTicks
     step = other.step
+    stepsBack = stepsBack || other.stepsBack
+    hasPauses = hasPauses || other.hasPauses
     longestStep = max(longestStep, other.longestStep)
   }
 
-  private func isJump(to clock: Int64, _ isFar: Bool) -> Bool {
+  private func isJump(to clock: Int64, _ isFar: Bool, _ goesOn: Bool) -> Bool {
     guard !stretches.isEmpty else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
-    return overflow || step < -jump.back || step > jump.ahead && !isFar
+    return overflow || step < -jump.back || step > (goesOn ? jump.pause : jump.ahead) && !isFar
+  }
+
+  /// Whether a clock that starts anew nowhere, but pauses in between, ends at `claimed` seconds, or begins so long before:
+  /// the last packet may stay for as long as another.
+  func goesOn(until claimed: Double, in base: AVRational) -> Bool {
+    guard base.num > 0, base.den > 0, !stepsBack, let first = stretches.first?.first,
+      let last = stretches.map(\.last).max()
+    else { return false }
+    let tick = Double(base.num) / Double(base.den)
+    let pauses = zip(stretches, stretches.dropFirst()).map { Double($1.first) - Double($0.last) }
+    let longest = max(0, pauses.max() ?? 0) * tick
+    let slack = max(0.1, claimed * 0.01)
+    return [Double(last) * tick, (Double(last) - Double(first)) * tick].contains { end in
+      claimed >= end - slack && claimed <= end + longest + slack
+    }
   }
 
   /// The stretches in seconds, in their order, without those of which no length can be told: of several packets that are

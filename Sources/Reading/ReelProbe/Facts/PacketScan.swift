@@ -47,9 +47,13 @@ struct PacketScan: ~Copyable {
   private var bytes: Int64 = 0
   private var furthest: Int64 = 0
 
-  /// - Parameter kept: the stream whose first packet is kept.
+  /// - Parameters:
+  ///   - kept: the stream whose first packet is kept.
+  ///   - clock: when the packets are shown, where that is known.
   init(
-    _ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits, keepingFirstOf kept: Int32? = nil
+    _ context: UnsafeMutablePointer<AVFormatContext>, limits: ReadingLimits,
+    keepingFirstOf kept: Int32? = nil,
+    clock: ContentClock?
   ) {
     self.context = context
     self.kept = kept
@@ -60,7 +64,7 @@ struct PacketScan: ~Copyable {
     let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
     hasDurations = demuxer.hasPrefix("mov")
     let isLive = ["mpegts", "mpeg", "flv"].contains(demuxer)
-    jumps = (0.3, isLive ? 10 : 6 * 3600)
+    jumps = (0.3, isLive && clock?.goesOn != true ? 10 : PacketExtent.Jump.longestPause)
     self.limits = limits
     packet = av_packet_alloc()
   }

@@ -125,6 +125,9 @@ struct FLVTag {
     return FourCharacterCode(head[12..<16])
   }
 
+  /// Whether it is a picture that builds on those before it.
+  var isDependent: Bool { kind == 9 && isContent && [2, 3].contains(head[11] >> 4 & 7) }
+
   /// A picture with which decoding may begin, without what stands before it; of a codec with a name only.
   var keyFrame: Range<Int64>? {
     guard kind == 9, isEnhanced, isContent, name != nil, head[11] >> 4 & 7 == 1 else { return nil }

@@ -41,6 +41,25 @@ enum TransportPackets {
   /// Bytes of one, without what stands before it.
   static let length = 188
 
+  /// Whether the packets of each stream are counted on (2.4.3.3), and none is damaged, or says that it does not go on from
+  /// the one before (2.4.3.5).
+  static func areCountedOn(_ bytes: UnsafeBufferPointer<UInt8>, stride: Int) -> Bool {
+    var counts: [Int: UInt8] = [:]
+    for place in Places(bytes, stride: stride) {
+      let (id, control) = (Int(bytes[place + 1] & 0x1f) << 8 | Int(bytes[place + 2]), bytes[place + 3])
+      guard id != 0x1fff else { continue }
+      let isApart = control & 0x20 != 0 && bytes[place + 4] > 0 && bytes[place + 5] & 0x80 != 0
+      guard bytes[place + 1] & 0x80 == 0, !isApart else { return false }
+      let count = control & 0x0f
+      // Those without a payload do not count, and one may come twice.
+      if let last = counts[id], count != last, control & 0x10 == 0 || count != (last + 1) & 0x0f {
+        return false
+      }
+      counts[id] = count
+    }
+    return true
+  }
+
   /// What of the first stretch of a file is scrambled.
   struct Scrambling {
     /// By their identifiers.
