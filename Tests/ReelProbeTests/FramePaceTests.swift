@@ -26,6 +26,23 @@ struct FramePaceTests {
     }
   }
 
+  /// As of a file that was remuxed from Matroska or FLV.
+  @Test(arguments: [
+    (60.0, "60/1"), (30.0, "30/1"), (24_000.0 / 1001, "24000/1001"), (25.0, "25/1"), (240.0, "240/1"),
+  ])
+  func millisecondsInFinerTicksAreEven(rate: Double, text: String) throws {
+    let times = times(300, rate, Self.milliseconds).map { 90 * $0 + 126_000 }
+    let pace = try #require(FramePace(PacketTimes([times]), in: Self.ticks, isCut: false))
+    #expect(!pace.isVariable)
+    #expect(pace.rate(among: [])?.description == text)
+    var clock = ContentClock(base: Self.ticks, ahead: 10)
+    for start in stride(from: 0, to: 300, by: 50) {
+      let window = times[start..<(start + 50)]
+      clock.note(0x100, steps: zip(window, window.dropFirst()).map { $1 - $0 })
+    }
+    #expect(clock.isEvenThroughout(0x100) == true)
+  }
+
   @Test func aStatedRateCountsWhereTheTimesAgree() throws {
     // Nine frames in milliseconds could be either.
     let pace = try #require(

@@ -132,9 +132,10 @@ struct ContentClock {
     guard own.count >= 4 else { return nil }
     let middles = own.map { $0.sorted()[$0.count / 2] }
     let middle = middles.sorted()[middles.count / 2]
-    let slack = 2 + middle / 50
-    if middles.contains(where: { abs($0 - middle) > slack }) { return false }
     let all = own.joined()
+    let millisecond = FramePace.ticksOfMillisecond(in: base)
+    let slack = max(all.allSatisfy { $0 % millisecond == 0 } ? millisecond : 0, 2 + middle / 50)
+    if middles.contains(where: { abs($0 - middle) > slack }) { return false }
     return all.count { abs($0 - middle) <= slack } * 50 >= all.count * 49 ? true : nil
   }
 

@@ -30,7 +30,9 @@ struct FramePace: Hashable {
     // Where one is so long that it is no time, none is.
     let spans = stretches.compactMap { Self.difference($0[$0.count - 1], $0[0]) }
     guard spans.count == stretches.count else { return nil }
-    let tick = Double(base.num) / Double(base.den)
+    let grain = Self.grain(of: stretches, in: base)
+    if grain > 1 { stretches = stretches.map { times in times.map { ($0 - times[0]) / grain } } }
+    let tick = Double(grain) * Double(base.num) / Double(base.den)
     let step = Self.ordinaryStep(stretches)
     if isCut, let last = times.stretches.last, zip(last, last.dropFirst()).contains(where: { $0 > $1 }) {
       Self.cutHoles(&stretches[stretches.count - 1], step)
@@ -41,6 +43,20 @@ struct FramePace: Hashable {
     precision = tick * Double(stretches.count)
     average = Double(steps) / (span * tick)
     ordinary = 1 / (step * tick)
+  }
+
+  /// Ticks between which times lie that are all whole milliseconds apart, on a clock that could tell finer ones: whoever
+  /// wrote them had them in milliseconds. 1 for others.
+  private static func grain(of stretches: [[Int64]], in base: AVRational) -> Int64 {
+    let millisecond = ticksOfMillisecond(in: base)
+    let isCoarse = stretches.allSatisfy { times in times.allSatisfy { ($0 - times[0]) % millisecond == 0 } }
+    return isCoarse ? millisecond : 1
+  }
+
+  /// 1 where a millisecond is no whole number of them.
+  static func ticksOfMillisecond(in base: AVRational) -> Int64 {
+    let (ticks, rest) = Int64(base.den).quotientAndRemainder(dividingBy: max(1, 1000 * Int64(base.num)))
+    return rest == 0 ? max(1, ticks) : 1
   }
 
   private static func ordered(_ times: [Int64]) -> [Int64] {
