@@ -85,6 +85,27 @@ struct EveryContainerTests {
     expectAllWaysAgree(on: half, "half of \(recipe.name)")
   }
 
+  /// FFmpeg has stopped looking by the time that it comes to the picture.
+  @Test(arguments: ["a.ts", "a.m2ts", "a.mkv"], ["libx264", "libx265", "mpeg2video", "mpeg4"])
+  func aStillPictureBesideSoundIsSeen(name: String, encoder: String) throws {
+    let still = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=1:duration=1"]
+    let tone = ["-f", "lavfi", "-i", "sine=duration=60"]
+    let coded = ["-pix_fmt", "yuv420p", "-r", "25", "-frames:v", "1", "-c:v", encoder, "-c:a", "aac"]
+    let m2ts = name == "a.m2ts" ? ["-mpegts_m2ts_mode", "1"] : []
+    guard let file = try FFmpegTool.make(name, still + tone + coded + m2ts), let container = file.sniffed
+    else {
+      return
+    }
+    expectAllWaysAgree(on: file, name)
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let media = try file.read(as: container, by: ways).media
+      let video = media.video
+      #expect(media.warnings == [])
+      #expect(video?.width == 64 && video?.height == 48 && video?.pixelFormat == "yuv420p")
+      #expect(video?.chroma == "4:2:0" && video?.bitDepth == 8 && video?.variableFrameRate != true)
+    }
+  }
+
   @Test(arguments: Recipe.all.filter(\.showsCut)) func halfOfItIsTruncated(recipe: Recipe) throws {
     guard let file = try make(recipe) else { return }
     let half = try #require(OpenFile(holding: Array(file.allBytes.prefix(Int(file.size) / 2))))

@@ -82,6 +82,19 @@ struct OtherCodecTests {
     FFmpegTool.expectAllWaysAgree(in: ["a.mov", "a.mkv"], frames: 1, arguments)
   }
 
+  /// No decoder of it may be opened, and FFmpeg 5.1 forgets the size in the metadata.
+  @Test(arguments: [("flashsv", "a.flv"), ("flashsv2", "a.flv"), ("flashsv", "a.avi")])
+  func screenVideoTellsItsSize(encoder: String, name: String) throws {
+    let coded = FFmpegTool.picture + ["-frames:v", "12", "-c:v", encoder]
+    guard let file = try FFmpegTool.make(name, coded), let container = file.sniffed else { return }
+    ReelProbeTests.expectAllWaysAgree(on: file, "\(encoder) in \(name)")
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let media = try file.read(as: container, by: ways).media
+      #expect(media.video?.width == 64 && media.video?.height == 48 && media.video?.pixelFormat == "bgr24")
+      #expect(media.warnings == [])
+    }
+  }
+
   /// One picture is not decoded, nor are twenty packets read, where the header says the rest.
   @Test(arguments: [
     ("prores_ks", "yuv422p10le", "a.mov"), ("dnxhd", "yuv422p", "a.mov"),

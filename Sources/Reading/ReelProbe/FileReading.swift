@@ -446,9 +446,17 @@ struct FileReading {
     // A header that was parsed has told it all, but for Motion JPEG, which FFmpeg's decoder tells of.
     let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
     let isLeft = [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
-    guard !isTold, isEncrypted || isLeft || namesTransfer else { return }
+    let isUnseen = !isParsed && hasUnseenPictures(stream)
+    guard !isTold, isEncrypted || isLeft || namesTransfer || isUnseen else { return }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first else { return }
+    if isUnseen {
+      if let frame = BitstreamHeader(parameters, packet: packet) {
+        frame.apply(in: parameters)
+      } else if CodecAllowList.decodes(codec) {
+        DecodedPicture(packet, stream)?.apply(to: stream)
+      }
+    }
     if isEncrypted {
       BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
     } else if codec == AV_CODEC_ID_MJPEG {
@@ -467,6 +475,16 @@ struct FileReading {
     } else {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     }
+  }
+
+  /// Whether FFmpeg has stopped looking before it saw a picture, which may come late beside much sound, or has no decoder
+  /// that may be opened, though the first packet tells what a decoder would.
+  private func hasUnseenPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    guard let parameters = stream.pointee.codecpar, !structure.isScrambled(stream),
+      parameters.pointee.width <= 0 || parameters.pointee.format < 0
+    else { return false }
+    let codec = parameters.pointee.codec_id
+    return BitstreamHeader.isReadable(codec) || CodecAllowList.decodes(codec)
   }
 
   /// The transfer function that a message beside the first picture names; nil without one. A header that was parsed has none.

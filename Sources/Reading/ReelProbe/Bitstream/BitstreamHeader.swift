@@ -22,6 +22,9 @@ struct BitstreamHeader {
       AV_CODEC_ID_DNXHD,
     ]
 
+  /// Whether its packets can be read: those of codecs without an allowed decoder, too, of which no way goes by them alone.
+  static func isReadable(_ codec: AVCodecID) -> Bool { codecs.contains(codec) || screenVideo.contains(codec) }
+
   /// Why the headers of a stream's codec cannot be used; nil when they can.
   static func doubt(_ stream: UnsafeMutablePointer<AVStream>) -> String? {
     // Some of FFmpeg's decoders show what is transparent in a pixel format of its own.
@@ -40,6 +43,7 @@ struct BitstreamHeader {
     case AV_CODEC_ID_AV1: self.init(av1: parameters, packet: packet)
     case AV_CODEC_ID_PRORES: self.init(proRes: parameters, packet: packet)
     case AV_CODEC_ID_DNXHD: self.init(dnx: parameters, packet: packet)
+    case let codec where Self.screenVideo.contains(codec): self.init(screen: parameters, packet: packet)
     default: return nil
     }
   }

@@ -387,7 +387,10 @@ struct ContentEvidence {
     guard let clock, !clock.isWhole else { return false }
     // Of these many places are looked at, unless they are far away.
     if structure.container.isMPEG { return isFar }
-    guard let key = streams.video.flatMap({ key(of: $0) }) else { return false }
+    // Of one picture, or two, none comes otherwise.
+    guard let key = streams.video.flatMap({ key(of: $0) }), clock.extents[key]?.packets ?? 0 > 2 else {
+      return false
+    }
     return !clock.isShownThroughout(key)
   }
 

@@ -150,7 +150,7 @@ extension VideoFacts {
       return Double(base.den) / (Double(step) * Double(base.num))
     }
     let guessed = stream.pointee.r_frame_rate
-    return Rational(Int(guessed.num), Int(guessed.den))?.value
+    return Rational(Int(guessed.num), Int(guessed.den)).flatMap { $0.value < beyondSense ? $0.value : nil }
   }
 
   static func codecName(_ id: AVCodecID) -> String? {
