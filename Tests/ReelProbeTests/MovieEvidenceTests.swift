@@ -222,6 +222,23 @@ struct MovieEvidenceTests {
     #expect(warning(.samplesHidden, try media(MovieBytes(movie.bytes))) == nil)
   }
 
+  /// Slow motion of editors: not every player shows it.
+  @Test(arguments: [([0x8000], "25/2", false), ([0x2_0000], "50/1", false), ([0x8000, 0x2_0000], nil, nil)])
+  func editsOfAnotherSpeedAreNamed(speeds: [UInt64], rate: String?, isVariable: Bool?) throws {
+    let lengths = speeds.map { UInt32(1000 * 0x1_0000 / $0 * 2 / UInt64(speeds.count)) }
+    let length = lengths.reduce(0, +)
+    let edits = lengths.indices.map { (lengths[$0], Int32(1000 * $0)) }
+    var movie = MovieBytes(SmallMovie(movieDuration: length, edits: edits).bytes)
+    let list = try #require(movie.box("moov/trak/edts/elst"))
+    for (place, speed) in speeds.enumerated() { movie.write(speed, at: list + 16 + 12 * place) }
+    let found = try media(movie)
+    #expect(found.duration == Double(length) / 1000)
+    #expect(found.video?.frameRate?.description == rate && found.video?.variableFrameRate == isVariable)
+    #expect(found.warnings.map(\.code) == [.claimUnchecked, .claimUnchecked], "\(found.warnings)")
+    #expect(found.warnings.map(\.fact) == ["duration", "video.frameRate"])
+    #expect(found.warnings.map(\.measured) == [.number(2), .number(25)])
+  }
+
   @Test func aRateIsOfWhatIsShown() {
     let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
     let times = SampleTimes(runs)

@@ -18,8 +18,8 @@ struct MovieWarnings {
       [
         hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, shape, sound, dates,
       ]
-      .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits
-      + (clock?.rate == nil ? statedRate : [])
+      .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits + speeds
+      + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
 
   private var video: ISOTrack? { streams.video.flatMap { tracks.track(of: $0) } }
@@ -260,6 +260,23 @@ struct MovieWarnings {
   }
 
   /// Tables of one track that tell of different numbers of samples.
+  /// Edits that show a track faster or slower than it was recorded: some players do, and others leave the speed out.
+  private var speeds: [MediaWarning] {
+    guard let retimed = shownTracks.compactMap(\.presentation).first(where: { $0.speed != nil }) else {
+      return []
+    }
+    let what = "its edit list shows it faster or slower than it was recorded, which not every player does"
+    let duration = MediaWarning(
+      .claimUnchecked, what, fact: "duration", stated: .number(retimed.seconds),
+      measured: .number(retimed.shownSeconds))
+    guard let pictures = video?.presentation, pictures.speed != nil else { return [duration] }
+    let rate = MediaWarning(
+      .claimUnchecked, what, fact: "video.frameRate",
+      stated: media.video?.frameRate.map { .text($0.description) },
+      measured: pictures.shownSeconds > 0 ? .number(Double(pictures.shown) / pictures.shownSeconds) : nil)
+    return [duration, rate]
+  }
+
   private var tables: MediaWarning? {
     for track in seenOrHeard {
       guard let sizes = track.counts.sizes else { continue }

@@ -7,6 +7,13 @@ struct TrackPresentation: Hashable {
     let ticks: Int64
 
     var value: Double { Double(samples) / Double(ticks) }
+
+    /// - Parameter speed: above 0, as 16.16; nil for another one.
+    func multiplied(by speed: Int64) -> Rate? {
+      let (more, overflow) = samples.multipliedReportingOverflow(by: speed)
+      let (longer, isTooLong) = ticks.multipliedReportingOverflow(by: 1 << 16)
+      return speed > 0 && !overflow && !isTooLong ? Rate(samples: more, ticks: longer) : nil
+    }
   }
 
   /// Seconds that all of its samples last, as they are shown.
@@ -28,6 +35,8 @@ struct TrackPresentation: Hashable {
   let evenStep: ClosedRange<Double>?
   /// Whether edits show some of it faster, slower or again.
   let isRetimed: Bool
+  /// How fast edits show it, as 16.16; nil where they leave its speed as it is, and 0 where they give it several.
+  let speed: Int64?
 
   /// Edits times runs of equal samples that are gone through.
   private static let mostSteps = 10_000_000
@@ -48,12 +57,17 @@ struct TrackPresentation: Hashable {
     let tail = latest > total && abs(latest - claimed) <= times.ordinaryStep ? latest - total : 0
     mediaSeconds = Double(total + tail) * tick
     let step = times.ordinaryStep
-    ordinaryRate = step > 0 ? Double(scale) / Double(step) : nil
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
     let windows = Self.windows(edits, of: track, total: total, step: step, movieScale ?? 1)
     guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
     let isRetimed = edits.contains { $0.start != nil && $0.rate != 1 << 16 } || windows.count > 1
     self.isRetimed = isRetimed
+    // What holds one picture does not say how fast others follow one another.
+    let speeds = Set(edits.filter { $0.start != nil && $0.rate > 0 }.map { Int64($0.rate) })
+    let speed = speeds.isSubset(of: [1 << 16]) ? nil : speeds.count == 1 ? speeds.first : 0
+    self.speed = speed
+    ordinaryRate =
+      step > 0 && speed != 0 ? Double(scale) / Double(step) * Double(speed ?? 1 << 16) / 65_536 : nil
     evenStep = isRetimed ? nil : times.evenStep(scale: scale)
     let waits = edits.filter { $0.start == nil }.reduce(0) {
       $0 + Double($1.duration) / Double(movieScale ?? 1)
@@ -76,14 +90,16 @@ struct TrackPresentation: Hashable {
     } else {
       seconds = waits + shownSeconds
     }
+    let recorded: Rate?
     if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0 {
-      rate = Rate(samples: scale, ticks: only)
+      recorded = Rate(samples: scale, ticks: only)
     } else if count > 0, ticks > 0, count < 1 << 31 {
-      rate = Rate(samples: count * scale, ticks: ticks)
+      recorded = Rate(samples: count * scale, ticks: ticks)
     } else {
       let all = times.samples(from: 0, to: total)
-      rate = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
+      recorded = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
     }
+    rate = speed.map { speed in recorded.flatMap { $0.multiplied(by: speed) } } ?? recorded
   }
 
   /// Whether there are samples and the edit list shows none of them.
