@@ -239,6 +239,32 @@ struct MovieEvidenceTests {
     #expect(found.warnings.map(\.measured) == [.number(2), .number(25)])
   }
 
+  /// Players end before the second.
+  @Test func twoMoviesInOneFileAreNamed() throws {
+    for fastStart in [true, false] {
+      let movie = SmallMovie(fastStart: fastStart).bytes
+      let found = try media(MovieBytes(movie + movie))
+      #expect(found.duration == 2)
+      #expect(found.warnings.map(\.code) == [.claimUnchecked] && found.warnings.first?.fact == "duration")
+      // An index that was left in when another one was written.
+      let index = movie.firstRange(of: Array("moov".utf8)).map { Array(movie[($0.lowerBound - 4)...]) } ?? []
+      #expect(try media(MovieBytes(movie + index)).warnings == [])
+    }
+  }
+
+  @Test(arguments: ["frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof"])
+  func fragmentsThatWereJoinedKeepPace(flags: String) throws {
+    let part = try movie("a.mp4", ["-g", "10", "-movflags", flags]).bytes
+    for parts in 2...3 {
+      let found = try media(MovieBytes(Array(repeatElement(part, count: parts).joined())))
+      #expect(abs((found.duration ?? 0) - 2 * Double(parts)) < 0.2, "\(found.duration ?? 0)")
+      #expect(found.video?.frameRate?.value == 25 && found.video?.variableFrameRate == false)
+      #expect(
+        Set(found.warnings.map(\.code)).subtracting([.durationMismatch]) == [.clockJumps], "\(found.warnings)"
+      )
+    }
+  }
+
   @Test func aRateIsOfWhatIsShown() {
     let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
     let times = SampleTimes(runs)

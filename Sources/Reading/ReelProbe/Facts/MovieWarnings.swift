@@ -16,7 +16,8 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, shape, sound, dates,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, another, shape, sound,
+        dates,
       ]
       .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
@@ -259,7 +260,6 @@ struct MovieWarnings {
     return [duration, pace]
   }
 
-  /// Tables of one track that tell of different numbers of samples.
   /// Edits that show a track faster or slower than it was recorded: some players do, and others leave the speed out.
   private var speeds: [MediaWarning] {
     guard let retimed = shownTracks.compactMap(\.presentation).first(where: { $0.speed != nil }) else {
@@ -277,6 +277,7 @@ struct MovieWarnings {
     return [duration, rate]
   }
 
+  /// Tables of one track that tell of different numbers of samples.
   private var tables: MediaWarning? {
     for track in seenOrHeard {
       guard let sizes = track.counts.sizes else { continue }
@@ -313,6 +314,13 @@ struct MovieWarnings {
   private var jumps: MediaWarning? {
     guard let jumps = fragmentJumps, jumps > 0 else { return nil }
     return .clockJumps(jumps)
+  }
+
+  private var another: MediaWarning? {
+    guard iso.hasAnother, iso.fragments == 0 else { return nil }
+    return MediaWarning(
+      .claimUnchecked, "another file was joined to it, which players do not show", fact: "duration",
+      stated: media.duration.map { .number($0) })
   }
 
   private var shape: MediaWarning? {

@@ -32,6 +32,10 @@ struct ISOFileMap: Hashable {
   private var indexedEnd: Int64 = 0
   /// Whether an index of segments, or the last fragment, refers to bytes beyond the file's end.
   private(set) var refersBeyondFile = false
+  /// Whether another file with samples of its own was joined to this one; players end before it.
+  private(set) var hasAnother = false
+  /// Whether another file begins behind the media.
+  private var beginsAnew = false
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
@@ -128,6 +132,7 @@ struct ISOFileMap: Hashable {
     case "ftyp" where majorBrand == nil:
       let brand = file.bytes(at: box.contents, count: 4)
       if brand.count == 4 { majorBrand = FourCharacterCode(brand) }
+    case "ftyp": beginsAnew = firstMediaData != nil
     case "moov" where movie == nil:
       movie = box
       movieIsCut = box.end > file.size
@@ -139,6 +144,11 @@ struct ISOFileMap: Hashable {
       var other = self
       other.descend(into: box, of: file)
       disclosures = other.disclosures
+      // An index that was replaced may have been left in; its file does not begin anew.
+      let more = other.tracks.dropFirst(tracks.count)
+      if beginsAnew, more.contains(where: { $0.isSeenOrHeard && $0.counts.sizes ?? 0 > 0 }) {
+        hasAnother = true
+      }
     case "mdat" where firstMediaData == nil: firstMediaData = box.start
     case "sidx": indexedEnd = max(indexedEnd, Self.indexedEnd(box, of: file) ?? 0)
     case "moof":

@@ -27,6 +27,8 @@ struct MovieFragments: Hashable {
     /// Ticks a second.
     fileprivate let scale: Int64
     fileprivate var next: Int64 = 0
+    /// When the last fragment begins.
+    fileprivate var lastStart: Int64 = 0
   }
 
   struct Stretch: Hashable {
@@ -137,7 +139,7 @@ struct MovieFragments: Hashable {
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
       guard told.count > 0 else { continue }
-      if run.isApart(from: start, told.steps) { faults.insert(.pace) }
+      if run.isApart(from: start, told.steps, jump: Self.jump) { faults.insert(.pace) }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
       spans.append((fragment.id, Double(start) / Double(run.scale)))
@@ -185,6 +187,7 @@ extension MovieFragments.Run {
     if stretches.isEmpty || abs(gap) > jump * Double(scale), stretches.count < PacketExtent.mostStretches {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
     }
+    lastStart = start
     let (end, overflow) = start.addingReportingOverflow(told.ticks)
     next = overflow ? start : end
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, next)
@@ -204,13 +207,14 @@ extension MovieFragments.Run {
     lastLongest = told.longest(besidesFirst: samples == told.count)
   }
 
-  /// Whether a fragment that begins here does not follow the one before; a jump of the clock is another matter.
+  /// Whether a fragment that begins here does not follow the one before; a clock that starts anew is another matter.
   ///
   /// - Parameter told: the steps of its samples. How long the last sample before it is shown its writer may not have known:
   ///   it lasts as long as others do.
-  fileprivate func isApart(from start: Int64, _ told: [Int64: Int64]) -> Bool {
+  fileprivate func isApart(from start: Int64, _ told: [Int64: Int64], jump: Double) -> Bool {
     guard let last = stretches.last, last.end == next else { return false }
     let gap = abs(Double(start) - Double(next)) / Double(scale)
+    if gap > jump, start <= lastStart { return false }
     // What follows takes long, and is the same for a small one.
     guard gap > 0.1 else { return false }
     let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
@@ -246,11 +250,13 @@ extension MovieFragments.Run {
     }
   }
 
-  /// Samples a second: all but the last one may be equally long.
+  /// Samples a second: all but the last one of each stretch may be equally long.
   var rate: TrackPresentation.Rate? {
     guard ticks > 0, samples > 0, samples < 1 << 31 else { return nil }
     let others = steps.filter { $0.key != ordinaryStep }.values.reduce(0, +)
-    if others <= 1, ordinaryStep > 0 { return TrackPresentation.Rate(samples: scale, ticks: ordinaryStep) }
+    if others <= max(1, stretches.count), ordinaryStep > 0 {
+      return TrackPresentation.Rate(samples: scale, ticks: ordinaryStep)
+    }
     return TrackPresentation.Rate(samples: samples * scale, ticks: ticks)
   }
 
