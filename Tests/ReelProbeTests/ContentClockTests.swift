@@ -212,6 +212,28 @@ struct ContentClockTests {
     #expect(!plain.warnings.contains { $0.code == .clockJumps })
   }
 
+  /// As the one above, with other names for the streams of each part.
+  @Test func transportStreamsOfOtherNamesAreAddedUp() throws {
+    func part(_ names: Int, from start: Int = 0) throws -> [UInt8]? {
+      let ids = ["-streamid", "0:\(names)", "-streamid", "1:\(names + 1)", "-mpegts_start_pid", "\(names)"]
+      return try make("a.ts", Self.h264 + ["-c:a", "aac", "-output_ts_offset", "\(start)"] + ids)
+    }
+    guard let first = try part(0x100), let second = try part(0x200), let third = try part(0x300),
+      let next = try part(0x200, from: 2)
+    else { return }
+    for parts in [[first, second], [second, first], [third, first, second]] {
+      let file = try #require(OpenFile(holding: Array(parts.joined())))
+      for ways in [FFmpegReader.quickWays, [.thorough]] {
+        let media = try file.read(as: .mpegTS, by: ways).media
+        #expect(abs((media.duration ?? 0) - 2 * Double(parts.count)) < 0.3, "\(media.duration ?? 0)")
+        #expect(media.warnings.map(\.code) == [.clockJumps], "\(media.warnings)")
+        #expect(media.video?.frameRate?.value == 25 && media.video?.variableFrameRate == false)
+      }
+    }
+    let media = try read(first + next, as: .mpegTS)
+    #expect(abs((media.duration ?? 0) - 4) < 0.3 && media.warnings == [], "\(media.warnings)")
+  }
+
   /// So large that only windows of it are read.
   @Test func aLargeTransportStreamThatJumpsIsAddedUp() throws {
     let noise = [
@@ -223,6 +245,11 @@ struct ContentClockTests {
     ]
     guard let part = try FFmpegTool.make("a.ts", noise + rate + ["-pix_fmt", "yuv420p"])?.allBytes else {
       return
+    }
+    let names = ["-streamid", "0:512", "-mpegts_start_pid", "512", "-pix_fmt", "yuv420p"]
+    if let other = try FFmpegTool.make("a.ts", noise + rate + names)?.allBytes {
+      let found = try read(part + other, as: .mpegTS).warnings
+      #expect(found.contains { $0.code == .claimUnchecked && $0.fact == "duration" }, "\(found)")
     }
     let media = try read(part + part + part, as: .mpegTS)
     #expect(part.count > 2 << 20)

@@ -81,6 +81,8 @@ struct MPEGClock<Bytes: ByteReading> {
       let moments = moments(in: 0..<file.size)
       hasPicturesAlone = Self.arePicturesAlone(moments)
       take(moments)
+      let parts = Self.parts(of: moments)
+      if parts.count > 1 { clock.note(parts: parts) }
       clock.isWhole = true
     } else {
       readWindows()
@@ -158,6 +160,7 @@ struct MPEGClock<Bytes: ByteReading> {
       clock.keepsTimes = false
       noteSteps(window.moments)
     }
+    if Self.parts(of: found.flatMap(\.moments)).count > 1 { clock.isUnclear = true }
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
   }
 
@@ -379,6 +382,37 @@ struct MPEGClock<Bytes: ByteReading> {
     return false
   }
 
+  // MARK: Parts
+
+  /// The streams of files that were joined and have others each: all of one begin behind the end of those before, on another
+  /// clock. Pictures and their sound that were not interleaved are no two files, so that each of them has pictures.
+  private static func parts(of moments: [Moment]) -> [Set<Int>] {
+    var ends: [Int: Int] = [:]
+    for (place, moment) in moments.enumerated() { ends[moment.key] = place }
+    var (parts, own, begin, end): ([Set<Int>], Set<Int>, Int, Int) = ([], [], 0, 0)
+    for (place, moment) in moments.enumerated() where !own.contains(moment.key) {
+      if place > end, isPart(moments[begin...end]), isPart(moments[place...]),
+        !goesOn(moments[begin...end], moments[place...])
+      {
+        parts.append(own)
+        (own, begin) = ([], place)
+      }
+      own.insert(moment.key)
+      end = max(end, ends[moment.key] ?? place)
+    }
+    return parts + [own]
+  }
+
+  private static func isPart(_ moments: ArraySlice<Moment>) -> Bool { moments.contains(where: \.isPicture) }
+
+  /// Whether the first picture of what comes next is shown soon after the last of what was before.
+  private static func goesOn(_ before: ArraySlice<Moment>, _ next: ArraySlice<Moment>) -> Bool {
+    guard let last = before.last(where: \.isPicture), let first = next.first(where: \.isPicture) else {
+      return true
+    }
+    return (-27_000...900_000).contains(difference(first.decoded, last.decoded))
+  }
+
   // MARK: Packets
 
   private func moments(in range: Range<Int64>) -> [Moment] {
@@ -451,12 +485,13 @@ struct MPEGClock<Bytes: ByteReading> {
     }
     let id = bytes[start + 3]
     guard (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd else { return nil }
+    let isPicture = (0xe0...0xef).contains(id)
     var at = start + 6
     if bytes[at] >> 6 == 2 {
       let flags = bytes[at + 1] >> 6
       guard flags >= 2, bytes[at + 2] >= 5, let time = time(bytes, at + 3) else { return nil }
       let decoded = flags == 3 && bytes[at + 2] >= 10 ? Self.time(bytes, at + 8) : nil
-      return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: id & 0xf0 == 0xe0)
+      return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture)
     }
     for _ in 0..<16 where at + 12 <= bytes.count && bytes[at] == 0xff { at += 1 }
     if bytes[at] >> 6 == 1 { at += 2 }
@@ -465,7 +500,7 @@ struct MPEGClock<Bytes: ByteReading> {
       return nil
     }
     let decoded = bytes[at] >> 4 == 3 ? Self.time(bytes, at + 5) : nil
-    return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: id & 0xf0 == 0xe0)
+    return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture)
   }
 
   /// 33 bits with a marker behind the third, the eighteenth and the last.

@@ -36,6 +36,8 @@ struct ContentClock {
   var isUnclear = false
   /// How many files were joined in it.
   private(set) var parts = 1
+  /// The streams of each of these, where they have others than the first: in the order of the file.
+  private(set) var streamsOfParts: [Set<Key>] = []
   /// Whether parts that follow one another are of the same moments.
   var overlaps = false
   /// Whether the times of what comes now are kept: not where packets were left out before it, as those are no steps.
@@ -106,6 +108,12 @@ struct ContentClock {
     overlaps = overlaps || other.overlaps
   }
 
+  /// Several files were joined in it, whose streams have names of their own.
+  mutating func note(parts streams: [Set<Key>]) {
+    streamsOfParts = streams
+    parts = streams.count
+  }
+
   /// What passes from one packet of a window to the next.
   mutating func note(_ key: Key, steps own: [Int64]) {
     if own.count >= 3 { steps[key, default: []].append(own) }
@@ -151,7 +159,18 @@ struct ContentClock {
   /// How long streams last together, of all where `keys` is nil; nil without times.
   func sum(of keys: Set<Key>? = nil) -> StretchSum? {
     let own = extents.filter { keys?.contains($0.key) ?? true }
-    return StretchSum(own.sorted { $0.value.packets > $1.value.packets }.map { seconds($0.key) })
+    func streams(_ part: [Key: PacketExtent]) -> [[ClosedRange<Double>]] {
+      part.sorted { $0.value.packets > $1.value.packets }.map { seconds($0.key) }
+    }
+    guard !streamsOfParts.isEmpty else { return StretchSum(streams(own)) }
+    return StretchSum(
+      parts: streamsOfParts.compactMap { part in
+        let streams = streams(own.filter { part.contains($0.key) })
+        guard let whole = StretchSum(streams) else { return nil }
+        // Where several frames share a packet, the end of a part is less certain.
+        let finest = StretchSum(Array(streams.prefix(1)))
+        return finest.flatMap { whole.seconds - $0.seconds < 1 ? $0 : nil } ?? whole
+      })
   }
 
   /// When the last packet of streams ends, in seconds; of all where `keys` is nil.

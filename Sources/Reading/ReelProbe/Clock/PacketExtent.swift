@@ -195,6 +195,13 @@ struct StretchSum: Hashable {
     seconds = jumps == 0 && all <= 2 * longest + 60 ? all : longest
   }
 
+  /// What comes one after the other, each on a clock of its own. Nil for nothing.
+  init?(parts: [StretchSum]) {
+    guard !parts.isEmpty else { return nil }
+    seconds = parts.reduce(0) { $0 + $1.seconds }
+    jumps = parts.reduce(-1) { $0 + $1.jumps + 1 }
+  }
+
   private static func withoutPauses(
     _ own: [ClosedRange<Double>], others: [ClosedRange<Double>]
   ) -> [ClosedRange<Double>] {
