@@ -238,6 +238,25 @@ struct SmallMovieTests {
     }
   }
 
+  /// "Cut off" would send people round in circles.
+  @Test func whatWasTakenForTextIsNamed() throws {
+    var generator = SplitMix64(seed: 3)
+    var movie = SmallMovie(sampleSize: 800, fastStart: false).bytes
+    let data = movie.firstRange(of: Array("mdat".utf8))?.upperBound ?? 0
+    for place in data..<(data + 40_000) { movie[place] = UInt8.random(in: 0...255, using: &generator) }
+    let changed = [
+      Array(String(decoding: movie, as: UTF8.self).utf8),
+      movie.flatMap { Array(String(Character(Unicode.Scalar($0))).utf8) },
+      movie.flatMap { $0 == 10 ? [13, 10] : [$0] },
+    ]
+    for bytes in changed {
+      #expect(
+        failure(bytes)?.message.contains("took it for text") == true, "\(failure(bytes)?.message ?? "")")
+    }
+    #expect(try read(movie).duration == 2)
+    #expect(failure(Array(movie.prefix(30_000)))?.code == .indexMissing)
+  }
+
   @Test func noBytesAreEmpty() {
     #expect(failure([])?.code == .empty)
   }

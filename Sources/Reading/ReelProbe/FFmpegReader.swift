@@ -43,7 +43,7 @@ package struct FFmpegReader {
     let source = BoundedSource(file, size: size, limits: limits)
     let structure = FileStructure(source, sniffed: container)
     let failure = ReadFailure(container: structure.container, limits: limits)
-    if let cut = failure.indexIsCut(structure) { throw cut }
+    if let cut = failure.indexIsCut(structure, source) { throw cut }
     let clock = structure.iso == nil ? ContentClock.read(source, structure) : nil
     let reading = FileReading(
       source: source, structure: structure, clock: clock, failure: failure, limits: limits)

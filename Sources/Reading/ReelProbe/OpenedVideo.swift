@@ -37,7 +37,7 @@ package final class OpenedVideo {
     let structure = FileStructure(source, sniffed: container)
     isMPEG = structure.container.isMPEG
     failure = ReadFailure(container: structure.container, limits: limits)
-    if let cut = failure.indexIsCut(structure) { throw cut }
+    if let cut = failure.indexIsCut(structure, source) { throw cut }
     do throws(OpenedInput.Failure) {
       input = try OpenedInput.open(
         source, demuxer: structure.container.demuxer, decoding: .all, limits: limits)

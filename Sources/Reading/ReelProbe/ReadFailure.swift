@@ -33,7 +33,7 @@ struct ReadFailure {
     if code == reel_error_no_memory {
       return ProbeError(.memoryLimit, "reading it asks for more memory than a file may have; it is damaged")
     }
-    return externalMedia(structure) ?? unfinished(structure) ?? corrupt
+    return externalMedia(structure) ?? changedAsText(source) ?? unfinished(structure) ?? corrupt
   }
 
   /// Nothing of it can be shown, for it only points at other files.
@@ -51,9 +51,14 @@ struct ReadFailure {
   }
 
   /// FFmpeg plays on with an index that is cut, and knows half of the tracks.
-  func indexIsCut(_ structure: FileStructure) -> ProbeError? {
+  func indexIsCut(_ structure: FileStructure, _ source: BoundedSource) -> ProbeError? {
     guard structure.iso?.movieIsCut == true else { return nil }
-    return ProbeError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
+    return changedAsText(source)
+      ?? ProbeError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
+  }
+
+  private func changedAsText(_ source: BoundedSource) -> ProbeError? {
+    TextTransfer.hasChanged(source) ? ProbeError(.corrupt, TextTransfer.sentence) : nil
   }
 
   /// Without the memory for an index FFmpeg goes on without a word, and the stream looks empty.

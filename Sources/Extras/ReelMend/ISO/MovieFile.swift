@@ -30,13 +30,15 @@ struct MovieFile {
   init(_ source: BoundedSource) throws(MendError) {
     size = source.size
     boxes = Array(ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes))
+    let damaged = TextTransfer.hasChanged(source) ? MendError(.corrupt, TextTransfer.sentence) : nil
     guard let index = boxes.firstIndex(where: { $0.type == "moov" }) else {
-      throw MendError(.indexMissing, "its index (moov) is missing, and can't be made up; get a complete copy")
+      throw damaged
+        ?? MendError(.indexMissing, "its index (moov) is missing, and can't be made up; get a complete copy")
     }
     let box = boxes[index]
     guard box.end <= source.size, box.end - box.start <= Self.largestMovie else {
       throw box.end > source.size
-        ? MendError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
+        ? damaged ?? MendError(.indexMissing, "it was cut off within its index (moov); get a complete copy")
         : MendError(.notMendable, "its index is larger than Reel mends (\(Self.largestMovie >> 20) MiB)")
     }
     guard boxes.count(where: { $0.type == "moov" }) == 1 else {

@@ -1,0 +1,43 @@
+/// What becomes of a video that a program or a transfer takes for text.
+package enum TextTransfer {
+  private static let looked = 65_536
+  /// Marks that are no chance.
+  private static let telling = 16
+
+  /// Another copy by the same way would be the same.
+  package static let sentence =
+    "its bytes were changed by a program or a transfer that took it for text; get another copy, as binary data"
+
+  /// Whether the beginning of a file has become what no coded video is: UTF-8, with a mark in the place of each byte that
+  /// was none or each byte taken for a Latin letter, or lines that all end as Windows has it (FTP's ASCII mode).
+  package static func hasChanged(_ file: some ByteReading) -> Bool {
+    let bytes = file.bytes(at: 0, count: looked)
+    return isEncoded(bytes) || hasLines(bytes)
+  }
+
+  private static func hasLines(_ bytes: [UInt8]) -> Bool {
+    let ends = bytes.indices.filter { bytes[$0] == 0x0A }
+    return ends.count >= telling && ends.allSatisfy { $0 > 0 && bytes[$0 - 1] == 0x0D }
+  }
+
+  private static func isEncoded(_ bytes: [UInt8]) -> Bool {
+    var (next, marks, letters, others) = (0, 0, 0, 0)
+    while next < bytes.count {
+      let first = bytes[next]
+      let length =
+        first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0
+      // The end of what was looked at may cut a character.
+      let rest = bytes[next...].prefix(length)
+      guard length > 0, rest.dropFirst().allSatisfy({ $0 & 0xC0 == 0x80 }) else { return false }
+      if rest.elementsEqual([0xEF, 0xBF, 0xBD]) {
+        marks += 1
+      } else if length == 2, first < 0xC4 {
+        letters += 1
+      } else if length > 1 {
+        others += 1
+      }
+      next += length
+    }
+    return marks >= telling || letters >= telling && letters > others
+  }
+}
