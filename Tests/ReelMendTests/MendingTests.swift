@@ -251,6 +251,33 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
+  /// However its fragments name their places, which are gone in one piece.
+  @Test(
+    .enabled(if: FFmpegProgram.path != nil),
+    arguments: [
+      "frag_keyframe", "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+delay_moov",
+      "frag_keyframe+empty_moov+default_base_moof", "frag_keyframe+empty_moov+omit_tfhd_offset", "cmaf",
+      "dash",
+    ])
+  func everyKindOfFragmentsIsPutIntoOnePiece(_ flags: String) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-g", "10", "-c:v", "mpeg4"]
+    let sound = ["-f", "lavfi", "-i", "sine=duration=2", "-c:a", "aac"]
+    try FFmpegProgram.make(
+      "a.mp4", picture[..<4] + sound[..<4] + picture[4...] + sound[4...] + ["-movflags", flags]
+    ) {
+      let before = try facts(of: $0, as: .mp4)
+      #expect(before.fragmented == true)
+      let copy = try MendedCopy(of: $0, as: .mp4, MendOptions([.unfragment]))
+      #expect(copy.done == [.unfragment])
+      let (old, new) = (
+        try digests(of: $0, as: .mp4, mediaTimeOnly: true),
+        try digests(of: copy.path, as: .mp4, mediaTimeOnly: true)
+      )
+      #expect(old.elementsEqual(new) { $0.holdsTheSame(as: $1) } && new.count == 2)
+      #expect(try facts(of: copy.path, as: .mp4).fragmented == false)
+    }
+  }
+
   @Test func whatIsSaidInXMLGoesAsAWhole() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let xml = Self.box("xml ", [0, 0, 0, 0] + Array("<Device serialNo=\"123\"/>".utf8))

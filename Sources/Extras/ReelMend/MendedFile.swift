@@ -43,14 +43,16 @@ struct SourcePlaces {
   /// Whether every byte that is there is where it was.
   var areThoseOfTheSource: Bool { places.allSatisfy { $0.source.lowerBound == $0.start } }
 
-  /// Where the byte at `offset` of the source is; nil when it is left out. The end of a part counts, for what is empty.
-  func place(of offset: Int64) -> Int64? {
+  /// Where the byte at `offset` of the source is; nil when it is left out.
+  ///
+  /// - Parameter orEnd: whether the end of a part counts, for what is empty.
+  func place(of offset: Int64, orEnd: Bool = false) -> Int64? {
     var (low, high) = (0, places.count)
     while low < high {
       let middle = (low + high) / 2
       if places[middle].source.lowerBound <= offset { low = middle + 1 } else { high = middle }
     }
-    guard low > 0, offset <= places[low - 1].source.upperBound else { return nil }
+    guard low > 0, offset < places[low - 1].source.upperBound + (orEnd ? 1 : 0) else { return nil }
     return places[low - 1].start + offset - places[low - 1].source.lowerBound
   }
 }

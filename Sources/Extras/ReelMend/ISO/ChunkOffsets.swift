@@ -60,7 +60,7 @@ extension MovieBox {
     for entry in 0..<count {
       let offset = start + width * entry
       let old = width == 4 ? UInt64(bytes.bigEndian32(at: offset)) : bytes.bigEndian64(at: offset)
-      guard let known = Int64(exactly: old), let new = places.place(of: known) else {
+      guard let known = Int64(exactly: old), let new = places.place(of: known, orEnd: true) else {
         move.isLost = true
         continue
       }

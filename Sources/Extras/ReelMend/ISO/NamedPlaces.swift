@@ -13,7 +13,8 @@ struct NamedPlaces {
   func check(_ mended: MendedFile) throws(MendError) {
     let places = mended.places
     guard !places.areThoseOfTheSource else { return }
-    for range in try itemRanges() where places.place(of: range.lowerBound) != range.lowerBound {
+    for range in try itemRanges() {
+      if places.place(of: range.lowerBound, orEnd: range.isEmpty) == range.lowerBound { continue }
       throw MendError(.notMendable, "it names items by their places in the file (iloc), and these would move")
     }
     for box in file.boxes {
@@ -81,12 +82,11 @@ struct NamedPlaces {
     guard let bytes = bytes(of: box), let version = bytes.first else { throw wrong }
     let first = version == 0 ? UInt64(bytes.bigEndian32(at: 16)) : bytes.bigEndian64(at: 20)
     let entries = version == 0 ? 20 : 28
-    guard first < UInt64(1) << 60, let anchor = places.place(of: box.end) else { throw wrong }
+    guard first < UInt64(1) << 60, let anchor = places.place(of: box.end, orEnd: true) else { throw wrong }
     var offset = Int64(first)
     for entry in 0...Int(bytes.bigEndian16(at: entries + 2)) {
-      guard box.end + offset > source.size || places.place(of: box.end + offset) == anchor + offset else {
-        throw wrong
-      }
+      let end = box.end + offset
+      guard end > source.size || places.place(of: end, orEnd: true) == anchor + offset else { throw wrong }
       offset += Int64(bytes.bigEndian32(at: entries + 4 + 12 * entry) & 0x7FFF_FFFF)
     }
   }
