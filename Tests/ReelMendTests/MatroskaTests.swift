@@ -44,6 +44,19 @@ import Testing
     try Self.expectWellMade(contents(of: copy.path))
   }
 
+  /// Video for Windows has its own kind of track.
+  @Test(.enabled(if: FFmpegProgram.path != nil), arguments: ["ffv1", "huffyuv", "mpeg4"])
+  func everyCodecStatesHowLongItIs(_ codec: String) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=2", "-c:v", codec]
+    try FFmpegProgram.make("a.mkv", picture + ["-live", "1"]) {
+      let copy = try MendedCopy(of: $0, as: .matroska, Self.duration)
+      #expect(copy.done == [.duration])
+      let end = try #require(try digests(of: copy.path, as: .matroska).compactMap(\.end).max())
+      let stated = try #require(try facts(of: copy.path, as: .matroska).duration)
+      #expect(abs(Double(end) / 1e9 - stated) <= 0.01 && abs(stated - 2) < 0.01)
+    }
+  }
+
   @Test func whatStatesItIsNotWritten() throws {
     for sample in Self.samples.dropFirst() {
       let copy = try MendedCopy(

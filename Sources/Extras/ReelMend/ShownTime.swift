@@ -10,7 +10,8 @@ struct ShownTime {
   private var step = PacketStep()
 
   mutating func add(_ packet: AVPacket) {
-    let time = packet.pts
+    // Matroska's tracks of Video for Windows have the times of their blocks as those of decoding.
+    let time = packet.pts == reel_no_time ? packet.dts : packet.pts
     guard time != reel_no_time else { return }
     first = min(first ?? time, time)
     step.add(time)
