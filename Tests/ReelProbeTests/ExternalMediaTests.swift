@@ -27,8 +27,10 @@ struct ExternalMediaTests {
   static let examples = [
     Example("an address that is this file", SmallMovie(references: [own]), false),
     Example("an address of another file", SmallMovie(references: [other]), true),
+    Example("no address", SmallMovie(references: [SmallMovie.reference("url ", flags: 0)]), false),
     Example(
-      "no address, and not this file", SmallMovie(references: [SmallMovie.reference("url ", flags: 0)]), true),
+      "no address, and other flags", SmallMovie(references: [SmallMovie.reference("url ", flags: 2)]), false),
+    Example("an empty address", SmallMovie(references: [SmallMovie.reference("url ", flags: 0, [0])]), false),
     Example(
       "a name", SmallMovie(references: [SmallMovie.reference("urn ", flags: 0, Array("urn:a\0".utf8))]), true),
     Example("an alias", SmallMovie(references: [SmallMovie.alias("/media/a.mov")]), true),
@@ -103,7 +105,7 @@ struct ExternalMediaTests {
     #expect(throws: ProbeError.self) { try read(bytes) }
   }
 
-  /// Real clips of which only the flag was changed: their bytes are all there, and are not what a player shows.
+  /// Real clips of which only the data references were changed: their bytes are all there, and are not what a player shows.
   @Test(arguments: ["faststart.mp4", "phone-portrait.mov", "fragmented.mp4", "hdr10.mov"])
   func bothWaysSayIt(name: String) throws {
     let samples = Checkout.root.appending(path: "Samples/clips")
@@ -200,7 +202,7 @@ extension SmallMovie {
     let own = Array("url ".utf8) + [0, 0, 0, 1]
     var bytes = bytes
     for place in bytes.indices where bytes[place] == own[0] && bytes[place...].starts(with: own) {
-      bytes[place + 7] = 0
+      bytes.replaceSubrange(place..<place + 8, with: Array("urn ".utf8) + [0, 0, 0, 0])
     }
     return bytes
   }

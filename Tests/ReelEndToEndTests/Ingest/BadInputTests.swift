@@ -47,9 +47,9 @@ struct BadInputTests {
     let bench = try Workbench()
     for name in ["phone-portrait.mov", "faststart.mp4"] {
       var bytes = try Data(contentsOf: Workbench.sample("clips/\(name)"))
-      // Of each data reference the flag that says: this file (ISO/IEC 14496-12, 8.7.2).
-      let own = Data("url ".utf8) + Data([0, 0, 0, 1])
-      while let place = bytes.range(of: own) { bytes[place.upperBound - 1] = 0 }
+      // Each data reference has a flag that says: this file (ISO/IEC 14496-12, 8.7.2).
+      let (own, other) = (Data("url ".utf8) + Data([0, 0, 0, 1]), Data("urn ".utf8) + Data([0, 0, 0, 0]))
+      while let place = bytes.range(of: own) { bytes.replaceSubrange(place, with: other) }
       try bytes.write(to: bench.clips.appendingPathComponent(name))
     }
     try bench.add("broken/reference-movie.mov")

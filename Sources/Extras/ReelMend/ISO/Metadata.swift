@@ -216,8 +216,9 @@ extension MovieBox {
         || named.contains(entry.type) && isThisFile
           && !entry.contents.dropFirst(4).allSatisfy({ $0 == 0 })
       {
-        // Sample entries count them: each keeps its place.
-        stripped += MovieBox(isUnknown ? "url " : entry.type, [0, 0, 0, isThisFile ? 1 : 0]).serialized
+        // Sample entries count them: each keeps its place, and one of another file stays one.
+        let type: FourCharacterCode = !isUnknown ? entry.type : isThisFile ? "url " : "urn "
+        stripped += MovieBox(type, [0, 0, 0, isThisFile ? 1 : 0]).serialized
       } else {
         stripped += MovieBox(entry.type, Array(entry.contents)).serialized
       }

@@ -28,13 +28,16 @@ struct DataReferences: Hashable {
     if bytes.count == 4 { handler = FourCharacterCode(bytes) }
   }
 
-  /// Of each reference only the flag counts that says whether it is this file, not what else it names.
+  /// Of each reference only the flag counts that says whether it is this file, not what else it names; one that names nothing
+  /// leads nowhere else.
   mutating func takeReferences(_ box: ISOBox, of file: some ByteReading) {
     guard let count = file.bigEndian(at: box.contents + 4, width: 4) else { return }
     let most = Int(min(count, UInt64(Self.mostReferences)))
     places = box.children(in: file, behind: 8, atMost: most).prefix { $0.end - $0.contents >= 4 }.map {
       entry in
       if Self.withinFile.contains(entry.type) { return false }
+      let isEmpty = entry.end - entry.contents == 4 || file.bigEndian(at: entry.contents + 4, width: 1) == 0
+      if entry.type == "url ", isEmpty { return false }
       return file.bigEndian(at: entry.contents + 3, width: 1).map { $0 & 1 == 0 } ?? true
     }
   }
