@@ -153,6 +153,29 @@ struct MovieEvidenceTests {
     #expect(try media(MovieBytes(movie.bytes)).video?.width == 128)
   }
 
+  /// Without `pasp` the pictures may give the shape (ISO/IEC 14496-12, 12.1.4), and the track header the size that comes of
+  /// it, rounded or not.
+  @Test func aShapeOfThePicturesThatTheTrackHeaderSharesIsTheirs() throws {
+    let coded = [
+      "-c:v", "libx264", "-pix_fmt", "yuv420p", "-vf", "scale=720:480,setsar=40/33", "-frames:v", "3",
+    ]
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    var movie = MovieBytes(made.allBytes)
+    let pixel = try #require(movie.bytes.position(of: "pasp"))
+    // "free"
+    movie.write(0x6672_6565, at: pixel)
+    let header = try #require(movie.box("moov/trak/tkhd"))
+    let exact = movie.number(at: header + 76)
+    for (width, isTrue) in [(exact, true), (873 << 16, true), (640 << 16, false)] {
+      movie.write(width, at: header + 76)
+      let found = try media(movie)
+      #expect((warning(.pixelShapeMismatch, found) == nil) == isTrue)
+      if isTrue {
+        #expect(found.video?.sampleAspectRatio?.ratio == Rational(40, 33) && found.video?.width == 873)
+      }
+    }
+  }
+
   @Test func datesOfTracksStandIn() throws {
     var movie = try movie("a.mov", ["-metadata", "creation_time=2024-05-01T10:11:12Z"])
     #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272))

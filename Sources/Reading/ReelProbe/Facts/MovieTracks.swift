@@ -45,7 +45,7 @@ struct MovieTracks {
     let (width, height) = (Int(parameters.pointee.width), Int(parameters.pointee.height))
     let shape = TrackShape(
       track, width: width > 0 ? width : track.entry?.width ?? 0,
-      height: height > 0 ? height : track.entry?.height ?? 0)
+      height: height > 0 ? height : track.entry?.height ?? 0, own: parameters.pointee.sample_aspect_ratio)
     stream.pointee.sample_aspect_ratio = shape.pixel ?? AVRational(num: 0, den: 1)
     return shape
   }

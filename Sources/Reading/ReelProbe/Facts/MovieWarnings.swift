@@ -328,7 +328,8 @@ struct MovieWarnings {
       let height = media.video?.storedHeight
     else { return nil }
     let pictures = stream.pointee.codecpar?.pointee.sample_aspect_ratio ?? AVRational()
-    let (stated, shape) = (track.entry?.pixel?.ratio, TrackShape(track, width: width, height: height))
+    let stated = track.entry?.pixel?.ratio
+    let shape = TrackShape(track, width: width, height: height, own: pictures)
     // H.263 has a shape by its size, whatever was put into it; AV1 has one by the size that it is to be shown in, which
     // encoders make that of the picture.
     let codec = stream.pointee.codecpar?.pointee.codec_id

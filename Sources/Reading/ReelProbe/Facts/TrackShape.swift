@@ -23,16 +23,25 @@ struct TrackShape {
   /// - Parameters:
   ///   - width: of the pictures, in pixels, as stored.
   ///   - height: as that.
-  init(_ track: ISOTrack, width: Int, height: Int) {
+  ///   - own: the shape that the pictures themselves give their pixels, as 0 where they give none. The size in the track header
+  ///     is that, rounded, where the two agree.
+  init(_ track: ISOTrack, width: Int, height: Int, own: AVRational = AVRational()) {
     let scale = Self.scale(track.header?.matrix ?? [])
     stretchDown = scale < 1 ? 1 / scale : 1
     let shown = Self.shown(track, width: width, height: height)
     var base: Double?
+    let isOwn =
+      own.num > 0 && own.den > 0
+      && shown.map { Self.isShape($0.width, $0.height, of: Double(width) * av_q2d(own), Double(height)) }
+        ?? false
     if let pixel = track.entry?.pixel?.ratio {
       base = pixel.value
       contradiction =
         Self.contradicts(track, pixel.value, shown, width, height)
         ? shown.map { Contradiction(width: $0.width, height: $0.height) } : nil
+    } else if isOwn {
+      base = av_q2d(own)
+      contradiction = nil
     } else {
       base = shown.map { $0.width * Double(height) / ($0.height * Double(width)) }
       contradiction = shown.map { Contradiction(width: $0.width, height: $0.height) }
@@ -42,6 +51,8 @@ struct TrackShape {
       pixel = nil
     } else if scale == 1, let exact = track.entry?.pixel?.ratio {
       pixel = Self.reduced(Int64(exact.numerator), Int64(exact.denominator))
+    } else if scale == 1, isOwn {
+      pixel = own
     } else if scale == 1, let shown {
       pixel = Self.reduced(
         Int64(shown.width * 65_536) * Int64(height), Int64(shown.height * 65_536) * Int64(width))
@@ -69,14 +80,14 @@ struct TrackShape {
     }
     let (across, down) = (Double(header.width) / 65_536, Double(header.height) / 65_536)
     let isTurned = DisplayRotation(matrix: header.matrix)?.swapsSides ?? false
-    if isTurned, isShape(across, down, of: height, width) { return nil }
-    return isShape(across, down, of: width, height) ? nil : (across, down)
+    if isTurned, isShape(across, down, of: Double(height), Double(width)) { return nil }
+    return isShape(across, down, of: Double(width), Double(height)) ? nil : (across, down)
   }
 
   /// Whether a picture of this size is of the same shape as one of `width` and `height`, to a pixel.
-  private static func isShape(_ across: Double, _ down: Double, of width: Int, _ height: Int) -> Bool {
-    let ratio = across * Double(height) / (down * Double(width))
-    return abs(ratio - 1) * Double(max(width, height)) <= 1.5 || abs(ratio - 1) < 0.004
+  private static func isShape(_ across: Double, _ down: Double, of width: Double, _ height: Double) -> Bool {
+    let ratio = across * height / (down * width)
+    return abs(ratio - 1) * max(width, height) <= 1.5 || abs(ratio - 1) < 0.004
   }
 
   /// Whether the track header means other pixels than `pasp`. It may mean the clean aperture.
