@@ -278,6 +278,17 @@ struct MendSample: CustomTestStringConvertible {
     }
   }
 
+  /// A tag behind the last fragment stays there.
+  @Test func whatIsBehindTheLastFragmentStaysBehindAll() throws {
+    let sample = MendSample.named("clips/fragmented.mp4")
+    let folder = try TemporaryFolder()
+    let tag = Array("TAGSome title".utf8) + [UInt8](repeating: 0, count: 115)
+    try folder.write(contents(of: sample.path) + tag, to: "a.mp4")
+    let copy = try MendedCopy(of: folder.path(of: "a.mp4"), as: .mp4, MendOptions([.unfragment]))
+    #expect(copy.done == [.unfragment] && contents(of: copy.path).suffix(128) == tag[...])
+    #expect(try facts(of: copy.path, as: .mp4).truncated == false)
+  }
+
   @Test func whatIsSaidInXMLGoesAsAWhole() throws {
     let sample = MendSample.named("clips/faststart.mp4")
     let xml = Self.box("xml ", [0, 0, 0, 0] + Array("<Device serialNo=\"123\"/>".utf8))

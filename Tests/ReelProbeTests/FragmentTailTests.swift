@@ -45,6 +45,34 @@ struct FragmentTailTests {
     #expect(whole.truncated == false && whole.warnings.isEmpty, "\(whole.warnings)")
   }
 
+  /// Tags, and what a form's upload leaves there.
+  @Test(arguments: flags) func whatStandsBehindTheLastOneIsNoPartOfIt(flags: String) throws {
+    let bytes = try made(flags)
+    let tags: [[UInt8]] = [
+      Array("TAGSome title".utf8) + [UInt8](repeating: 0, count: 115),
+      Array("APETAGEX".utf8) + [0xD0, 7, 0, 0] + [UInt8](repeating: 0, count: 20),
+      Array("\r\n------WebKitFormBoundaryABCDEFGH--\r\n".utf8), [UInt8](repeating: 0xFF, count: 100),
+    ]
+    for tag in tags {
+      let media = try read(bytes + tag)
+      #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
+    }
+    #expect(try read(Array(bytes.dropLast(20))).truncated == true)
+    // A box within the last fragment's media is none.
+    #expect(try read(Array(bytes.prefix(try lastFragment(bytes).upperBound)) + tags[0]).truncated == true)
+  }
+
+  /// Room that was kept for more than came.
+  @Test(arguments: flags) func roomBehindTheLastSampleIsNotMissing(flags: String) throws {
+    var bytes = try made(flags)
+    let media = try lastFragment(bytes).upperBound
+    let size = bytes[media..<media + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    withUnsafeBytes(of: (size + 1000).bigEndian) { bytes.replaceSubrange(media..<media + 4, with: $0) }
+    bytes.removeSubrange((media + Int(size))...)
+    #expect(try read(bytes).truncated == false)
+    #expect(try read(Array(bytes.dropLast())).truncated == true)
+  }
+
   @Test(arguments: flags, [(2, 5), (5, 2), (1, 2)]) func tracksMayEndApart(flags: String, seconds: (Int, Int))
     throws
   {

@@ -29,7 +29,8 @@ struct MovieFile {
   /// - Throws: `indexMissing`, `notMendable`, `corrupt`, and what stops the reading.
   init(_ source: BoundedSource) throws(MendError) {
     size = source.size
-    boxes = Array(ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes))
+    boxes = ISOBoxes(source, in: 0..<source.size, atMost: Self.mostBoxes)
+      .prefix { $0.isPart(ofFileOf: source.size) }
     let damaged = TextTransfer.hasChanged(source) ? MendError(.corrupt, TextTransfer.sentence) : nil
     guard let index = boxes.firstIndex(where: { $0.type == "moov" }) else {
       throw damaged

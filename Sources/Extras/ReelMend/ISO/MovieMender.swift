@@ -86,8 +86,12 @@ struct MovieMender {
     var tables = try trackNumbers().map { fragments.tables[$0] ?? SampleTable() }
     if salvages {
       if cut(&tables) || isCut { done.insert(.salvage) }
-    } else if isCut || tables.contains(where: { $0.samples.contains { $0.end > file.size } }) {
-      throw Self.cutOff
+    } else {
+      // Room for media that did not come is no loss.
+      let lacksIndex = file.boxes.last.map { $0.end > file.size && $0.type != "mdat" } ?? true
+      if lacksIndex || tables.contains(where: { $0.samples.contains { $0.end > file.size } }) {
+        throw Self.cutOff
+      }
     }
     guard tables.contains(where: { !$0.samples.isEmpty }) else {
       throw MendError(.notMendable, "it has no fragment with pictures or sound, only an index of later ones")
@@ -192,10 +196,12 @@ struct MovieMender {
       header.appendBigEndian(UInt64(count + 16))
     }
     let movie = file.items.filter(\.isMovie)
+    let others = file.items.filter { !gone.contains($0.type) }
+    // What is no box stays behind all of them.
     file.items =
-      file.items.filter { !gone.contains($0.type) } + movie + [
-        MovieFile.Item(type: "mdat", parts: [.bytes(header)] + payload)
-      ]
+      others.filter { $0.type != MovieFile.Item.noBox } + movie
+      + [MovieFile.Item(type: "mdat", parts: [.bytes(header)] + payload)]
+      + others.filter { $0.type == MovieFile.Item.noBox }
     file.joinsFragments()
   }
 

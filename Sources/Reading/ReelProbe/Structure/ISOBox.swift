@@ -10,6 +10,17 @@ package struct ISOBox: Hashable {
 }
 
 extension ISOBox {
+  /// Kinds that stand on the outermost level.
+  private static let outermost: Set<FourCharacterCode> = [
+    "ftyp", "styp", "moov", "moof", "mdat", "imda", "mfra", "sidx", "ssix", "prft", "pdin", "emsg", "meta",
+    "meco",
+    "udta", "uuid", "free", "skip", "wide", "pnot",
+  ]
+
+  /// Whether it may be a box of the outermost level that the file's end cuts off: what claims to go on behind that, and is of
+  /// no such kind, was put behind the last box, as a tag or the end of a form.
+  package func isPart(ofFileOf size: Int64) -> Bool { end <= size || Self.outermost.contains(type) }
+
   /// The boxes within it, behind `skipped` bytes of its own. They end where it does at the latest: what one claims beyond
   /// that belongs to others, and would be read once for each that claims it.
   func children(

@@ -66,12 +66,13 @@ struct ISOFileMap: Hashable {
     var boxes = 0
     var parts: [MovieFragments.Part] = []
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
+      guard box.isPart(ofFileOf: file.size) else { break }
       note(box, in: file)
       if box.type == "moof" {
         parts.append(MovieFragments.Part(box: box))
       } else if box.type == "mdat", !parts.isEmpty {
         parts[parts.count - 1].media += box.end - box.contents
-        if box.end > file.size { parts[parts.count - 1].isWhole = false }
+        parts[parts.count - 1].missing += max(0, box.end - file.size)
       }
       (boxes, end) = (boxes + 1, box.end)
     }
@@ -85,6 +86,8 @@ struct ISOFileMap: Hashable {
         file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)
       if fragmentTable?.endsBeyondFile == true { refersBeyondFile = true }
     }
+      // A writer may have kept more room than it used.
+      if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }
     // What follows the last box and is none.

@@ -56,6 +56,8 @@ struct MovieFragments: Hashable {
   private(set) var endsBeyondFile = false
 
   /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
+  /// Whether all of them are there, by all of its tables.
+  private(set) var endsWithin = false
   private static let jump = 0.5
   /// How far tracks may drift apart from one fragment to another, in seconds.
   fileprivate static let drift = 0.5
@@ -72,8 +74,8 @@ struct MovieFragments: Hashable {
     let box: ISOBox
     /// Bytes within the `mdat` boxes behind it.
     var media: Int64 = 0
-    /// Whether all of these are in the file.
-    var isWhole = true
+    /// How many of these lie beyond the file's end.
+    var missing: Int64 = 0
   }
 
   /// - Parameters:
@@ -145,7 +147,10 @@ struct MovieFragments: Hashable {
       spans.append((fragment.id, Double(start) / Double(run.scale)))
     }
     endsBeyondFile = bytes > part.media && furthest > file.size
-    if holdsAll, part.isWhole, bytes != part.media, !endsBeyondFile { faults.insert(.bytes) }
+    endsWithin =
+      bytes <= part.media - part.missing && furthest <= file.size
+      && faults.isDisjoint(with: [.shape, .track])
+    if holdsAll, part.missing == 0, bytes != part.media, !endsBeyondFile { faults.insert(.bytes) }
     compare(spans)
   }
 
