@@ -94,6 +94,42 @@ struct DurationTests {
     #expect(media.warnings == [])
   }
 
+  /// One of the tracks begins three seconds later, by an edit list or by the times of its fragments.
+  @Test(arguments: [[0, 1], [1, 0]]) func fragmentsWaitAsOneIndexDoes(order: [Int]) throws {
+    let inputs = [FFmpegTool.picture, FFmpegTool.tone]
+    let late = ["-itsoffset", "3"] + inputs[order[0]] + inputs[order[1]] + Self.h264 + ["-c:a", "aac"]
+    for flags in ["", "frag_keyframe+empty_moov", "frag_keyframe+empty_moov+delay_moov"] {
+      let flags = flags.isEmpty ? [] : ["-movflags", flags]
+      guard let file = try FFmpegTool.make("a.mp4", late + flags) else { return }
+      for media in try file.readBothWays(as: .mp4) {
+        #expect(abs((media.duration ?? 0) - 5) < 0.1, "\(flags)")
+        #expect(media.warnings == [])
+      }
+    }
+  }
+
+  /// An edit of no duration goes on to the end of all fragments (ISO/IEC 14496-12, 8.6.6); one that ends before is named.
+  @Test func theEditListOfFragmentsCounts() throws {
+    let arguments = Self.h264 + ["-bf", "2", "-movflags", "frag_keyframe+empty_moov+delay_moov"]
+    guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    let edit = try #require(bytes.position(of: "elst")) + 12
+    func media(_ duration: UInt32, laterBy ticks: UInt32) throws -> MediaInfo {
+      var bytes = bytes
+      let start = bytes[edit + 4..<edit + 8].reduce(0) { $0 << 8 | UInt32($1) } + ticks
+      for (place, number) in [(edit, duration), (edit + 4, start)] {
+        withUnsafeBytes(of: number.bigEndian) { bytes.replaceSubrange(place..<place + 4, with: $0) }
+      }
+      return try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    }
+    let whole = try media(0, laterBy: 0)
+    #expect(abs((whole.duration ?? 0) - 2) < 0.01 && whole.warnings == [])
+    let trimmed = try media(0, laterBy: 12800)
+    #expect(abs((trimmed.duration ?? 0) - 1) < 0.01 && trimmed.warnings == [])
+    let short = try media(1000, laterBy: 0)
+    #expect(abs((short.duration ?? 0) - 2) < 0.01)
+    #expect(short.warnings.map(\.code) == [.claimUnchecked] && short.warnings.first?.fact == "duration")
+  }
+
   @Test func fragmentsThatAreCutAreTruncated() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
     guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }

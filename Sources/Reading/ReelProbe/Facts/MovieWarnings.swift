@@ -238,6 +238,7 @@ struct MovieWarnings {
   /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
   /// That of the pictures is not, where these come as fast as they say themselves.
   private var edits: [MediaWarning] {
+    if let fragmentEdit { return [fragmentEdit] }
     guard let presentation = video?.presentation, !presentation.isRetimed, presentation.shown > 0,
       presentation.shownSeconds < presentation.mediaSeconds * 0.97,
       presentation.mediaSeconds - presentation.shownSeconds > 0.15
@@ -275,6 +276,21 @@ struct MovieWarnings {
       stated: media.video?.frameRate.map { .text($0.description) },
       measured: pictures.shownSeconds > 0 ? .number(Double(pictures.shown) / pictures.shownSeconds) : nil)
     return [duration, rate]
+  }
+
+  /// An edit that ends before the fragments do: some players go on to their end.
+  private var fragmentEdit: MediaWarning? {
+    guard let track = video ?? seenOrHeard.first, let scale = iso.movieHeader?.timescale, let id = track.id,
+      let edit = track.edits?.last, edit.start != nil, edit.duration > 0,
+      let run = iso.fragmentTable?.runs[id]
+    else { return nil }
+    let shown = Double(edit.duration) / Double(scale)
+    let all = run.seconds.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    guard shown < all * 0.97, all - shown > 0.15 else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its edit list shows \(ProbeWarnings.text(shown)) of the \(ProbeWarnings.text(all)) seconds of its fragments",
+      fact: "duration", stated: .number(shown), measured: .number(all))
   }
 
   /// Tables of one track that tell of different numbers of samples.

@@ -83,11 +83,12 @@ struct ISOFileMap: Hashable {
     {
       // Where media data is encrypted, it may hold what a decryptor needs, too.
       fragmentTable = MovieFragments(
-        file, movie: movie, tracks: tracks, parts: parts, holdsAll: !encrypted)
+        file, movie: movie, movieScale: movieHeader?.timescale, tracks: tracks, parts: parts,
+        holdsAll: !encrypted)
       if fragmentTable?.endsBeyondFile == true { refersBeyondFile = true }
-    }
       // A writer may have kept more room than it used.
       if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }
+    }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }
     // What follows the last box and is none.

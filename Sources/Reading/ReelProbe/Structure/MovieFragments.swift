@@ -24,6 +24,8 @@ struct MovieFragments: Hashable {
     fileprivate var lastLongest: Int64 = 0
     fileprivate var defaultSize: Int64 = 0
     fileprivate var even: EvenSteps
+    /// How many seconds later than its media an edit list shows it; nil without one.
+    fileprivate var shift: Double?
     /// Ticks a second.
     fileprivate let scale: Int64
     fileprivate var next: Int64 = 0
@@ -54,10 +56,10 @@ struct MovieFragments: Hashable {
   private(set) var faults: Set<Fault> = []
   /// Whether the samples of the last fragment lie beyond the end of the file.
   private(set) var endsBeyondFile = false
-
-  /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
   /// Whether all of them are there, by all of its tables.
   private(set) var endsWithin = false
+
+  /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
   private static let jump = 0.5
   /// How far tracks may drift apart from one fragment to another, in seconds.
   fileprivate static let drift = 0.5
@@ -67,6 +69,8 @@ struct MovieFragments: Hashable {
 
   /// How far the first fragment's tracks were apart, by the track, in seconds.
   private var skews: [UInt32: Double] = [:]
+  /// Tracks that began apart from the first one.
+  private var met: Set<UInt32> = []
   private let chosen: Set<UInt32>
 
   /// A `moof` and the media data that follows it before the next one.
@@ -81,11 +85,15 @@ struct MovieFragments: Hashable {
   /// - Parameters:
   ///   - movie: the box `moov`.
   ///   - holdsAll: whether the media data has nothing in it but samples.
-  init(_ file: some ByteReading, movie: ISOBox, tracks: [ISOTrack], parts: [Part], holdsAll: Bool) {
+  init(
+    _ file: some ByteReading, movie: ISOBox, movieScale: UInt32?, tracks: [ISOTrack], parts: [Part],
+    holdsAll: Bool
+  ) {
     chosen = Set(tracks.filter(\.isSeenOrHeard).compactMap(\.id))
     for track in tracks {
       guard let id = track.id, runs[id] == nil else { continue }
       var run = Run(scale: track.timescale.map(Int64.init) ?? 1)
+      run.shift = track.shift(movieScale: movieScale)
       // A movie may have samples of its own before its fragments.
       if let sizes = track.counts.sizes, sizes > 0, let times = track.times?.limited(to: sizes),
         let total = times.total
@@ -144,7 +152,7 @@ struct MovieFragments: Hashable {
       if run.isApart(from: start, told.steps, jump: Self.jump) { faults.insert(.pace) }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
-      spans.append((fragment.id, Double(start) / Double(run.scale)))
+      spans.append((fragment.id, Double(start) / Double(run.scale) + (run.shift ?? 0)))
     }
     endsBeyondFile = bytes > part.media && furthest > file.size
     endsWithin =
@@ -161,6 +169,8 @@ struct MovieFragments: Hashable {
     guard own.count > 1, let first = own.first, Set(own.map(\.id)).count == own.count else { return }
     for other in own.dropFirst() {
       let skew = other.start - first.start
+      // One that begins later may do so within a fragment.
+      if abs(skew) > Self.drift, met.insert(other.id).inserted { continue }
       let before = skews[other.id] ?? skew
       skews[other.id] = before
       if abs(skew - before) > Self.drift { faults.insert(.pace) }
@@ -247,12 +257,15 @@ extension MovieFragments.Run {
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }
   }
 
-  /// In seconds, each from when its first sample is shown.
+  /// In seconds, each from when its first sample is shown. What an edit list puts before zero is hidden, but for what begins
+  /// anew.
   var seconds: [ClosedRange<Double>] {
     let (tick, offset) = (1 / Double(scale), Double(firstOffset ?? 0))
-    return stretches.filter { $0.end > $0.start }.map {
-      (Double($0.start) + offset) * tick...(Double($0.end) + offset) * tick
+    let shown = stretches.filter { $0.end > $0.start }.map {
+      (Double($0.start) + offset) * tick + (shift ?? 0)...(Double($0.end) + offset) * tick + (shift ?? 0)
     }
+    guard shift != nil, let first = shown.first else { return shown }
+    return (first.upperBound > 0 ? [max(0, first.lowerBound)...first.upperBound] : []) + shown.dropFirst()
   }
 
   /// Samples a second: all but the last one of each stretch may be equally long.
