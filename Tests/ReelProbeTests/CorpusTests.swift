@@ -11,8 +11,6 @@ struct CorpusTests {
     // because they have no decoder for it; nothing is wrong with the file.
     "mozilla+mp4parse-rust/sine-3s-xhe-aac-44khz-mono.mp4": "audio"
   ]
-  /// Seconds of pictures and sound where both readers count subtitles, too.
-  private static let outlasted = ["pytorch+torchcodec/nasa_13013.mp4": 13.056]
 
   @Test(arguments: Corpus.beside?.files ?? []) func isWhatTwoReadersAgreeOn(file: CorpusFile) throws {
     let opened = try #require(Corpus.beside?.open(file))
@@ -26,7 +24,7 @@ struct CorpusTests {
     #expect(media?.warnings.allSatisfy { $0.stated == nil || $0.stated != $0.measured } != false)
     expectSizes(of: media?.video, like: file)
     if let rotation = file.rotation { #expect(media?.video?.rotation == rotation) }
-    if let duration = Self.outlasted[file.path] ?? file.duration {
+    if let duration = file.duration {
       #expect(isNear(media?.duration, duration, within: max(0.1, duration * 0.01)))
     }
     if let rate = file.frameRate, let found = media?.video?.frameRate?.value {

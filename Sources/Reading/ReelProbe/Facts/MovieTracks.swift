@@ -66,15 +66,21 @@ struct MovieTracks {
   /// Whether no track has a sample, and no fragment brings one: the header of a stream may say how long that is as a whole.
   var isEmpty: Bool { iso.hasNoSamples && !iso.promisesFragments }
 
-  /// Whether a header that claims this many seconds means the tables of what is seen and heard.
+  /// Whether a header that claims this many seconds means these tables: those of what is seen and heard, or of all, as players
+  /// and other readers go on until the last subtitle.
   func agree(with claimed: Double) -> Bool {
-    seconds { $0.isSeenOrHeard }.map { Self.isNear(claimed, $0) } == true
+    guard let own = seconds({ $0.isSeenOrHeard }) else { return false }
+    return Self.isNear(claimed, own) || meansAll(claimed) && claimed <= own * Self.longestRest
   }
 
-  /// Whether it means those of subtitles or metadata that go on longer.
-  func areOutlasted(until claimed: Double) -> Bool {
-    !agree(with: claimed) && seconds { _ in true }.map { Self.isNear(claimed, $0) } == true
+  /// Whether it means those of subtitles or metadata that go on for so long that they tell nothing of the video.
+  func areOutlasted(until claimed: Double) -> Bool { meansAll(claimed) && !agree(with: claimed) }
+
+  private func meansAll(_ claimed: Double) -> Bool {
+    seconds { _ in true }.map { Self.isNear(claimed, $0) } == true
   }
+
+  private static let longestRest = 1.5
 
   /// To a tenth of a second or a hundredth: movies count in larger ticks than their media, and pad their sound.
   static func isNear(_ claimed: Double, _ measured: Double) -> Bool {
