@@ -1,7 +1,9 @@
 import Foundation
 import ReelCore
 import ReelIngest
+import ReelLibrary
 import ReelSource
+import ReelStorage
 import ReelTesting
 import Synchronization
 import Testing
