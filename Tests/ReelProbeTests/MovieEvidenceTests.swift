@@ -176,6 +176,28 @@ struct MovieEvidenceTests {
     }
   }
 
+  /// A program wrote something before the media data, or put the index there, and left the offsets as they were.
+  @Test(arguments: [
+    ["-c:v", "libx264", "-c:a", "aac"], ["-c:v", "mpeg4", "-c:a", "alac"],
+    ["-c:v", "libaom-av1", "-c:a", "flac"],
+    ["-vn", "-c:a", "aac"],
+  ]) func offsetsThatWereNotMovedAreNamed(coded: [String]) throws {
+    let quick = [
+      "-pix_fmt", "yuv420p", "-frames:v", "5", "-strict", "-2", "-cpu-used", "8", "-movflags", "faststart",
+    ]
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + quick) else {
+      return
+    }
+    let bytes = made.allBytes
+    #expect(try media(MovieBytes(bytes)).warnings == [])
+    let place = try #require(bytes.position(of: "mdat")) - 4
+    for moved in [88, bytes.count / 2] {
+      let free = SmallMovie.box("free", (0..<moved - 8).map { UInt8(truncatingIfNeeded: 7 * $0 + 1) })
+      let found = try media(MovieBytes(bytes[..<place] + free + bytes[place...]))
+      #expect(warning(.indexMismatch, found) != nil, "\(moved) \(found.warnings)")
+    }
+  }
+
   @Test func datesOfTracksStandIn() throws {
     var movie = try movie("a.mov", ["-metadata", "creation_time=2024-05-01T10:11:12Z"])
     #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272))

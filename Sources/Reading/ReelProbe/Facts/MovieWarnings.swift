@@ -16,7 +16,7 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, tables, fragments, jumps, another, shape, sound,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, another, shape, sound,
         dates,
       ]
       .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits + speeds
@@ -310,6 +310,21 @@ struct MovieWarnings {
       }
     }
     return nil
+  }
+
+  /// An index that leads to other boxes than those of samples: these were moved, and it was not changed.
+  private var places: MediaWarning? {
+    guard iso.fragments == 0, media.external != true, media.truncated != true else { return nil }
+    let leadsAstray = ([streams.video].compactMap { $0 } + streams.audios).contains { stream in
+      let (first, last) = (reel_index_entry(stream, 0), reel_index_summary(stream).furthest_byte)
+      return first.position >= 0 && first.size > 0
+        && (iso.isWithoutMedia(first.position) || iso.isWithoutMedia(last - 1))
+    }
+    return leadsAstray
+      ? MediaWarning(
+        .indexMismatch,
+        "its index leads to places that hold no pictures and no sound, as if these had been moved")
+      : nil
   }
 
   /// Tables of fragments that cannot all be true.

@@ -39,6 +39,13 @@ struct ISOFileMap: Hashable {
   /// Whether `moov` ends beyond the file.
   private(set) var movieIsCut = false
 
+  /// Where boxes of the outermost level are that hold no samples, and the headers of those that do.
+  private var withoutMedia: [Range<Int64>] = []
+  /// Kinds of them.
+  private static let kindsWithoutMedia: Set<FourCharacterCode> = [
+    "ftyp", "moov", "free", "skip", "udta", "uuid",
+  ]
+
   /// The track that is being looked at.
   private var track = ISOTrack()
   /// Its sample entries.
@@ -113,6 +120,9 @@ struct ISOFileMap: Hashable {
     return tracksAreExternal.isEmpty || tracksAreExternal.contains(nil) ? nil : false
   }
 
+  /// Whether a place in the file can hold no sample.
+  func isWithoutMedia(_ place: Int64) -> Bool { withoutMedia.contains { $0.contains(place) } }
+
   /// The track with an id.
   func track(_ id: UInt32) -> ISOTrack? { tracks.first { $0.id == id } }
 
@@ -132,6 +142,10 @@ struct ISOFileMap: Hashable {
 
   private mutating func note(_ box: ISOBox, in file: some ByteReading) {
     endsBeyondFile = box.end > file.size
+    if withoutMedia.count < Self.mostInnerBoxes {
+      if Self.kindsWithoutMedia.contains(box.type) { withoutMedia.append(box.start..<box.end) }
+      if box.type == "mdat" { withoutMedia.append(box.start..<box.contents) }
+    }
     switch box.type {
     case "ftyp" where majorBrand == nil:
       let brand = file.bytes(at: box.contents, count: 4)
