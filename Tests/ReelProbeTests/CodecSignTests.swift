@@ -43,6 +43,12 @@ struct CodecSignTests {
     Example(claimed: AV_CODEC_ID_MPEG2VIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
     Example(claimed: AV_CODEC_ID_H264, packet: jpeg, other: AV_CODEC_ID_MJPEG),
     Example(claimed: AV_CODEC_ID_MJPEG, packet: jpeg, other: nil),
+    Example(claimed: AV_CODEC_ID_MPEG4, packet: mpeg2, other: AV_CODEC_ID_MPEG2VIDEO),
+    Example(claimed: AV_CODEC_ID_MPEG4, packet: bytes("000001b300100000000001b6"), other: nil),
+    // The index of a movie in place of its pictures.
+    Example(
+      claimed: AV_CODEC_ID_AV1, packet: bytes("0000006c6d766864"), record: [0x81, 0, 0, 0] + av1,
+      other: AV_CODEC_ID_NONE),
     // None that is known here.
     Example(claimed: AV_CODEC_ID_VP9, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
     Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),

@@ -198,6 +198,18 @@ struct MovieEvidenceTests {
     }
   }
 
+  /// MPEG-2 under the name of MPEG-4 (ISO/IEC 14496-1, table 5).
+  @Test func aRecordDoesNotStandForPictures() throws {
+    let coded = ["-c:v", "mpeg2video", "-f", "mp4"]
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    var movie = MovieBytes(made.allBytes)
+    let entry = try #require(movie.bytes.position(of: [0x04, 0x80, 0x80, 0x80])) + 5
+    #expect(movie.number(at: entry, bytes: 1) == 0x61)
+    movie.write(0x20, at: entry, bytes: 1)
+    let told = warning(.claimUnchecked, try media(movie))
+    #expect(told?.fact == "video.codec" && told?.measured == .text("mpeg2video"))
+  }
+
   @Test func datesOfTracksStandIn() throws {
     var movie = try movie("a.mov", ["-metadata", "creation_time=2024-05-01T10:11:12Z"])
     #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272))

@@ -43,6 +43,12 @@ package enum CodecAllowList {
   private static let undecoded = ofHeaders + "," + others
   static let all = parsed + "," + undecoded
 
+  /// Whether a decoder is opened in the full reading.
+  static func reads(_ id: AVCodecID) -> Bool {
+    avcodec_find_decoder(id).map { readers.contains(String(cString: $0.pointee.name)) } ?? false
+  }
+  private static let readers = Set(all.split(separator: ",").map(String.init))
+
   /// Whether a decoder is opened where those that `BitstreamHeader` stands in for are not.
   static func decodes(_ id: AVCodecID) -> Bool {
     avcodec_find_decoder(id).map { opened.contains(String(cString: $0.pointee.name)) } ?? false

@@ -249,14 +249,24 @@ struct FileReading {
         || !structure.container.isMPEG && structure.namedCodecs?.pictures == nil
     else { return nil }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
-    guard let packet = scan.firsts[stream.pointee.index],
-      let other = CodecSign.other(
-        than: parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
-        record: BitstreamHeader.extradata(of: parameters))
+    guard let packet = scan.firsts[stream.pointee.index] else { return nil }
+    let bytes = BitstreamHeader.bytes(of: packet)
+    if let other = CodecSign.other(
+      than: parameters.pointee.codec_id, packet: bytes, record: BitstreamHeader.extradata(of: parameters))
+    {
+      return MediaWarning(
+        .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
+        stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
+    }
+    // An index leads to where a picture begins, and a decoder made nothing of it.
+    guard structure.iso != nil, media.truncated != true, media.video?.pixelFormat == nil,
+      CodecAllowList.reads(parameters.pointee.codec_id),
+      MovieTracks(structure)?.track(of: stream)?.isPassedOver(by: stream) != true,
+      let first = bytes.first, !bytes.allSatisfy({ $0 == first })
     else { return nil }
     return MediaWarning(
-      .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
-      stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
+      .claimUnchecked, "its first picture can't be read as one of the codec that its header names",
+      fact: "video.codec", stated: .text(claimed))
   }
 
   /// Pixels that are claimed to be stored plainly, where the first packet has no room for them. What is claimed of them is

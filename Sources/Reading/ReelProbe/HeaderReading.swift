@@ -73,7 +73,13 @@ struct HeaderReading {
     }
     let (width, height) = (parameters.pointee.width, parameters.pointee.height)
     if DecodedHeader.codecs.contains(parameters.pointee.codec_id) {
-      guard DecodedHeader.complete(stream, packet) else { return .doubted("no bitstream header") }
+      // A record may tell it all, whatever the packet is.
+      let other = CodecSign.other(
+        than: parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
+        record: BitstreamHeader.extradata(of: parameters))
+      guard other == nil, DecodedHeader.complete(stream, packet) else {
+        return .doubted("no bitstream header")
+      }
     } else {
       guard let bitstream = BitstreamHeader(parameters, packet: packet) else {
         guard BitstreamHeader.isNeedless(parameters) else { return .doubted("no bitstream header") }

@@ -106,7 +106,15 @@ enum CodecSign {
 
   /// By a sequence header that can be read.
   private static func isAV1(_ packet: [UInt8], _ record: [UInt8]) -> Bool {
-    sequenceHeaders(packet, record).contains { AV1SequenceHeader($0.payload) != nil }
+    isUnit(packet) && sequenceHeaders(packet, record).contains { AV1SequenceHeader($0.payload) != nil }
+  }
+
+  /// Whether an open bitstream unit of AV1 begins here, of a kind that there is, and all of it (5.3.2).
+  private static func isUnit(_ packet: [UInt8]) -> Bool {
+    guard packet[0] & 1 == 0, let unit = AV1Units(packet[...]).first(where: { _ in true }) else {
+      return false
+    }
+    return (1...8).contains(unit.type) || unit.type == 15
   }
 
   /// In the record (AV1 in ISOBMFF, 2.3), and at the beginning of the packet.
@@ -130,7 +138,7 @@ enum CodecSign {
     case AV_CODEC_ID_VP8: return packet[0] & 1 == 0 && !packet[3...5].elementsEqual([0x9D, 0x01, 0x2A])
     case AV_CODEC_ID_VP9: return !isVP9(packet)
     // A stream begins with a sequence header (7.5), here or in its record.
-    case AV_CODEC_ID_AV1: return sequenceHeaders(packet, record).isEmpty
+    case AV_CODEC_ID_AV1: return sequenceHeaders(packet, record).isEmpty || !isUnit(packet)
     case AV_CODEC_ID_MJPEG: return !packet.starts(with: [0xFF, 0xD8])
     // In Matroska FFmpeg puts in the mark, whatever follows.
     case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
@@ -147,7 +155,9 @@ enum CodecSign {
     case AV_CODEC_ID_FLV1: return !(packet.starts(with: [0, 0]) && packet[2] & 0x80 != 0)
     // Some streams have the short header of H.263 (ISO/IEC 14496-2, 6.2.4).
     case AV_CODEC_ID_MPEG4:
-      return !beginsWithCode(packet) && !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
+      let isSequence = StartCodeUnits(packet).first { _ in true }.map(isMPEGSequence) ?? false
+      return isSequence
+        || !beginsWithCode(packet) && !(packet.starts(with: [0, 0]) && packet[2] & 0xFC == 0x80)
     default: return false
     }
   }
