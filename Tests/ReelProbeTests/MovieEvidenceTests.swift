@@ -210,6 +210,25 @@ struct MovieEvidenceTests {
     #expect(told?.fact == "video.codec" && told?.measured == .text("mpeg2video"))
   }
 
+  /// The plain pixels of another size, or of another depth.
+  @Test(arguments: ["rgb24", "uyvy422", "pal8", "v210"]) func plainPicturesAreAsLargeAsTheirPixels(
+    format: String
+  ) throws {
+    let codec = format == "v210" ? ["v210"] : ["rawvideo", "-pix_fmt", format]
+    guard let made = try FFmpegTool.make("a.mov", FFmpegTool.picture + ["-frames:v", "2", "-c:v"] + codec)
+    else {
+      return
+    }
+    func doubts(_ width: UInt64) throws -> [MediaWarning] {
+      var movie = MovieBytes(made.allBytes)
+      movie.write(width, at: try #require(movie.entry(of: "vide")) + 32, bytes: 2)
+      return try media(movie).warnings.filter { $0.message.contains("plain pixels") }
+    }
+    #expect(try doubts(64) == [])
+    #expect(try doubts(16).map(\.fact) == ["video"])
+    #expect(try doubts(256).map(\.fact) == ["video.codec"])
+  }
+
   @Test func datesOfTracksStandIn() throws {
     var movie = try movie("a.mov", ["-metadata", "creation_time=2024-05-01T10:11:12Z"])
     #expect(try media(movie).createdAt == Date(timeIntervalSince1970: 1_714_558_272))

@@ -269,18 +269,25 @@ struct FileReading {
       fact: "video.codec", stated: .text(claimed))
   }
 
-  /// Pixels that are claimed to be stored plainly, where the first packet has no room for them. What is claimed of them is
-  /// taken back.
+  /// Pixels that are claimed to be stored plainly, where the first packet has no room for them, or far more than they need.
+  /// Where it has none, what is claimed of them is taken back.
   private func rawDoubted(
     _ stream: StreamChoice.Stream?, _ media: inout MediaInfo, _ scan: inout PacketScan
   ) -> MediaWarning? {
     guard let stream, let parameters = stream.pointee.codecpar, media.external != true,
-      media.encrypted != true, parameters.pointee.codec_id == AV_CODEC_ID_RAWVIDEO
+      media.encrypted != true, let room = PlainPictures(parameters)?.bytes
     else { return nil }
     scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
     guard let packet = scan.firsts[stream.pointee.index] else { return nil }
     let bytes = BitstreamHeader.bytes(of: packet)
-    guard let needed = Self.plainBytes(parameters), !bytes.isEmpty, bytes.count < needed else { return nil }
+    guard !bytes.isEmpty, !room.contains(bytes.count) else { return nil }
+    let claimed = parameters.pointee
+    guard bytes.count < room.lowerBound else {
+      return MediaWarning(
+        .claimUnchecked, "its first picture is larger than the plain pixels that its header claims",
+        fact: "video",
+        stated: .text("\(claimed.width)x\(claimed.height)"))
+    }
     media.video?.pixelFormat = nil
     media.video?.chroma = nil
     media.video?.bitDepth = nil
@@ -289,18 +296,6 @@ struct FileReading {
       fact: "video.codec", stated: media.video?.codec.map { .text($0) },
       measured: CodecSign.codec(insteadOfPixels: bytes, record: BitstreamHeader.extradata(of: parameters))
         .flatMap { VideoFacts.codecName($0) }.map { .text($0) })
-  }
-
-  /// Bytes of a picture that is stored plainly; nil where nothing tells. Containers keep palettes apart, and the numbers of
-  /// their colours in fewer bits where these are few; from 33 on QuickTime counts the bits of greys.
-  private static func plainBytes(_ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Int? {
-    let format = AVPixelFormat(rawValue: parameters.pointee.format)
-    let (width, height) = (parameters.pointee.width, parameters.pointee.height)
-    let whole = Int(av_image_get_buffer_size(format, width, height, 1))
-    guard whole > 0 else { return nil }
-    guard format == AV_PIX_FMT_PAL8 else { return whole }
-    let bits = Int(parameters.pointee.bits_per_coded_sample & 31)
-    return (Int(width) * ((1...8).contains(bits) ? bits : 8) + 7) / 8 * Int(height)
   }
 
   /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.
