@@ -210,6 +210,16 @@ struct MovieEvidenceTests {
     #expect(told?.fact == "video.codec" && told?.measured == .text("mpeg2video"))
   }
 
+  /// FFmpeg goes by the sample entry, and so beyond the file's end.
+  @Test(arguments: [1, 2, 6] as [UInt64]) func plainSoundOfOtherChannelsIsNotCutOff(channels: UInt64) throws {
+    let coded = ["-c:a", "pcm_s16le", "-ac", "2"]
+    var movie = MovieBytes(try #require(try FFmpegTool.make("a.mov", FFmpegTool.tone + coded)).allBytes)
+    movie.write(channels, at: try #require(movie.entry(of: "soun")) + 24, bytes: 2)
+    let found = try media(movie)
+    #expect(found.truncated == false && found.audio.first?.channels == 2)
+    #expect(found.warnings.map(\.code) == (channels == 2 ? [] : [.soundMismatch]))
+  }
+
   /// The plain pixels of another size, or of another depth.
   @Test(arguments: ["rgb24", "uyvy422", "pal8", "v210"]) func plainPicturesAreAsLargeAsTheirPixels(
     format: String

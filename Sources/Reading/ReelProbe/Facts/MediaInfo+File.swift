@@ -56,15 +56,19 @@ extension MediaInfo {
       truncated = iso.endsBeyondFile == true ? true : nil
     } else {
       let isCut = iso.refersBeyondFile ? true : iso.endsBeyondFile
-      truncated = iso.fragments > 0 ? isCut : indexEndsBeyondFile(streams)
+      truncated = iso.fragments > 0 ? isCut : indexEndsBeyondFile(streams, MovieTracks(structure))
     }
   }
 
   /// Exact for a file without fragments: its index knows where the last sample ends. Nil when there are samples
   /// and FFmpeg has indexed none of them.
-  private func indexEndsBeyondFile(_ streams: StreamChoice) -> Bool? {
-    let furthest = streams.all.map { reel_index_summary($0).furthest_byte }.max() ?? 0
-    if furthest > size { return true }
+  private func indexEndsBeyondFile(_ streams: StreamChoice, _ tracks: MovieTracks?) -> Bool? {
+    let isBeyond = streams.all.contains { stream in
+      let furthest = reel_index_summary(stream).furthest_byte
+      let own = tracks?.track(of: stream).flatMap { PlainSound.end(of: stream, $0) }
+      return furthest > size && own ?? furthest > size
+    }
+    if isBeyond { return true }
     let hidden = streams.all.contains {
       $0.pointee.nb_frames > 0 && avformat_index_get_entries_count($0) == 0
     }

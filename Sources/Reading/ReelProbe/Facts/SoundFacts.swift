@@ -51,4 +51,13 @@ struct PlainSound {
     channels = isOneEach && size > 1 && size % (bits / 8) == 0 ? size / (bits / 8) : nil
     sampleRate = isOneEach ? track.timescale.map(Int.init) : nil
   }
+
+  /// Where its samples end in the file, where the sample entry gives them another size than they have, and FFmpeg goes by that;
+  /// nil where it does not.
+  static func end(of stream: UnsafeMutablePointer<AVStream>, _ track: ISOTrack) -> Int64? {
+    guard let channels = PlainSound(stream, track)?.channels,
+      channels != Int(reel_channels(stream.pointee.codecpar))
+    else { return nil }
+    return track.counts.end
+  }
 }

@@ -183,6 +183,18 @@ struct SampleCounts: Hashable {
   /// By the chunks (8.7.4, 8.7.5).
   var chunks: Int64? { chunkCount.flatMap { Self.samples(of: runs, in: $0) } }
 
+  /// Where the last chunk ends in the file, where all samples are of one size.
+  var end: Int64? {
+    guard let size, let lastChunk, let chunkCount, let run = runs?.last(where: { $0.first <= chunkCount })
+    else {
+      return nil
+    }
+    let (bytes, overflow) = run.samples.multipliedReportingOverflow(by: Int64(size))
+    return overflow ? nil : lastChunk.addingClamped(bytes)
+  }
+
+  /// Where the last one begins.
+  private var lastChunk: Int64?
   private var chunkCount: Int64?
   private var runs: [Run]?
 
@@ -213,7 +225,12 @@ struct SampleCounts: Hashable {
       sizesAreThere =
         head == 0 ? length >= 12 + 4 * Int64(count) : length < 12 + 4 * Int64(count) || count < 3
     case "stz2": sizes = file.bigEndian(at: box.contents + 8, width: 4).map { Int64($0) }
-    case "stco", "co64": chunkCount = Int64(head)
+    case "stco", "co64":
+      chunkCount = Int64(head)
+      let width = box.type == "co64" ? 8 : 4
+      guard head > 0, length >= 8 + Int64(head) * Int64(width) else { return }
+      lastChunk = file.bigEndian(at: box.contents + 8 + Int64(head - 1) * Int64(width), width: width)
+        .flatMap { Int64(exactly: $0) }
     default:
       let room = Int(clamping: (length - 8) / 12)
       guard head <= UInt64(Self.mostRuns) else { return }
