@@ -158,6 +158,29 @@ struct FalseSoundTests {
     }
   }
 
+  /// The record of FLAC has 3 bits for them, behind 20 of the rate; that of ALAC a byte behind four others.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [("a.mp4", "flac"), ("a.mkv", "flac"), ("a.m4a", "alac"), ("a.mkv", "alac")], [1, 2, 6])
+  func losslessChannelsAreThoseOfTheFrames(made: (name: String, codec: String), stated: Int) throws {
+    let coded = [
+      "-c:a", made.codec, "-ac", "2", "-sample_fmt", made.codec == "flac" ? "s16" : "s16p", "-strict", "-2",
+    ]
+    guard let file = try FFmpegTool.make(made.name, FFmpegTool.tone + coded) else { return }
+    var bytes = file.allBytes
+    if made.codec == "flac" {
+      let rate = try #require(bytes.position(of: [0x0A, 0xC4, 0x42, 0xF0])) + 2
+      bytes[rate] = bytes[rate] & 0xF1 | UInt8(stated - 1) << 1
+    } else {
+      let depth = try #require(bytes.position(of: [0, 16, 40, 10, 14, 2]))
+      bytes[depth + 5] = UInt8(stated)
+    }
+    for media in try allWays(bytes) {
+      #expect(media.audio.map(\.channels) == [2], "\(media.audio)")
+      #expect(media.warnings.map(\.code) == (stated == 2 ? [] : [.soundMismatch]), "\(media.warnings)")
+    }
+  }
+
   /// Opus has one rate: packets that last otherwise are none of it.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func aNameThatTheTimesContradict() throws {

@@ -117,7 +117,10 @@ struct ThoroughReading {
         note(facts, .header)
         continue
       }
-      if let channels = told.channels { media.audio[place].channels = channels }
+      // What a record says has been taken, and held against the frames.
+      if let channels = told.channels, decoded != nil || media.audio[place].channels == nil {
+        media.audio[place].channels = channels
+      }
       if let rate = told.sampleRate {
         media.audio[place].sampleRate =
           SoundClock(stream, structure)?.heard(insteadOf: rate) ?? content?.heard(stream, insteadOf: rate)

@@ -1,7 +1,7 @@
 import CFFmpeg
 import ReelCore
 
-/// What the first frames of AAC say of its channels, held against the record of its codec, in containers that keep one.
+/// What the first frames of AAC, FLAC and ALAC say of their channels, held against the record of its codec, in containers that keep one.
 struct SoundsOfFrames {
   let structure: FileStructure
   let streams: StreamChoice
@@ -14,20 +14,51 @@ struct SoundsOfFrames {
     else { return [] }
     var found: [MediaWarning] = []
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
-      guard let parameters = stream.pointee.codecpar, parameters.pointee.codec_id == AV_CODEC_ID_AAC,
-        let configuration = AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)),
-        let own = other(stream, parameters, configuration, scan)
+      guard let parameters = stream.pointee.codecpar,
+        let (stated, own) = channels(stream, parameters, scan)
       else { continue }
-      media.audio[place].channels = own.channels
+      media.audio[place].channels = own
       // Of two channels, or of none that is known, nothing is stated otherwise.
-      guard configuration.channels != own.channels else { continue }
+      guard stated != own else { continue }
       found.append(
         MediaWarning(
           .soundMismatch, "the header of its sound's codec gives it other channels than its frames have",
-          fact: "audio.\(place).channels", stated: configuration.channels.map { .number(Double($0)) },
-          measured: own.channels.map { .number(Double($0)) }))
+          fact: "audio.\(place).channels", stated: stated.map { .number(Double($0)) },
+          measured: own.map { .number(Double($0)) }))
     }
     return found
+  }
+
+  /// What the record says, and what the frames do; nil where they say the same, or nothing.
+  private func channels(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
+    _ scan: borrowing PacketScan
+  ) -> (stated: Int?, own: Int?)? {
+    let record = BitstreamHeader.extradata(of: parameters)
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_AAC:
+      guard let configuration = AudioSpecificConfig(record) else { return nil }
+      return other(stream, parameters, configuration, scan).map { (configuration.channels, $0.channels) }
+    case AV_CODEC_ID_FLAC:
+      guard let stated = FLACStreamInfo(record)?.channels,
+        let own = FLACStreamInfo.channels(ofFrame: head(of: stream, scan)), own != stated
+      else { return nil }
+      return (stated, own)
+    case AV_CODEC_ID_ALAC:
+      guard let stated = ALACConfiguration(record)?.channels,
+        let own = ALACConfiguration.channels(ofFrame: head(of: stream, scan), stated: stated)
+      else { return nil }
+      return (stated, own)
+    default: return nil
+    }
+  }
+
+  /// The beginning of the first frame.
+  private func head(of stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> [UInt8] {
+    if let packet = scan.firsts[stream.pointee.index] {
+      return Array(BitstreamHeader.bytes(of: packet).prefix(16))
+    }
+    return firstFrame(of: stream).map { source.bytes(at: $0.lowerBound, count: min(16, $0.count)) } ?? []
   }
 
   private func other(

@@ -19,5 +19,12 @@ struct FLACStreamInfo: Hashable {
     guard sampleRate > 0 else { return nil }
   }
 
+  /// By the header of a frame (9.1); nil for what is none.
+  static func channels(ofFrame frame: [UInt8]) -> Int? {
+    guard frame.count >= 4, frame[0] == 0xFF, frame[1] & 0xFE == 0xF8 else { return nil }
+    let assignment = Int(frame[3] >> 4)
+    return assignment < 8 ? assignment + 1 : assignment <= 10 ? 2 : nil
+  }
+
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }
 }
