@@ -16,7 +16,8 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, another, shape, sound,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, another, shape,
+        sound,
         dates,
       ]
       .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits + speeds
@@ -281,10 +282,11 @@ struct MovieWarnings {
   /// An edit that ends before the fragments do: some players go on to their end.
   private var fragmentEdit: MediaWarning? {
     guard let track = video ?? seenOrHeard.first, let scale = iso.movieHeader?.timescale, let id = track.id,
-      let edit = track.edits?.last, edit.start != nil, edit.duration > 0,
+      let edits = track.edits?.filter({ $0.start != nil }), edits.allSatisfy({ $0.duration > 0 }),
+      !edits.isEmpty,
       let run = iso.fragmentTable?.runs[id]
     else { return nil }
-    let shown = Double(edit.duration) / Double(scale)
+    let shown = edits.reduce(0) { $0 + Double($1.duration) } / Double(scale)
     let all = run.seconds.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     guard shown < all * 0.97, all - shown > 0.15 else { return nil }
     return MediaWarning(
@@ -350,7 +352,7 @@ struct MovieWarnings {
   private var another: MediaWarning? {
     guard iso.hasAnother, iso.fragments == 0 else { return nil }
     return MediaWarning(
-      .claimUnchecked, "another file was joined to it, which players do not show", fact: "duration",
+      .claimUnchecked, "a second file is appended to it, and players show only the first", fact: "duration",
       stated: media.duration.map { .number($0) })
   }
 

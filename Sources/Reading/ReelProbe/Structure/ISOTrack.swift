@@ -34,13 +34,14 @@ struct ISOTrack: Hashable {
   /// Whether it is pictures or sound.
   var isSeenOrHeard: Bool { handler == "vide" || handler == "soun" }
 
-  /// How many seconds later than its media it is shown, by what its edit list has up to the first samples; nil without one.
+  /// How much later than its media it is shown, in the media's ticks, by what its edit list has up to the first samples; nil
+  /// without one.
   func shift(movieScale: UInt32?) -> Double? {
     guard let edits, let movieScale, let timescale, let start = edits.lazy.compactMap(\.start).first else {
       return nil
     }
-    let wait = edits.prefix { $0.start == nil }.reduce(0) { $0 + Double($1.duration) / Double(movieScale) }
-    return wait - Double(start) / Double(timescale)
+    let wait = edits.prefix { $0.start == nil }.reduce(0) { $0 + Double($1.duration) }
+    return wait * Double(timescale) / Double(movieScale) - Double(start)
   }
 
   mutating func take(_ box: ISOBox, of file: some ByteReading) {

@@ -152,7 +152,7 @@ struct MovieFragments: Hashable {
       if run.isApart(from: start, told.steps, jump: Self.jump) { faults.insert(.pace) }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
-      spans.append((fragment.id, Double(start) / Double(run.scale) + (run.shift ?? 0)))
+      spans.append((fragment.id, (Double(start) + (run.shift ?? 0)) / Double(run.scale)))
     }
     endsBeyondFile = bytes > part.media && furthest > file.size
     endsWithin =
@@ -260,9 +260,10 @@ extension MovieFragments.Run {
   /// In seconds, each from when its first sample is shown. What an edit list puts before zero is hidden, but for what begins
   /// anew.
   var seconds: [ClosedRange<Double>] {
-    let (tick, offset) = (1 / Double(scale), Double(firstOffset ?? 0))
+    // Divided once: an even number of seconds is told as that.
+    let (scale, offset) = (Double(scale), Double(firstOffset ?? 0) + (shift ?? 0))
     let shown = stretches.filter { $0.end > $0.start }.map {
-      (Double($0.start) + offset) * tick + (shift ?? 0)...(Double($0.end) + offset) * tick + (shift ?? 0)
+      (Double($0.start) + offset) / scale...(Double($0.end) + offset) / scale
     }
     guard shift != nil, let first = shown.first else { return shown }
     return (first.upperBound > 0 ? [max(0, first.lowerBound)...first.upperBound] : []) + shown.dropFirst()
