@@ -81,7 +81,7 @@ struct MPEGClock<Bytes: ByteReading> {
       let moments = moments(in: 0..<file.size)
       hasPicturesAlone = Self.arePicturesAlone(moments)
       take(moments)
-      let parts = Self.parts(of: moments)
+      let parts = parts(of: moments)
       if parts.count > 1 { clock.note(parts: parts) }
       clock.isWhole = true
     } else {
@@ -93,9 +93,9 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func take(_ moments: [Moment]) {
     for moment in moments {
       let decoded = unwrapped(moment.decoded, moment.key)
-      let goesOn = goesOn(to: moment)
-      if let wait = goesOn ? moment.longWait : moment.wait {
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, goesOn: goesOn)
+      let isPause = isPause(before: moment)
+      if let wait = isPause ? moment.longWait : moment.wait {
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, goesOn: isPause)
       } else {
         clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
@@ -160,7 +160,7 @@ struct MPEGClock<Bytes: ByteReading> {
       clock.keepsTimes = false
       noteSteps(window.moments)
     }
-    if Self.parts(of: found.flatMap(\.moments)).count > 1 { clock.isUnclear = true }
+    if parts(of: found.flatMap(\.moments)).count > 1 { clock.isUnclear = true }
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }
   }
 
@@ -322,13 +322,13 @@ struct MPEGClock<Bytes: ByteReading> {
   private mutating func takeFar(_ window: Window, _ key: Int) {
     for (place, moment) in window.moments.filter({ $0.key == key }).enumerated() {
       let decoded = unwrapped(moment.decoded, moment.key)
-      let goesOn = goesOn(to: moment)
-      if let wait = goesOn ? moment.longWait : moment.wait {
+      let isPause = isPause(before: moment)
+      if let wait = isPause ? moment.longWait : moment.wait {
         let isFar =
           place == 0
           && (window.isUnclear || !isJump(last, moment, window.bytes.lowerBound - lastStart))
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar, goesOn: goesOn)
-        if goesOn { clock.notePause(moment.key) }
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar, goesOn: isPause)
+        if isPause { clock.notePause(moment.key) }
       } else {
         clock.isUnclear = true
       }
@@ -345,6 +345,9 @@ struct MPEGClock<Bytes: ByteReading> {
   /// Bytes between two pictures that are looked at, and before the first of them.
   private static var mostBetween: Int64 { 4 << 20 }
   private static var mostBefore: Int64 { 64 << 10 }
+  /// Long steps that are looked into.
+  private static var mostLooks: Int { 256 }
+  private var looks = 0
 
   private static func arePicturesAlone(_ moments: [Moment]) -> Bool {
     moments.allSatisfy { $0.isPicture && $0.key == moments[0].key }
@@ -352,12 +355,13 @@ struct MPEGClock<Bytes: ByteReading> {
 
   /// Whether a long step ahead from the last moment to this one is a pause: the same multiplexer goes on counting its
   /// packets; a picture builds on the one before.
-  private func goesOn(to next: Moment) -> Bool {
-    guard mayPause, let last,
+  private mutating func isPause(before next: Moment) -> Bool {
+    guard mayPause, let last, looks < Self.mostLooks,
       [next.decoded, next.time].contains(where: {
         Self.difference($0, last.decoded) > 90_000 * Self.longestStep
       })
     else { return false }
+    looks += 1
     switch multiplex {
     case .transport(let stride, _):
       guard next.place > last.place, next.place - last.place <= Self.mostBetween else { return false }
@@ -386,13 +390,13 @@ struct MPEGClock<Bytes: ByteReading> {
 
   /// The streams of files that were joined and have others each: all of one begin behind the end of those before, on another
   /// clock. Pictures and their sound that were not interleaved are no two files, so that each of them has pictures.
-  private static func parts(of moments: [Moment]) -> [Set<Int>] {
+  private func parts(of moments: [Moment]) -> [Set<Int>] {
     var ends: [Int: Int] = [:]
     for (place, moment) in moments.enumerated() { ends[moment.key] = place }
     var (parts, own, begin, end): ([Set<Int>], Set<Int>, Int, Int) = ([], [], 0, 0)
     for (place, moment) in moments.enumerated() where !own.contains(moment.key) {
-      if place > end, isPart(moments[begin...end]), isPart(moments[place...]),
-        !goesOn(moments[begin...end], moments[place...])
+      if place > end, Self.isPart(moments[begin...end]), Self.isPart(moments[place...]),
+        !continues(moments[begin...end], moments[place...])
       {
         parts.append(own)
         (own, begin) = ([], place)
@@ -405,12 +409,15 @@ struct MPEGClock<Bytes: ByteReading> {
 
   private static func isPart(_ moments: ArraySlice<Moment>) -> Bool { moments.contains(where: \.isPicture) }
 
-  /// Whether the first picture of what comes next is shown soon after the last of what was before.
-  private static func goesOn(_ before: ArraySlice<Moment>, _ next: ArraySlice<Moment>) -> Bool {
+  /// Whether the first picture of what comes next is shown soon after the last of what was before, but for what was left out
+  /// between them.
+  private func continues(_ before: ArraySlice<Moment>, _ next: ArraySlice<Moment>) -> Bool {
     guard let last = before.last(where: \.isPicture), let first = next.first(where: \.isPicture) else {
       return true
     }
-    return (-27_000...900_000).contains(difference(first.decoded, last.decoded))
+    let leftOut = rate > 0 ? Double(max(0, first.place - last.place)) / rate : 0
+    let seconds = Double(Self.difference(first.decoded, last.decoded)) / 90_000
+    return seconds >= -0.3 && seconds <= Double(Self.longestStep) + 8 * leftOut
   }
 
   // MARK: Packets
