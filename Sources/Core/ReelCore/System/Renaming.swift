@@ -34,8 +34,12 @@ package func renameWithoutReplacing(
 package func renameAfterLooking(
   _ old: UnsafePointer<CChar>, in folder: Int32, to new: UnsafePointer<CChar>, in target: Int32
 ) throws(SystemError) {
-  guard faccessat(target, new, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else {
+  var status = stat()
+  do throws(SystemError) {
+    _ = try retryingInterrupts("stat") { fstatat(target, new, &status, AT_SYMLINK_NOFOLLOW) }
     throw SystemError(code: EEXIST, call: "rename")
+  } catch {
+    guard error.code == ENOENT else { throw error }
   }
   _ = try retryingInterrupts("rename") { renameat(folder, old, target, new) }
 }
