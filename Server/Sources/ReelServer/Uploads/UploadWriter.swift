@@ -27,6 +27,7 @@ final class UploadWriter: Sendable {
   }
   /// What waits to be written.
   private struct Queue {
+    private static let small = 64 << 10
     var pieces: [ByteBuffer] = []
     /// Bytes of them.
     var waiting = 0
@@ -36,6 +37,19 @@ final class UploadWriter: Sendable {
     var isWriting = false
     var failure: (any Error)?
     var waiter: (isReached: @Sendable (Queue) -> Bool, continuation: CheckedContinuation<Void, Never>)?
+
+    /// Small pieces are copied together: each of them would keep all the room that it was read into.
+    mutating func add(_ bytes: ByteBuffer) {
+      waiting += bytes.readableBytes
+      guard bytes.readableBytes < Self.small else { return pieces.append(bytes) }
+      if let last = pieces.indices.last, pieces[last].readableBytes < Self.small {
+        pieces[last].writeImmutableBuffer(bytes)
+      } else {
+        var copy = ByteBuffer()
+        copy.writeImmutableBuffer(bytes)
+        pieces.append(copy)
+      }
+    }
   }
   /// Bytes that may wait to be written, for more to be read: of this upload, and of all.
   private static let mostWaiting = 1 << 20
@@ -107,8 +121,7 @@ final class UploadWriter: Sendable {
     store.disk.waiting.add(bytes.readableBytes, ordering: .relaxed)
     let isIdle = queue.withLock { queue in
       queue.end += Int64(bytes.readableBytes)
-      queue.pieces.append(bytes)
-      queue.waiting += bytes.readableBytes
+      queue.add(bytes)
       defer { queue.isWriting = true }
       return !queue.isWriting
     }
