@@ -234,7 +234,8 @@ package final class WatchFeed: FileFeed {
     guard state.withLock({ $0.found.isEmpty }) else { return true }
     let found = withWatches { watches in
       watches.indices.flatMap { index in
-        state.withLock { $0.look = (index, .now, false) }
+        // A list of a bucket ends by itself, and says why.
+        if !watches[index].isRemote { state.withLock { $0.look = (index, .now, false) } }
         defer { endLook() }
         return watches[index].next(upTo: count, at: now, Date()).map { (watch: index, finding: $0) }
       }
@@ -243,27 +244,34 @@ package final class WatchFeed: FileFeed {
     return !found.isEmpty
   }
 
+  /// Tells the two notices of a folder in their order.
+  private let silence = Mutex(())
+
   private func endLook() {
-    let ended = state.withLock { $0.look.take() }
-    guard let ended, ended.isSilent else { return }
-    tell(WatchNotice(path: paths[ended.watch], code: .folderBack, message: "it answers again"))
+    silence.withLock { _ in
+      let ended = state.withLock { $0.look.take() }
+      guard let ended, ended.isSilent else { return }
+      tell(WatchNotice(path: paths[ended.watch], code: .folderBack, message: "it answers again"))
+    }
   }
 
   /// A server that is away may keep a look for as long as it is, and all other folders wait for that.
   private func tellSilence(after patience: Duration) {
-    let watch = state.withLock { state -> Int? in
-      guard let look = state.look, !look.isSilent, .now - look.begun >= patience else { return nil }
-      state.look?.isSilent = true
-      return look.watch
+    silence.withLock { _ in
+      let watch = state.withLock { state -> Int? in
+        guard let look = state.look, !look.isSilent, .now - look.begun >= patience else { return nil }
+        state.look?.isSilent = true
+        return look.watch
+      }
+      guard let watch else { return }
+      let others = paths.count > 1 ? ", and nothing else is watched meanwhile" : ""
+      tell(
+        WatchNotice(
+          path: paths[watch], code: .folderGone,
+          message:
+            "it has not answered for \(patience.components.seconds) s: Reel waits for it\(others); see whether its disk or its server is there"
+        ))
     }
-    guard let watch else { return }
-    let others = paths.count > 1 ? ", and nothing else is watched meanwhile" : ""
-    tell(
-      WatchNotice(
-        path: paths[watch], code: .folderGone,
-        message:
-          "it has not answered for \(patience.components.seconds) s: Reel waits for it\(others); see whether its disk or its server is there"
-      ))
   }
 
   private func takeFound() -> [FeedItem] {

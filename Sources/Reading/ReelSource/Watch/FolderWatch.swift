@@ -156,6 +156,8 @@ package struct FolderWatch: Sendable {
   /// Files that are not settled.
   package var waiting: Int { settling.count + noticed.count }
 
+  package var isRemote: Bool { input.isRemote }
+
   /// Whether it is there.
   package var isThere: Bool { input.isRemote || identity != nil }
 
