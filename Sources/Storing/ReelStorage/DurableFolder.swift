@@ -141,9 +141,9 @@ struct FolderFailure {
     case .storeUnusable where error.code == EROFS:
       "it is on a file system that is mounted read-only; mount it writable, or name another destination"
     case .storeUnusable where error.call == "chmod":
-      "its file system lets nobody change permissions; leave out --mode"
+      "its file system lets nobody change permissions; mount it with others, or name another destination"
     case .unavailable where error.code == ENOLCK:
-      "its file system gives no locks; mount it with them, or name another destination"
+      "its file system does not support file locks; mount it with locking enabled, or name another destination"
     case .storeFull: "free some space there, then try again"
     case .tooLarge: "the file is larger than that file system, or a limit of this process (ulimit -f), allows"
     case .alreadyExists: "something is there under that name already"
@@ -158,7 +158,7 @@ struct FolderFailure {
 /// Tells what a folder store's file system can't promise, each thing once.
 final class FolderNotices: Sendable {
   enum Notice {
-    case keepsNoPermissions, namesByReplacing
+    case keepsNoPermissions, showsFiles, namesByReplacing
   }
 
   private let store: String
@@ -182,6 +182,9 @@ final class FolderNotices: Sendable {
       "the file system of the store \(store) does not keep owners and permissions: others who may write there can "
         + "change what is stored; to keep them out, mount it for this user alone (uid= and umask=077; SMB: "
         + "file_mode=0600,dir_mode=0700; WSL: metadata)"
+    case .showsFiles:
+      "the file system of the store \(store) does not keep permissions: others on this machine may read what is stored; "
+        + "to keep them out, mount it for this user alone (uid= and umask=077)"
     case .namesByReplacing:
       "the file system of the store \(store) can't name a file without replacing one that gets the same name at the same "
         + "moment (no links, no RENAME_NOREPLACE): Reel looks first, and its names are random"

@@ -121,6 +121,12 @@ enum StoreFolder {
     return !isOpen || file.st_mode & 0o177 != 0 ? .anybody : .others
   }
 
+  /// Whether its file system shows others what is made there for us alone.
+  static func showsFiles(in folder: Descriptor) throws(SystemError) -> Bool {
+    guard try folder.status().st_mode & 0o077 != 0 else { return false }
+    return try madeFile(in: folder).st_mode & 0o077 != 0
+  }
+
   private static func madeFile(in folder: Descriptor) throws(SystemError) -> stat {
     // One that a crash leaves goes with the next sweep.
     let name = TemporaryName.newOwner() + OwnerLock.suffix + OwnerLock.unfinishedSuffix
@@ -185,7 +191,11 @@ struct StorePreparation {
         root: rootFolder, temporaries: folder, isPrivate: owner == .us, lock: lock,
         leftovers: sweep, notices: notices)
       try store.sweep()
-      if owner != .us { notices.tell(.keepsNoPermissions) }
+      if owner != .us {
+        notices.tell(.keepsNoPermissions)
+      } else if try StoreFolder.showsFiles(in: folder) {
+        notices.tell(.showsFiles)
+      }
       return store
     }
   }
