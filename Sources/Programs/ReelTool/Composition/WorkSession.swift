@@ -34,7 +34,7 @@ struct WorkSession: Sendable {
         },
         onDeafness: { reason in
           LongWait.tell(
-            "the server of the queue gives no connection to listen with (\(reason)): new items are noticed within ten "
+            "the server of the queue refuses a connection for notifications (\(reason)): new items are noticed within ten "
               + "seconds, not at once")
         })
       return (worker, listener)

@@ -427,17 +427,17 @@ struct PresignedEnd {
       seconds = Int(max(1, min(Double(wanted), expires.timeIntervalSince(now).rounded(.down))))
       notice =
         seconds < wanted
-        ? "signed addresses end after \(seconds) s instead of \(wanted) s, as the credentials that sign them do: "
+        ? "signed URLs expire after \(seconds) s instead of \(wanted) s, as the credentials that sign them do: "
           + Self.advice : nil
     } else {
       seconds = wanted
       notice =
         credentials.token != nil && wanted > Self.session
-        ? "signed addresses end with the session token that signs them, which may be sooner than after \(wanted) s: "
+        ? "signed URLs expire with the session token that signs them, which may be sooner than after \(wanted) s: "
           + Self.advice : nil
     }
   }
 
   private static let advice =
-    "use a key without an end, or have new ones made for each feed (reel feed --presign)"
+    "use credentials that do not expire, or have new ones made for each feed (reel feed --presign)"
 }

@@ -24,7 +24,7 @@ public struct S3Store: Hashable, Sendable {
     usesPaths: Bool? = nil
   ) throws(S3StoreError) {
     guard !bucket.hasPrefix("arn:") else {
-      throw S3StoreError("an ARN (\"\(bucket)\") is not taken: name the access point's alias")
+      throw S3StoreError("an ARN (\"\(bucket)\") is not supported: use the access point's alias")
     }
     guard Self.isBucket(bucket, at: endpoint) else {
       throw S3StoreError(
