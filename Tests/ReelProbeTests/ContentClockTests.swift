@@ -619,4 +619,37 @@ struct ContentClockTests {
     field.write(0, into: &bytes)
     #expect(try read(bytes, as: .asf).createdAt == nil)
   }
+
+  /// Bytes that were put in, lost or written over in the middle: what follows them is there.
+  @Test(arguments: [
+    ("a.mkv", ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "1000"]),
+    ("a.mkv", ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "1000", "-live", "1"]),
+    ("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]),
+    ("a.avi", ["-c:v", "mpeg4", "-c:a", "mp2"]),
+  ])
+  func aDamagedPlaceIsNotTheEnd(name: String, codecs: [String]) throws {
+    for seconds in [6, 60] {
+      let source = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=\(seconds)"]
+      let tone = ["-f", "lavfi", "-i", "sine=sample_rate=44100:duration=\(seconds)"]
+      guard let whole = try FFmpegTool.make(name, source + tone + ["-b:v", "500k"] + codecs)?.allBytes,
+        let container = OpenFile(holding: whole)?.sniffed
+      else { return }
+      #expect(try read(whole, as: container).warnings == [])
+      let (place, length) = (whole.count * 2 / 5, Double(seconds))
+      var state: UInt32 = 7
+      let noise = (0..<777).map { _ in
+        state = state &* 1_664_525 &+ 1_013_904_223
+        return UInt8(truncatingIfNeeded: state >> 24)
+      }
+      for (lost, added) in [(0, noise), (3000, []), (777, noise)] {
+        let media = try read(Array(whole[..<place]) + added + whole[(place + lost)...], as: container)
+        let what = "\(name) \(codecs), \(seconds) s, \(lost) lost, \(added.count) put in: \(media.warnings)"
+        #expect(abs((media.duration ?? 0) - length) < 0.05 * length, "\(media.duration ?? 0), \(what)")
+        // A file that says how long it is is cut off where bytes are lost; what was written over moves nothing.
+        let isNamed = media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "duration" }
+        #expect(isNamed || media.truncated == true || lost == added.count, "\(what)")
+        #expect(!media.warnings.contains { $0.code == .durationMismatch }, "\(what)")
+      }
+    }
+  }
 }

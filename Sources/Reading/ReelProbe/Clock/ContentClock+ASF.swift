@@ -22,12 +22,21 @@ struct ASFClock<Bytes: ByteReading> {
     var reader = ASFClock(file: file)
     let first = data + 50
     let claimed = file.littleEndian(at: data + 16, width: 8) ?? 0
-    let end = claimed > 50 && claimed < 1 << 62 ? min(file.size, data + Int64(claimed)) : file.size
+    let isEndKnown = claimed > 50 && claimed < 1 << 62
+    let end = isEndKnown ? min(file.size, data + Int64(claimed)) : file.size
     let packets = (end - first) / max(1, packetSize)
     guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
     let mostPackets =
       isWhole ? Self.mostPacketsInAll : file.isFar ? Self.mostPackets / 8 : Self.mostPackets
     if isWhole, packets > mostPackets { return nil }
+    // Behind a damaged place they may be anywhere.
+    let isDamaged = isEndKnown && !file.isFar && !reader.isMarked(first + (packets - 1) * packetSize)
+    if reader.isMarked(first), packets <= mostPackets || isDamaged {
+      guard reader.takeAll(first..<end, packetSize) else { return nil }
+      reader.clock.isWhole = true
+      if hasAnother(file, behind: end) { reader.clock.isUnclear = true }
+      return reader.clock.extents.isEmpty ? nil : reader.clock
+    }
     for place in 0..<min(packets, mostPackets) {
       reader.take(first + place * packetSize, packetSize)
       if isWhole, file.isHalfSpent { return nil }
@@ -56,6 +65,63 @@ struct ASFClock<Bytes: ByteReading> {
   }
 
   private init(file: Bytes) { self.file = file }
+
+  /// What nearly every packet begins with (5.2.1): two bytes of error correction, which are not used.
+  private static var mark: [UInt8] { [0x82, 0, 0] }
+
+  private func isMarked(_ place: Int64) -> Bool { file.bytes(at: place, count: 3) == Self.mark }
+
+  /// One packet after the other, also where bytes were lost or put in between two. Gives whether all were looked at.
+  private mutating func takeAll(_ range: Range<Int64>, _ size: Int64) -> Bool {
+    var (next, end) = (range.lowerBound, range.upperBound)
+    for _ in 0..<Self.mostPacketsInAll {
+      if next + size > end { return true }
+      if isMarked(next) {
+        take(next, size)
+        next += size
+      } else if let found = packet(from: next, size) {
+        if (found - next) % size != 0 {
+          clock.isUnclear = true
+          // What is said of the end no longer holds.
+          end = file.size
+        }
+        next = found
+      } else {
+        let isBlank = file.bytes(at: next, count: 4096).allSatisfy { $0 == 0 }
+        if end - next > 2 * size, !isBlank, !Self.isObject(file, at: next) { clock.isEndLost = true }
+        return true
+      }
+      if file.isHalfSpent { return false }
+    }
+    return false
+  }
+
+  /// The first that is marked, and has another one behind it, or the end of the file.
+  private mutating func packet(from start: Int64, _ size: Int64) -> Int64? {
+    var place = start
+    while !file.isFar, searchedParts < Self.mostSearched, place < file.size {
+      searchedParts += 1
+      let bytes = file.bytes(at: place, count: Self.searched + 2)
+      let found = bytes.indices.dropLast(2).first {
+        guard bytes[$0] == 0x82, bytes[$0 + 1] == 0, bytes[$0 + 2] == 0 else { return false }
+        let next = place + Int64($0) + size
+        return next == file.size || isMarked(next)
+      }
+      if let found { return place + Int64(found) }
+      place += Int64(Self.searched)
+    }
+    return nil
+  }
+
+  /// Parts of this size in which one is looked for, in all.
+  private var searchedParts = 0
+  private static var searched: Int { 256 << 10 }
+  private static var mostSearched: Int { 64 }
+
+  /// Whether what begins here says its size, as indexes do.
+  private static func isObject(_ file: Bytes, at place: Int64) -> Bool {
+    file.littleEndian(at: place + 16, width: 8).map { $0 >= 24 && $0 <= UInt64(file.size - place) } ?? true
+  }
 
   /// Whether another file was joined to this one: behind its indexes comes a header. Players end before it.
   private static func hasAnother(_ file: Bytes, behind end: Int64) -> Bool {

@@ -147,7 +147,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         return named.last { Double($0.time) <= moment }?.cluster
       }
     } else if all.isEmpty, let begin = foundCluster(from: reached), let end = mark(last) {
-      places = SpreadPlaces.between(begin, end, count: ContentClock.places, foundCluster)
+      places = SpreadPlaces.between(begin, end, count: ContentClock.places) { foundCluster(from: $0) }
     }
     places = Set(places).sorted()
     var hasReachedNext = false
@@ -191,8 +191,8 @@ struct MatroskaClock<Bytes: ByteReading> {
   }
 
   /// The first one from `start` on.
-  private func foundCluster(from start: Int64) -> SpreadPlaces.Mark? {
-    for part in 0..<Self.searchedParts {
+  private func foundCluster(from start: Int64, in parts: Int = Self.searchedParts) -> SpreadPlaces.Mark? {
+    for part in 0..<parts {
       let place = start + Int64(part * Self.searched)
       // The identifier may lie across the border of two parts.
       let bytes = file.bytes(at: place, count: Self.searched + Self.identifier.count - 1)
@@ -216,7 +216,12 @@ struct MatroskaClock<Bytes: ByteReading> {
     let end = min(segment.end ?? file.size, file.size, limit ?? file.size)
     var next = start
     before = [:]
-    while next < end, let element = EBMLElement(file, at: next) {
+    while next < end {
+      guard let element = self.element(at: next, among: MatroskaID.inSegment, before: end) else {
+        guard let beyond = beyondLost(next) else { return nil }
+        next = beyond
+        continue
+      }
       // A segment of unknown size ends where another file begins.
       if segment.end == nil, [MatroskaID.header, MatroskaID.segment].contains(element.id) {
         segmentEnd = next
@@ -225,9 +230,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       if element.id == MatroskaID.cluster {
         // What is left of a cluster would be seen from nowhere else.
         if let stopped = walk(cluster: element, limit == nil ? 4 * most : most) { return stopped }
-        // A cluster of unknown size ends where another element of its level begins.
-        guard let elementEnd = element.end ?? endOfUnknown else { return nil }
-        next = elementEnd
+        next = clusterEnd
         if blocks >= most { return next }
       } else {
         guard let elementEnd = element.end else { return nil }
@@ -238,7 +241,35 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  private var endOfUnknown: Int64?
+  /// Nil where none can stand: of another kind than those that are known, it is one if it ends where one of these begins.
+  private func element(at place: Int64, among known: Set<UInt32>, before end: Int64) -> EBMLElement? {
+    guard let found = EBMLElement(file, at: place) else { return nil }
+    if known.contains(found.id) { return found }
+    guard let next = found.end, next < end else { return found.end == end ? found : nil }
+    return EBMLElement(file, at: next).map { known.contains($0.id) } == true ? found : nil
+  }
+
+  /// Where clusters go on behind what is none, and no element within one; nil where none does.
+  ///
+  /// - Parameter isCut: whether the file may end there.
+  private mutating func beyondLost(_ place: Int64, isCut: Bool = false) -> Int64? {
+    if !file.isFar, let found = foundCluster(from: place, in: partsBehindLost) {
+      partsBehindLost -= 1 + Int((found.place - place) / Int64(Self.searched))
+      clock.isUnclear = true
+      return found.place
+    }
+    partsBehindLost = 0
+    // What was allocated and never written is not lost.
+    let isEnd = isCut || file.bytes(at: place, count: 4096).dropFirst(12).allSatisfy { $0 == 0 }
+    if !isEnd { clock.isEndLost = true }
+    return nil
+  }
+
+  /// Parts of that size in which one is looked for behind what is damaged, in all.
+  private var partsBehindLost = 64
+
+  /// Where the cluster that was walked through ends, or the next one behind what of it is damaged.
+  private var clusterEnd: Int64 = 0
   /// Where the segment ends; nil where that is not known.
   private var segmentEnd: Int64?
   /// Up to where a file that is far away is read from its beginning, and bytes of it that are read at its end.
@@ -248,14 +279,23 @@ struct MatroskaClock<Bytes: ByteReading> {
   private mutating func walk(cluster: EBMLElement, _ most: Int) -> Int64? {
     let end = min(cluster.end ?? file.size, file.size)
     var (next, time) = (cluster.contents, Int64(0))
-    endOfUnknown = nil
+    clusterEnd = end
     nextCluster = cluster.end
-    while next < end, let element = EBMLElement(file, at: next) {
-      // Elements of the segment have identifiers of four bytes.
-      if cluster.end == nil, element.id >= 0x1000_0000 {
-        endOfUnknown = next
+    let known = cluster.end == nil ? MatroskaID.inEndlessCluster : MatroskaID.inCluster
+    while next < end {
+      let found = element(at: next, among: known, before: end)
+      // One of unknown size ends where another element of its level begins.
+      if cluster.end == nil, let found, found.id >= 0x1000_0000 {
+        clusterEnd = next
         return nil
       }
+      let isComplete = found?.end.map { $0 <= end } ?? false
+      if !isComplete {
+        let isCut = end == file.size && found?.end != nil
+        clusterEnd = beyondLost(found?.contents ?? next, isCut: isCut) ?? file.size
+      }
+      // Of a block that is cut off its time is there.
+      guard let element = found, isComplete || clusterEnd == file.size else { return nil }
       switch element.id {
       case MatroskaID.timestamp: time = Int64(clamping: element.number(in: file) ?? 0)
       case MatroskaID.simpleBlock: take(element, time, lasting: 0)
@@ -265,7 +305,7 @@ struct MatroskaClock<Bytes: ByteReading> {
         parts.first { $0.id == MatroskaID.block }.map { take($0, time, lasting: Int64(clamping: duration)) }
       default: break
       }
-      guard let elementEnd = element.end else { return nil }
+      guard isComplete, let elementEnd = element.end else { return nil }
       next = elementEnd
       if blocks >= most || isSpent || file.isFar && clock.windows.isEmpty && next > farLimit { return next }
     }

@@ -34,6 +34,8 @@ struct ContentClock {
   var mayEndAnywhere = false
   /// Whether nothing tells how the times go on somewhere: too little was looked at, or a packet's time cannot be meant.
   var isUnclear = false
+  /// Whether nothing was found behind a damaged place, so that the file may last longer.
+  var isEndLost = false { didSet { isUnclear = isUnclear || isEndLost } }
   /// How many files were joined in it.
   private(set) var parts = 1
   /// The streams of each of these, where they have others than the first: in the order of the file.
@@ -105,6 +107,7 @@ struct ContentClock {
     isAtEnd = other.windows.isEmpty ? isAtEnd : other.isAtEnd
     isWhole = isWhole && other.isWhole
     isUnclear = isUnclear || other.isUnclear
+    isEndLost = isEndLost || other.isEndLost
     overlaps = overlaps || other.overlaps
   }
 

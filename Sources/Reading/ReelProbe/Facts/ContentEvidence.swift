@@ -148,7 +148,7 @@ struct ContentEvidence {
     }
     if let claimed, mayEnd(at: claimed) { return FoundDuration(claimed, .container, size: size) }
     let packets = clock.extents.values.reduce(0) { $0 + $1.packets }
-    if let claimed, claimed > seconds, packets < Self.telling,
+    if let claimed, claimed > seconds, packets < Self.telling || clock.isEndLost,
       let found = FoundDuration(claimed, .container, size: size)
     {
       return found
@@ -212,7 +212,8 @@ struct ContentEvidence {
     let place = Int(stream.pointee.index)
     let stated = avi.streams.indices.contains(place) ? avi.streams[place].seconds : nil
     // Of a file of several lists of chunks those of the first were counted.
-    let counts = [avi.hasIndex ? Self.indexedFrames(stream) : nil, frames.map { Double($0.count) }]
+    let own = frames.flatMap { $0.isEndLost ? nil : Double($0.count) }
+    let counts = [avi.hasIndex && frames?.isEndLost != true ? Self.indexedFrames(stream) : nil, own]
     return counts.compactMap { $0 }.max().map { ($0 / rate.value, stated) }
   }
 
@@ -751,7 +752,7 @@ struct ContentEvidence {
   }
 
   private func durationUnchecked(_ media: MediaInfo) -> MediaWarning? {
-    if clock?.isUnclear == true {
+    if clock?.isUnclear == true || frames?.isDamaged == true {
       return MediaWarning(
         .claimUnchecked, "its clock could not be followed everywhere, so that it may last otherwise",
         fact: "duration", stated: media.duration.map { .number($0) })

@@ -36,6 +36,11 @@ enum AVIFile {
     return riffLength(file, at: end) != nil || riffLength(file, at: end + Int64(length % 2)) != nil
   }
 
+  /// Whether what begins here carries on the `RIFF` before it.
+  static func isCarriedOn(_ file: some ByteReading, at offset: Int64) -> Bool {
+    riffLength(file, at: offset) != nil && FourCharacterCode(file.bytes(at: offset + 8, count: 4)) == "AVIX"
+  }
+
   /// A chunk of OpenDML holds a gigabyte.
   private static let mostChunks = 4096
 

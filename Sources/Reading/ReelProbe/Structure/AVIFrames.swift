@@ -6,6 +6,10 @@ struct AVIFrames: Hashable {
   private(set) var count: Int64 = 0
   /// Of those that were not, how many come before them.
   private(set) var times: [Int64] = []
+  /// Whether something in between is no chunk.
+  private(set) var isDamaged = false
+  /// Whether no chunk was found behind that.
+  private(set) var isEndLost = false
 
   /// Chunks that are looked at: pictures and sound of five hours.
   private static let mostChunks = 1 << 20
@@ -14,27 +18,97 @@ struct AVIFrames: Hashable {
   init?(_ file: some ByteReading, _ headers: AVIHeaders?, stream: Int) {
     guard let headers, let movie = headers.movie, stream < 100 else { return nil }
     let digits = [UInt8(0x30 + stream / 10), UInt8(0x30 + stream % 10)]
-    var next = movie.lowerBound
+    // Behind what was lost or put in nothing is where its list says.
+    var (next, end) = (movie.lowerBound, AVIFile.goesOn(file) ? file.size : movie.upperBound)
+    var partsToSearch = 64
     for _ in 0..<Self.mostChunks {
-      guard next + 8 <= movie.upperBound else {
+      guard next + 8 <= end else {
         if count == 0 { return nil }
         return
       }
       let head = file.bytes(at: next, count: 8)
       guard head.count == 8, !file.isHalfSpent else { return nil }
-      // A list of chunks that belong together.
-      if FourCharacterCode(head) == "LIST" {
+      // A list of chunks that belong together, and what carries the file on.
+      if FourCharacterCode(head) == "LIST" || AVIFile.isCarriedOn(file, at: next) {
         next += 12
         continue
       }
-      let size = head[4..<8].reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+      guard let chunk = AVIChunk(file, at: next, before: end) else {
+        guard let found = AVIChunk.first(in: file, from: next + 1, &partsToSearch) else {
+          isEndLost = !AVIChunk.isCut(file, at: next)
+          isDamaged = isDamaged || isEndLost
+          end = next
+          continue
+        }
+        (next, end, isDamaged) = (found, file.size, true)
+        continue
+      }
       // `dc` and `db`: compressed, and not.
       if head.starts(with: digits), head[2] == 0x64, head[3] == 0x63 || head[3] == 0x62 {
-        if size > 0 { times.append(count) }
+        if chunk.size > 0 { times.append(count) }
         count += 1
       }
-      next += 8 + size + size % 2
+      next = chunk.end
     }
     return nil
+  }
+}
+
+/// A chunk among the pictures and the sound of an AVI.
+private struct AVIChunk {
+  let size: Int64
+  /// With its byte of padding.
+  let end: Int64
+
+  /// Nil where none can be: its name is that of no stream, and where it ends no other one begins.
+  init?(_ file: some ByteReading, at place: Int64, before limit: Int64) {
+    let head = file.bytes(at: place, count: 8)
+    guard head.count == 8, head[..<4].allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
+    size = Self.size(head)
+    // Some writers leave the padding out.
+    let isPadded = size % 2 == 1 && !Self.isOfStream(file.bytes(at: place + 8 + size, count: 4))
+    end = place + 8 + size + (isPadded ? 1 : 0)
+    if place + 8 + size > limit { return nil }
+    if Self.isOfStream(head) || end >= limit { return }
+    let next = file.bytes(at: end, count: 4)
+    guard next.count == 4, next.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
+  }
+
+  /// Whether nothing more is there: the file ends within a chunk, or with what was allocated and never written.
+  static func isCut(_ file: some ByteReading, at place: Int64) -> Bool {
+    let bytes = file.bytes(at: place, count: 4096)
+    return bytes.count <= 8 || isOfStream(bytes) && place + 8 + size(bytes) > file.size
+      || bytes.allSatisfy { $0 == 0 }
+  }
+
+  /// The first of a stream that has another one behind it.
+  static func first(in file: some ByteReading, from start: Int64, _ parts: inout Int) -> Int64? {
+    var place = start
+    while !file.isFar, parts > 0, place < file.size {
+      parts -= 1
+      let bytes = file.bytes(at: place, count: searched + 7)
+      let found = bytes.indices.dropLast(7).first {
+        guard bytes[$0 + 2] == 0x64 || bytes[$0 + 2] == 0x77, isOfStream(bytes[$0...]) else { return false }
+        let end = place + Int64($0) + 8 + size(bytes[$0...])
+        let behind = file.bytes(at: end + end % 2, count: 4)
+        return end == file.size || isOfStream(behind) || FourCharacterCode(behind) == "idx1"
+      }
+      if let found { return place + Int64(found) }
+      place += Int64(searched)
+    }
+    return nil
+  }
+
+  private static let searched = 256 << 10
+
+  /// Two digits, and pictures or sound: `00dc`, `00db`, `01wb`.
+  private static func isOfStream(_ name: some Collection<UInt8>) -> Bool {
+    let name = Array(name.prefix(4))
+    guard name.count == 4, name[..<2].allSatisfy({ (0x30..<0x3a).contains($0) }) else { return false }
+    return name[2] == 0x64 && (name[3] == 0x63 || name[3] == 0x62) || name[2] == 0x77 && name[3] == 0x62
+  }
+
+  private static func size(_ head: some Collection<UInt8>) -> Int64 {
+    head.dropFirst(4).prefix(4).reversed().reduce(0) { $0 << 8 | Int64($1) }
   }
 }

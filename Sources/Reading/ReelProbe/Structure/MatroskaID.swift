@@ -47,6 +47,8 @@ package enum MatroskaID {
   package static let blockGroup: UInt32 = 0xA0
   package static let block: UInt32 = 0xA1
   package static let blockDuration: UInt32 = 0x9B
+  static let silentTracks: UInt32 = 0x5854
+  static let encryptedBlock: UInt32 = 0xAF
   package static let reference: UInt32 = 0xFB
 
   package static let cues: UInt32 = 0x1C53_BB6B
@@ -63,4 +65,10 @@ package enum MatroskaID {
   package static let outside: Set<UInt32> = [
     header, segment, seekHead, info, tracks, chapters, attachments, tags, cluster, cues,
   ]
+  /// What may stand in a Segment, in a Cluster (5.1.3), and in and behind one of unknown size.
+  static let inSegment = outside.union([void, checksum])
+  static let inCluster: Set<UInt32> = [
+    timestamp, silentTracks, position, previousSize, simpleBlock, blockGroup, encryptedBlock, void, checksum,
+  ]
+  static let inEndlessCluster = inCluster.union(outside)
 }
