@@ -652,4 +652,27 @@ struct ContentClockTests {
       }
     }
   }
+
+  /// A part of a live recording that was sent twice.
+  @Test func aPartThatWasSentTwiceCutsNothingOff() throws {
+    let codecs = ["-c:v", "mpeg4", "-c:a", "ac3", "-cluster_time_limit", "500", "-live", "1"]
+    guard let whole = try make("a.mkv", codecs) else { return }
+    let part = whole.count / 10
+    for place in 4..<8 {
+      let doubled = Array(whole[..<(place * part)]) + whole[((place - 1) * part)...]
+      let media = try read(doubled, as: .matroska)
+      #expect(media.truncated != true, "\(place)")
+      #expect(media.warnings.contains { $0.fact == "duration" }, "\(media.duration ?? 0)")
+    }
+  }
+
+  @Test func anASFWhosePacketsAreAllThereIsNotCut() throws {
+    guard let whole = try make("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]) else { return }
+    var bytes = whole
+    let properties = try #require(bytes.position(of: [0xA1, 0xDC, 0xAB, 0x8C, 0x47, 0xA9, 0xCF, 0x11]))
+    bytes.replaceSubrange((properties + 40)..<(properties + 44), with: [0xFF, 0xE0, 0xF5, 0x05])
+    let media = try read(bytes, as: .asf)
+    #expect(media.truncated == false && media.warnings == [], "\(media.warnings)")
+    #expect(try read(Array(whole.dropLast(whole.count / 3)), as: .asf).truncated == true)
+  }
 }

@@ -79,6 +79,9 @@ struct StructureTests {
     let whole = Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: whole)).truncated == false)
     #expect(MatroskaFileMap(BytesInMemory(all: Array(whole.dropLast()))).truncated == true)
+    // What no segment holds is no element that is cut.
+    let damaged = Self.matroska("webm", segment: [0xFF, 0xE0, 0x84, 0, 0])
+    #expect(MatroskaFileMap(BytesInMemory(all: damaged)).truncated == nil)
     let open = Self.matroska("webm", segment: [0xFF, 0x1F, 0x43, 0xB6, 0x75, 0xFF, 0, 0])
     #expect(MatroskaFileMap(BytesInMemory(all: open)).truncated == nil)
   }

@@ -2,14 +2,19 @@ import FoundationEssentials
 
 /// The header of an ASF file (Advanced Systems Format specification 1.20, 3).
 enum ASFFile {
-  /// Whether the file is shorter than its file properties object says; nil when it says nothing, as in a
-  /// broadcast.
+  /// Whether the file is shorter than its file properties object says, and its packets do not all fit into it; nil when
+  /// it says nothing, as in a broadcast.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let properties = object(fileProperties, of: file),
       let flags = file.littleEndian(at: properties + 88, width: 4), flags & 1 == 0,
       let claimed = file.littleEndian(at: properties + 40, width: 8), claimed > 0
     else { return nil }
-    return claimed > UInt64(file.size)
+    guard claimed > UInt64(file.size) else { return false }
+    // That number may be wrong, or only the index is not there.
+    guard let header = file.littleEndian(at: 16, width: 8), header < UInt64(file.size),
+      let data = file.littleEndian(at: Int64(header) + 16, width: 8), data >= 50
+    else { return true }
+    return data > UInt64(file.size) - header
   }
 
   /// Whether its content is encrypted (3.14, 3.15).

@@ -51,12 +51,14 @@ struct MatroskaFileMap: Hashable {
   }
 
   /// A segment of unknown size: true when an element of known size ends beyond the file, false when the last
-  /// one ends with it, nil when there is one of unknown size on the way.
+  /// one ends with it, nil when there is one of unknown size on the way, or something that is no element.
   private static func lastElementIsCut(in segment: EBMLElement, of file: some ByteReading) -> Bool? {
     var next = segment.contents
     for _ in 0..<mostElements {
       if next == file.size { return false }
-      guard let element = EBMLElement(file, at: next), let end = element.end else { return nil }
+      guard let element = EBMLElement(file, at: next), MatroskaID.inSegment.contains(element.id),
+        let end = element.end
+      else { return nil }
       if end > file.size { return true }
       next = end
     }
