@@ -675,4 +675,24 @@ struct ContentClockTests {
     #expect(media.truncated == false && media.warnings == [], "\(media.warnings)")
     #expect(try read(Array(whole.dropLast(whole.count / 3)), as: .asf).truncated == true)
   }
+
+  /// Multiplexers list what is not on air, too.
+  @Test func aVideoWithoutPacketsIsNotShown() throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=96x48:rate=25:duration=2"]
+    let maps = ["-map", "0:v", "-map", "2:v", "-map", "1:a"]
+    guard
+      let whole = try make("a.ts", picture + maps + Self.h264 + ["-c:a", "aac"])
+    else { return }
+    #expect(try read(whole, as: .mpegTS).video?.width == 64)
+    var bytes: [UInt8] = []
+    for at in stride(from: 0, to: whole.count - 187, by: 188)
+    where whole[at + 1] & 0x1f != 1 || whole[at + 2] != 0 {
+      bytes += whole[at..<(at + 188)]
+    }
+    let file = try #require(OpenFile(holding: bytes))
+    for media in [try file.read(as: .mpegTS).media, try file.read(as: .mpegTS, by: [.thorough]).media] {
+      #expect(media.video?.width == 96 && media.video?.streams == 2 && media.video?.hasSamples == true)
+      #expect(media.video?.frameRate?.value == 25)
+    }
+  }
 }

@@ -35,6 +35,12 @@ struct FileReading {
     }
   }
 
+  private func choice(_ input: borrowing OpenedInput) -> StreamChoice {
+    var streams = StreamChoice(input.streams, of: structure)
+    streams.take(clock, in: structure)
+    return streams
+  }
+
   /// What came of a short way.
   private enum Brief {
     case known(Reading)
@@ -62,7 +68,7 @@ struct FileReading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
     MovieTracks(structure)?.applyEntries(to: input.streams)
-    let streams = StreamChoice(input.streams, of: structure)
+    let streams = choice(input)
     var reason: String?
     if ways.contains(.header) {
       let reading = HeaderReading(structure: structure, clock: clock, size: source.size)
@@ -89,8 +95,8 @@ struct FileReading {
   ) throws(ProbeError) -> Brief {
     let reading = PacketReading(
       structure: structure, clock: clock, header: header, probedBytes: max(32, limits.probeBytes))
-    if let doubt = reading.doubt(StreamChoice(input.streams, of: structure)) { return .unknown(doubt) }
-    reading.standIn(for: StreamChoice(input.streams, of: structure))
+    if let doubt = reading.doubt(choice(input)) { return .unknown(doubt) }
+    reading.standIn(for: choice(input))
     let streams = try analyzed(input)
     if let doubt = reading.doubt(streams) { return .unknown(doubt) }
     var scan = PacketScan(
@@ -174,7 +180,7 @@ struct FileReading {
     avformat_find_stream_info(input.context, nil)
     if let stopped = failure.stopped(source.stop) { throw stopped }
     structure.namedCodecs?.complete(input.streams, from: source)
-    let streams = StreamChoice(input.streams, of: structure)
+    let streams = choice(input)
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     // For the duration of one of MPEG's multiplexes it has gone to the end, and comes back to where it was then.

@@ -49,7 +49,9 @@ package final class OpenedVideo {
       avformat_find_stream_info(input.context, nil)
     }
     if let stopped = failure.stopped(source.stop) { throw stopped }
-    let streams = StreamChoice(input.streams, of: structure)
+    var streams = StreamChoice(input.streams, of: structure)
+    // A multiplexer lists what is not on air, too.
+    if isMPEG, streams.videos.count > 1 { streams.take(ContentClock.read(source, structure), in: structure) }
     guard !streams.all.isEmpty else { throw failure.externalMedia(structure) ?? failure.corrupt }
     if let tooLarge = failure.indexIsTooLarge(streams) { throw tooLarge }
     for stream in streams.all { reel_ignore_cropping(stream) }

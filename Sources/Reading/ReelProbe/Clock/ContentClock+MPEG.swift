@@ -159,6 +159,7 @@ struct MPEGClock<Bytes: ByteReading> {
       takeFar(window, key)
       clock.keepsTimes = false
       noteSteps(window.moments)
+      clock.noteSeen(window.moments.map(\.key))
     }
     if parts(of: found.flatMap(\.moments)).count > 1 { clock.isUnclear = true }
     if clock.extents[key]?.stretches.count == 1 { takeEnds(found.map(\.moments), besides: key) }

@@ -28,6 +28,8 @@ struct ContentClock {
   private(set) var steps: [Key: [[Int64]]] = [:]
   /// Streams that lack packets within one of these windows, or in all of it, while others go on.
   private(set) var pausing: Set<Key> = []
+  /// Streams whose packets were seen, and not taken.
+  private var seen: Set<Key> = []
   /// Whether every packet was looked at.
   var isWhole = false
   /// Whether the file does not say where its end should be.
@@ -116,6 +118,11 @@ struct ContentClock {
     streamsOfParts = streams
     parts = streams.count
   }
+
+  mutating func noteSeen(_ keys: some Sequence<Key>) { seen.formUnion(keys) }
+
+  /// Whether any packet of a stream is in what was looked at.
+  func hasSeen(_ key: Key) -> Bool { extents[key] != nil || seen.contains(key) }
 
   /// What passes from one packet of a window to the next.
   mutating func note(_ key: Key, steps own: [Int64]) {

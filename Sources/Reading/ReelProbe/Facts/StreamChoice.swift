@@ -11,6 +11,8 @@ struct StreamChoice {
   let audios: [Stream]
   /// Still pictures that are attached as covers.
   let covers: [Stream]
+  /// Moving pictures of which none is in the file, by their indexes, beside others that are.
+  private(set) var absent: Set<Int32> = []
 
   init(_ streams: [Stream]) {
     all = streams
@@ -26,15 +28,28 @@ struct StreamChoice {
   var hasCover: Bool { !covers.isEmpty }
 
   /// The stream that a player would show: of those marked as default, else of all, the first that is more than one still
-  /// picture, else the first. One without a sample is passed over, where headers count the samples of another.
+  /// picture, else the first. One without a sample is passed over, where headers count the samples of another, or where the
+  /// packets of another were seen.
   var video: Stream? {
     let isCounted = videos.contains { $0.pointee.nb_frames > 0 }
     let held = videos.filter {
-      !isCounted || $0.pointee.nb_frames > 0 || avformat_index_get_entries_count($0) > 0
+      if absent.contains($0.pointee.index) { return false }
+      return !isCounted || $0.pointee.nb_frames > 0 || avformat_index_get_entries_count($0) > 0
     }
     let marked = held.filter { Self.has($0, AV_DISPOSITION_DEFAULT) }
     let shown = marked.isEmpty ? held : marked
     return shown.first { !isStill($0) } ?? shown.first
+  }
+
+  /// Takes from the times of the packets which videos have none. Those of a scrambled one are not seen.
+  mutating func take(_ clock: ContentClock?, in structure: FileStructure) {
+    guard let clock, structure.encrypted != true else { return }
+    let absent = videos.filter { stream in
+      guard !structure.isScrambled(stream), let key = ContentClock.key(of: stream, among: self, in: structure)
+      else { return false }
+      return !clock.hasSeen(key)
+    }
+    if absent.count < videos.count { self.absent = Set(absent.map(\.pointee.index)) }
   }
 
   /// Whether a stream is a single picture, as far as its header tells.
