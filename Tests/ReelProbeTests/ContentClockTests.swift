@@ -548,6 +548,7 @@ struct ContentClockTests {
     #expect(media.encrypted == true)
     #expect(media.video?.width == nil)
     #expect(media.video?.frameRate == nil)
+    #expect(media.warnings == [], "\(media.warnings)")
     #expect(media.audio.allSatisfy { $0.channels == nil })
     #expect(media.duration.map { abs($0 - 2) < 0.3 } ?? true, "\(media.duration ?? 0)")
   }

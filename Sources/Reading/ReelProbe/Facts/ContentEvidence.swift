@@ -525,10 +525,12 @@ struct ContentEvidence {
     return pace.isVariable || !stated.agrees(with: pace.ordinary)
   }
 
-  /// Of scrambled pictures nothing is known but their codec.
+  /// Of scrambled pictures nothing is known but their codec, and that nothing turns them.
   private func forget(_ video: inout VideoFacts) {
     var known = VideoFacts()
     known.codec = video.codec
+    known.rotation = video.rotation
+    known.mirrored = video.mirrored
     known.streams = video.streams
     known.hasCover = video.hasCover
     known.hasSamples = video.hasSamples
