@@ -114,11 +114,9 @@ package final class WatchFeed: FileFeed {
       throw SourceError(.tooManyOpenFiles, "too many files are open; raise the limit (ulimit -n)")
     }
     self.alarm = alarm
+    // Nothing of a run is held by who only looks on: what it holds is given back when it ends.
     Task { [weak self] in
-      while let self, !cancellation.isSet {
-        tellSilence(after: patience)
-        try? await Task.sleep(for: patience / 4)
-      }
+      while self?.tellSilence(after: patience) == true { try? await Task.sleep(for: patience / 4) }
     }
   }
 
@@ -256,7 +254,8 @@ package final class WatchFeed: FileFeed {
   }
 
   /// A server that is away may keep a look for as long as it is, and all other folders wait for that.
-  private func tellSilence(after patience: Duration) {
+  /// - Returns: whether there may be more of that.
+  private func tellSilence(after patience: Duration) -> Bool {
     silence.withLock { _ in
       let watch = state.withLock { state -> Int? in
         guard let look = state.look, !look.isSilent, .now - look.begun >= patience else { return nil }
@@ -272,6 +271,7 @@ package final class WatchFeed: FileFeed {
             "it has not answered for \(patience.components.seconds) s: Reel waits for it\(others); see whether its disk or its server is there"
         ))
     }
+    return !cancellation.isSet
   }
 
   private func takeFound() -> [FeedItem] {
