@@ -3,8 +3,13 @@
 struct DataReferences: Hashable {
   /// What the track holds, by the handler of its media (8.4.3).
   private var handler: FourCharacterCode?
-  /// References that were read, by their place: true for another file.
-  private var places: [Bool] = []
+  private enum Place {
+    case here, elsewhere
+    /// Not here by its flag, and it says nowhere else.
+    case unnamed
+  }
+  /// References that were read.
+  private var places: [Place] = []
   /// The places that the sample entries name, from 1 on.
   private var used: Set<UInt64> = []
 
@@ -18,9 +23,17 @@ struct DataReferences: Hashable {
 
   /// Whether any of its samples lie in another file; nil when the references do not tell.
   var isExternal: Bool? {
-    let told = used.map { $0 >= 1 && $0 <= UInt64(places.count) ? places[Int($0) - 1] : nil }
-    if told.contains(true) { return true }
+    let told = usedPlaces
+    if told.contains(.elsewhere) { return true }
     return told.isEmpty || told.contains(nil) ? nil : false
+  }
+
+  /// Whether any of its samples lie where nothing says. Writers leave out the flag of this file; what has no media data is an
+  /// index of another one.
+  var isUnnamed: Bool { usedPlaces.contains(.unnamed) }
+
+  private var usedPlaces: [Place?] {
+    used.map { $0 >= 1 && $0 <= UInt64(places.count) ? places[Int($0) - 1] : nil }
   }
 
   mutating func takeHandler(_ box: ISOBox, of file: some ByteReading) {
@@ -28,17 +41,16 @@ struct DataReferences: Hashable {
     if bytes.count == 4 { handler = FourCharacterCode(bytes) }
   }
 
-  /// Of each reference only the flag counts that says whether it is this file, not what else it names; one that names nothing
-  /// leads nowhere else.
+  /// Of each reference only the flag counts that says whether it is this file, and whether it names anything at all.
   mutating func takeReferences(_ box: ISOBox, of file: some ByteReading) {
     guard let count = file.bigEndian(at: box.contents + 4, width: 4) else { return }
     let most = Int(min(count, UInt64(Self.mostReferences)))
     places = box.children(in: file, behind: 8, atMost: most).prefix { $0.end - $0.contents >= 4 }.map {
       entry in
-      if Self.withinFile.contains(entry.type) { return false }
+      if Self.withinFile.contains(entry.type) { return .here }
+      if file.bigEndian(at: entry.contents + 3, width: 1).map({ $0 & 1 == 1 }) == true { return .here }
       let isEmpty = entry.end - entry.contents == 4 || file.bigEndian(at: entry.contents + 4, width: 1) == 0
-      if entry.type == "url ", isEmpty { return false }
-      return file.bigEndian(at: entry.contents + 3, width: 1).map { $0 & 1 == 0 } ?? true
+      return entry.type == "url " && isEmpty ? .unnamed : .elsewhere
     }
   }
 

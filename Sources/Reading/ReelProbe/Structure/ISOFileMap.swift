@@ -54,6 +54,7 @@ struct ISOFileMap: Hashable {
   private var references = DataReferences()
   /// Whether the samples of each track of pictures or sound lie in another file; nil for one that does not tell.
   private var tracksAreExternal: [Bool?] = []
+  private var hasUnnamed = false
   /// Whether `moov` names other movies to be played in its place (QuickTime File Format, "Reference movies").
   private var namesOtherMovies = false
 
@@ -117,6 +118,7 @@ struct ISOFileMap: Hashable {
   /// Whether pictures or sound lie in other files; nil when a track does not tell where, or there is none.
   var external: Bool? {
     if namesOtherMovies || tracksAreExternal.contains(true) { return true }
+    if hasUnnamed, firstMediaData == nil, !hasNoSamples { return true }
     return tracksAreExternal.isEmpty || tracksAreExternal.contains(nil) ? nil : false
   }
 
@@ -186,7 +188,10 @@ struct ISOFileMap: Hashable {
         descend(into: box, of: file)
         track.take(entries: entries, of: file)
         tracks.append(track)
-        if references.isSeenOrHeard { tracksAreExternal.append(references.isExternal) }
+        if references.isSeenOrHeard {
+          tracksAreExternal.append(references.isExternal)
+          hasUnnamed = hasUnnamed || references.isUnnamed
+        }
       case ("moov", "rmra"): namesOtherMovies = true
       case ("trak", "edts"), ("trak", "mdia"), ("mdia", "minf"), ("minf", "dinf"), ("minf", "stbl"),
         ("moov", "mvex"), ("trak", "tapt"), ("minf", "gmhd"):
