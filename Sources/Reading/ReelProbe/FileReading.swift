@@ -266,7 +266,8 @@ struct FileReading {
     }
     // An index leads to where a picture begins, and a decoder made nothing of it.
     guard structure.iso != nil, media.truncated != true, media.video?.pixelFormat == nil,
-      CodecAllowList.reads(parameters.pointee.codec_id),
+      // Plain pixels need no decoder.
+      CodecAllowList.reads(parameters.pointee.codec_id), parameters.pointee.codec_id != AV_CODEC_ID_RAWVIDEO,
       MovieTracks(structure)?.track(of: stream)?.isPassedOver(by: stream) != true,
       let first = bytes.first, !bytes.allSatisfy({ $0 == first })
     else { return nil }
