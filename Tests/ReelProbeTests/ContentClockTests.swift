@@ -535,6 +535,24 @@ struct ContentClockTests {
     #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 16_000)])
   }
 
+  /// Only the first of the pictures in a packet has a time.
+  @Test func picturesThatShareAPacketOfAProgramStreamCount() throws {
+    let source = [
+      "-f", "lavfi", "-i", "testsrc=size=320x240:rate=25:duration=8", "-f", "lavfi", "-i",
+      "sine=duration=8:sample_rate=48000",
+    ]
+    guard
+      let bytes = try FFmpegTool.make("a.vob", source + Self.h264.dropLast(2) + ["-c:a", "mp2"])?.allBytes
+    else { return }
+    let file = try #require(OpenFile(holding: bytes))
+    for ways in [FFmpegReader.quickWays, [.thorough]] {
+      let media = try file.read(as: .mpegPS, by: ways).media
+      #expect(media.video?.frameRate?.description == "25/1", "\(media.video?.frameRate?.description ?? "")")
+      #expect(media.video?.variableFrameRate != true)
+      #expect(abs((media.duration ?? 0) - 8) < 0.4, "\(media.duration ?? 0)")
+    }
+  }
+
   @Test func scrambledPacketsSayNothing() throws {
     guard var bytes = try make("a.ts", Self.h264 + ["-c:a", "aac"]) else { return }
     for packet in stride(from: 0, to: bytes.count - 187, by: 188) {

@@ -136,6 +136,8 @@ struct ContentEvidence {
       if sum.jumps == 0, found != reel_no_time,
         context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_PTS,
         abs(estimated - seconds) <= max(0.5, seconds * 0.01)
+          // Where few pictures have a time, the last one would last as long as several.
+          || structure.container == .mpegPS && mayLackTimes && estimated < seconds
       {
         return nil
       }
@@ -508,18 +510,18 @@ struct ContentEvidence {
     video.variableFrameRate = found.isMeasured && !isPausing ? pace.isVariable : nil
   }
 
-  /// The rate that the bitstream states, where pictures of a transport stream have no times of their own, and there are as
-  /// many as it says: several share a packet, or whoever remuxed them left their times out.
+  /// The rate that the bitstream states, where pictures of a multiplex have no times of their own, and there are as many as
+  /// it says: several share a packet, or whoever remuxed them left their times out.
   private func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
-    guard [.mpegTS, .m2ts].contains(structure.container), scan.untimedOfKept > 0,
+    guard structure.container.isMPEG, scan.untimedOfKept > 0,
       let counted = scan.countedRate, let stated = BitstreamRate(stream), stated.agrees(with: counted)
     else { return nil }
     return stated.rate
   }
 
-  /// Whether the times in a transport stream tell of another rate than the bitstream, so that there may be pictures without.
+  /// Whether the times in a multiplex tell of another rate than the bitstream, so that there may be pictures without.
   var mayLackTimes: Bool {
-    guard [.mpegTS, .m2ts].contains(structure.container), let stream = streams.video,
+    guard structure.container.isMPEG, let stream = streams.video,
       let stated = BitstreamRate(stream), let pace = key(of: stream).flatMap({ clock?.pace(of: $0) })
     else { return false }
     return pace.isVariable || !stated.agrees(with: pace.ordinary)
