@@ -21,7 +21,7 @@ package func renameWithoutReplacing(
   do throws(SystemError) {
     _ = try retryingInterrupts("link") { linkat(folder, old, target, new, 0) }
     // It has the new one, which is what counts.
-    unlinkat(folder, old, 0)
+    if unlinkat(folder, old, 0) == 0 { Failpoint.temporaryRemoved.pass() }
     return true
   } catch {
     guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(error.code) else { throw error }
