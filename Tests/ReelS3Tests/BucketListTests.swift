@@ -88,7 +88,7 @@ import Testing
     let store = try uploader(transport)
     try await store.prepare()
     let error = await #expect(throws: UploadError.self) { _ = try await store.allNames() }
-    #expect(error?.code == .interrupted && error?.message.contains("with its size") == true)
+    #expect(error?.code == .interrupted && error?.message.contains("without its name or its size") == true)
   }
 
   /// What a store does that heeds no token.

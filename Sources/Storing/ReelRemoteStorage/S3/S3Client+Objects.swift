@@ -295,11 +295,14 @@ extension S3Client {
     request.query += position?.query ?? []
     request.replyLimit = Self.listLimit
     request.answer = .lateWord
-    guard let page = S3Documents.page(try await send(request).body) else {
+    let body = try await send(request).body
+    guard let page = S3Documents.page(body) else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not list its objects, each with its size: try again, and check its address if "
-          + "it happens again")
+        S3Documents.isPage(body)
+          ? "\(store.destination) lists an object without its name or its size: what is there can't be told; ask who runs it"
+          : "\(store.destination) did not list its objects: try again, and check its address if it happens again"
+      )
     }
     // A store that goes on from no name gives the same page for ever.
     let isStuck: Bool
