@@ -146,16 +146,15 @@ package struct PictureWriter {
     func isFree(_ name: [UInt8]) -> Bool {
       !taken.contains(name) && !isSource(folder.appending(name).fileStatus)
     }
-    var free = names.first(where: isFree)
-    var number = lastNumbers[name] ?? 1
-    while free == nil {
-      number += 1
+    var free = names.first(where: isFree) ?? []
+    while free.isEmpty {
+      let number = (lastNumbers[name] ?? 1) + 1
       lastNumbers[name] = number
-      free = [Self.name(name, "-\(number)", longest)].first(where: isFree)
+      let other = Self.name(name, "-\(number)", longest)
+      if isFree(other) { free = other }
     }
-    let given = free ?? names[1]
-    taken.insert(given)
-    return given
+    taken.insert(free)
+    return free
   }
 
   /// Bytes of a name that the folder's file system takes; encrypted ones take fewer than 255.
