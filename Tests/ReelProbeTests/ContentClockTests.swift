@@ -535,6 +535,24 @@ struct ContentClockTests {
     #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 16_000)])
   }
 
+  /// Windows of a large one lie further apart than a clock may step.
+  @Test func aMultiplexThatGoesOnUnderOtherIdentifiersIsOne() throws {
+    func part(_ flags: [String]) throws -> [UInt8]? {
+      let source = [
+        "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=5:duration=150", "-f", "lavfi", "-i",
+        "sine=duration=150:sample_rate=48000",
+      ]
+      return try FFmpegTool.make("a.ts", source + Self.h264 + ["-c:a", "aac", "-b:a", "160k"] + flags)?
+        .allBytes
+    }
+    guard let begin = try part([]),
+      let end = try part(["-output_ts_offset", "150", "-mpegts_start_pid", "0x200"])
+    else { return }
+    let media = try read(begin + end, as: .mpegTS)
+    #expect(abs((media.duration ?? 0) - 300) < 1, "\(media.duration ?? 0)")
+    #expect(media.warnings == [])
+  }
+
   /// Only the first of the pictures in a packet has a time.
   @Test func picturesThatShareAPacketOfAProgramStreamCount() throws {
     let source = [

@@ -108,6 +108,17 @@ struct DurationTests {
     }
   }
 
+  /// What rounding adds to them a policy would refuse.
+  @Test func evenSecondsOfFragmentsAreEven() throws {
+    let source = [
+      "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=6", "-f", "lavfi", "-i",
+      "sine=duration=6:sample_rate=44100",
+    ]
+    let flags = ["-g", "25", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+delay_moov"]
+    guard let file = try FFmpegTool.make("a.mp4", source + Self.h264 + flags) else { return }
+    for media in try file.readBothWays(as: .mp4) { #expect(media.duration == 6) }
+  }
+
   /// An edit of no duration goes on to the end of all fragments (ISO/IEC 14496-12, 8.6.6); one that ends before is named.
   @Test func theEditListOfFragmentsCounts() throws {
     let arguments = Self.h264 + ["-bf", "2", "-movflags", "frag_keyframe+empty_moov+delay_moov"]

@@ -15,7 +15,8 @@
 //   REEL_SHIM_OPENAT2=none       the kernel does not have openat2(2) yet
 //   REEL_SHIM_REFUSED=CALL       the kernel, or a filter, does not have pidfd_open(2) or memfd_create(2)
 //   REEL_SHIM_RENAMEAT2=none     the file system of the folder knows no rename that does not replace
-//   REEL_SHIM_MODES=none         the file system of the folder keeps no permissions: all is 0777, and chmod is EPERM
+//   REEL_SHIM_MODES=MODE         the file system of the folder keeps no permissions: all is at least that (octal), and
+//                                chmod is EPERM
 //   REEL_SHIM_DISK=FOLDER        a folder in that one is another file system: no name moves between the two
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -61,7 +62,8 @@ static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 static long long clock_offset;
 static long clock_from;
 static atomic_long clock_readings;
-static int flock_is_unseen, rename_replaces, keeps_no_modes;
+static int flock_is_unseen, rename_replaces;
+static mode_t all_modes;
 static const char *file_system, *disk;
 
 // Which descriptors are files in the folder.
@@ -100,7 +102,8 @@ __attribute__((constructor)) static void begin(void) {
   boot_path = getenv("REEL_SHIM_BOOT");
   flock_is_unseen = getenv("REEL_SHIM_FLOCK") != NULL;
   rename_replaces = getenv("REEL_SHIM_RENAMEAT2") != NULL;
-  keeps_no_modes = getenv("REEL_SHIM_MODES") != NULL;
+  const char *modes = getenv("REEL_SHIM_MODES");
+  if (modes) all_modes = (mode_t)strtol(modes, NULL, 8);
   file_system = getenv("REEL_SHIM_FILE_SYSTEM");
   disk = getenv("REEL_SHIM_DISK");
   const char *shift = getenv("REEL_SHIM_CLOCK");
@@ -519,20 +522,20 @@ int mkdirat(int folder, const char *path, mode_t mode) {
 
 static int is_beneath_at(const char *path) {
   char full[8300];
-  if (!active || !keeps_no_modes) return 0;
+  if (!active || !all_modes) return 0;
   absolute(AT_FDCWD, path, full, sizeof full);
   return is_beneath(full);
 }
 int stat(const char *path, struct stat *facts) {
   NEXT(stat);
   int result = real(path, facts);
-  if (result == 0 && is_beneath_at(path)) facts->st_mode |= 0777;
+  if (result == 0 && is_beneath_at(path)) facts->st_mode |= all_modes;
   return result;
 }
 int fstat(int descriptor, struct stat *facts) {
   NEXT(fstat);
   int result = real(descriptor, facts);
-  if (result == 0 && keeps_no_modes && is_inside(descriptor)) facts->st_mode |= 0777;
+  if (result == 0 && all_modes && is_inside(descriptor)) facts->st_mode |= all_modes;
   return result;
 }
 int chmod(const char *path, mode_t mode) {
@@ -543,7 +546,7 @@ int chmod(const char *path, mode_t mode) {
 }
 int fchmod(int descriptor, mode_t mode) {
   NEXT(fchmod);
-  if (!keeps_no_modes || !is_inside(descriptor)) return real(descriptor, mode);
+  if (!all_modes || !is_inside(descriptor)) return real(descriptor, mode);
   errno = EPERM;
   return -1;
 }

@@ -82,14 +82,18 @@ struct SharedFileSystemTests {
     return try await bench.reel("ingest", "clips", "--to", "store", environment: shim)
   }
 
-  @Test("where all is everybody's and nothing can change that, videos are stored, and that is told once")
-  func withoutModes() async throws {
+  @Test(
+    "where all may write, or read, and nothing can change that, videos are stored, and that is told once",
+    arguments: [
+      ("0777", "does not keep owners and permissions"), ("0755", "others on this machine may read"),
+    ])
+  func withoutModes(_ modes: String, _ told: String) async throws {
     let bench = try Workbench()
     for round in 1...2 {
       try bench.addDistinct(3 * round)
-      let outcome = try await ingest(bench, ["REEL_SHIM_MODES": "none"])
+      let outcome = try await ingest(bench, ["REEL_SHIM_MODES": modes])
       #expect(outcome.status == 0, "\(outcome)")
-      #expect(outcome.errors.components(separatedBy: "does not keep owners and permissions").count == 2)
+      #expect(outcome.errors.components(separatedBy: told).count == 2, "\(outcome.errors)")
     }
     let names = try FileManager.default.contentsOfDirectory(
       atPath: bench.folder.appendingPathComponent("store").path)
