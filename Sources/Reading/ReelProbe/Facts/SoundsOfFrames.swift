@@ -1,7 +1,8 @@
 import CFFmpeg
 import ReelCore
 
-/// What the first frames of AAC, FLAC and ALAC say of their channels, held against the record of its codec, in containers that keep one.
+/// What the first frames of AAC, FLAC and ALAC say of their channels, held against the codec's record in containers that keep
+/// one.
 struct SoundsOfFrames {
   let structure: FileStructure
   let streams: StreamChoice

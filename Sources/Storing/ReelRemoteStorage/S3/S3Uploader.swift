@@ -129,8 +129,8 @@ extension S3Uploader {
   /// An address by which anybody may read the object for so many seconds, 1 ... ``S3Viewing/longestPresigned``, from now.
   /// It is made here, without asking the store: also for an object that is not there.
   ///
-  /// It is good no longer than the credentials that sign it: where those have a known end, it says so. It is for the region that the store was last found in:
-  /// call ``find(_:)`` or ``prepare()`` once where that, or this machine's clock, may be wrong.
+  /// It is good no longer than the credentials that sign it, and states no more time than these are known to have. It is for
+  /// the region that the store was last found in: call ``find(_:)`` or ``prepare()`` once where that, or this machine's clock, may be wrong.
   /// - Throws: what keeps the credentials from being had.
   public func presignedURL(of key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
     try await client.presigned(key, seconds: min(max(1, seconds), S3Viewing.longestPresigned))
