@@ -43,6 +43,17 @@ struct FramePaceTests {
     #expect(clock.isEvenThroughout(0x100) == true)
   }
 
+  /// Pictures that were cut away before a key frame leave one hole, which changes the average and no step.
+  @Test func aStatedRateCountsWhereOnePictureIsMissing() throws {
+    var times = times(79, 30_000.0 / 1001, Self.milliseconds).map { 90 * $0 }
+    times.remove(at: 1)
+    let pace = try #require(FramePace(PacketTimes([times]), in: Self.ticks, isCut: false))
+    let claims = [Rational(30_000, 1001), Rational(30, 1)].compactMap(\.self)
+    #expect(pace.rate(among: claims)?.description == "30000/1001")
+    #expect(pace.rate(among: [])?.description != "30000/1001")
+    #expect(pace.rate(among: claims.suffix(1))?.description != "30/1")
+  }
+
   @Test func aStatedRateCountsWhereTheTimesAgree() throws {
     // Nine frames in milliseconds could be either.
     let pace = try #require(

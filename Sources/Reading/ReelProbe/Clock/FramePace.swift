@@ -94,15 +94,23 @@ struct FramePace: Hashable {
   var isVariable: Bool { abs(average - ordinary) > Self.tolerance * ordinary }
 
   /// Whether `rate` says the same within the precision of the times.
-  func agrees(with rate: Rational) -> Bool {
+  func agrees(with rate: Rational) -> Bool { agrees(rate, with: average) }
+
+  private func agrees(_ rate: Rational, with found: Double) -> Bool {
     guard rate.value > 0 else { return false }
-    return abs(Double(steps) / rate.value - Double(steps) / average) <= 1.5 * precision
+    return abs(Double(steps) / rate.value - Double(steps) / found) <= 1.5 * precision
   }
 
   /// The rate as a fraction: that of `claims` which the times agree with, else the usual one with which they do, else as
   /// exact as the times are.
   func rate(among claims: [Rational]) -> FrameRate? {
-    if !isVariable, let agreed = (claims + Self.usual).first(where: agrees) { return FrameRate(agreed) }
+    if !isVariable,
+      let agreed = (claims + Self.usual).first(where: agrees)
+        // One that is missing, as where a stream was cut, changes the average and no step.
+        ?? claims.first(where: { agrees($0, with: ordinary) })
+    {
+      return FrameRate(agreed)
+    }
     var reduced = AVRational()
     let seconds = Double(steps) / average
     av_reduce(
