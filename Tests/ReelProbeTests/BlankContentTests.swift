@@ -1,3 +1,4 @@
+import Glibc
 import ReelCore
 import ReelProbe
 import ReelTestSupport
@@ -70,6 +71,51 @@ import Testing
     bytes[cluster + 1] = 0x10 | UInt8(size >> 24)
     for place in 2...4 { bytes[cluster + place] = UInt8(size >> (8 * (4 - place)) & 0xFF) }
     #expect(try !Self.read(bytes).warnings.contains { $0.code == .contentMissing })
+  }
+
+  /// A file in which zeros are much of the content, with something between them.
+  @Test(
+    "what fills a constant rate up, and silence beside pictures, are zeros",
+    .enabled(if: FFmpegTool.path != nil)
+  )
+  func filledUp() throws {
+    let grey = ["-f", "lavfi", "-i", "color=gray:s=720x576:r=25:d=4"]
+    let moving = ["-f", "lavfi", "-i", "testsrc=s=352x288:r=25:d=12"]
+    let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=stereo"]
+    let constant = ["-b:v", "6M", "-minrate", "6M", "-maxrate", "6M", "-bufsize", "1835k"]
+    for (name, arguments) in [
+      ("a.mkv", grey + ["-c:v", "mpeg1video"] + constant),
+      ("a.avi", grey + ["-c:v", "mpeg1video"] + constant),
+      ("a.vob", grey + ["-c:v", "mpeg2video", "-f", "dvd"] + constant),
+      ("b.mpg", moving + silence + ["-shortest", "-target", "pal-vcd"]),
+      ("c.vob", moving + silence + ["-shortest", "-c:v", "mpeg2video", "-c:a", "pcm_dvd", "-f", "dvd"]),
+      ("d.asf", moving + silence + ["-shortest", "-c:v", "msmpeg4v3", "-c:a", "pcm_s16le"]),
+    ] {
+      guard let file = try FFmpegTool.make(name, arguments) else { continue }
+      let media = try file.read(as: try #require(file.sniffed)).media
+      #expect(
+        media.truncated != true && !media.warnings.contains { $0.code == .contentMissing },
+        "\(name): \(media.warnings)")
+      // A real gap is found all the same.
+      let bytes = file.allBytes
+      let middle = bytes.count / 2
+      let cut = bytes[..<middle] + [UInt8](repeating: 0, count: bytes.count / 4 + 300_000) + bytes[middle...]
+      #expect(try Self.read(Array(cut)).warnings.contains { $0.code == .contentMissing }, "\(name)")
+    }
+  }
+
+  @Test("zeros of an attached file are no gap", .enabled(if: FFmpegTool.path != nil))
+  func attached() throws {
+    let black = ["-f", "lavfi", "-i", "color=black:s=640x480", "-frames:v", "1"]
+    guard let picture = try FFmpegTool.make("a.bmp", black) else { return }
+    let attached = [
+      "-attach", "/proc/\(getpid())/fd/\(picture.descriptor)", "-metadata:s:t", "mimetype=image/bmp",
+    ]
+    guard let file = try FFmpegTool.make("a.mkv", FFmpegTool.picture + ["-c:v", "mpeg4"] + attached) else {
+      return
+    }
+    let media = try file.read(as: .matroska).media
+    #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
   }
 
   @Test("black that is not coded, and silence, are zeros", .enabled(if: FFmpegTool.path != nil))

@@ -50,6 +50,18 @@ struct FLVTagsTests {
     #expect(media.warnings.map(\.code) == [.claimUnchecked], "\(media.warnings)")
   }
 
+  /// A few bytes behind the last tag, or its length left out, are no file that was cut off; a part of a tag is.
+  @Test func aFewBytesAtTheEnd() throws {
+    guard let (bytes, tags) = try made() else { return }
+    for tail in [[0x0A], [0, 0, 0], [0x1A], [UInt8](repeating: 0, count: 10)] {
+      #expect(try read(bytes + tail).truncated != true, "\(tail)")
+    }
+    for left in 1...4 { #expect(try read(bytes.dropLast(left)).truncated == false, "\(left)") }
+    #expect(try read(bytes.dropLast(5)).truncated == true)
+    let last = try #require(tags.last)
+    for part in [1, 5] { #expect(try read(Array(bytes[..<(last + part)])).truncated == true, "\(part)") }
+  }
+
   /// What is behind the last tag is no part of it.
   @Test func anythingMayFollow() throws {
     guard let (bytes, _) = try made() else { return }

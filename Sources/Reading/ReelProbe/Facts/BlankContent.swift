@@ -107,9 +107,9 @@ extension BlankContent {
 extension BlankContent {
   private static let window: Int64 = 512
 
-  /// Zeros that have a meaning nowhere in a file; nil where they may.
+  /// Zeros that have a meaning nowhere in a file of so many bytes; nil where they may.
   private static func least(
-    _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID]
+    _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID], of size: Int64
   ) -> Int64? {
     switch container {
     // Each packet has a header, and so few bytes.
@@ -121,8 +121,9 @@ extension BlankContent {
       if !predicted.contains(codec) {
         nil
       } else {
-        // Silence is zeros, too, of as many seconds as stand together.
-        sounds.allSatisfy { coded.contains($0) } ? 16 << 10 : 4 << 20
+        // Silence is zeros, too, of as many seconds as stand together; and encoders fill each picture up to a constant
+        // rate, so to its part of the file (ISO/IEC 14496-10, 7.4.2.10).
+        sounds.allSatisfy { coded.contains($0) } ? min(1 << 20, max(16 << 10, size / looks)) : 4 << 20
       }
     }
   }
@@ -130,16 +131,16 @@ extension BlankContent {
   private static func stretch(
     in file: BoundedSource, _ structure: FileStructure, _ codec: AVCodecID, _ sounds: [AVCodecID]
   ) -> BlankContent? {
-    guard let least = least(structure.container, codec, sounds), file.size > least,
-      let zeros = zeros(in: file), zeros.upperBound - zeros.lowerBound >= least,
-      !isPadding(zeros, in: file)
+    guard let least = least(structure.container, codec, sounds, of: file.size), file.size > least,
+      let zeros = zeros(in: file, atLeast: least),
+      !structure.isWithoutMedia(zeros.lowerBound, in: file), !isPadding(zeros, in: file)
     else { return nil }
     let isTail = zeros.upperBound == file.size
     return BlankContent(
       bytes: zeros, isMissing: !isTail || structure.counts(on: zeros, in: file), isTail: isTail)
   }
 
-  /// Pictures that are coded by what changes, and as large as that is: nobody fills them up.
+  /// Pictures that are coded by what changes, and as large as that is.
   private static let predicted: Set<AVCodecID> = [
     AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1, AV_CODEC_ID_MPEG4,
     AV_CODEC_ID_MSMPEG4V1, AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1,
@@ -148,14 +149,17 @@ extension BlankContent {
     AV_CODEC_ID_WMV3, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40,
   ]
 
-  /// The first stretch of zeros that a look meets, taken to have no gaps.
-  private static func zeros(in file: BoundedSource) -> Range<Int64>? {
+  /// The first stretch of zeros that a look meets, of which `least` stand together: silence and filled-up pictures are
+  /// zeros with headers between them. Beyond these it is taken to have no gaps.
+  private static func zeros(in file: BoundedSource, atLeast least: Int64) -> Range<Int64>? {
     func isBlank(_ place: Int64) -> Bool {
       let bytes = file.bytes(at: place, count: Int(window))
       return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 }
     }
     let places = (0...looks).map { (file.size - window) / looks * $0 } + [file.size - window]
-    guard let first = places.firstIndex(where: isBlank) else { return nil }
+    guard
+      let first = places.firstIndex(where: { isBlank($0) && run(around: $0, in: file, upTo: least) >= least })
+    else { return nil }
     /// The place nearest to `good` that is blank, to within a window.
     func edge(_ blank: Int64, _ good: Int64) -> Int64 {
       var (blank, good) = (blank, good)
@@ -165,12 +169,32 @@ extension BlankContent {
       }
       return blank
     }
-    let start = first == 0 ? 0 : edge(places[first], places[first - 1])
+    let start = places[..<first].last { !isBlank($0) }.map { edge(places[first], $0) } ?? 0
     let before = file.bytes(at: max(0, start - window), count: Int(min(window, start)))
     let next = places[first...].first { !isBlank($0) }
     let end = next.map { edge(places[first], $0) + window } ?? file.size
     return (start - Int64(before.reversed().prefix { $0 == 0 }.count))..<max(start, end)
   }
+
+  /// Zeros that stand together before and after `place`, until there are `enough`.
+  private static func run(around place: Int64, in file: BoundedSource, upTo enough: Int64) -> Int64 {
+    var (start, end) = (place, place)
+    while end - start < enough {
+      let bytes = file.bytes(at: end, count: Int(min(piece, enough - (end - start))))
+      let zeros = bytes.prefix { $0 == 0 }.count
+      end += Int64(zeros)
+      if zeros < bytes.count || bytes.isEmpty { break }
+    }
+    while end - start < enough, start > 0 {
+      let length = min(piece, start, enough - (end - start))
+      let zeros = file.bytes(at: start - length, count: Int(length)).reversed().prefix { $0 == 0 }.count
+      start -= Int64(zeros)
+      if zeros < length { break }
+    }
+    return end - start
+  }
+
+  private static let piece: Int64 = 64 << 10
 
   /// Whether the zeros are what a unit holds that is for nothing else: `free` and `skip` boxes (ISO/IEC 14496-12, 8.1.2),
   /// `JUNK` chunks, `Void` elements (RFC 8794, 11.3.2).
@@ -191,6 +215,11 @@ extension BlankContent {
 }
 
 extension FileStructure {
+  /// Whether the outermost unit at `place` is one that holds no media, such as an attachment.
+  fileprivate func isWithoutMedia(_ place: Int64, in file: BoundedSource) -> Bool {
+    iso?.isWithoutMedia(place) ?? matroska?.isWithoutMedia(place, in: file) ?? false
+  }
+
   /// Whether the file says that there is content in `range`, which goes on to its end.
   fileprivate func counts(on range: Range<Int64>, in file: BoundedSource) -> Bool {
     if let iso { return iso.end == file.size }

@@ -4,6 +4,11 @@ enum FLVFile {
   /// reach.
   static func isTruncated(_ file: some ByteReading) -> Bool? {
     guard let last = lastTag(file) else { return walk(file) }
+    return isShort(file, endingWith: last)
+  }
+
+  /// Whether `onMetaData` states a larger size, and more time than there is up to the tag at `last`.
+  private static func isShort(_ file: some ByteReading, endingWith last: Int64) -> Bool {
     guard let stated = metadata("filesize", of: file), stated > Double(file.size) else { return false }
     // It may be of what the file was made from: whose tags go on for as long as it says is whole.
     guard let duration = metadata("duration", of: file), let time = milliseconds(file, of: last) else {
@@ -52,24 +57,33 @@ enum FLVFile {
   private static func walk(_ file: some ByteReading) -> Bool? {
     guard let header = file.bigEndian(at: 5, width: 4), header >= 9, header < 1 << 20 else { return nil }
     var next = Int64(header) + 4
+    var last = next
     for _ in 0..<mostTags(file) where !file.isHalfSpent {
-      if next + tagHeader > file.size { return next < file.size }
+      if next + tagHeader > file.size {
+        // A few bytes behind the last tag are the beginning of another one, or none.
+        let isEnd = next == file.size || metadata("filesize", of: file) == Double(next)
+        return isEnd ? isShort(file, endingWith: last) : isKind(file, at: next) ? true : nil
+      }
       guard isTag(file, at: next), let data = file.bigEndian(at: next + 1, width: 3) else {
         guard let end = FLVTag.end(file, at: next) else { return nil }
         next = end + 4
         continue
       }
-      next += tagHeader + Int64(data) + 4
-      if next > file.size { return true }
+      (last, next) = (next, next + tagHeader + Int64(data) + 4)
+      if next > file.size {
+        // Some writers end without the last tag's length, which nothing plays.
+        return next - 4 > file.size || isShort(file, endingWith: last)
+      }
     }
     return nil
   }
 
   /// Sound, pictures or script data; the stream's number is always 0.
   private static func isTag(_ file: some ByteReading, at offset: Int64) -> Bool {
-    guard let kind = file.bigEndian(at: offset, width: 1), [8, 9, 18].contains(kind & 0x1f) else {
-      return false
-    }
-    return file.bigEndian(at: offset + 8, width: 3) == 0
+    isKind(file, at: offset) && file.bigEndian(at: offset + 8, width: 3) == 0
+  }
+
+  private static func isKind(_ file: some ByteReading, at offset: Int64) -> Bool {
+    file.bigEndian(at: offset, width: 1).map { [8, 9, 18].contains($0 & 0x1f) } ?? false
   }
 }

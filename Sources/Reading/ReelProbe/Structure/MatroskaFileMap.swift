@@ -6,6 +6,7 @@ struct MatroskaFileMap: Hashable {
   private(set) var truncated: Bool?
   /// Where the segment ends by its own account; nil without one.
   private(set) var segmentEnd: Int64?
+  private var segmentStart: Int64?
   /// Its video tracks, in their order; none when they stand behind the first cluster.
   private(set) var videoTracks: [MatroskaVideoTrack] = []
   /// Its tracks by number and type; none when they stand behind the first cluster.
@@ -26,12 +27,23 @@ struct MatroskaFileMap: Hashable {
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
     trackList = MatroskaTrackList(in: segment, of: file)
     links = MatroskaLinks(in: segment, of: file)
-    segmentEnd = segment.end
+    (segmentStart, segmentEnd) = (segment.contents, segment.end)
     if let end = segment.end {
       truncated = end > file.size
     } else {
       truncated = Self.lastElementIsCut(in: segment, of: file)
     }
+  }
+
+  /// Whether `place` is in an outermost element that is no cluster.
+  func isWithoutMedia(_ place: Int64, in file: some ByteReading) -> Bool {
+    guard var next = segmentStart else { return false }
+    for _ in 0..<Self.mostElements where next <= place {
+      guard let element = EBMLElement(file, at: next), let end = element.end else { return false }
+      if end > place { return element.id != MatroskaID.cluster && MatroskaID.inSegment.contains(element.id) }
+      next = end
+    }
+    return false
   }
 
   private static func docType(
