@@ -9,6 +9,10 @@ extension KnownHead {
     behind("a tag", Bytes.id3(40) + [9, 9]),
     behind("a tag that claims too much", Array(Bytes.id3(100_000).prefix(50))),
     behind("the number of AppleSingle", [0, 5, 0x16, 0, 7, 7, 7, 7]),
+    .container(
+      .mpegTS, "behind the header of a recorder",
+      Array("TFrc".utf8) + [UInt8](repeating: 0, count: 3756)
+        + Bytes.repeated(Bytes.transportPacket(188), 20)),
   ]
 
   private static func behind(_ name: String, _ bytes: [UInt8]) -> KnownHead {

@@ -43,6 +43,7 @@ package enum Sniffer {
     PlainText.verdict,
     Zeros.verdict,
     ProgramStream.verdictBehindOther,
+    TransportStream.verdictBehindOther,
   ]
 
   private static func verdict(_ head: FilePrefix) -> SniffVerdict {

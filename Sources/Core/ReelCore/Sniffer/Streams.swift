@@ -27,6 +27,16 @@ enum TransportStream {
     }
   }
 
+  /// A stream behind something else, such as the header of a recorder (Topfield's has some 4 KB): as many packets in a row
+  /// from anywhere on.
+  static func verdictBehindOther(_ head: FilePrefix) -> SniffVerdict? {
+    (0..<head.count).lazy.filter { head.byte($0) == 0x47 }
+      .compactMap { start in
+        layouts.first { run(head, from: start, size: $0.size, limit: manyPackets) >= manyPackets }
+      }
+      .first.map { .container($0.container) }
+  }
+
   /// How many packets follow one another from `start` on, counted up to `limit`.
   private static func run(_ head: FilePrefix, from start: Int, size: Int, limit: Int) -> Int {
     var count = 0
