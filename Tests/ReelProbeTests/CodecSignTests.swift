@@ -49,6 +49,14 @@ struct CodecSignTests {
     Example(
       claimed: AV_CODEC_ID_AV1, packet: bytes("0000006c6d766864"), record: [0x81, 0, 0, 0] + av1,
       other: AV_CODEC_ID_NONE),
+    Example(claimed: AV_CODEC_ID_MSMPEG4V3, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
+    Example(claimed: AV_CODEC_ID_WMV2, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
+    Example(claimed: AV_CODEC_ID_DVVIDEO, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
+    Example(claimed: AV_CODEC_ID_CINEPAK, packet: mpeg4, other: AV_CODEC_ID_MPEG4),
+    // The length behind the flags, with and without padding.
+    Example(claimed: AV_CODEC_ID_CINEPAK, packet: [0, 0, 1] + [UInt8](repeating: 4, count: 257), other: nil),
+    Example(claimed: AV_CODEC_ID_CINEPAK, packet: [0, 0, 1] + [UInt8](repeating: 4, count: 258), other: nil),
+    Example(claimed: AV_CODEC_ID_MSMPEG4V3, packet: bytes("8540001f8b2a9c11"), other: nil),
     // None that is known here.
     Example(claimed: AV_CODEC_ID_VP9, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),
     Example(claimed: AV_CODEC_ID_THEORA, packet: bytes("000000056588840021"), other: AV_CODEC_ID_NONE),

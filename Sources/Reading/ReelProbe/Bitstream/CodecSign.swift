@@ -144,6 +144,13 @@ enum CodecSign {
     case AV_CODEC_ID_PRORES: return ProResFrameHeader(packet) == nil
     case AV_CODEC_ID_DNXHD: return !packet.starts(with: [0, 0, 2])
     case AV_CODEC_ID_PNG: return !packet.starts(with: [0x89, 0x50, 0x4E, 0x47])
+    // Here a quantizer that is never 0; the section of a DIF block (SMPTE ST 314, 6.2); the length of the packet,
+    // which may be padded.
+    case AV_CODEC_ID_MSMPEG4V2, AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2,
+      AV_CODEC_ID_DVVIDEO:
+      return packet.starts(with: [0, 0, 1])
+    case AV_CODEC_ID_CINEPAK:
+      return packet.starts(with: [0, 0, 1]) && !(0...3).contains(packet.count - 0x100 - Int(packet[3]))
     // Three headers are its record, each of which names it (Theora specification, 6.1 to 6.4).
     case AV_CODEC_ID_THEORA: return !contains("theora", record.prefix(64))
     // Of MPEG-4 part 2 are a sequence and a picture whose codes are reserved here.
