@@ -523,9 +523,12 @@ struct ContentClockTests {
   @Test(arguments: [1, 3600]) func anASFIsHeldToItsLastPacket(claim: Double) throws {
     guard var bytes = try make("a.wmv", ["-c:v", "wmv2", "-c:a", "wmav2"]) else { return }
     let field = try #require(HeaderField.all(of: bytes, .asf).first { $0.name == "properties play duration" })
+    let whole = try read(bytes, as: .asf)
+    #expect(whole.durationSource == .container && whole.warnings.isEmpty, "\(whole.warnings)")
     field.write(UInt64((claim + 3.1) * 1e7), into: &bytes)
     let media = try read(bytes, as: .asf)
     #expect(abs((media.duration ?? 0) - 2) < 0.2, "\(media.duration ?? 0)")
+    #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
   }
 
   @Test(arguments: ["a.flv", "a.mkv", "a.ts"]) func soundIsWhatItsCodecSays(name: String) throws {

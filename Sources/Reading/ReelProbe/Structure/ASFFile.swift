@@ -17,6 +17,17 @@ enum ASFFile {
     return data > UInt64(file.size) - header
   }
 
+  /// Seconds that it lasts by its header (3.2): of what it plays the preroll comes before the beginning. Nil for a broadcast.
+  static func duration(_ file: some ByteReading) -> Double? {
+    guard let properties = object(fileProperties, of: file),
+      let flags = file.littleEndian(at: properties + 88, width: 4), flags & 1 == 0,
+      let played = file.littleEndian(at: properties + 64, width: 8), played > 0,
+      let preroll = file.littleEndian(at: properties + 80, width: 8)
+    else { return nil }
+    let seconds = (Double(played) - 1e4 * Double(preroll)) / 1e7
+    return seconds > 0 ? seconds : nil
+  }
+
   /// Whether its content is encrypted (3.14, 3.15).
   static func isEncrypted(_ file: some ByteReading) -> Bool {
     object(contentEncryption, of: file) != nil || object(extendedContentEncryption, of: file) != nil

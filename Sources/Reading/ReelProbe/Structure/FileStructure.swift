@@ -13,7 +13,8 @@ struct FileStructure {
   let avi: AVIHeaders?
   /// For several AVI files that were joined.
   let aviParts: AVIParts?
-  /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds.
+  /// Seconds that an FLV's `onMetaData` states, which FFmpeg does not keep apart from what it finds, or an ASF's header,
+  /// which it tells of the streams only.
   let metadataDuration: Double?
   /// For an FLV whose tags name codecs.
   let namedCodecs: FLVNamedCodecs?
@@ -48,7 +49,12 @@ struct FileStructure {
     aviParts = container == .avi ? AVIParts(file) : nil
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
     unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
-    metadataDuration = container == .flv ? FLVFile.metadata("duration", of: file) : nil
+    metadataDuration =
+      switch container {
+      case .flv: FLVFile.metadata("duration", of: file)
+      case .asf: ASFFile.duration(file)
+      default: nil
+      }
     namedCodecs = container == .flv ? FLVNamedCodecs(file) : nil
     ogg = container == .ogg ? OggTimes(file) : nil
     mxf = container == .mxf ? MXFSets(file) : nil
