@@ -92,6 +92,19 @@ struct ContentClockTests {
     }
   }
 
+  /// Pictures that belong before the pause are stored behind the one that ends it, in a cluster of their own: no cluster
+  /// spans more than 32 seconds.
+  @Test(arguments: [1, 5, 9.9]) func picturesInAnotherOrderMayPause(pause: Double) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=10"]
+    let late = ["-vf", "setpts=PTS+gt(T\\,\(pause))*40/TB", "-fps_mode", "vfr"]
+    let coded = Self.h264 + ["-bf", "3", "-g", "250", "-sc_threshold", "0"]
+    guard let file = try FFmpegTool.make("a.mkv", source + late + coded) else { return }
+    for media in try file.readBothWays(as: .matroska) {
+      #expect(abs((media.duration ?? 0) - 50) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// The same where a long step ahead of pictures and sound would be a clock that starts anew.
   @Test(arguments: [
     ("a.flv", h264), ("a.flv", h264 + ["-bf", "3"]), ("a.flv", ["-c:v", "flv"]),

@@ -73,7 +73,7 @@ struct MatroskaClock<Bytes: ByteReading> {
       information.first { $0.id == MatroskaID.timestampScale }.flatMap { $0.number(in: file) } ?? 1_000_000
     let base = AVRational(num: Int32(clamping: max(1, scale)), den: 1_000_000_000)
     // A pause of a recording is written into the times, and so is a picture that stays.
-    clock = ContentClock(base: base, ahead: PacketExtent.Jump.longestPause)
+    clock = ContentClock(base: base, ahead: PacketExtent.Jump.longestPause, isReordered: true)
     outer = outermost
     segmentEnd = segment.end
     for track in MatroskaTrackList(in: segment, of: file).made {

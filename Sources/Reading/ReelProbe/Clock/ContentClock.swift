@@ -55,10 +55,12 @@ struct ContentClock {
   /// Places between the two ends that are looked at: so many that what lies between two is less than a fiftieth.
   static let places = 64
 
-  /// - Parameter ahead: seconds from one packet to the next that are a jump.
-  init(base: AVRational, ahead: Double) {
+  /// - Parameters:
+  ///   - ahead: seconds from one packet to the next that are a jump.
+  ///   - isReordered: whether nothing tells when packets are decoded.
+  init(base: AVRational, ahead: Double, isReordered: Bool = false) {
     self.base = base
-    jump = PacketExtent.Jump(back: 0.3, ahead: ahead, in: base)
+    jump = PacketExtent.Jump(back: 0.3, ahead: ahead, in: base, isReordered: isReordered)
   }
 
   /// From now on packets are from another place further on in the file.

@@ -22,8 +22,13 @@ struct PacketExtent: Hashable {
     /// The same where something tells that the clock goes on.
     let pause: Int64
 
+    /// Packets after a pause that may belong before it: pictures that are shown before another one, and build on it, are
+    /// stored behind it. None where clocks are of when they are decoded.
+    let mostLate: Int
+
     /// - Parameters: in seconds.
-    init(back: Double, ahead: Double, in base: AVRational) {
+    init(back: Double, ahead: Double, in base: AVRational, isReordered: Bool = false) {
+      mostLate = isReordered ? 16 : 0
       let rate = base.num > 0 && base.den > 0 ? Double(base.den) / Double(base.num) : 1
       self.back = Int64(min(1e15, max(1, back * rate)))
       self.ahead = Int64(min(1e15, max(1, ahead * rate)))
@@ -34,11 +39,20 @@ struct PacketExtent: Hashable {
     static let longestPause = 6.0 * 3600
   }
 
+  private struct Leap: Hashable {
+    /// The last that was shown before.
+    let from: Int64
+    /// Packets since.
+    var packets = 0
+  }
+
   private(set) var stretches: [Stretch] = []
   /// Packets in all.
   private(set) var packets = 0
   /// The time of decoding of the last packet.
   private var before = Int64.min
+  /// Where it last stepped ahead by so much that the way back would be a jump.
+  private var leap: Leap?
   /// Where packets were left out: how many times, and how much time passed there, in ticks.
   private var gaps = 0
   private var gapTicks = 0.0
@@ -70,7 +84,8 @@ struct PacketExtent: Hashable {
   ) -> Bool {
     packets += 1
     let clock = decoded ?? time
-    let isAnew = isJump(to: clock, isFar, goesOn) && stretches.count < Self.mostStretches
+    let isLate = isLate(time)
+    let isAnew = !isLate && isJump(to: clock, isFar, goesOn) && stretches.count < Self.mostStretches
     if goesOn, !isAnew, isJump(to: clock, isFar, false) { hasPauses = true }
     if isAnew, clock < before { stepsBack = true }
     if isAnew || stretches.isEmpty {
@@ -79,8 +94,14 @@ struct PacketExtent: Hashable {
       gaps += 1
       gapTicks += Double(clock) - Double(before)
     }
-    before = clock
     let last = stretches.count - 1
+    leap?.packets += 1
+    if isAnew || isFar {
+      leap = nil
+    } else if stretches[last].packets > 0, Double(clock) - Double(before) > Double(jump.back) {
+      leap = Leap(from: stretches[last].last)
+    }
+    before = isLate ? max(before, clock) : clock
     if stretches[last].packets > 0, !isFar {
       longestStep = max(longestStep, Double(time) - Double(stretches[last].last))
     }
@@ -110,6 +131,11 @@ struct PacketExtent: Hashable {
     guard !stretches.isEmpty else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
     return overflow || step < -jump.back || step > (goesOn ? jump.pause : jump.ahead) && !isFar
+  }
+
+  /// Whether a packet belongs before a pause whose end was stored first.
+  private func isLate(_ time: Int64) -> Bool {
+    leap.map { $0.packets < jump.mostLate && time > $0.from } ?? false
   }
 
   /// Whether a clock that starts anew nowhere, but pauses in between, ends at `claimed` seconds, or begins so long before:
