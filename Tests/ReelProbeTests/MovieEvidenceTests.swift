@@ -351,6 +351,36 @@ struct MovieEvidenceTests {
     }
   }
 
+  /// A live recording that lost its connection: players that follow the clock show a pause. Of one track alone, or of a
+  /// clock that comes back, it is a mistake.
+  @Test(arguments: [(true, 300), (true, 5), (true, 0.3), (false, 300), (false, 5)])
+  func fragmentsThatBeginLaterPause(hasSound: Bool, pause: Double) throws {
+    let flags = ["-g", "10", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
+    let made = try movie("a.mp4", flags + (hasSound ? [] : ["-an"]))
+    func moved(_ pause: Double, tracks: Int, from first: Int, to last: Int) throws -> MediaInfo {
+      var (movie, next, place) = (made, 0, 0)
+      while let found = movie.bytes.position(of: "tfdt", notBefore: next) {
+        let (part, track) = place.quotientAndRemainder(dividingBy: hasSound ? 2 : 1)
+        (next, place) = (found + 4, place + 1)
+        guard track < tracks, (first..<last).contains(part) else { continue }
+        let time = movie.number(at: found + 8, bytes: 8)
+        movie.write(time + UInt64(pause * (track == 0 ? 12_800 : 44_100)), at: found + 8, bytes: 8)
+      }
+      return try media(movie)
+    }
+    let later = try moved(pause, tracks: 2, from: 2, to: .max)
+    #expect(abs((later.duration ?? 0) - 2 - pause) < 0.1, "\(later.duration ?? 0)")
+    #expect(later.video?.frameRate?.value == 25)
+    #expect(later.warnings.map(\.code) == [.claimUnchecked] && later.warnings.first?.fact == "duration")
+    guard pause > 1 else { return }
+    let back = try moved(pause, tracks: 2, from: 2, to: 3)
+    #expect(abs((back.duration ?? 0) - 2) < 0.2, "\(back.duration ?? 0)")
+    #expect(back.warnings.contains { $0.code == .indexMismatch }, "\(back.warnings)")
+    guard hasSound else { return }
+    let alone = try moved(pause, tracks: 1, from: 2, to: .max)
+    #expect(alone.warnings.contains { $0.code == .indexMismatch }, "\(alone.warnings)")
+  }
+
   @Test func aRateIsOfWhatIsShown() {
     let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
     let times = SampleTimes(runs)

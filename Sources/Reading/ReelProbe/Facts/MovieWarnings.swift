@@ -16,7 +16,8 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, another, shape,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, pause, another,
+        shape,
         sound,
         dates,
       ]
@@ -339,7 +340,7 @@ struct MovieWarnings {
       case .shape: "a table of its fragments is not as long as it says"
       case .track: "a fragment is of a track that it does not have"
       case .bytes: "the samples of a fragment are not as large together as its media data"
-      case .pace: "the tracks of its fragments do not keep pace with one another"
+      case .pace: "the times of its fragments do not follow from one another"
       }
     return MediaWarning(.indexMismatch, what, fact: "duration")
   }
@@ -347,6 +348,15 @@ struct MovieWarnings {
   private var jumps: MediaWarning? {
     guard let jumps = fragmentJumps, jumps > 0 else { return nil }
     return .clockJumps(jumps)
+  }
+
+  /// The clock of fragments goes on without samples: some players wait, and others go on at once.
+  private var pause: MediaWarning? {
+    guard let pause = iso.fragmentTable?.pause, pause > 0, let seconds = media.duration else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its fragments leave out \(ProbeWarnings.text(pause)) seconds, in which some players show a pause",
+      fact: "duration", stated: .number(seconds), measured: .number(seconds - pause))
   }
 
   private var another: MediaWarning? {

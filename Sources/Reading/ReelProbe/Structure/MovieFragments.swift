@@ -31,6 +31,8 @@ struct MovieFragments: Hashable {
     fileprivate var next: Int64 = 0
     /// When the last fragment begins.
     fileprivate var lastStart: Int64 = 0
+    /// Where fragments begin later than the one before ends, in seconds.
+    fileprivate var pauses: [ClosedRange<Double>] = []
   }
 
   struct Stretch: Hashable {
@@ -58,6 +60,8 @@ struct MovieFragments: Hashable {
   private(set) var endsBeyondFile = false
   /// Whether all of them are there, by all of its tables.
   private(set) var endsWithin = false
+  /// Seconds that all tracks leave out together, as a live recording does that lost its connection. They count.
+  private(set) var pause = 0.0
 
   /// A gap between two fragments of a track, or a step back, that is no rounding, in seconds.
   private static let jump = 0.5
@@ -104,6 +108,7 @@ struct MovieFragments: Hashable {
     }
     takeDefaults(movie, of: file)
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
+    takePauses()
     if runs.values.contains(where: { $0.hasOddDefault || $0.hasOddStart }) { faults.insert(.pace) }
     if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
     let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
@@ -149,7 +154,10 @@ struct MovieFragments: Hashable {
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
       guard told.count > 0 else { continue }
-      if run.isApart(from: start, told.steps, jump: Self.jump) { faults.insert(.pace) }
+      if run.isApart(from: start, told.steps, jump: Self.jump), runs[fragment.id]?.pause(until: start) != true
+      {
+        faults.insert(.pace)
+      }
       runs[fragment.id]?.add(
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
       spans.append((fragment.id, (Double(start) + (run.shift ?? 0)) / Double(run.scale)))
@@ -160,6 +168,20 @@ struct MovieFragments: Hashable {
       && faults.isDisjoint(with: [.shape, .track])
     if holdsAll, part.missing == 0, bytes != part.media, !endsBeyondFile { faults.insert(.bytes) }
     compare(spans)
+  }
+
+  /// Where the clock only steps ahead, and that of all tracks at once, it tells of a pause; else it is wrong.
+  private mutating func takePauses() {
+    let own = chosen.compactMap { runs[$0] }.filter { $0.samples > 0 }
+    guard let first = own.max(by: { $0.pauses.count < $1.pauses.count }), !first.pauses.isEmpty else {
+      return
+    }
+    guard own.allSatisfy({ $0.pauses(like: first) && !$0.stepsBack }) else {
+      faults.insert(.pace)
+      return
+    }
+    pause = first.pauses.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    for id in runs.keys { runs[id]?.joinStretches() }
   }
 
   /// Tracks of which a fragment holds samples of the same moments begin together; where they end the next one tells, as one
@@ -234,6 +256,33 @@ extension MovieFragments.Run {
     guard gap > 0.1 else { return false }
     let usual = [steps, told].flatMap { $0.filter { $0.value > 1 }.keys }.max() ?? 0
     return gap > max(0.1, 1.5 * Double(max(usual, ordinaryStep)) / Double(scale))
+  }
+
+  /// Takes what passes until the next fragment begins for a pause; false where that is none.
+  fileprivate mutating func pause(until start: Int64) -> Bool {
+    let (from, to) = (Double(next) / Double(scale), Double(start) / Double(scale))
+    guard to > from, to - from <= PacketExtent.Jump.longestPause, pauses.count < PacketExtent.mostStretches
+    else {
+      return false
+    }
+    pauses.append(from...to)
+    return true
+  }
+
+  /// Whether another track pauses with this one, however far apart their fragments end.
+  fileprivate func pauses(like other: Self) -> Bool {
+    pauses.count == other.pauses.count
+      && zip(pauses, other.pauses).allSatisfy {
+        abs($0.lowerBound - $1.lowerBound) <= 2 * MovieFragments.drift
+          && abs($0.upperBound - $1.upperBound) <= 2 * MovieFragments.drift
+      }
+  }
+
+  fileprivate var stepsBack: Bool { zip(stretches, stretches.dropFirst()).contains { $1.start < $0.end } }
+
+  fileprivate mutating func joinStretches() {
+    guard !pauses.isEmpty, let first = stretches.first, let last = stretches.last else { return }
+    stretches = [MovieFragments.Stretch(start: first.start, end: last.end)]
   }
 
   /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
