@@ -96,7 +96,8 @@ struct CodecSignTests {
     let frame = Self.bytes("fff14c40017ffc") + [1, 2, 3, 4]
     for claimed in [AV_CODEC_ID_MP3, AV_CODEC_ID_AC3] {
       #expect(CodecSign.otherSound(than: claimed, packet: frame + frame) == AV_CODEC_ID_AAC)
-      #expect(CodecSign.otherSound(than: claimed, packet: frame) == nil)
+      #expect(CodecSign.otherSound(than: claimed, packet: frame) == AV_CODEC_ID_AAC)
+      #expect(CodecSign.otherSound(than: claimed, packet: frame + [0]) == nil)
       #expect(CodecSign.otherSound(than: claimed, packet: frame + [0] + frame) == nil)
     }
     #expect(CodecSign.otherSound(than: AV_CODEC_ID_AAC, packet: frame + frame) == nil)
@@ -115,6 +116,24 @@ struct CodecSignTests {
       let isOwn = SoundHeader(claimed, frame: packet) != nil
       #expect(CodecSign.otherSound(than: claimed, packet: packet) == (isOwn ? nil : codec))
     }
+  }
+
+  /// Codecs whose frames begin with no mark.
+  @Test(
+    arguments: [
+      ("fffb90c400000000", AV_CODEC_ID_MP3), ("fffd84c400000000", AV_CODEC_ID_MP2),
+      ("fff8c9a800a9ff00", AV_CODEC_ID_FLAC), ("0b77480d0c402f842bc1c77aaf5e1be7", AV_CODEC_ID_AC3),
+      ("de02004c61766335", nil), ("2110050020a41bff", nil), ("f8b4afcaaae5b5b0", nil),
+      ("20000000000f0c01", nil),
+    ] as [(String, AVCodecID?)])
+  func marksUnderTheNameOfCodecsWithout(frame: String, codec: AVCodecID?) {
+    for claimed in [AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_ALAC, AV_CODEC_ID_FLAC] {
+      let isOwn = claimed == codec
+      #expect(CodecSign.otherSound(than: claimed, packet: Self.bytes(frame)) == (isOwn ? nil : codec))
+      #expect(CodecSign.otherSound(than: claimed, packet: Self.bytes(frame), isFramed: true) == nil)
+    }
+    #expect(
+      CodecSign.isMissing(inSound: Self.bytes(frame), of: AV_CODEC_ID_FLAC) == (codec != AV_CODEC_ID_FLAC))
   }
 
   private static func bytes(_ hex: String) -> [UInt8] {

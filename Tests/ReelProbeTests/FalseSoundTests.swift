@@ -40,6 +40,45 @@ struct FalseSoundTests {
     }
   }
 
+  /// The sample entry of one codec, and frames of another.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("aac", "libmp3lame", "mp3"), ("aac", "ac3", "ac3"), ("aac", "eac3", "eac3"), ("aac", "flac", "flac"),
+      ("aac", "libopus", nil), ("libopus", "aac", "aac"), ("libopus", "libmp3lame", "mp3"),
+      ("libmp3lame", "aac", "aac"), ("ac3", "aac", "aac"), ("flac", "aac", "aac"), ("alac", "aac", "aac"),
+      ("flac", "libmp3lame", "mp3"), ("alac", "libopus", nil),
+    ] as [(String, String, String?)], ["a.mp4", "fragments.mp4"])
+  func framesOfAnotherCodecAreNamed(sound: (String, String, String?), name: String) throws {
+    let (claimed, real, found) = sound
+    func made(_ codec: String, _ flags: [String] = []) throws -> MovieBytes? {
+      let coded = ["-c:v", "mpeg4", "-ar", "48000", "-c:a", codec, "-b:a", "96k", "-strict", "-2"]
+      return try FFmpegTool.make("a.mp4", FFmpegTool.picture + FFmpegTool.tone + coded + flags)
+        .map { MovieBytes($0.allBytes) }
+    }
+    let isKnownLater = real.hasSuffix("ac3")
+    let flags =
+      name == "a.mp4"
+      ? []
+      : ["-movflags", "frag_keyframe+empty_moov+default_base_moof" + (isKnownLater ? "+delay_moov" : "")]
+    guard let other = try made(claimed), var movie = try made(real, flags) else { return }
+    let (from, to) = (try #require(other.entry(of: "soun")), try #require(movie.entry(of: "soun")))
+    for media in try allWays(movie.bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
+    let entry = Array(other.bytes[from..<(from + Int(other.number(at: from)))])
+    // What stood there is behind the one entry that is counted.
+    let isThere = movie.insert(entry, at: to, in: "moov/trak/mdia/minf/stbl/stsd", track: 1)
+    #expect(isThere)
+    for media in try allWays(movie.bytes) {
+      let told = media.warnings.map { "\($0)" }
+      #expect(media.warnings.map(\.code) == [.claimUnchecked], "\(told)")
+      #expect(media.warnings.first?.fact == "audio.0.codec")
+      #expect(media.warnings.first?.measured == found.map { .text($0) }, "\(told)")
+      let isTold = ["mp3", "ac3", "eac3"].contains(found)
+      #expect(media.audio.map(\.sampleRate) == [isTold ? 48_000 : nil], "\(media.audio)")
+      #expect(abs((media.duration ?? 0) - 2) < 0.2)
+    }
+  }
+
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: ["a.mp4", "a.mkv", "a.flv", "a.avi", "a.wmv"])

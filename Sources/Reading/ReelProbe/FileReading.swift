@@ -158,7 +158,10 @@ struct FileReading {
     thorough.take(scan, into: &media, size: source.size, content)
     if !structure.hasScrambled(streams), media.encrypted != true {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
-      let others = changes.warnings.filter { !known.contains($0.fact) }
+      let others = changes.warnings.filter { change in
+        !known.contains(change.fact)
+          && !media.doubtedSounds.contains { change.fact?.hasPrefix("audio.\($0).") == true }
+      }
       media.warnings = Array((media.warnings + others).prefix(MediaWarning.most))
     }
     return Reading(
@@ -227,19 +230,24 @@ struct FileReading {
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
     if let evidence { takeContent(evidence, &scan, into: &media) }
-    let frames = SoundsOfFrames(
+    let others = SoundSigns(
       structure: structure, streams: streams, clock: evidence?.clock, source: source
     ).take(scan, into: &media)
+    let frames = SoundsOfFrames(
+      structure: structure, streams: streams, clock: evidence?.clock, source: source
+    ).take(scan, into: &media, besides: Set(others.keys))
     if let stopped = failure.stopped(source.stop) { throw stopped }
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
-      blank: blank)
+      blank: blank, otherSounds: Set(others.keys))
     let codec =
       isParsed ? nil : rawDoubted(streams.video, &media, &scan) ?? codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
-      (warnings.found + [codec].compactMap { $0 } + frames + soundsDoubted(header, streams, media, scan)
-        + (evidence?.warnings(media) ?? [])).prefix(MediaWarning.most))
+      (warnings.found + [codec].compactMap { $0 } + frames
+        + soundsDoubted(header, streams, media, besides: others)
+        + others.sorted { $0.key < $1.key }.map(\.value) + (evidence?.warnings(media) ?? [])).prefix(
+          MediaWarning.most))
     return (media, rewriting)
   }
 
@@ -305,27 +313,23 @@ struct FileReading {
         .flatMap { VideoFacts.codecName($0) }.map { .text($0) })
   }
 
-  /// Sound that is not of the codec that its header names, but of another. In the MP4 family the tables tell.
+  /// Sound of which its frames tell the codec, which its header names otherwise. MP4 has one name for several, and of
+  /// MPEG's multiplexes none names a layer.
   private func soundsDoubted(
-    _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, _ scan: borrowing PacketScan
+    _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, besides others: [Int: MediaWarning]
   ) -> [MediaWarning] {
-    guard structure.iso == nil, media.encrypted != true, !structure.hasScrambled(streams) else { return [] }
+    guard structure.iso == nil, !structure.container.isMPEG, media.encrypted != true,
+      !structure.hasScrambled(streams)
+    else { return [] }
     return streams.audios.enumerated().compactMap { place, stream in
-      guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
-        let claimed = VideoFacts.codecName(header.codecs[stream.pointee.index] ?? codec)
-      else { return nil }
-      // What its frames tell counts. Of MPEG's multiplexes none names a layer.
-      if let found = media.audio[place].codec, found != claimed, !structure.container.isMPEG {
-        return MediaWarning(
-          .soundMismatch, "its header names another codec than the frames of its sound, which count",
-          fact: "audio.\(place).codec", stated: .text(claimed), measured: .text(found))
-      }
-      guard let packet = scan.firsts[stream.pointee.index],
-        let other = CodecSign.otherSound(than: codec, packet: BitstreamHeader.bytes(of: packet))
+      guard others[place] == nil, media.audio.indices.contains(place),
+        let codec = stream.pointee.codecpar?.pointee.codec_id,
+        let claimed = VideoFacts.codecName(header.codecs[stream.pointee.index] ?? codec),
+        let found = media.audio[place].codec, found != claimed
       else { return nil }
       return MediaWarning(
-        .claimUnchecked, "its sound is not of the codec that its header names", fact: "audio.\(place).codec",
-        stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
+        .soundMismatch, "its header names another codec than the frames of its sound, which count",
+        fact: "audio.\(place).codec", stated: .text(claimed), measured: .text(found))
     }
   }
 

@@ -61,21 +61,64 @@ enum CodecSign {
     [3, 4].contains { isRecord(Array(packet.dropFirst($0))) } ? AV_CODEC_ID_H264 : nil
   }
 
-  /// The codec of a sound where another one is claimed and no frame of that begins: AAC in ADTS by two frames, one behind
-  /// the other; Dolby's and DTS by their long marks.
-  static func otherSound(than claimed: AVCodecID, packet: [UInt8]) -> AVCodecID? {
-    guard
-      [
-        AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
-      ].contains(claimed), SoundHeader(claimed, frame: packet) == nil
-    else { return nil }
+  /// The codec of a sound where another one is claimed and no frame of that begins: AAC in ADTS by a frame that fills the
+  /// packet, or two of them, one behind the other; MPEG audio and FLAC by marks with which no frame of codecs without any
+  /// begins; Dolby's and DTS by their long marks.
+  ///
+  /// - Parameter isFramed: whether codecs without marks have some here, as in MPEG's multiplexes.
+  static func otherSound(than claimed: AVCodecID, packet: [UInt8], isFramed: Bool = false) -> AVCodecID? {
+    let isUnmarked = !isFramed && unmarkedSounds.contains(claimed)
+    guard markedSounds.contains(claimed) || isUnmarked, SoundHeader(claimed, frame: packet) == nil else {
+      return nil
+    }
     if let sound = DolbyFrame.sound(packet) { return sound.codec ?? AV_CODEC_ID_AC3 }
     if DTSFrame(packet) != nil { return AV_CODEC_ID_DTS }
-    guard let first = ADTSFrame(packet),
-      let next = ADTSFrame(Array(packet.dropFirst(first.length).prefix(8))),
+    if isUnmarked, let sound = MPEGAudioFrame(packet)?.sound { return sound.codec }
+    if claimed != AV_CODEC_ID_FLAC, isFLAC(packet) { return AV_CODEC_ID_FLAC }
+    guard let first = ADTSFrame(packet) else { return nil }
+    if first.length == packet.count { return AV_CODEC_ID_AAC }
+    guard let next = ADTSFrame(Array(packet.dropFirst(first.length).prefix(8))),
       (first.sampleRate, first.channels) == (next.sampleRate, next.channels)
     else { return nil }
     return AV_CODEC_ID_AAC
+  }
+
+  private static let markedSounds: Set<AVCodecID> = [
+    AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
+  ]
+  private static let unmarkedSounds: Set<AVCodecID> = [
+    AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC, AV_CODEC_ID_ALAC,
+  ]
+
+  /// Whether a packet with which a sound begins cannot be one of the codec that is claimed.
+  static func isMissing(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
+    guard packet.count >= 4 else { return false }
+    switch codec {
+    case AV_CODEC_ID_FLAC: return !isFLAC(packet)
+    case AV_CODEC_ID_OPUS: return !isOpus(packet)
+    // Twelve bits behind the number of an element with channels are 0.
+    case AV_CODEC_ID_ALAC:
+      return [0, 1, 3].contains(packet[0] >> 5)
+        && !(packet[0] & 1 == 0 && packet[1] == 0 && packet[2] & 0xE0 == 0)
+    default: return false
+    }
+  }
+
+  /// Whether a packet is of the codec that is claimed only if it lasts as long as that has it.
+  static func isUnusual(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
+    // All frames that there are of ALAC begin with channels.
+    codec == AV_CODEC_ID_OPUS || codec == AV_CODEC_ID_ALAC && ![0, 1, 3].contains((packet.first ?? 0) >> 5)
+  }
+
+  /// The mark of a frame, and nothing that is reserved behind it (RFC 9639, 9.1).
+  private static func isFLAC(_ packet: [UInt8]) -> Bool {
+    FLACStreamInfo.channels(ofFrame: packet) != nil && packet[2] >> 4 != 0 && packet[2] & 15 != 15
+      && packet[3] & 1 == 0 && packet[3] >> 1 & 7 != 3
+  }
+
+  /// Of at most 120 ms (RFC 6716, 3.2.5).
+  private static func isOpus(_ packet: [UInt8]) -> Bool {
+    SoundFrame.opus(packet).map { $0 < 0.121 } ?? false
   }
 
   private static func codec(of packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {

@@ -10,6 +10,8 @@ struct MovieWarnings {
   let media: MediaInfo
   /// How often the clock of its fragments starts anew; nil without fragments.
   let fragmentJumps: Int?
+  /// The places of sounds that are of another codec than their header names.
+  let otherSounds: Set<Int>
 
   /// - Parameter hasDuration: whether there is a warning about the duration already.
   func found(hasDuration: Bool) -> [MediaWarning] {
@@ -21,7 +23,7 @@ struct MovieWarnings {
         sound,
         dates,
       ]
-      .compactMap { $0 } + changes + rate + soundRates + soundCodecs + soundClock + untimed + edits + speeds
+      .compactMap { $0 } + changes + rate + soundRates + soundClock + untimed + edits + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
 
@@ -140,7 +142,9 @@ struct MovieWarnings {
   /// nothing tells which of them is right.
   private var soundRates: [MediaWarning] {
     streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
-      guard let clock = SoundClock(stream, tracks, iso), !clock.agrees else { return [] }
+      guard !otherSounds.contains(place), let clock = SoundClock(stream, tracks, iso), !clock.agrees else {
+        return []
+      }
       let what =
         "its sound has a rate of \(clock.stated) Hz by the header of its codec, and of \(clock.measured) by its times"
       let (stated, measured) = (
@@ -157,20 +161,6 @@ struct MovieWarnings {
           .claimUnchecked, what, fact: "audio.\(place).sampleRate", stated: stated, measured: measured),
         MediaWarning(.claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) }),
       ]
-    }
-  }
-
-  /// Sound whose first frame is none of the codec that the header names.
-  private var soundCodecs: [MediaWarning] {
-    guard media.encrypted != true, media.truncated != true, media.external != true else { return [] }
-    return streams.audios.enumerated().compactMap { place, stream in
-      guard media.audio.indices.contains(place), let codec = stream.pointee.codecpar?.pointee.codec_id,
-        SoundHeader.framed.contains(codec), media.audio[place].sampleRate == nil,
-        tracks.track(of: stream)?.counts.sizes ?? 0 > 0
-      else { return nil }
-      return MediaWarning(
-        .claimUnchecked, "its sound does not begin with a frame of the codec that its header names",
-        fact: "audio.\(place).codec", stated: media.audio[place].codec.map { .text($0) })
     }
   }
 
@@ -203,7 +193,7 @@ struct MovieWarnings {
 
   /// Sound in fragments whose samples last longer or shorter than those of its codec do: a clock is wrong.
   private var soundClock: [MediaWarning] {
-    for stream in streams.audios {
+    for (place, stream) in streams.audios.enumerated() where !otherSounds.contains(place) {
       guard let parameters = stream.pointee.codecpar, let id = tracks.track(of: stream)?.id,
         let run = iso.fragmentTable?.runs[id], let rate = run.ordinaryRate,
         SoundClock(stream, tracks, iso) == nil,

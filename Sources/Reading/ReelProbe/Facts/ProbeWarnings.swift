@@ -13,6 +13,8 @@ struct ProbeWarnings {
   let crops: PictureCrops
   let media: MediaInfo
   let blank: BlankContent?
+  /// The places of sounds that are of another codec than their header names.
+  let otherSounds: Set<Int>
 
   var found: [MediaWarning] {
     let found = [
@@ -23,7 +25,8 @@ struct ProbeWarnings {
     }
     guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
     let movie = MovieWarnings(
-      tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps)
+      tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps,
+      otherSounds: otherSounds)
     return found + movie.found(hasDuration: found.contains { $0.code == .durationMismatch })
   }
 

@@ -70,7 +70,8 @@ struct SoundClock: Hashable {
     return [1024.0, 2048, 960, 1920].contains { abs(Double(rate) * seconds / $0 - 1) <= tolerance }
   }
 
-  private static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
+  /// Of each frame, where they come evenly.
+  static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
     if let run = track.id.flatMap({ fragments?.runs[$0] }) { return run.steadySeconds }
     // Of what is not compressed each sample has a time.
     guard let scale = track.timescale, let told = track.times,

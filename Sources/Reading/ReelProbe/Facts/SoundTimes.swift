@@ -42,7 +42,9 @@ struct SoundTimes {
           parameters, first: Self.beginning(of: key, clock, structure, file)),
         let pace = clock.pace(of: key), pace.steps >= Self.steps,
         // Sound of a live stream is missing here and there.
-        structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1
+        structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1,
+        CodecSign.otherSound(
+          than: parameters.pointee.codec_id, packet: Self.beginning(of: key, clock, structure, file)) == nil
       else { continue }
       let found = 1 / (pace.ordinary * seconds)
       guard found.isFinite, found > 0 else { continue }

@@ -10,12 +10,16 @@ struct SoundsOfFrames {
   let source: any ByteReading
 
   /// Puts in the channels that the frames have, and gives what the record says otherwise.
-  func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [MediaWarning] {
+  ///
+  /// - Parameter doubted: the places of sounds that are of another codec.
+  func take(
+    _ scan: borrowing PacketScan, into media: inout MediaInfo, besides doubted: Set<Int>
+  ) -> [MediaWarning] {
     guard media.encrypted != true, media.external != true, !structure.container.isMPEG
     else { return [] }
     var found: [MediaWarning] = []
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
-      guard let parameters = stream.pointee.codecpar,
+      guard !doubted.contains(place), let parameters = stream.pointee.codecpar,
         let (stated, own) = channels(stream, parameters, scan)
       else { continue }
       media.audio[place].channels = own
@@ -83,13 +87,7 @@ struct SoundsOfFrames {
   /// 6144 bits for each of 48 channels (ISO/IEC 14496-3, 4.5.3.2).
   private static let longestFrame = 48 * 768
 
-  /// Where the container says that it lies; nil where it does not say, or keeps frames in another form.
   private func firstFrame(of stream: StreamChoice.Stream) -> Range<Int64>? {
-    if structure.iso != nil {
-      let entry = reel_index_entry(stream, 0)
-      let (start, size) = (entry.position, Int64(entry.size))
-      return start >= 0 && size > 0 && size <= source.size - start ? start..<(start + size) : nil
-    }
-    return clock?.firstPacket(of: stream, among: streams, in: structure)
+    clock.firstFrame(of: stream, among: streams, in: structure, size: source.size)
   }
 }

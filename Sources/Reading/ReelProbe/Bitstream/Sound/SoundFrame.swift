@@ -37,7 +37,7 @@ enum SoundFrame {
   }
 
   /// By the byte that each packet begins with (RFC 6716, 3.1 and 3.2).
-  private static func opus(_ packet: [UInt8]) -> Double? {
+  static func opus(_ packet: [UInt8]) -> Double? {
     guard let first = packet.first else { return nil }
     let kind = Int(first >> 3)
     let milliseconds: Double =

@@ -1,0 +1,171 @@
+import CFFmpeg
+import ReelCore
+
+/// Sounds whose first packet is not of the codec that their header names.
+struct SoundSigns {
+  let structure: FileStructure
+  let streams: StreamChoice
+  let clock: ContentClock?
+  let source: any ByteReading
+
+  /// Puts in what such a packet tells of its sound in place of what its header claims, and gives the places of these sounds.
+  func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [Int: MediaWarning] {
+    guard media.encrypted != true, media.external != true, !structure.hasScrambled(streams) else {
+      return [:]
+    }
+    var found: [Int: MediaWarning] = [:]
+    for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
+      guard let parameters = stream.pointee.codecpar else { continue }
+      let packet = head(of: stream, scan)
+      guard let other = other(stream, parameters, packet, scan, isCut: media.truncated == true) else {
+        continue
+      }
+      let claimed = media.audio[place].codec
+      let isKnown = other != AV_CODEC_ID_NONE
+      let told = isKnown ? SoundHeader(other, frame: packet) : nil
+      media.audio[place] = AudioFacts(codec: claimed, channels: told?.channels, sampleRate: told?.sampleRate)
+      found[place] = MediaWarning(
+        .claimUnchecked,
+        isKnown
+          ? "its sound is not of the codec that its header names"
+          : "its sound does not begin with a frame of the codec that its header names",
+        fact: Self.fact(place), stated: claimed.map { .text($0) },
+        measured: isKnown ? VideoFacts.codecName(other).map { .text($0) } : nil)
+    }
+    return found
+  }
+
+  fileprivate static func fact(_ place: Int) -> String { "audio.\(place).codec" }
+
+  /// Bytes of a packet that are looked at: two frames of AAC.
+  private static let lookedAt = 8192
+
+  private func head(of stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> [UInt8] {
+    if let packet = scan.firsts[stream.pointee.index] {
+      return Array(BitstreamHeader.bytes(of: packet).prefix(Self.lookedAt))
+    }
+    guard let range = firstFrame(of: stream) else { return [] }
+    // Old QuickTime files count bytes as samples.
+    let count = range.count < Self.leastBytes ? Self.lookedAt : min(Self.lookedAt, range.count)
+    return source.bytes(at: range.lowerBound, count: count)
+  }
+
+  private static let leastBytes = 8
+
+  private func firstFrame(of stream: StreamChoice.Stream) -> Range<Int64>? {
+    clock.firstFrame(of: stream, among: streams, in: structure, size: source.size)
+  }
+
+  /// The codec of the packet, or `AV_CODEC_ID_NONE` where it is none that is known here; nil where nothing contradicts the
+  /// header.
+  private func other(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: [UInt8],
+    _ scan: borrowing PacketScan, isCut: Bool
+  ) -> AVCodecID? {
+    let claimed = parameters.pointee.codec_id
+    if let found = CodecSign.otherSound(than: claimed, packet: packet, isFramed: structure.container.isMPEG) {
+      return found
+    }
+    // Elsewhere a packet may begin within a frame.
+    guard structure.iso != nil || structure.container.isMatroska, !isCut, let first = packet.first,
+      !packet.allSatisfy({ $0 == first }), structure.iso == nil || hasSamples(stream)
+    else { return nil }
+    let step = step(of: stream)
+    let isMissing =
+      CodecSign.isMissing(inSound: packet, of: claimed)
+      || structure.iso != nil && isUnframed(claimed, packet)
+      || CodecSign.isUnusual(inSound: packet, of: claimed)
+        && isUnlike(step, SoundFrame.seconds(parameters, first: packet))
+      || isUnreadable(stream, parameters, packet, scan)
+    guard isMissing else { return nil }
+    return claimed != AV_CODEC_ID_AAC && isRawAAC(packet, step, rate: parameters.pointee.sample_rate)
+      ? AV_CODEC_ID_AAC : AV_CODEC_ID_NONE
+  }
+
+  private func hasSamples(_ stream: StreamChoice.Stream) -> Bool {
+    guard let track = MovieTracks(structure)?.track(of: stream) else { return false }
+    return !track.isPassedOver(by: stream)
+  }
+
+  /// DTS Express has another header (ETSI TS 102 114, 9), and the same name for FFmpeg.
+  private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {
+    SoundHeader.framed.contains(codec) && codec != AV_CODEC_ID_DTS && SoundHeader(codec, frame: packet) == nil
+  }
+
+  /// Seconds from one packet to the next, where they come evenly.
+  private func step(of stream: StreamChoice.Stream) -> Double? {
+    if structure.iso != nil {
+      return MovieTracks(structure)?.track(of: stream).flatMap {
+        SoundClock.seconds($0, structure.iso?.fragmentTable)
+      }
+    }
+    let key = ContentClock.key(of: stream, among: streams, in: structure)
+    guard let key, let clock, !clock.shared.contains(key), let pace = clock.pace(of: key), !pace.isVariable
+    else {
+      return nil
+    }
+    return 1 / pace.ordinary
+  }
+
+  private func isUnlike(_ step: Double?, _ seconds: Double?) -> Bool {
+    guard structure.iso != nil, let step, let seconds else { return false }
+    return abs(step - seconds) > 0.03 * seconds
+  }
+
+  /// AAC whose first frame begins with none of its elements, and of which a decoder makes nothing.
+  private func isUnreadable(
+    _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ packet: [UInt8],
+    _ scan: borrowing PacketScan
+  ) -> Bool {
+    guard parameters.pointee.codec_id == AV_CODEC_ID_AAC,
+      let configuration = AudioSpecificConfig(BitstreamHeader.extradata(of: parameters)),
+      AudioSpecificConfig.plain.contains(configuration.objectType), AACFrame(packet).first == nil
+    else { return false }
+    if let packet = scan.firsts[stream.pointee.index] { return !isDecoded(packet, parameters) }
+    guard let range = firstFrame(of: stream), range.count <= Self.lookedAt,
+      var made = MadePacket.of(range, in: source)
+    else { return false }
+    defer { MadePacket.free(&made) }
+    return !isDecoded(made, parameters)
+  }
+
+  private func isDecoded(
+    _ packet: UnsafeMutablePointer<AVPacket>, _ parameters: UnsafeMutablePointer<AVCodecParameters>
+  ) -> Bool {
+    var copy = avcodec_parameters_alloc()
+    defer { avcodec_parameters_free(&copy) }
+    guard let own = copy, avcodec_parameters_copy(own, parameters) >= 0 else { return true }
+    return DecodedSound.decoded(own, packet) != nil
+  }
+
+  /// By its first element, and by frames that last as long as its own do.
+  private func isRawAAC(_ packet: [UInt8], _ step: Double?, rate: Int32) -> Bool {
+    guard AACFrame(packet).first != nil, let step, rate > 0 else { return false }
+    return [1024, 2048].contains { abs(step * Double(rate) / $0 - 1) <= 0.01 }
+  }
+}
+
+extension MediaInfo {
+  /// The places of sounds that are of another codec than their header names.
+  var doubtedSounds: Set<Int> {
+    Set(
+      audio.indices.filter { place in
+        warnings.contains { $0.code == .claimUnchecked && $0.fact == SoundSigns.fact(place) }
+      })
+  }
+}
+
+extension ContentClock? {
+  /// Where the container says that the first frame of a sound lies; nil where it does not say, or keeps frames in another
+  /// form.
+  func firstFrame(
+    of stream: StreamChoice.Stream, among streams: StreamChoice, in structure: FileStructure, size: Int64
+  ) -> Range<Int64>? {
+    guard structure.iso != nil else {
+      return self?.firstPacket(of: stream, among: streams, in: structure)
+    }
+    let entry = reel_index_entry(stream, 0)
+    let (start, length) = (entry.position, Int64(entry.size))
+    return start >= 0 && length > 0 && length <= size - start ? start..<(start + length) : nil
+  }
+}
