@@ -88,6 +88,8 @@ extension KnownHead {
     .refused(.unsupported, "a segment of a stream", Bytes.box("moof") + Bytes.box("mdat", [1])),
     .refused(.unsupported, "an EBML document that is not a Matroska file", Bytes.ebml("other")),
     .refused(.unsupported, "a RealMedia file", ".RMF\u{0}"),
+    .refused(.unsupported, "a Dahua recording", "DHAV\u{FD}\u{1}"),
+    .refused(.unsupported, "a Dahua recording", "DAHUA\u{0}"),
   ]
 
   static let sounds: [KnownHead] = [

@@ -83,6 +83,19 @@ struct DurationTests {
     #expect(media.bitRate.map { $0 > 1000 } == true)
   }
 
+  /// The header is of the samples that the index has (ISO/IEC 14496-12, 8.8.2); what else it says, it says of nothing.
+  @Test func aHeaderBesideFragmentsIsOfTheIndex() throws {
+    let arguments = Self.h264 + ["-g", "10", "-movflags", "frag_keyframe"]
+    guard var bytes = try make("a.mp4", arguments)?.allBytes else { return }
+    var media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.warnings == [])
+    let header = try #require(bytes.position(of: "mvhd"))
+    bytes.replaceSubrange((header + 20)..<(header + 24), with: [0, 0, 0x1F, 0x40])
+    media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(media.warnings.map(\.code) == [.durationMismatch], "\(media.warnings)")
+  }
+
   /// All ones mean that it is unknown (ISO/IEC 14496-12, 8.2.2.3); read as a number they are 49 days.
   @Test func fragmentsUnderAHeaderOfOnesAreCounted() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]

@@ -74,6 +74,14 @@ struct StructureTests {
       MatroskaFileMap(BytesInMemory(all: Self.matroska("webm", segment: [0x84, 0, 0, 0]))).truncated == true)
   }
 
+  /// What may stand anywhere may stand before the segment, too (RFC 8794, 11.3).
+  @Test func aSegmentBehindAVoidIsCut() {
+    var bytes = Self.matroska("webm", segment: [0x84, 0, 0, 0])
+    bytes.insert(contentsOf: [0xEC, 0x82, 0, 0], at: 5 + Int(bytes[4] & 0x7F))
+    #expect(MatroskaFileMap(BytesInMemory(all: bytes)).truncated == true)
+    #expect(MatroskaFileMap(BytesInMemory(all: bytes + [0])).truncated == false)
+  }
+
   @Test func aLiveSegmentIsJudgedByItsLastElement() {
     // A segment of unknown size with one void element.
     let whole = Self.matroska("webm", segment: [0xFF, 0xEC, 0x82, 0, 0])

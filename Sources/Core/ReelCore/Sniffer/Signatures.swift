@@ -27,6 +27,8 @@ let streamSignatures: [Signature] = [
   Signature(.bytes(0x1F, 0x07, 0x00), refuse: .rawStream("a raw DV stream")),
   Signature(.text("nut/multimedia container\u{0}"), refuse: .otherContainer("a NUT file")),
   Signature(.text(".RMF\u{0}"), refuse: .otherContainer("a RealMedia file")),
+  Signature(.text("DHAV"), refuse: .otherContainer("a Dahua recording")),
+  Signature(.text("DAHUA"), refuse: .otherContainer("a Dahua recording")),
   Signature(.text("NSVf"), refuse: .otherContainer("a Nullsoft video")),
   Signature(.text("NSVs"), refuse: .otherContainer("a Nullsoft video")),
   Signature(.text("BIKi"), refuse: .otherContainer("a Bink video")),

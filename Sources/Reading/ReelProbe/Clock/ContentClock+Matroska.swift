@@ -27,14 +27,12 @@ struct MatroskaClock<Bytes: ByteReading> {
 
   /// Nil without clusters of which the times can be told, and where all blocks were to be looked at, and are too many.
   static func read(_ file: Bytes, isWhole: Bool) -> ContentClock? {
-    guard let header = EBMLElement(file, at: 0), let headerEnd = header.end,
-      let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment
-    else { return nil }
+    guard let segment = EBMLElement.segment(in: file) else { return nil }
     var reader = MatroskaClock(file, segment, isWhole)
     guard var clock = reader.read() else { return nil }
     // Players go on with what stands behind it.
     for part in 1... {
-      guard let next = reader.segmentEnd.flatMap({ Self.segment(file, from: $0) }) else { break }
+      guard let next = reader.segmentEnd.flatMap({ EBMLElement.segment(in: file, from: $0) }) else { break }
       reader = MatroskaClock(file, next, isWhole)
       guard part < mostParts(file), let other = reader.read(),
         av_cmp_q(other.base, clock.base) == 0,
@@ -47,20 +45,6 @@ struct MatroskaClock<Bytes: ByteReading> {
       clock.append(other)
     }
     return clock
-  }
-
-  /// The one that begins at `start`, with or without a header of its own.
-  private static func segment(_ file: Bytes, from start: Int64) -> EBMLElement? {
-    var next = start
-    for _ in 0..<16 where next < file.size {
-      guard let element = EBMLElement(file, at: next) else { return nil }
-      if element.id == MatroskaID.segment { return element }
-      guard [MatroskaID.header, MatroskaID.void, MatroskaID.checksum].contains(element.id),
-        let end = element.end
-      else { return nil }
-      next = end
-    }
-    return nil
   }
 
   private init(_ file: Bytes, _ segment: EBMLElement, _ isWhole: Bool) {

@@ -69,10 +69,14 @@ struct DurationSearch {
   var claimed: Double? {
     guard let iso = structure.iso else { return structure.metadataDuration ?? header.duration }
     let stated = iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
-    guard let stated, iso.fragments == 0, let tracks = MovieTracks(structure), tracks.measuredSeconds != nil,
-      tracks.areOutlasted(until: stated)
-    else { return stated }
-    return nil
+    guard let stated, let tracks = MovieTracks(structure), tracks.measuredSeconds != nil else {
+      return stated
+    }
+    // Beside fragments it is of the samples that the index has (ISO/IEC 14496-12, 8.8.2), if that is what they last.
+    let isOfPart =
+      iso.fragments > 0
+      ? iso.fragmentsTicks == nil && tracks.agree(with: stated) : tracks.areOutlasted(until: stated)
+    return isOfPart ? nil : stated
   }
 
   /// Whether the header's duration is many times what the longest stream of any kind says.

@@ -28,6 +28,21 @@ package struct EBMLElement: Hashable {
 }
 
 extension EBMLElement {
+  /// The segment that begins at `start`, with or without a header of its own, and behind what may stand anywhere
+  /// (RFC 8794, 11.3).
+  static func segment(in file: some ByteReading, from start: Int64 = 0) -> EBMLElement? {
+    var next = start
+    for _ in 0..<16 where next < file.size {
+      guard let element = EBMLElement(file, at: next) else { return nil }
+      if element.id == MatroskaID.segment { return element }
+      guard [MatroskaID.header, MatroskaID.void, MatroskaID.checksum].contains(element.id),
+        let end = element.end
+      else { return nil }
+      next = end
+    }
+    return nil
+  }
+
   /// Elements that are looked at within another one.
   private static let mostChildren = 512
 

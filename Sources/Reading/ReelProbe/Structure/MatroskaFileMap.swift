@@ -23,7 +23,7 @@ struct MatroskaFileMap: Hashable {
       return
     }
     docType = Self.docType(in: header, until: headerEnd, of: file)
-    guard let segment = EBMLElement(file, at: headerEnd), segment.id == MatroskaID.segment else { return }
+    guard let segment = EBMLElement.segment(in: file, from: headerEnd) else { return }
     videoTracks = MatroskaVideoTrack.all(in: segment, of: file)
     trackList = MatroskaTrackList(in: segment, of: file)
     links = MatroskaLinks(in: segment, of: file)
