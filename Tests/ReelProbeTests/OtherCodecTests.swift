@@ -140,6 +140,34 @@ struct OtherCodecTests {
     }
   }
 
+  /// Codecs of which FFmpeg goes by the size in the sample entry.
+  @Test(
+    arguments: [("cfhd", "yuv422p10le"), ("svq1", "yuv410p"), ("cinepak", "rgb24"), ("hap", "rgba")],
+    [(192, 144), (64, 48), (126, 96), (96, 128)])
+  func aSizeThatIsClaimedIsHeldToThePictures(codec: (String, String), claim: (Int, Int)) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=128x96:rate=25:duration=0.4"]
+    let coded = ["-c:v", codec.0, "-pix_fmt", codec.1]
+    guard let made = try FFmpegTool.make("a.mov", source + coded) else { return }
+    for media in try made.readBothWays(as: .mov) {
+      #expect(media.video?.storedWidth == 128 && media.video?.storedHeight == 96 && media.warnings.isEmpty)
+    }
+    var movie = MovieBytes(made.allBytes)
+    let entry = try #require(movie.entry(of: "vide"))
+    movie.write(UInt64(claim.0), at: entry + 32, bytes: 2)
+    movie.write(UInt64(claim.1), at: entry + 34, bytes: 2)
+    for media in try #require(OpenFile(holding: movie.bytes)).readBothWays(as: .mov) {
+      // What players cut off; blocks do not tell which side is longer.
+      if claim.0 == 126 || codec.0 == "hap" && claim.0 == 96 {
+        #expect(media.video?.storedWidth == claim.0 && !media.warnings.contains { $0.fact == "video" })
+        continue
+      }
+      let warning = try #require(media.warnings.first { $0.fact == "video" }, "\(media.warnings)")
+      #expect(warning.stated == .text("\(claim.0)x\(claim.1)"))
+      #expect(warning.code == (codec.0 == "hap" ? .claimUnchecked : .sizeMismatch))
+      #expect(media.video?.storedWidth == (codec.0 == "hap" ? claim.0 : 128))
+    }
+  }
+
   /// A size in the sample entry that the pictures contradict.
   @Test(arguments: [("mpeg2video", "m2v1"), ("prores_ks", "apch")])
   func aHeaderThatLiesAboutTheSizeIsNotBelieved(encoder: String, tag: String) throws {

@@ -242,7 +242,10 @@ struct FileReading {
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
       blank: blank, otherSounds: Set(others.keys))
     let codec =
-      isParsed ? nil : rawDoubted(streams.video, &media, &scan) ?? codecDoubted(streams.video, media, &scan)
+      isParsed
+      ? nil
+      : rawDoubted(streams.video, &media, &scan) ?? textureDoubted(streams.video, media, &scan)
+        ?? codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
       (warnings.found + [codec].compactMap { $0 } + frames
         + soundsDoubted(header, streams, media, besides: others)
@@ -311,6 +314,23 @@ struct FileReading {
       fact: "video.codec", stated: media.video?.codec.map { .text($0) },
       measured: CodecSign.codec(insteadOfPixels: bytes, record: BitstreamHeader.extradata(of: parameters))
         .flatMap { VideoFacts.codecName($0) }.map { .text($0) })
+  }
+
+  /// Pictures whose blocks are not as many as the size in the header makes.
+  private func textureDoubted(
+    _ stream: StreamChoice.Stream?, _ media: MediaInfo, _ scan: inout PacketScan
+  ) -> MediaWarning? {
+    guard let stream, let parameters = stream.pointee.codecpar?.pointee, media.external != true,
+      media.encrypted != true, parameters.codec_id == AV_CODEC_ID_HAP
+    else { return nil }
+    scan.run(untilSeen: stream.pointee.index, orRead: Self.mostBytesToSound)
+    guard let packet = scan.firsts[stream.pointee.index],
+      HapTexture.isUnlike(
+        width: parameters.width, height: parameters.height, packet: BitstreamHeader.bytes(of: packet)) == true
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked, "its first picture has other pixels than the size that its header claims",
+      fact: "video", stated: .text("\(parameters.width)x\(parameters.height)"))
   }
 
   /// Sound of which its frames tell the codec, which its header names otherwise. MP4 has one name for several, and of
@@ -461,7 +481,9 @@ struct FileReading {
     let namesTransfer = header.transfers[stream.pointee.index] != nil && hasHeader
     // A header that was parsed has told it all, but for Motion JPEG, which FFmpeg's decoder tells of.
     let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
-    let isLeft = [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
+    let isLeft =
+      [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
+      || StatedPictureSize.codecs.contains(codec) && structure.encrypted != true
     let isUnseen = !isParsed && hasUnseenPictures(stream)
     guard !isTold, isEncrypted || isLeft || namesTransfer || isUnseen else { return }
     scan.run(untilSeen: stream.pointee.index)
@@ -488,6 +510,12 @@ struct FileReading {
       guard let frame = VP8FrameHeader(BitstreamHeader.bytes(of: packet)) else { return }
       parameters.pointee.width = Int32(clamping: frame.width)
       parameters.pointee.height = Int32(clamping: frame.height)
+    } else if let size = StatedPictureSize(codec, packet: BitstreamHeader.bytes(of: packet)) {
+      guard !size.allows(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height)) else {
+        return
+      }
+      parameters.pointee.width = Int32(clamping: size.width)
+      parameters.pointee.height = Int32(clamping: size.height)
     } else {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     }
