@@ -154,6 +154,27 @@ struct DurationTests {
     #expect(short.warnings.map(\.code) == [.claimUnchecked] && short.warnings.first?.fact == "duration")
   }
 
+  /// What several edits show is added up.
+  @Test(arguments: [(1200, 800, false), (600, 600, true)])
+  func severalEditsOfFragmentsCount(first: UInt64, second: UInt64, isShort: Bool) throws {
+    let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov+delay_moov+default_base_moof"]
+    guard let made = try make("a.mp4", arguments + ["-bf", "2"]) else { return }
+    var movie = MovieBytes(made.allBytes)
+    let list = try #require(movie.box("moov/trak/edts/elst"))
+    let entry = Array(movie.bytes[(list + 8)..<(list + 20)])
+    let isThere = movie.insert(entry, at: list + 8, in: "moov/trak/edts/elst")
+    #expect(isThere)
+    let scale = movie.number(at: try #require(movie.box("moov/trak/mdia/mdhd")) + 12)
+    movie.write(2, at: list + 4)
+    movie.write(first, at: list + 8)
+    movie.write(second, at: list + 20)
+    movie.write(movie.number(at: list + 12) + first * scale / 1000, at: list + 24)
+    let media = try #require(OpenFile(holding: movie.bytes)).read(as: .mp4).media
+    #expect(abs((media.duration ?? 0) - 2) < 0.01, "\(media.duration ?? 0)")
+    #expect(media.warnings.map(\.code) == (isShort ? [.claimUnchecked] : []), "\(media.warnings)")
+    #expect(!isShort || media.warnings.first?.stated == .number(Double(first + second) / 1000))
+  }
+
   @Test func fragmentsThatAreCutAreTruncated() throws {
     let arguments = Self.h264 + ["-movflags", "frag_keyframe+empty_moov"]
     guard let bytes = try make("a.mp4", arguments)?.allBytes else { return }

@@ -40,6 +40,24 @@ struct FalseSoundTests {
     }
   }
 
+  /// Families of arrangements have so many and no more (RFC 7845, 5.1.1).
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [("a.mp4", "dOps", 5), ("a.mkv", "OpusHead", 9)])
+  func channelsThatOpusCannotHaveAreNone(name: String, mark: String, place: Int) throws {
+    let coded = ["-c:v", "mpeg4", "-c:a", "libopus", "-ac", "2"]
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    var bytes = made.allBytes
+    for media in try allWays(bytes) { #expect(media.audio.map(\.channels) == [2] && media.warnings.isEmpty) }
+    let header = try #require(bytes.position(of: mark))
+    bytes[header + place] = 6
+    for media in try allWays(bytes) {
+      #expect(media.audio.map(\.channels) == [nil] && media.audio.map(\.sampleRate) == [48_000])
+      let warning = media.warnings.first { $0.code == .soundMismatch }
+      #expect(warning?.fact == "audio.0.channels" && warning?.stated == .number(6), "\(media.warnings)")
+    }
+  }
+
   /// The sample entry of one codec, and frames of another.
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),

@@ -2,7 +2,7 @@ import CFFmpeg
 import ReelCore
 
 /// What the first frames of AAC, FLAC and ALAC say of their channels, held against the codec's record in containers that keep
-/// one.
+/// one; and records of Opus that cannot be meant.
 struct SoundsOfFrames {
   let structure: FileStructure
   let streams: StreamChoice
@@ -27,7 +27,10 @@ struct SoundsOfFrames {
       guard stated != own else { continue }
       found.append(
         MediaWarning(
-          .soundMismatch, "the header of its sound's codec gives it other channels than its frames have",
+          .soundMismatch,
+          own == nil
+            ? "the header of its sound's codec gives it channels that it cannot have"
+            : "the header of its sound's codec gives it other channels than its frames have",
           fact: "audio.\(place).channels", stated: stated.map { .number(Double($0)) },
           measured: own.map { .number(Double($0)) }))
     }
@@ -54,6 +57,9 @@ struct SoundsOfFrames {
         let own = ALACConfiguration.channels(ofFrame: head(of: stream, scan), stated: stated)
       else { return nil }
       return (stated, own)
+    case AV_CODEC_ID_OPUS:
+      guard let header = OpusHeader(record), header.channels == nil else { return nil }
+      return (header.stated, nil)
     default: return nil
     }
   }

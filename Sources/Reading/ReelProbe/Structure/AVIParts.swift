@@ -45,9 +45,9 @@ struct AVIParts: Hashable {
       let pictures = headers.streams[place]
       size = pictures.size
       rate = Rational(Int(pictures.rate), Int(pictures.scale))
-      // Only the first `RIFF` is counted; and what is far away is not read for its length.
-      guard let rate, rate.value > 0, !file.isFar, !AVIFile.goesOn(file),
-        let frames = AVIFrames(file, headers, stream: place)
+      // What is far away is not read for its length.
+      guard let rate, rate.value > 0, !file.isFar, let frames = AVIFrames(file, headers, stream: place),
+        !frames.isEndLost
       else { return }
       let base = AVRational(num: Int32(clamping: pictures.scale), den: Int32(clamping: pictures.rate))
       leavesOut =
