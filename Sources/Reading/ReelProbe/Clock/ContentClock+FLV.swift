@@ -34,7 +34,7 @@ struct FLVClock<Bytes: ByteReading> {
     let found = read(.jump)
     guard let found, let (key, extent) = found.jumpingAlone, key == 9 else { return found }
     guard let claimed else { return read(.pauseWithinStream) }
-    if extent.goesOn(until: claimed, in: found.base) { return read(.pause) }
+    if extent.mayEndWithPauses(at: claimed, in: found.base) { return read(.pause) }
     let isSum = found.sum().map { abs($0.seconds - claimed) <= max(0.1, claimed * 0.01) } == true
     return isSum ? found : read(.pauseWithinStream)
   }
@@ -112,7 +112,7 @@ struct FLVClock<Bytes: ByteReading> {
     before = time
     clock.add(
       tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time,
-      goesOn: steps == .pause || steps == .pauseWithinStream && isWithinStream(tag))
+      isPause: steps == .pause || steps == .pauseWithinStream && isWithinStream(tag))
     if tag.kind == 9 { isBegun = false }
   }
 

@@ -95,7 +95,7 @@ struct MPEGClock<Bytes: ByteReading> {
       let decoded = unwrapped(moment.decoded, moment.key)
       let isPause = isPause(before: moment)
       if let wait = isPause ? moment.longWait : moment.wait {
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, goesOn: isPause)
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, isPause: isPause)
       } else {
         clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
@@ -328,7 +328,7 @@ struct MPEGClock<Bytes: ByteReading> {
         let isFar =
           place == 0
           && (window.isUnclear || !isJump(last, moment, window.bytes.lowerBound - lastStart))
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar, goesOn: isPause)
+        clock.add(moment.key, at: decoded + wait, decoded: decoded, isFar: isFar, isPause: isPause)
         if isPause { clock.notePause(moment.key) }
       } else {
         clock.isUnclear = true

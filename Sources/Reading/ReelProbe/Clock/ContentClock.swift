@@ -73,11 +73,11 @@ struct ContentClock {
   @discardableResult mutating func add(
     _ key: Key, at time: Int64, decoded: Int64? = nil, lasting duration: Int64 = 0,
     bytes: Range<Int64>? = nil,
-    isFar: Bool = false, goesOn: Bool = false
+    isFar: Bool = false, isPause: Bool = false
   ) -> Bool {
     let anew = extents[key, default: PacketExtent(jump: jump)].add(
       time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false,
-      goesOn: goesOn)
+      isPause: isPause)
     if !windows.isEmpty {
       windows[windows.count - 1][key, default: PacketTimes()].add(time, anew: anew)
     } else if keepsTimes, heads[key]?.count ?? 0 < Self.mostTimes {
@@ -166,7 +166,7 @@ struct ContentClock {
   }
 
   /// Whether the clock of the only stream goes on wherever it steps ahead, however far.
-  var goesOn: Bool { extents.count == 1 && jumpingAlone?.extent.hasPauses != false }
+  var stepsAheadArePauses: Bool { extents.count == 1 && jumpingAlone?.extent.hasPauses != false }
 
   /// How long streams last together, of all where `keys` is nil; nil without times.
   func sum(of keys: Set<Key>? = nil) -> StretchSum? {

@@ -76,17 +76,17 @@ struct PacketExtent: Hashable {
   ///   - time: when it is shown.
   ///   - decoded: when it is decoded, which goes up from packet to packet; nil when that is not known.
   ///   - isFar: whether packets between it and the one before were left out, so that only a step back is a jump.
-  ///   - goesOn: whether something tells that a step ahead to it is a pause.
+  ///   - isPause: whether something tells that a step ahead to it is a pause.
   ///
   /// Gives whether the clock starts anew with it.
   @discardableResult mutating func add(
-    _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false, goesOn: Bool = false
+    _ time: Int64, decoded: Int64? = nil, lasting duration: Int64, isFar: Bool = false, isPause: Bool = false
   ) -> Bool {
     packets += 1
     let clock = decoded ?? time
     let isLate = isLate(time)
-    let isAnew = !isLate && isJump(to: clock, isFar, goesOn) && stretches.count < Self.mostStretches
-    if goesOn, !isAnew, isJump(to: clock, isFar, false) { hasPauses = true }
+    let isAnew = !isLate && isJump(to: clock, isFar, isPause) && stretches.count < Self.mostStretches
+    if isPause, !isAnew, isJump(to: clock, isFar, false) { hasPauses = true }
     if isAnew, clock < before { stepsBack = true }
     if isAnew || stretches.isEmpty {
       stretches.append(Stretch())
@@ -127,10 +127,10 @@ struct PacketExtent: Hashable {
     longestStep = max(longestStep, other.longestStep)
   }
 
-  private func isJump(to clock: Int64, _ isFar: Bool, _ goesOn: Bool) -> Bool {
+  private func isJump(to clock: Int64, _ isFar: Bool, _ isPause: Bool) -> Bool {
     guard !stretches.isEmpty else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
-    return overflow || step < -jump.back || step > (goesOn ? jump.pause : jump.ahead) && !isFar
+    return overflow || step < -jump.back || step > (isPause ? jump.pause : jump.ahead) && !isFar
   }
 
   /// Whether a packet belongs before a pause whose end was stored first.
@@ -140,7 +140,7 @@ struct PacketExtent: Hashable {
 
   /// Whether a clock that starts anew nowhere, but pauses in between, ends at `claimed` seconds, or begins so long before:
   /// the last packet may stay for as long as another.
-  func goesOn(until claimed: Double, in base: AVRational) -> Bool {
+  func mayEndWithPauses(at claimed: Double, in base: AVRational) -> Bool {
     guard base.num > 0, base.den > 0, !stepsBack, let first = stretches.first?.first,
       let last = stretches.map(\.last).max()
     else { return false }

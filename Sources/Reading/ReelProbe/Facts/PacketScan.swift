@@ -64,7 +64,7 @@ struct PacketScan: ~Copyable {
     let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
     hasDurations = demuxer.hasPrefix("mov")
     let isLive = ["mpegts", "mpeg", "flv"].contains(demuxer)
-    jumps = (0.3, isLive && clock?.goesOn != true ? 10 : PacketExtent.Jump.longestPause)
+    jumps = (0.3, isLive && clock?.stepsAheadArePauses != true ? 10 : PacketExtent.Jump.longestPause)
     self.limits = limits
     packet = av_packet_alloc()
   }
