@@ -649,6 +649,27 @@ struct ContentClockTests {
     #expect(media.warnings.contains { $0.code == .clockJumps }, "\(media.warnings)")
   }
 
+  /// As satellite cards record them: sixteen bytes of error correction behind each packet.
+  @Test(arguments: [3, 40]) func packetsOf204BytesAreFollowed(seconds: Int) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=25:duration=\(seconds)"]
+    let coded = Self.h264 + ["-b:v", "300k", "-muxrate", "2M"]
+    guard let plain = try FFmpegTool.make("a.ts", source + coded)?.allBytes else { return }
+    let packets = stride(from: 0, to: plain.count, by: 188).map { Array(plain[$0..<($0 + 188)]) }
+    let whole = packets.flatMap { $0 + [UInt8](repeating: 0, count: 16) }
+    #expect(try read(whole, as: .mpegTS).warnings == [])
+    let media = try read(whole + whole, as: .mpegTS)
+    #expect(abs((media.duration ?? 0) - 2 * Double(seconds)) < 0.3, "\(media.duration ?? 0)")
+    #expect(media.warnings.map(\.code) == [.clockJumps], "\(media.warnings)")
+    // The control bits of a key.
+    let scrambled = packets.flatMap { packet in
+      let id = Int(packet[1] & 0x1F) << 8 | Int(packet[2])
+      var changed = packet
+      if id >= 0x100, id < 0x1FFF { changed[3] |= 0x80 }
+      return changed + [UInt8](repeating: 0, count: 16)
+    }
+    #expect(try read(scrambled, as: .mpegTS).encrypted == true)
+  }
+
   @Test func tagsOfAnOggAreInItsStreams() throws {
     guard
       let bytes = try make("a.ogv", ["-c:v", "libtheora", "-c:a", "libvorbis", "-metadata", "title=Tide"])

@@ -50,7 +50,7 @@ struct MPEGClock<Bytes: ByteReading> {
   private static var wrap: Int64 { 1 << 33 }
 
   /// - Parameters:
-  ///   - stride: 188 or 192 for a transport stream; nil for a program stream.
+  ///   - stride: 188, 192 or 204 for a transport stream; nil for a program stream.
   ///   - scrambled: whether the payload of its packets is.
   ///
   /// Nil where it has no times.

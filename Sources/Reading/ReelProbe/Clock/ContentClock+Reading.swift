@@ -12,8 +12,10 @@ extension ContentClock {
     switch structure.container {
     case .matroska, .webm: MatroskaClock.read(file, isWhole: isWhole)
     case .flv: FLVClock.read(file, claimed: structure.metadataDuration, isWhole: isWhole)
-    case .mpegTS: MPEGClock.read(file, stride: 188, scrambled: structure.encrypted == true)
-    case .m2ts: MPEGClock.read(file, stride: 192, scrambled: structure.encrypted == true)
+    case .mpegTS, .m2ts:
+      MPEGClock.read(
+        file, stride: TransportPackets.stride(file, isM2TS: structure.container == .m2ts),
+        scrambled: structure.encrypted == true)
     case .mpegPS: MPEGClock.read(file, stride: nil)
     case .asf:
       ASFFile.packets(file).flatMap {

@@ -16,8 +16,8 @@ struct OtherPlaces {
     case .asf: lookIntoASF()
     case .flv: lookIntoFLV()
     case .ogg: lookIntoOgg()
-    case .mpegTS: lookIntoTransport(stride: 188)
-    case .m2ts: lookIntoTransport(stride: 192)
+    case .mpegTS, .m2ts:
+      lookIntoTransport(stride: TransportPackets.stride(file, isM2TS: container == .m2ts))
     case .matroska, .webm: lookIntoMatroska()
     default: break
     }

@@ -38,8 +38,19 @@ enum TransportPackets {
     }
   }
 
-  /// Bytes of one, without what stands before it.
+  /// Bytes of one, without what stands before it, or behind it.
   static let length = 188
+  private static let corrected = 204
+
+  /// Bytes from one packet to the next: four of time may stand before each, or sixteen of error correction behind.
+  static func stride(_ file: some ByteReading, isM2TS: Bool) -> Int {
+    if isM2TS { return 192 }
+    let head = file.bytes(at: 0, count: 64 << 10)
+    return head.withUnsafeBufferPointer { bytes in
+      func count(_ stride: Int) -> Int { Places(bytes, stride: stride).reduce(0) { count, _ in count + 1 } }
+      return count(corrected) > count(length) ? corrected : length
+    }
+  }
 
   /// Whether the packets of each stream are counted on (2.4.3.3), and none is damaged, or says that it does not go on from
   /// the one before (2.4.3.5).
@@ -72,7 +83,7 @@ enum TransportPackets {
   ///
   /// - Parameter isM2TS: whether four bytes of time stand before each packet.
   static func scrambling(_ file: some ByteReading, isM2TS: Bool) -> Scrambling? {
-    let stride = isM2TS ? 192 : length
+    let stride = Self.stride(file, isM2TS: isM2TS)
     let head = file.bytes(at: 0, count: stride * 2048)
     return head.withUnsafeBufferPointer { bytes in
       var (scrambled, clear, begun): ([Int: Int], Set<Int>, Set<Int>) = ([:], [], [])
