@@ -275,6 +275,12 @@ struct FileReading {
         .claimUnchecked, "its first picture is not of the codec that its header names", fact: "video.codec",
         stated: .text(claimed), measured: VideoFacts.codecName(other).map { .text($0) })
     }
+    if parameters.pointee.codec_id == AV_CODEC_ID_AV1,
+      CodecSign.isOther(bytes, than: BitstreamHeader.extradata(of: parameters))
+    {
+      return MediaWarning(
+        .claimUnchecked, "the record of its codec describes other pictures than its first one", fact: "video")
+    }
     // An index leads to where a picture begins, and a decoder made nothing of it.
     guard structure.iso != nil, media.truncated != true, media.video?.pixelFormat == nil,
       // Plain pixels need no decoder.
@@ -461,7 +467,9 @@ struct FileReading {
   /// AAC without a record of its codec: sample entries say two channels and the rate of some other stage of it, too.
   private func unrecorded(_ stream: StreamChoice.Stream, _ track: ISOTrack) -> AudioFacts {
     let stated = AudioFacts(stream)
-    let rate = stated.sampleRate.flatMap { rate in
+    // FFmpeg may have read one that is none. The second version of QuickTime's entries has 1 in the place of a rate.
+    let own = track.entry?.sampleRate.flatMap { $0 > 1 ? $0 : nil } ?? stated.sampleRate
+    let rate = own.flatMap { rate in
       SoundClock.confirms(rate, of: track, structure.iso?.fragmentTable) ? rate : nil
     }
     return AudioFacts(codec: stated.codec, sampleRate: rate)

@@ -39,7 +39,7 @@ extension BitstreamHeader {
 }
 
 extension AV1SequenceHeader {
-  fileprivate func showsTheSame(as other: AV1SequenceHeader) -> Bool {
+  func showsTheSame(as other: AV1SequenceHeader) -> Bool {
     width == other.width && height == other.height && bitDepth == other.bitDepth && colour == other.colour
   }
 }

@@ -90,6 +90,19 @@ enum CodecSign {
     AV_CODEC_ID_AAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC, AV_CODEC_ID_ALAC,
   ]
 
+  /// The codec of which a record is, by the names in it. That of FLAC has none where FFmpeg hands it on, and blocks of 16
+  /// samples at least.
+  static func codec(ofSoundRecord record: [UInt8]) -> AVCodecID? {
+    if OpusHeader(record) != nil { return AV_CODEC_ID_OPUS }
+    if VorbisHeader(record) != nil { return AV_CODEC_ID_VORBIS }
+    let isBare = record.count == 34 && record.number(at: 0, bytes: 2) ?? 0 >= 16
+    return (isBare || contains("fLaC", record.prefix(4))) && FLACStreamInfo(record) != nil
+      ? AV_CODEC_ID_FLAC : nil
+  }
+
+  /// Codecs that no file has without a record of theirs.
+  static let recordedSounds: Set<AVCodecID> = [AV_CODEC_ID_OPUS, AV_CODEC_ID_VORBIS, AV_CODEC_ID_FLAC]
+
   /// Whether a packet with which a sound begins cannot be one of the codec that is claimed.
   static func isMissing(inSound packet: [UInt8], of codec: AVCodecID) -> Bool {
     guard packet.count >= 4 else { return false }
@@ -123,7 +136,7 @@ enum CodecSign {
 
   private static func codec(of packet: [UInt8], _ record: [UInt8]) -> AVCodecID? {
     if isAV1(packet, record) { return AV_CODEC_ID_AV1 }
-    if packet[0] & 1 == 0, packet[3...5].elementsEqual([0x9D, 0x01, 0x2A]) { return AV_CODEC_ID_VP8 }
+    if isKeyOfVP8(packet) { return AV_CODEC_ID_VP8 }
     if packet[0] >> 6 == 2, packet[1...3].elementsEqual([0x49, 0x83, 0x42]) { return AV_CODEC_ID_VP9 }
     if packet.starts(with: [0xFF, 0xD8, 0xFF]) { return AV_CODEC_ID_MJPEG }
     if packet.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return AV_CODEC_ID_PNG }
@@ -178,7 +191,8 @@ enum CodecSign {
     case AV_CODEC_ID_HEVC:
       return !hasUnits(packet, record, lengthSize: HEVCConfiguration(record)?.lengthSize)
     // Key frames have a mark (RFC 6386, 9.1); others have nothing to be known by.
-    case AV_CODEC_ID_VP8: return packet[0] & 1 == 0 && !packet[3...5].elementsEqual([0x9D, 0x01, 0x2A])
+    case AV_CODEC_ID_VP8:
+      return packet[0] & 1 == 0 ? !isKeyOfVP8(packet) : packet.starts(with: [0xFF, 0xD8, 0xFF])
     case AV_CODEC_ID_VP9: return !isVP9(packet)
     // A stream begins with a sequence header (7.5), here or in its record.
     case AV_CODEC_ID_AV1: return sequenceHeaders(packet, record).isEmpty || !isUnit(packet)
@@ -212,6 +226,18 @@ enum CodecSign {
     }
   }
 
+  /// Whether the record of AV1 and its first packet describe other pictures (AV1 in ISOBMFF, 2.3).
+  static func isOther(_ packet: [UInt8], than record: [UInt8]) -> Bool {
+    guard record.first == 0x81,
+      let told = AV1Units(record.dropFirst(4)).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
+      let found = AV1Units(packet[...]).prefix(4).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
+      !told.payload.elementsEqual(found.payload)
+    else { return false }
+    let (stated, own) = (AV1SequenceHeader(told.payload), AV1SequenceHeader(found.payload))
+    guard let stated, let own else { return (stated == nil) != (own == nil) }
+    return !own.showsTheSame(as: stated)
+  }
+
   private static func contains(_ word: StaticString, _ bytes: ArraySlice<UInt8>) -> Bool {
     word.withUTF8Buffer { bytes.firstRange(of: Array($0)) != nil }
   }
@@ -236,9 +262,13 @@ enum CodecSign {
     return length > 0
   }
 
+  private static func isKeyOfVP8(_ packet: [UInt8]) -> Bool {
+    packet[0] & 1 == 0 && packet[3...5].elementsEqual([0x9D, 0x01, 0x2A])
+  }
+
   /// Its mark, and in a key frame the one that follows (VP9 bitstream specification, 6.2).
   private static func isVP9(_ packet: [UInt8]) -> Bool {
-    guard packet[0] >> 6 == 2 else { return false }
+    guard packet[0] >> 6 == 2, !isKeyOfVP8(packet) else { return false }
     let hasReservedBit = packet[0] & 0x30 == 0x30
     let isKey = packet[0] & 0x0C == 0
     return hasReservedBit || !isKey || packet[1...3].elementsEqual([0x49, 0x83, 0x42])

@@ -7,8 +7,10 @@ extension AudioFacts {
     let parameters = stream.pointee.codecpar
     let channels = reel_channels(parameters)
     let rate = parameters?.pointee.sample_rate ?? 0
+    let codec = header?.codec ?? parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE
     self.init(
-      codec: VideoFacts.codecName(header?.codec ?? parameters?.pointee.codec_id ?? AV_CODEC_ID_NONE),
+      // A descriptor may name what is no sound.
+      codec: avcodec_get_type(codec) == AVMEDIA_TYPE_AUDIO ? VideoFacts.codecName(codec) : nil,
       channels: [header?.channels, Int(channels)].compactMap(\.self).first(where: (1...1024).contains),
       sampleRate: [header?.sampleRate, Int(rate)].compactMap(\.self).first(where: (1...100_000_000).contains))
   }

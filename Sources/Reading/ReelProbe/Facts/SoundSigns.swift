@@ -16,6 +16,13 @@ struct SoundSigns {
     var found: [Int: MediaWarning] = [:]
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
       guard let parameters = stream.pointee.codecpar else { continue }
+      guard avcodec_get_type(parameters.pointee.codec_id) == AVMEDIA_TYPE_AUDIO else {
+        // A descriptor may name what is no sound.
+        found[place] = MediaWarning(
+          .claimUnchecked, "the header of its sound names a codec of something else", fact: Self.fact(place),
+          stated: VideoFacts.codecName(parameters.pointee.codec_id).map { .text($0) })
+        continue
+      }
       let packet = head(of: stream, scan)
       guard let other = other(stream, parameters, packet, scan, isCut: media.truncated == true) else {
         continue
@@ -63,9 +70,12 @@ struct SoundSigns {
     _ scan: borrowing PacketScan, isCut: Bool
   ) -> AVCodecID? {
     let claimed = parameters.pointee.codec_id
+    let recorded = CodecSign.codec(ofSoundRecord: BitstreamHeader.extradata(of: parameters))
+    if let recorded, recorded != claimed, SoundHeader(claimed, frame: packet) == nil { return recorded }
     if let found = CodecSign.otherSound(than: claimed, packet: packet, isFramed: structure.container.isMPEG) {
       return found
     }
+    if recorded != claimed, needsRecord(claimed, parameters) { return AV_CODEC_ID_NONE }
     // Elsewhere a packet may begin within a frame.
     guard structure.iso != nil || structure.container.isMatroska, !isCut, let first = packet.first,
       !packet.allSatisfy({ $0 == first }), structure.iso == nil || hasSamples(stream)
@@ -80,6 +90,13 @@ struct SoundSigns {
     guard isMissing else { return nil }
     return claimed != AV_CODEC_ID_AAC && isRawAAC(packet, step, rate: parameters.pointee.sample_rate)
       ? AV_CODEC_ID_AAC : AV_CODEC_ID_NONE
+  }
+
+  /// MP4 always keeps it; Matroska did not keep that of Opus in its first years.
+  private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
+    guard CodecSign.recordedSounds.contains(codec) else { return false }
+    return structure.iso != nil
+      || structure.container.isMatroska && (codec != AV_CODEC_ID_OPUS || parameters.pointee.extradata_size > 0)
   }
 
   private func hasSamples(_ stream: StreamChoice.Stream) -> Bool {

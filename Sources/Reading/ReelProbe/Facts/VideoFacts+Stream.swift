@@ -154,7 +154,7 @@ extension VideoFacts {
   }
 
   static func codecName(_ id: AVCodecID) -> String? {
-    id == AV_CODEC_ID_NONE ? nil : String(cString: avcodec_get_name(id))
+    id == AV_CODEC_ID_NONE || avcodec_descriptor_get(id) == nil ? nil : String(cString: avcodec_get_name(id))
   }
 
   /// Nil when the file's matrix has no angle; no turn when it has no matrix.
