@@ -92,4 +92,50 @@ struct FragmentTailTests {
     #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
     #expect(abs((media.duration ?? 0) - 2) < 0.15)
   }
+
+  /// Media data that claims to go on to beyond the end hides what is behind it, as media data without a table is not shown.
+  @Test(arguments: flags) func hiddenFragmentsAreNamed(flags: String) throws {
+    let bytes = try made(flags)
+    let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
+    let media = try #require(boxes.first { $0.type == "mdat" })
+    let fragment = try #require(boxes.first { $0.type == "moof" })
+    var (long, freed) = (bytes, bytes)
+    long[Int(media.start)] = 1
+    freed.replaceSubrange(Int(fragment.start) + 4..<Int(fragment.start) + 8, with: Array("free".utf8))
+    for changed in [long, freed] {
+      let found = try read(changed)
+      #expect(
+        found.warnings.contains { $0.code == .indexMismatch && $0.fact == "duration" }, "\(found.warnings)")
+    }
+  }
+
+  /// A fragment that gives all its samples another length than the others confirms itself only.
+  @Test func theLastFragmentDoesNotConfirmItself() throws {
+    var bytes = try made("frag_keyframe+empty_moov+default_base_moof")
+    let last = try lastFragment(bytes)
+    let header = try #require(bytes.position(of: Array("tfhd".utf8), notBefore: last.lowerBound))
+    let step = bytes[(header + 12)..<(header + 16)].reduce(0) { $0 << 8 | Int($1) }
+    for place in 0..<4 {
+      bytes[header + 12 + place] = UInt8(truncatingIfNeeded: (2 * step) >> (24 - 8 * place))
+    }
+    let found = try read(bytes)
+    #expect(found.warnings.contains { $0.fact == "duration" }, "\(found.warnings) \(found)")
+  }
+
+  /// The clock of the pictures is wrong where they contradict it, and what it makes of their length is, too.
+  @Test func aClockThatPicturesContradictDoesNotTellHowLongTheyLast() throws {
+    let inputs = FFmpegTool.picture + FFmpegTool.tone
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac", "-movflags"]
+    guard
+      let made = try FFmpegTool.make("a.mp4", inputs + coded + ["frag_keyframe+empty_moov+default_base_moof"])
+    else { return }
+    var bytes = made.allBytes
+    let header = try #require(bytes.position(of: Array("mdhd".utf8)))
+    let scale = bytes[(header + 16)..<(header + 20)].reduce(0) { $0 << 8 | Int($1) }
+    for place in 0..<4 {
+      bytes[header + 16 + place] = UInt8(truncatingIfNeeded: (scale / 10) >> (24 - 8 * place))
+    }
+    let found = try read(bytes)
+    #expect(found.warnings.contains { $0.fact == "duration" }, "\(found.warnings)")
+  }
 }

@@ -23,7 +23,8 @@ struct MovieWarnings {
         sound,
         dates,
       ]
-      .compactMap { $0 } + changes + rate + soundRates + soundClock + untimed + edits + speeds
+      .compactMap { $0 } + changes + kinds + rate + soundRates + soundClock + untimed + edits
+      + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
 
@@ -121,6 +122,26 @@ struct MovieWarnings {
       return MediaWarning.changedSound(first, later, place: place)
     }
     return [pictures].compactMap { $0 } + sounds
+  }
+
+  /// Tracks that are handled as sound, or as pictures, and whose sample entry is of the other kind.
+  private var kinds: [MediaWarning] {
+    func isNamed(_ stream: StreamChoice.Stream, in table: OpaquePointer?) -> Bool {
+      guard let parameters = stream.pointee.codecpar?.pointee, parameters.codec_id == AV_CODEC_ID_NONE else {
+        return false
+      }
+      return av_codec_get_id([table, nil], parameters.codec_tag) != AV_CODEC_ID_NONE
+    }
+    let isOpen = iso.tracks.contains {
+      ["encv", "enca"].contains($0.entry?.format) && $0.entry?.original == nil
+    }
+    let pictures = streams.audios.contains { isNamed($0, in: avformat_get_mov_video_tags()) }
+    let sounds = streams.videos.contains { isNamed($0, in: avformat_get_mov_audio_tags()) }
+    let scheme = MediaWarning(
+      .claimUnchecked, "a track says that it is encrypted, and not how", fact: "encrypted")
+    return (pictures ? ["video", "audio"] : []).map { .misnamed("sound", whatIs: "pictures", fact: $0) }
+      + (sounds ? ["audio"] : []).map { .misnamed("pictures", whatIs: "sound", fact: $0) }
+      + (isOpen ? [scheme] : [])
   }
 
   /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.
@@ -223,8 +244,17 @@ struct MovieWarnings {
     let rate = MediaWarning(
       .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
       measured: .number(found.value))
-    guard isAlone, let seconds = media.duration else { return [rate] }
+    guard isAlone || isOutlasting, let seconds = media.duration else { return [rate] }
     return [rate, MediaWarning(.claimUnchecked, what, fact: "duration", stated: .number(seconds))]
+  }
+
+  /// Whether the pictures of fragments alone last as long as it does, by far.
+  private var isOutlasting: Bool {
+    guard let pictures = videoRun?.length else { return false }
+    let sounds = streams.audios.compactMap { tracks.track(of: $0)?.id }.compactMap {
+      iso.fragmentTable?.runs[$0]?.length
+    }
+    return sounds.allSatisfy { pictures > 1.1 * $0 + 0.5 }
   }
 
   /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
@@ -414,5 +444,13 @@ struct MovieWarnings {
       .dateMismatch, "the dates of its tracks are not that of the movie", fact: "createdAt",
       stated: .text(ISOTime.text(other.movie, .secondsOrMilliseconds)),
       measured: .text(ISOTime.text(other.tracks, .secondsOrMilliseconds)))
+  }
+}
+
+extension MediaWarning {
+  /// A track that says that it holds one kind of media, and is in a codec of another.
+  static func misnamed(_ stated: String, whatIs found: String, fact: String) -> MediaWarning {
+    MediaWarning(
+      .claimUnchecked, "a track says that it holds \(stated), and its codec is one of \(found)", fact: fact)
   }
 }

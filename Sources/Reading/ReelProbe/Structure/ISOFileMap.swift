@@ -72,7 +72,7 @@ struct ISOFileMap: Hashable {
 
   init(_ file: some ByteReading) {
     var boxes = 0
-    var parts: [MovieFragments.Part] = []
+    var (parts, mediaBefore): ([MovieFragments.Part], Int64) = ([], 0)
     for box in ISOBoxes(file, in: 0..<file.size, atMost: Self.mostBoxes) {
       guard box.isPart(ofFileOf: file.size) else { break }
       note(box, in: file)
@@ -81,6 +81,8 @@ struct ISOFileMap: Hashable {
       } else if box.type == "mdat", !parts.isEmpty {
         parts[parts.count - 1].media += box.end - box.contents
         parts[parts.count - 1].missing += max(0, box.end - file.size)
+      } else if box.type == "mdat" {
+        mediaBefore += box.end - box.contents
       }
       (boxes, end) = (boxes + 1, box.end)
     }
@@ -92,7 +94,7 @@ struct ISOFileMap: Hashable {
       // Where media data is encrypted, it may hold what a decryptor needs, too.
       fragmentTable = MovieFragments(
         file, movie: movie, movieScale: movieHeader?.timescale, tracks: tracks, parts: parts,
-        holdsAll: !encrypted)
+        mediaBefore: mediaBefore, holdsAll: !encrypted)
       if fragmentTable?.endsBeyondFile == true { refersBeyondFile = true }
       // A writer may have kept more room than it used.
       if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }

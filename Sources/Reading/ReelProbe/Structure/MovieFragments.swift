@@ -18,6 +18,7 @@ struct MovieFragments: Hashable {
     fileprivate var commonSteps: Set<Int64> = []
     /// Those of the last fragment, which are confirmed where the next one begins at its end.
     fileprivate var lastCommonSteps: Set<Int64> = []
+    fileprivate var lastSteps: [Int64: Int64] = [:]
     /// The longest sample that nothing confirms, and that of the last fragment, which the next one may confirm. Of the very
     /// first one nothing is asked.
     fileprivate var longest: Int64 = 0
@@ -88,10 +89,11 @@ struct MovieFragments: Hashable {
 
   /// - Parameters:
   ///   - movie: the box `moov`.
+  ///   - mediaBefore: bytes of media data before the first fragment.
   ///   - holdsAll: whether the media data has nothing in it but samples.
   init(
     _ file: some ByteReading, movie: ISOBox, movieScale: UInt32?, tracks: [ISOTrack], parts: [Part],
-    holdsAll: Bool
+    mediaBefore: Int64, holdsAll: Bool
   ) {
     chosen = Set(tracks.filter(\.isSeenOrHeard).compactMap(\.id))
     for track in tracks {
@@ -107,12 +109,16 @@ struct MovieFragments: Hashable {
       runs[id] = run
     }
     takeDefaults(movie, of: file)
+    // Media data that no table is about.
+    if mediaBefore > 0, runs.values.allSatisfy({ $0.samples == 0 }) { faults.insert(.bytes) }
     for part in parts { take(part, of: file, holdsAll: holdsAll) }
     takePauses()
     if runs.values.contains(where: { $0.hasOddDefault || $0.hasOddStart }) { faults.insert(.pace) }
     if tracks.contains(where: { $0.isSeenOrHeard && $0.timescale == nil }) { faults.insert(.pace) }
     let sounds = tracks.filter { $0.handler == "soun" }.compactMap(\.id)
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
+    let heard = sounds.compactMap { runs[$0] }.map(\.length).max() ?? 0
+    if heard > 0, chosen.contains(where: { runs[$0]?.outlasts(heard) ?? false }) { faults.insert(.pace) }
   }
 
   /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
@@ -162,6 +168,8 @@ struct MovieFragments: Hashable {
         told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
       spans.append((fragment.id, (Double(start) + (run.shift ?? 0)) / Double(run.scale)))
     }
+    // Media data that claims more than the file has hides the fragments behind it.
+    if part.missing > 0, Self.isFragment(file, at: furthest) { faults.insert(.bytes) }
     endsBeyondFile = bytes > part.media && furthest > file.size
     endsWithin =
       bytes <= part.media - part.missing && furthest <= file.size
@@ -182,6 +190,12 @@ struct MovieFragments: Hashable {
     }
     pause = first.pauses.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     for id in runs.keys { runs[id]?.joinStretches() }
+  }
+
+  private static func isFragment(_ file: some ByteReading, at place: Int64) -> Bool {
+    let parts: Set<FourCharacterCode> = ["moof", "styp", "sidx", "emsg", "prft"]
+    return file.bigEndian(at: place, width: 4) ?? 0 >= 8
+      && parts.contains(FourCharacterCode(file.bytes(at: place + 4, count: 4)))
   }
 
   /// Tracks of which a fragment holds samples of the same moments begin together; where they end the next one tells, as one
@@ -241,6 +255,7 @@ extension MovieFragments.Run {
       longest = max(longest, lastLongest)
     }
     lastCommonSteps = told.commonSteps
+    lastSteps = told.steps
     lastLongest = told.longest(besidesFirst: samples == told.count)
   }
 
@@ -287,9 +302,21 @@ extension MovieFragments.Run {
 
   /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
   fileprivate var hasOddDefault: Bool {
+    // What the last one says of itself does not confirm it.
+    let before = Self.ordinary(steps.merging(lastSteps) { $0 - $1 })
+    func isOdd(_ step: Int64, beside ordinary: Int64) -> Bool {
+      ordinary > 0 && (2 * step > 3 * ordinary || 3 * step < 2 * ordinary)
+    }
     let ordinary = ordinaryStep
-    return ordinary > 0
-      && commonSteps.union(lastCommonSteps).contains { 2 * $0 > 3 * ordinary || 3 * $0 < 2 * ordinary }
+    return commonSteps.contains { isOdd($0, beside: ordinary) }
+      || lastCommonSteps.contains { isOdd($0, beside: before > 0 ? before : ordinary) }
+  }
+
+  var length: Double { Double(ticks) / Double(scale) }
+
+  /// Whether it goes on long after another track by a single sample that nothing confirms.
+  fileprivate func outlasts(_ other: Double) -> Bool {
+    hasLongSample && length - other > Double(max(longest, lastLongest)) / Double(scale) / 2
   }
 
   /// Whether the first sample waits to be shown for longer than any decoder puts pictures in order (ITU-T H.264, A.3.1).
@@ -341,7 +368,9 @@ extension MovieFragments.Run {
     return Double(step) / Double(scale)
   }
 
-  private var ordinaryStep: Int64 {
+  private var ordinaryStep: Int64 { Self.ordinary(steps) }
+
+  private static func ordinary(_ steps: [Int64: Int64]) -> Int64 {
     let half = steps.values.reduce(0, +) / 2
     var passed: Int64 = 0
     for (step, count) in steps.sorted(by: { $0.key < $1.key }) {
