@@ -26,6 +26,10 @@ struct ASFClock<Bytes: ByteReading> {
     let end = isEndKnown ? min(file.size, data + Int64(claimed)) : file.size
     let packets = (end - first) / max(1, packetSize)
     guard packetSize >= 32, packetSize <= 1 << 20, packets > 0 else { return nil }
+    // Behind what it says of its end.
+    let goesOn =
+      isEndKnown && reader.isMarked(first) && first + (packets + 1) * packetSize <= file.size
+      && reader.isMarked(first + packets * packetSize)
     let mostPackets =
       isWhole ? Self.mostPacketsInAll : file.isFar ? Self.mostPackets / 8 : Self.mostPackets
     if isWhole, packets > mostPackets { return nil }
@@ -34,7 +38,7 @@ struct ASFClock<Bytes: ByteReading> {
     if reader.isMarked(first), packets <= mostPackets || isDamaged {
       guard reader.takeAll(first..<end, packetSize) else { return nil }
       reader.clock.isWhole = true
-      if hasAnother(file, behind: end) { reader.clock.isUnclear = true }
+      if goesOn || hasAnother(file, behind: end) { reader.clock.isUnclear = true }
       return reader.clock.extents.isEmpty ? nil : reader.clock
     }
     for place in 0..<min(packets, mostPackets) {
@@ -42,7 +46,7 @@ struct ASFClock<Bytes: ByteReading> {
       if isWhole, file.isHalfSpent { return nil }
     }
     reader.clock.isWhole = packets <= mostPackets
-    if hasAnother(file, behind: end) { reader.clock.isUnclear = true }
+    if goesOn || hasAnother(file, behind: end) { reader.clock.isUnclear = true }
     guard packets > mostPackets else { return reader.clock.extents.isEmpty ? nil : reader.clock }
     let tail = max(mostPackets, packets - mostPackets)
     if !file.isFar {

@@ -25,6 +25,10 @@ struct ContentEvidence {
   /// Whether only all packets of a large file tell how fast they come. They were looked at, unless they are too many.
   private let needsAll: Bool
   private let isFar: Bool
+  /// The numbers of the tracks that the header lists; nil where it has no list, or none is needed.
+  private let listed: Set<Int>?
+  /// The numbers that an FLV's `onMetaData` gives its pictures.
+  private let metadataSize: AVIHeaders.Size?
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
 
@@ -37,6 +41,9 @@ struct ContentEvidence {
     self.streams = streams
     self.size = size
     isFar = file.isFar
+    listed =
+      structure.matroska?.trackList?.numbers ?? (structure.container == .asf ? ASFFile.numbers(file) : nil)
+    metadataSize = structure.container == .flv ? FLVFile.size(file) : nil
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
     let clock = whole ?? clock
@@ -299,6 +306,16 @@ struct ContentEvidence {
     if let own = sizes.first, avi.size.map({ !sizes.contains($0) }) ?? avi.hasImpossibleSize {
       found.append(Self.sizes(avi.size, own))
     }
+    if avi.misnamed.pictures {
+      found += ["video", "audio"].map { .misnamed("something else", whatIs: "pictures", fact: $0) }
+    }
+    if avi.misnamed.sound { found.append(.misnamed("something else", whatIs: "sound", fact: "audio")) }
+    if let own = pictures.first?.size, let shaped = pictures.first?.shapedSize, shaped != own {
+      found.append(
+        MediaWarning(
+          .pixelShapeMismatch, "its headers give a shape to pictures of \(shaped), and have some of \(own)",
+          fact: "video.width", stated: .text("\(shaped)"), measured: .text("\(own)")))
+    }
     for (place, stream) in avi.streams.filter({ $0.type == "auds" }).enumerated()
     where stream.sound?.contradictsItself == true {
       found.append(
@@ -373,12 +390,14 @@ struct ContentEvidence {
     let isPartial = clock?.isWhole == false && needsAll
     let isUneven = video.variableFrameRate == nil && isEvenThroughout == false || isPartial || isPausing
     // A single time that is wrong makes a step back and a gap.
-    let isDoubtful = video.variableFrameRate == true && (jumps > 0 || clock?.overlaps == true)
+    let isDoubtful =
+      video.variableFrameRate == true
+      && (jumps > 0 || clock?.overlaps == true || clock?.isUnclear == true && clock?.isWhole == true)
     guard isUneven || isDoubtful || video.variableFrameRate == nil && isSeenInPart else { return nil }
     return MediaWarning(
       .claimUnchecked,
       isDoubtful
-        ? "its clock starts anew, and its pictures come unevenly, which may be the same mistake"
+        ? "its clock starts anew or is lost, and its pictures come unevenly, which may be the same mistake"
         : isUneven
           ? "its pictures come unevenly, and only some of them were looked at"
           : "only some of its pictures were looked at, and others may come otherwise",
@@ -610,9 +629,33 @@ struct ContentEvidence {
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media), rateUnchecked(media)].compactMap { $0 }
       + clockDoubted(media)
-      + changes(media) + contradictions + pages + soundsOfTags + plainSound(media) + trackLists
+      + changes(media) + contradictions + pages + soundsOfTags + plainSound(media) + trackLists + unlisted
+      + sizeOfTags(media)
       + soundTimes(media)
-      + (structure.mxf?.warnings ?? [])
+      + soundRecords + (structure.mxf?.warnings(media) ?? [])
+  }
+
+  /// Sound of Vorbis or FLAC, whose rate and channels both Matroska and the record of the codec have, and nothing changes.
+  private var soundRecords: [MediaWarning] {
+    guard structure.container.isMatroska else { return [] }
+    return streams.audios.enumerated().compactMap { place, stream in
+      guard let stated = header.sounds[stream.pointee.index], let parameters = stream.pointee.codecpar,
+        let own = SoundHeader(
+          parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))
+      else { return nil }
+      let isTold =
+        switch parameters.pointee.codec_id {
+        case AV_CODEC_ID_VORBIS: stated == own
+        // Of this one the frames tell the channels, and how long they last a rate that is far off.
+        case AV_CODEC_ID_FLAC: stated.sampleRate == own.sampleRate || falseSounds[stream.pointee.index] != nil
+        default: true
+        }
+      guard !isTold else { return nil }
+      return MediaWarning(
+        .soundMismatch,
+        "its header gives its sound other channels or another rate than the record of its codec",
+        fact: "audio.\(place)")
+    }
   }
 
   /// Times that pages of Ogg or clusters of Matroska cannot have.
@@ -623,6 +666,12 @@ struct ContentEvidence {
       ]
     }
     guard let ogg = structure.ogg else { return [] }
+    return
+      (ogg.hasUnknown
+      ? [MediaWarning(.claimUnchecked, "it has a stream of a kind that is not known")] : []) + times(ogg)
+  }
+
+  private func times(_ ogg: OggTimes) -> [MediaWarning] {
     if ogg.jumps {
       return [
         MediaWarning(.clockJumps, "the times of its pages are not those of its packets", fact: "duration")
@@ -644,7 +693,10 @@ struct ContentEvidence {
     else { return [] }
     let what =
       "its pictures last \(ProbeWarnings.text(pictures)) seconds by their rate, its sound \(ProbeWarnings.text(sound))"
-    return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
+    let sounds = streams.audios.indices.filter {
+      streams.audios[$0].pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_VORBIS
+    }.map { "audio.\($0).sampleRate" }
+    return (["duration", "video.frameRate"] + sounds).map { MediaWarning(.claimUnchecked, what, fact: $0) }
   }
 
   /// Lists of the tracks of a Matroska file that have to be alike (RFC 9559, 5.1.4), and are not.
@@ -653,6 +705,40 @@ struct ContentEvidence {
     return [
       MediaWarning(
         .indexMismatch, "it lists its tracks more than once, and not alike; the first of them counts")
+    ]
+  }
+
+  /// Packets of a track that there is none of, and a track of one kind whose codec is of another.
+  private var unlisted: [MediaWarning] {
+    let misnamed = structure.matroska?.trackList?.misnamed
+    var found: [MediaWarning] = []
+    if misnamed?.pictures == true {
+      found.append(.misnamed("something else", whatIs: "pictures", fact: "video"))
+    }
+    if misnamed?.sound == true { found.append(.misnamed("something else", whatIs: "sound", fact: "audio")) }
+    if let listed, !listed.isEmpty,
+      clock?.extents.contains(where: { !listed.contains($0.key) && $0.value.packets > 2 }) == true
+    {
+      found.append(
+        MediaWarning(.indexMismatch, "it has packets of a track that its header does not list"))
+    }
+    return found
+  }
+
+  /// The size that an FLV's `onMetaData` gives its pictures: as they are stored, or shown, or in whole blocks.
+  private func sizeOfTags(_ media: MediaInfo) -> [MediaWarning] {
+    guard let metadataSize, let video = media.video, let width = video.storedWidth,
+      let height = video.storedHeight
+    else { return [] }
+    let sizes = [(width, height), (video.width ?? width, video.height ?? height)]
+    let isOne = sizes.contains { size in
+      (-2..<16).contains(metadataSize.width - size.0) && (-2..<16).contains(metadataSize.height - size.1)
+    }
+    guard !isOne else { return [] }
+    return [
+      MediaWarning(
+        .sizeMismatch, "its header says \(metadataSize), its pictures are \(width)x\(height)", fact: "video",
+        stated: .text("\(metadataSize)"), measured: .text("\(width)x\(height)"))
     ]
   }
 

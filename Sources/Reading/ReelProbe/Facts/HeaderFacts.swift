@@ -29,6 +29,8 @@ struct HeaderFacts: Hashable {
   let rates: [Int32: Rational]
   /// The codecs that it names, by the index of the stream; reading packets may correct FFmpeg's.
   let codecs: [Int32: AVCodecID]
+  /// What it states of sound, by the index of the stream.
+  let sounds: [Int32: SoundHeader]
   /// The transfer function that it states, by the index of the stream; only those that are one.
   private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
@@ -39,12 +41,16 @@ struct HeaderFacts: Hashable {
     var sizes: [Int32: Size] = [:]
     var rates: [Int32: Rational] = [:]
     var codecs: [Int32: AVCodecID] = [:]
-    var transfers: [Int32: AVColorTransferCharacteristic] = [:]
+    var (sounds, transfers): ([Int32: SoundHeader], [Int32: AVColorTransferCharacteristic]) = ([:], [:])
     for index in 0..<Int(context.pointee.nb_streams) {
       guard let stream = context.pointee.streams[index], let parameters = stream.pointee.codecpar else {
         continue
       }
       codecs[Int32(index)] = parameters.pointee.codec_id
+      let (channels, heard) = (Int(reel_channels(parameters)), Int(parameters.pointee.sample_rate))
+      if channels > 0, heard > 0 {
+        sounds[Int32(index)] = SoundHeader(channels: channels, sampleRate: heard)
+      }
       let rate = stream.pointee.avg_frame_rate
       rates[Int32(index)] = Rational(Int(rate.num), Int(rate.den))
       if let named = tracks?.track(of: stream)?.entry?.transfer {
@@ -60,6 +66,7 @@ struct HeaderFacts: Hashable {
     self.sizes = sizes
     self.rates = rates
     self.codecs = codecs
+    self.sounds = sounds
     self.transfers = transfers
   }
 

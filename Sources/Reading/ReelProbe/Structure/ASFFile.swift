@@ -63,6 +63,23 @@ enum ASFFile {
     return nil
   }
 
+  /// The numbers of all streams, wherever in the header they are described (3.3, 4.1).
+  static func numbers(_ file: some ByteReading) -> Set<Int>? {
+    guard let size = file.littleEndian(at: 16, width: 8), size <= mostHeader else { return nil }
+    let header = file.bytes(at: 0, count: Int(size))
+    var found: Set<Int> = []
+    for place in header.indices where header[place] == streamProperties[0] {
+      guard place + 74 <= header.count, header[place...].starts(with: streamProperties) else { continue }
+      found.insert(Int(header[place + 72] & 0x7f))
+    }
+    return found
+  }
+
+  private static let mostHeader = 1 << 16
+  private static let streamProperties: [UInt8] = [
+    0x91, 0x07, 0xDC, 0xB7, 0xB7, 0xA9, 0xCF, 0x11, 0x8E, 0xE6, 0x00, 0xC0, 0x0C, 0x20, 0x53, 0x65,
+  ]
+
   private static func size(_ file: some ByteReading, at offset: Int64) -> AVIHeaders.Size? {
     guard let width = file.littleEndian(at: offset, width: 4),
       let height = file.littleEndian(at: offset + 4, width: 4)

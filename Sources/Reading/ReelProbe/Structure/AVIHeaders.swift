@@ -15,6 +15,8 @@ struct AVIHeaders: Hashable {
     fileprivate(set) var sound: Sound?
     /// In pixels, for pictures.
     fileprivate(set) var size: Size?
+    /// The size to which the properties of the video give a shape (`vprp`, OpenDML 1.02).
+    fileprivate(set) var shapedSize: Size?
 
     fileprivate var bytesPerSecond: Double? {
       guard scale > 0, rate > 0, sampleSize > 0 else { return nil }
@@ -60,6 +62,11 @@ struct AVIHeaders: Hashable {
     }
   }
 
+  struct Misnamed: Hashable {
+    fileprivate(set) var pictures = false
+    fileprivate(set) var sound = false
+  }
+
   struct Text: Hashable {
     let bytes: [UInt8]
     /// Whether there is more of it.
@@ -83,6 +90,8 @@ struct AVIHeaders: Hashable {
   private(set) var movie: Range<Int64>?
   /// Whether an index tells where each of them stands.
   private(set) var hasIndex = false
+  /// Whether chunks of pictures are of a stream that is none of them, and the same of sound.
+  private(set) var misnamed = Misnamed()
   /// The texts of its `INFO` list.
   private(set) var texts: [FourCharacterCode: Text] = [:]
 
@@ -112,7 +121,29 @@ struct AVIHeaders: Hashable {
     guard let headers, headers.count >= 4 else { return nil }
     (texts, self.movie, self.hasIndex) = (found, movie, hasIndex)
     readHeaders(file, (headers.lowerBound + 4)..<headers.upperBound)
+    if let movie { noteKinds(file, movie) }
   }
+
+  /// The first chunks: each has the number of its stream, and what it is of.
+  private mutating func noteKinds(_ file: some ByteReading, _ movie: Range<Int64>) {
+    var (left, found) = (Self.chunksOfKinds, misnamed)
+    Self.chunks(file, in: movie) { id, _ in
+      let name = Array(id.text.utf8)
+      left -= 1
+      guard name.count == 4, let number = Int(String(decoding: name[..<2], as: UTF8.self)),
+        streams.indices.contains(number)
+      else { return left > 0 }
+      switch String(decoding: name[2...], as: UTF8.self) {
+      case "dc", "db": if !["vids", "iavs"].contains(streams[number].type) { found.pictures = true }
+      case "wb": if !["auds", "iavs"].contains(streams[number].type) { found.sound = true }
+      default: break
+      }
+      return left > 0
+    }
+    misnamed = found
+  }
+
+  private static let chunksOfKinds = 16
 
   private static func readTexts(
     _ file: some ByteReading, _ range: Range<Int64>, into found: inout [FourCharacterCode: Text]
@@ -173,6 +204,8 @@ struct AVIHeaders: Hashable {
         stream?.sound?.streamBytesPerSecond = own
       } else if id == "strf", stream?.type == "vids" {
         stream?.size = size(bytes, 4, 8)
+      } else if id == "vprp", bytes.count >= 32, number(bytes, 20, 4) != 0 {
+        stream?.shapedSize = size(bytes, 24, 28)
       }
       return true
     }

@@ -29,6 +29,14 @@ enum FLVFile {
     return number.isFinite && number > 0 ? number : nil
   }
 
+  /// Of the pictures, in `onMetaData`.
+  static func size(_ file: some ByteReading) -> AVIHeaders.Size? {
+    guard let width = metadata("width", of: file).flatMap({ Int(exactly: $0.rounded()) }),
+      let height = metadata("height", of: file).flatMap({ Int(exactly: $0.rounded()) })
+    else { return nil }
+    return AVIHeaders.Size(width: width, height: height)
+  }
+
   private static let tagHeader: Int64 = 11
   /// Tags that are walked over when the end is not as it should be: some hours.
   private static func mostTags(_ file: some ByteReading) -> Int { file.isFar ? 20_000 : 2_000_000 }

@@ -18,7 +18,7 @@ struct FileStructure {
   let metadataDuration: Double?
   /// For an FLV whose tags name codecs.
   let namedCodecs: FLVNamedCodecs?
-  /// The two sizes that an ASF's header gives its pictures, where they differ.
+  /// The two sizes that the header of an ASF or an Ogg gives its pictures, where they differ.
   let unlikeSizes: [AVIHeaders.Size]
   /// The times of an Ogg file's pages; nil for a large file.
   let ogg: OggTimes?
@@ -48,7 +48,9 @@ struct FileStructure {
     avi = container == .avi ? AVIHeaders(file) : nil
     aviParts = container == .avi ? AVIParts(file) : nil
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
-    unlikeSizes = sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? []
+    ogg = container == .ogg ? OggTimes(file) : nil
+    unlikeSizes =
+      sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? ogg?.unlikeSizes ?? []
     metadataDuration =
       switch container {
       case .flv: FLVFile.metadata("duration", of: file)
@@ -56,7 +58,6 @@ struct FileStructure {
       default: nil
       }
     namedCodecs = container == .flv ? FLVNamedCodecs(file) : nil
-    ogg = container == .ogg ? OggTimes(file) : nil
     mxf = container == .mxf ? MXFSets(file) : nil
     scrambling =
       [.mpegTS, .m2ts].contains(container)

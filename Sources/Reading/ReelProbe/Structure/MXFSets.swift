@@ -33,6 +33,9 @@ struct MXFSets: Hashable {
     }
   }
 
+  /// Whether a descriptor gives pictures a size.
+  private var hasPictures = false
+
   private static let searched = 1 << 18
   private static let key: [UInt8] = [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x53]
 
@@ -76,6 +79,7 @@ struct MXFSets: Hashable {
         let high = bytes.number(at: value, bytes: 4) ?? 0
         let count = Int64(high) << 32 | Int64(bytes.number(at: value + 4, bytes: 4) ?? 0)
         if count > 0 { durations.insert(count) }
+      case (0x3203, 4): hasPictures = true
       case (0x3D07, 4): sound.channels = bytes.number(at: value, bytes: 4)
       case (0x3D01, 4): sound.bits = bytes.number(at: value, bytes: 4)
       case (0x3D03, 8): sound.sampleRate = ratio.map { Int($0.value.rounded()) }
@@ -98,8 +102,13 @@ struct MXFSets: Hashable {
   }
 
   /// What it says of the same thing, and not alike.
-  var warnings: [MediaWarning] {
+  func warnings(_ media: MediaInfo) -> [MediaWarning] {
     var found: [MediaWarning] = []
+    func isMissing(_ kind: String, _ fact: String) -> MediaWarning {
+      MediaWarning(.claimUnchecked, "its header describes \(kind), of which it has no track", fact: fact)
+    }
+    if hasPictures, media.video == nil { found.append(isMissing("pictures", "video")) }
+    if !sounds.isEmpty, media.audio.isEmpty { found.append(isMissing("sound", "audio")) }
     let values = (rates.union(fastRates.filter { !isOfSound($0) })).map(\.value)
     // Then durations are of several units.
     let countsSamples = fastRates.contains(where: isOfSound)

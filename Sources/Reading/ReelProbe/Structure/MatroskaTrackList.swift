@@ -11,12 +11,21 @@ struct MatroskaTrackList: Hashable {
     let isEncoded: Bool
   }
 
+  /// Whether a track that is not of pictures is in a codec of these, and the same of sound.
+  struct Misnamed: Hashable {
+    fileprivate(set) var pictures = false
+    fileprivate(set) var sound = false
+  }
+
   /// The tracks, each once; those that are listed again are left out.
   let own: [EBMLElement]
   /// Those of which FFmpeg makes streams, in the order in which it makes them: those that are listed again, too.
   let made: [Number]
   /// Whether a track is listed twice, and not alike, or another list has other tracks.
   let contradictsItself: Bool
+  /// What all of them are called by their blocks.
+  let numbers: Set<Int>
+  let misnamed: Misnamed
 
   /// Bytes of a track that are compared with those of another.
   private static let compared: Int64 = 1 << 16
@@ -24,13 +33,21 @@ struct MatroskaTrackList: Hashable {
   init(in segment: EBMLElement, of file: some ByteReading) {
     var (own, made, contradicts): ([EBMLElement], [Number], Bool) = ([], [], false)
     var known: [Int: EBMLElement] = [:]
-    var lists = 0
+    var (lists, misnamed) = (0, Misnamed())
     for list in segment.children(in: file) {
       if list.id == MatroskaID.cluster { break }
       guard list.id == MatroskaID.tracks else { continue }
       lists += 1
       for entry in list.children(in: file) where entry.id == MatroskaID.entry {
         let parts = entry.children(in: file)
+        let type = Self.value(MatroskaID.trackType, parts, file)
+        // RFC 9559, 5.1.4.1.21.
+        switch parts.first(where: { $0.id == MatroskaID.codec }).map({ file.bytes(at: $0.contents, count: 2) }
+        ) {
+        case Array("V_".utf8) where type != 1: misnamed.pictures = true
+        case Array("A_".utf8) where type != 2: misnamed.sound = true
+        default: break
+        }
         if let number = Self.number(parts, in: file), Self.streamed.contains(number.type) {
           made.append(number)
         }
@@ -48,6 +65,7 @@ struct MatroskaTrackList: Hashable {
       }
     }
     (self.own, self.made, contradictsItself) = (own, made, contradicts)
+    (numbers, self.misnamed) = (Set(known.keys), misnamed)
   }
 
   private static func beginning(of entry: EBMLElement, _ file: some ByteReading) -> [UInt8] {

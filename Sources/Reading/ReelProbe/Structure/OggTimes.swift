@@ -15,6 +15,10 @@ struct OggTimes: Hashable {
   private(set) var leavesTimesOut = false
   /// Whether pages count pictures without packets, and no sound says how long all last.
   private(set) var isUnconfirmed = false
+  /// Whether it has a stream of a kind that is not known.
+  private(set) var hasUnknown = false
+  /// The size that Theora's header gives its blocks, and that of the pictures in them, where these leave out whole blocks.
+  private(set) var unlikeSizes: [AVIHeaders.Size] = []
   /// How many files were joined in it: the links of a chain (RFC 3533, 4).
   private(set) var links = 1
   /// How long those before the last one last together; nil where that is not known.
@@ -122,6 +126,9 @@ struct OggTimes: Hashable {
     if packet.count >= 42, packet.starts(with: [0x80] + Array("theora".utf8)) {
       let parts = [packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0]
       rate = parts.allSatisfy { $0 <= Int32.max } ? Rational(parts[0], parts[1]) : nil
+      takeSizes(packet)
+      // Another version may have this elsewhere (6.2), and FFmpeg looks for it there.
+      if (packet[7], packet[8]) != (3, 2) { jumps = true }
       return .theora(shift: Int64(packet[40] & 3) << 3 | Int64(packet[41] >> 5))
     }
     if packet.count >= 30, packet.starts(with: [1] + Array("vorbis".utf8)) {
@@ -131,8 +138,26 @@ struct OggTimes: Hashable {
     if packet.count >= 19, packet.starts(with: Array("OpusHead".utf8)) {
       return .opus(skipped: Int64(packet[10]) | Int64(packet[11]) << 8)
     }
+    if !Self.others.contains(where: packet.starts) { hasUnknown = true }
     return nil
   }
+
+  /// Theora specification, 6.2.
+  private mutating func takeSizes(_ packet: [UInt8]) {
+    let blocks = [10, 12].map { 16 * (packet.number(at: $0, bytes: 2) ?? 0) }
+    let pictures = [14, 17].map { packet.number(at: $0, bytes: 3) ?? 0 }
+    guard zip(blocks, pictures).contains(where: { !(0..<16).contains($0 - $1) }) else { return }
+    unlikeSizes = [blocks, pictures].map { AVIHeaders.Size(width: $0[0], height: $0[1]) }
+  }
+
+  /// What other streams begin with: FLAC, Speex, Dirac, VP8, OGM, PCM, CELT, Kate, CMML, Skeleton, Daala, MIDI, and annotations.
+  private static let others: [[UInt8]] =
+    [
+      "\u{7F}FLAC", "fLaC", "Speex   ", "BBCD\0", "OVP80", "\u{1}video", "\u{1}audio", "\u{1}text",
+      "\u{1}Direct Show",
+      "PCM     ", "CELT    ", "CMML", "fishead", "OggMIDI", "AnxData", "Annodex", "UVS ", "YUV4MPEG",
+    ].map { Array($0.utf8) } + ["kate", "daala", "theora"].map { [0x80] + Array($0.utf8) }
+    + [[1] + Array("vorbis".utf8), Array("OpusHead".utf8)]
 
   private mutating func take(_ stream: inout Stream, _ granule: Int64, packets: Int64) {
     let headers = min(packets, Int64(stream.headers))

@@ -1,0 +1,173 @@
+import ReelCore
+import Testing
+
+@testable import ReelProbe
+
+/// Files in which one field of a header was changed, so that nothing but its content tells.
+@Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+struct FalseHeaderTests {
+  struct Lie: Sendable, CustomTestStringConvertible {
+    let name: String
+    let coded: String
+    /// What stands there, and what is put in its place.
+    let field: [UInt8]
+    let lie: [UInt8]
+    let code: MediaWarning.Code
+    let fact: String?
+    /// Which of several places it is.
+    var place = 0
+
+    var testDescription: String { "\(name) \(coded) \(code.rawValue)" }
+  }
+
+  private static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  private static let lies = [
+    // Sound under the name of another codec.
+    Lie(
+      name: "a.mp4", coded: "-c:v mpeg4 -c:a ac3", field: text("ac-3"), lie: text("sowt"),
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.mp4", coded: "-c:v mpeg4 -c:a libopus", field: text("Opus"), lie: text("fLaC"),
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.mp4", coded: "-c:v mpeg4 -c:a libmp3lame", field: [0x6B, 0x15], lie: [0x40, 0x15],
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.mp4", coded: "-c:v mpeg4 -c:a aac", field: [0x40, 0x15], lie: [0x61, 0x15],
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.mkv", coded: "-c:v mpeg4 -c:a ac3", field: text("A_AC3"), lie: text("A_DTS"),
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.mkv", coded: "-c:v mpeg4 -c:a libmp3lame", field: text("A_MPEG/L3"),
+      lie: text("A_AAC\0\0\0\0"),
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.webm", coded: "-c:v libvpx -c:a libopus", field: text("A_OPUS"), lie: text("A_FLAC"),
+      code: .claimUnchecked, fact: "audio.0.codec"),
+    Lie(
+      name: "a.webm", coded: "-c:v libvpx -c:a libvorbis", field: [0x44, 0xAC, 0, 0],
+      lie: [0x22, 0x56, 0, 0],
+      code: .soundMismatch, fact: "audio.0"),
+    // Pictures under the name of another one.
+    Lie(
+      name: "a.webm", coded: "-c:v libvpx", field: text("V_VP8"), lie: text("V_VP9"), code: .claimUnchecked,
+      fact: "video.codec"),
+    Lie(
+      name: "a.mkv", coded: "-c:v mjpeg", field: text("V_MJPEG"), lie: text("V_VP8\0\0"),
+      code: .claimUnchecked, fact: "video.codec"),
+    Lie(
+      name: "a.avi", coded: "-c:v mpeg4", field: text("FMP4"), lie: text("MP43"), code: .claimUnchecked,
+      fact: "video.codec", place: 1),
+    // Tracks of another kind, or of none that the header lists.
+    Lie(
+      name: "a.mp4", coded: "-c:v libx264 -pix_fmt yuv420p -c:a aac", field: text("vide\0\0\0\0"),
+      lie: text("soun\0\0\0\0"),
+      code: .claimUnchecked, fact: "video"),
+    Lie(
+      name: "a.mp4", coded: "-c:v libx264 -pix_fmt yuv420p -c:a aac", field: text("soun\0\0\0\0"),
+      lie: text("vide\0\0\0\0"),
+      code: .claimUnchecked, fact: "audio"),
+    Lie(
+      name: "a.mp4", coded: "-c:v mpeg4 -c:a aac", field: text("mp4a"), lie: text("enca"),
+      code: .claimUnchecked, fact: "encrypted"),
+    Lie(
+      name: "a.mkv", coded: "-c:v mpeg4 -c:a aac", field: [0x83, 0x81, 1], lie: [0x83, 0x81, 3],
+      code: .claimUnchecked, fact: "video"),
+    Lie(
+      name: "a.mkv", coded: "-c:v mpeg4 -c:a aac", field: [0xD7, 0x81, 1], lie: [0xD7, 0x81, 9],
+      code: .indexMismatch, fact: nil),
+    Lie(
+      name: "a.avi", coded: "-c:v mpeg4 -c:a libmp3lame", field: text("vids"), lie: text("auds"),
+      code: .claimUnchecked, fact: "video"),
+    // Sizes and shapes.
+    Lie(
+      name: "a.flv", coded: "-c:v flv", field: text("width\0\u{40}P"), lie: text("width\0\u{40}`"),
+      code: .sizeMismatch, fact: "video"),
+    Lie(
+      name: "a.ogv", coded: "-c:v libtheora", field: [0, 4, 0, 3, 0, 0, 64, 0, 0, 48],
+      lie: [0, 8, 0, 3, 0, 0, 64, 0, 0, 48], code: .sizeMismatch, fact: "video"),
+    Lie(
+      name: "a.ogv", coded: "-c:v libtheora", field: text("theora") + [3, 2], lie: text("theora") + [4, 2],
+      code: .clockJumps, fact: "duration"),
+    Lie(
+      name: "a.ogv", coded: "-c:v libtheora -c:a libvorbis", field: [0x80] + text("theora"),
+      lie: [0x80] + text("theorb"),
+      code: .claimUnchecked, fact: nil),
+  ]
+
+  @Test(arguments: lies) func isNamed(lie: Lie) throws {
+    let words = lie.coded.split(separator: " ").map(String.init)
+    let sound =
+      words.contains("-c:a") ? FFmpegTool.tone + ["-ar", lie.coded.contains("opus") ? "48000" : "44100"] : []
+    guard let made = try FFmpegTool.make(lie.name, FFmpegTool.picture + sound + words) else { return }
+    var bytes = made.allBytes
+    let good = try #require(OpenFile(holding: bytes))
+    let container = try #require(good.sniffed)
+    #expect(try good.read(as: container).media.warnings == [])
+    var place = try #require(bytes.position(of: lie.field))
+    for _ in 0..<lie.place { place = try #require(bytes.position(of: lie.field, notBefore: place + 1)) }
+    bytes.replaceSubrange(place..<(place + lie.field.count), with: lie.lie)
+    HeaderField.seal(&bytes, container)
+    let media = try #require(OpenFile(holding: bytes)).read(as: container).media
+    #expect(
+      media.warnings.contains { $0.code == lie.code && $0.fact == lie.fact },
+      "\(media.warnings) \(media.audio) \(String(describing: media.video))")
+  }
+
+  /// The object of the packets of an ASF says that it ends before they do (3.2, 5).
+  @Test func packetsBehindTheirEndAreNamed() throws {
+    let coded = ["-c:v", "wmv2", "-an", "-b:v", "800k"]
+    guard let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + coded) else { return }
+    var bytes = made.allBytes
+    let data = Int(bytes[16]) | Int(bytes[17]) << 8
+    let size = (0..<4).reduce(0) { $0 | Int(bytes[data + 16 + $1]) << (8 * $1) }
+    for place in 0..<4 { bytes[data + 16 + place] = UInt8(truncatingIfNeeded: (size / 2) >> (8 * place)) }
+    let media = try #require(OpenFile(holding: bytes)).read(as: .asf).media
+    #expect(media.warnings.contains { $0.fact == "duration" }, "\(media.warnings)")
+  }
+
+  @Test func packetsOfAStreamThatIsNotDescribedAreNamed() throws {
+    let coded = ["-c:v", "wmv2", "-c:a", "wmav2"]
+    guard let made = try FFmpegTool.make("a.wmv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
+      return
+    }
+    var bytes = made.allBytes
+    let place = try #require(
+      bytes.position(of: [0x91, 0x07, 0xDC, 0xB7, 0xB7, 0xA9, 0xCF, 0x11, 0x8E, 0xE6]))
+    bytes[place + 72] = 9
+    let media = try #require(OpenFile(holding: bytes)).read(as: .asf).media
+    #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
+  }
+
+  /// The shape of pixels follows from the size that is given with it (OpenDML 1.02, `vprp`).
+  @Test func aShapeOfAnotherSizeIsNamed() throws {
+    guard let made = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4", "-aspect", "4:3"])
+    else {
+      return
+    }
+    var bytes = made.allBytes
+    #expect(try #require(OpenFile(holding: bytes)).read(as: .avi).media.warnings == [])
+    let place = try #require(bytes.position(of: "vprp"))
+    bytes[place + 8 + 24] = 128
+    let media = try #require(OpenFile(holding: bytes)).read(as: .avi).media
+    #expect(media.warnings.contains { $0.code == .pixelShapeMismatch }, "\(media.warnings)")
+  }
+
+  @Test func theRateOfAnObjectTypeThatIsNoneOfAACIsNotBelieved() throws {
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.tone + ["-c:a", "aac", "-ar", "44100"]) else {
+      return
+    }
+    var bytes = made.allBytes
+    let place = try #require(bytes.position(of: [0x05, 0x80, 0x80, 0x80, 0x05]))
+    bytes[place + 5] = 0x80
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect([nil, 44_100].contains(media.audio[0].sampleRate), "\(media.audio)")
+  }
+
+  @Test(arguments: [1, 2, 3, 9] as [UInt8]) func opusOfOneFamilyHasTwoChannelsAtMost(channels: UInt8) throws {
+    let record = Array("OpusHead".utf8) + [1, channels] + [UInt8](repeating: 0, count: 9)
+    #expect(OpusHeader(record)?.channels == (channels > 2 ? nil : Int(channels)))
+  }
+}
