@@ -141,6 +141,63 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
   }
 
+  /// The first sequence header of a program stream, against the next.
+  @Test(arguments: ["mpeg1video", "mpeg2video"]) func aSizeOfTheFirstHeaderAloneIsNamed(encoder: String)
+    throws
+  {
+    let coded = ["-c:v", encoder, "-g", "10"]
+    guard let made = try FFmpegTool.make("a.mpg", FFmpegTool.picture + coded) else { return }
+    var bytes = made.allBytes
+    #expect(try #require(OpenFile(holding: bytes)).read(as: .mpegPS).media.warnings == [])
+    let place = try #require(bytes.position(of: [0, 0, 1, 0xB3]))
+    bytes[place + 4] = 8
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mpegPS).media
+    #expect(media.warnings.contains { $0.code == .contentChanges && $0.fact == "video" }, "\(media.warnings)")
+  }
+
+  /// The table of a program says "sound" (MPEG-4 audio, without a frame of its own), each packet that it is of pictures.
+  @Test func picturesThatATableCallsSoundAreNamed() throws {
+    let coded = ["-c:v", "mpeg2video", "-c:a", "mp2"]
+    guard let made = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded) else { return }
+    var bytes = made.allBytes
+    #expect(try #require(OpenFile(holding: bytes)).read(as: .mpegTS).media.warnings == [])
+    // MPEG-2 in the first elementary stream, by FFmpeg's own identifier of packets. FFmpeg does not look at the checksum of
+    // a table that it reads for the first time.
+    var found = 0
+    for place in bytes.indices.dropLast(5) where bytes[place...].starts(with: [0x02, 0xE1, 0x00, 0xF0]) {
+      bytes[place] = 0x03
+      found += 1
+    }
+    #expect(found > 0)
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mpegTS).media
+    let isRead = media.video?.codec == "mpeg2video"
+    #expect(isRead || media.warnings.contains { $0.fact == "video" }, "\(media.warnings) \(media.audio)")
+  }
+
+  /// The samples of a track whose fragments name a description that there is not.
+  @Test func samplesWithoutADescriptionAreNamed() throws {
+    let coded = ["-c:v", "mpeg4", "-movflags", "frag_keyframe+empty_moov+default_base_moof"]
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + coded) else { return }
+    var bytes = made.allBytes
+    let place = try #require(bytes.position(of: "trex"))
+    bytes[place + 15] = 9
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(media.video?.hasSamples == true || media.warnings.contains { $0.fact == "video.hasSamples" })
+  }
+
+  @Test func aPageOfNoStreamIsNamed() throws {
+    guard
+      let made = try FFmpegTool.make(
+        "a.ogv", FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "libtheora", "-c:a", "libvorbis"])
+    else { return }
+    var bytes = made.allBytes
+    let last = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("OggS".utf8)) })
+    for place in 14..<18 { bytes[last + place] ^= 0x5A }
+    OggPages.seal(&bytes)
+    let media = try #require(OpenFile(holding: bytes)).read(as: .ogg).media
+    #expect(media.warnings.contains { $0.fact == "duration" }, "\(media.warnings)")
+  }
+
   /// The shape of pixels follows from the size that is given with it (OpenDML 1.02, `vprp`).
   @Test func aShapeOfAnotherSizeIsNamed() throws {
     guard let made = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4", "-aspect", "4:3"])

@@ -152,7 +152,7 @@ enum CodecSign {
   }
 
   /// A sequence header with sides, a shape, a rate and its marker (ISO/IEC 13818-2, 6.2.2.1).
-  private static func isMPEGSequence(_ unit: ArraySlice<UInt8>) -> Bool {
+  static func isMPEGSequence(_ unit: ArraySlice<UInt8>) -> Bool {
     let head = Array(unit.prefix(8))
     guard head.count == 8, head[0] == 0xB3 else { return false }
     let (width, height) = (Int(head[1]) << 4 | Int(head[2] >> 4), Int(head[2] & 15) << 8 | Int(head[3]))

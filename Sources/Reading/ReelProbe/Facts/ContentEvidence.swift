@@ -27,6 +27,8 @@ struct ContentEvidence {
   private let isFar: Bool
   /// The numbers of the tracks that the header lists; nil where it has no list, or none is needed.
   private let listed: Set<Int>?
+  /// The first packets of a multiplex.
+  private let beginning: MultiplexBeginning?
   /// The numbers that an FLV's `onMetaData` gives its pictures.
   private let metadataSize: AVIHeaders.Size?
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
@@ -43,6 +45,10 @@ struct ContentEvidence {
     isFar = file.isFar
     listed =
       structure.matroska?.trackList?.numbers ?? (structure.container == .asf ? ASFFile.numbers(file) : nil)
+    let strides: [MediaContainer: Int] = [.mpegTS: 188, .m2ts: 192]
+    beginning =
+      structure.container.isMPEG
+      ? MultiplexBeginning(file, stride: strides[structure.container]) : nil
     metadataSize = structure.container == .flv ? FLVFile.size(file) : nil
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
@@ -711,7 +717,7 @@ struct ContentEvidence {
   /// Packets of a track that there is none of, and a track of one kind whose codec is of another.
   private var unlisted: [MediaWarning] {
     let misnamed = structure.matroska?.trackList?.misnamed
-    var found: [MediaWarning] = []
+    var found = ofOtherKinds
     if misnamed?.pictures == true {
       found.append(.misnamed("something else", whatIs: "pictures", fact: "video"))
     }
@@ -721,6 +727,32 @@ struct ContentEvidence {
     {
       found.append(
         MediaWarning(.indexMismatch, "it has packets of a track that its header does not list"))
+    }
+    return found
+  }
+
+  /// Streams of a multiplex, or an ASF, that are listed as sound, and whose packets or format are of pictures; and the other way
+  /// round. A sequence header that gives another size than the next.
+  private var ofOtherKinds: [MediaWarning] {
+    func isOfPictures(_ stream: StreamChoice.Stream) -> Bool? {
+      // Here the number of the stream is that kind.
+      if structure.container == .mpegPS {
+        return stream.pointee.id & 0x1f0 == 0x1e0 ? true : stream.pointee.id & 0x1e0 == 0x1c0 ? false : nil
+      }
+      return key(of: stream).flatMap { beginning?.isOfPictures($0) }
+    }
+    var found: [MediaWarning] = []
+    if structure.asfIsMisnamed || streams.audios.contains(where: { isOfPictures($0) == true }) {
+      found += ["video", "audio"].map { .misnamed("sound", whatIs: "pictures", fact: $0) }
+    }
+    if streams.videos.contains(where: { isOfPictures($0) == false }) {
+      found.append(.misnamed("pictures", whatIs: "sound", fact: "audio"))
+    }
+    if let sizes = beginning?.sizes, sizes.count == 2, sizes[0] != sizes[1], streams.videos.count == 1,
+      let codec = streams.video?.pointee.codecpar?.pointee.codec_id,
+      [AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO].contains(codec)
+    {
+      found.append(.changedSize(sizes[0], sizes[1]))
     }
     return found
   }

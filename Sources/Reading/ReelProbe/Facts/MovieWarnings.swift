@@ -23,8 +23,7 @@ struct MovieWarnings {
         sound,
         dates,
       ]
-      .compactMap { $0 } + changes + kinds + rate + soundRates + soundClock + untimed + edits
-      + speeds
+      .compactMap { $0 } + changes + kinds + unread + rate + soundRates + soundClock + untimed + edits + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
 
@@ -142,6 +141,19 @@ struct MovieWarnings {
     return (pictures ? ["video", "audio"] : []).map { .misnamed("sound", whatIs: "pictures", fact: $0) }
       + (sounds ? ["audio"] : []).map { .misnamed("pictures", whatIs: "sound", fact: $0) }
       + (isOpen ? [scheme] : [])
+  }
+
+  /// Samples that the tables tell of and FFmpeg does not find, as where their description is one that there is not.
+  private var unread: [MediaWarning] {
+    guard media.video?.hasSamples == false, media.external != true, media.truncated != true,
+      media.encrypted != true, streams.video.map({ iso.hidesSamples(of: $0) }) == false,
+      max(video?.counts.sizes ?? 0, Int64(clamping: videoRun?.samples ?? 0)) > 0
+    else { return [] }
+    return [
+      MediaWarning(
+        .claimUnchecked, "its index tells of samples of its video that cannot be read",
+        fact: "video.hasSamples")
+    ]
   }
 
   /// A rate that cannot be meant: then the clock is wrong by which the pictures last as long as they do.

@@ -67,12 +67,28 @@ enum ASFFile {
   static func numbers(_ file: some ByteReading) -> Set<Int>? {
     guard let size = file.littleEndian(at: 16, width: 8), size <= mostHeader else { return nil }
     let header = file.bytes(at: 0, count: Int(size))
-    var found: Set<Int> = []
-    for place in header.indices where header[place] == streamProperties[0] {
-      guard place + 74 <= header.count, header[place...].starts(with: streamProperties) else { continue }
-      found.insert(Int(header[place + 72] & 0x7f))
+    return Set(streams(header).map { Int(header[$0 + 72] & 0x7f) })
+  }
+
+  /// Whether a stream that is said to be one of sound has the format of pictures: a size, twice (3.3, 9.2).
+  static func listsPicturesAsSound(_ file: some ByteReading) -> Bool {
+    guard let size = file.littleEndian(at: 16, width: 8), size <= mostHeader else { return false }
+    let header = file.bytes(at: 0, count: Int(size))
+    return streams(header).contains { place in
+      let format = place + 78
+      guard header[place + 24] == 0x40, format + 23 <= header.count else { return false }
+      let (stated, own) = (header[format..<(format + 8)], header[(format + 15)..<(format + 23)])
+      return stated.elementsEqual(own) && header[format + 11] == 40
+        && header[format] | header[format + 1] != 0
     }
-    return found
+  }
+
+  /// Where objects of streams begin.
+  private static func streams(_ header: [UInt8]) -> [Int] {
+    header.indices.filter { place in
+      header[place] == streamProperties[0] && place + 78 <= header.count
+        && header[place...].starts(with: streamProperties)
+    }
   }
 
   private static let mostHeader = 1 << 16

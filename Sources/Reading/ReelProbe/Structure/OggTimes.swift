@@ -55,7 +55,7 @@ struct OggTimes: Hashable {
   init?(_ file: some ByteReading) {
     guard file.size <= Self.mostBytes, !file.isFar else { return nil }
     var streams: [Int: Stream] = [:]
-    var at: Int64 = 0
+    var (at, begun): (Int64, Set<Int>) = (0, [])
     while at < file.size {
       let head = file.bytes(at: at, count: 27 + 255)
       guard head.count >= 28, head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26]) else {
@@ -65,6 +65,12 @@ struct OggTimes: Hashable {
       let lengths = head[27..<(27 + Int(head[26]))]
       let contents = at + 27 + Int64(lengths.count)
       let serial = head.number(at: 14, bytes: 4) ?? 0
+      // A page of a stream that never began was taken from another one.
+      if head[5] & 2 != 0 {
+        begun.insert(serial)
+      } else if !begun.isEmpty, !begun.contains(serial) {
+        jumps = true
+      }
       if head[5] & 2 != 0 {
         if streams.values.contains(where: { $0.packets > 0 }) {
           finish(streams)

@@ -1,0 +1,57 @@
+/// What the first packets of one of MPEG's multiplexes say themselves (ISO/IEC 13818-1, 2.4.3.6): of what kind they are, and
+/// how large pictures of MPEG-1 and MPEG-2 are.
+struct MultiplexBeginning: Hashable {
+  /// The kinds of streams, by packet identifier; of a transport stream only.
+  private var kinds: [Int: UInt8] = [:]
+  /// The sizes in the first sequence header and in the next.
+  private(set) var sizes: [AVIHeaders.Size] = []
+
+  private static let looked = 512 << 10
+
+  init(_ file: some ByteReading, stride: Int?) {
+    let bytes = file.bytes(at: 0, count: file.isFar ? Self.looked / 8 : Self.looked)
+    bytes.withUnsafeBufferPointer { bytes in
+      if let stride { takeKinds(bytes, stride) }
+      takeSizes(bytes)
+    }
+  }
+
+  /// Whether packets of a stream say that they are of pictures, or of sound; nil for other kinds, and what was not found.
+  func isOfPictures(_ id: Int) -> Bool? {
+    switch kinds[id] {
+    case .some(0xE0...0xEF): true
+    case .some(0xC0...0xDF): false
+    default: nil
+    }
+  }
+
+  private mutating func takeKinds(_ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int) {
+    for place in TransportPackets.Places(bytes, stride: stride) {
+      // One that a packet begins in, and that is not scrambled.
+      guard bytes[place + 1] & 0x40 != 0, bytes[place + 3] & 0xD0 == 0x10 else { continue }
+      let contents = place + 4 + (bytes[place + 3] & 0x20 != 0 ? 1 + Int(bytes[place + 4]) : 0)
+      guard contents + 4 <= place + TransportPackets.length,
+        bytes[contents] == 0, bytes[contents + 1] == 0, bytes[contents + 2] == 1
+      else { continue }
+      let id = Int(bytes[place + 1] & 0x1f) << 8 | Int(bytes[place + 2])
+      if kinds[id] == nil { kinds[id] = bytes[contents + 3] }
+    }
+  }
+
+  private mutating func takeSizes(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var place = 0
+    while place + 12 <= bytes.count, sizes.count < 2 {
+      if bytes[place + 2] > 1 {
+        place += 3
+        continue
+      }
+      let unit = bytes[place...].prefix(12)
+      if unit.starts(with: [0, 0, 1, 0xB3]), CodecSign.isMPEGSequence(ArraySlice(unit.dropFirst(3))) {
+        let (high, low) = (Int(bytes[place + 5]), Int(bytes[place + 6]))
+        sizes.append(
+          AVIHeaders.Size(width: Int(bytes[place + 4]) << 4 | high >> 4, height: (high & 15) << 8 | low))
+      }
+      place += 1
+    }
+  }
+}
