@@ -12,10 +12,23 @@ struct SlowFiles {
     let watch: Int
   }
 
+  /// The files of one watch that wait, in order; in the first places, those that had their turn.
+  private struct Line {
+    var paths: [SourcePath] = []
+    var first = 0
+
+    mutating func popFirst() -> SourcePath? {
+      guard first < paths.count else { return nil }
+      defer {
+        first += 1
+        if 2 * first > paths.count { (paths, first) = (Array(paths[first...]), 0) }
+      }
+      return paths[first]
+    }
+  }
+
   private var waiting: [SourcePath: File] = [:]
-  /// Those that wait, in order; in the first places, those that had their turn.
-  private var order: [SourcePath] = []
-  private var first = 0
+  private var lines: [Int: Line] = [:]
   private var turns: Set<SourcePath> = []
   /// How many may be read at once: that leaves lanes for others.
   private let mostTurns: Int
@@ -27,19 +40,17 @@ struct SlowFiles {
   mutating func add(_ file: FoundFile, _ settled: FolderWatch.Settled, of watch: Int) {
     let (path, identity) = (file.path, file.identity)
     let file = File(path: path, identity: identity, settled: settled, watch: watch)
-    if waiting.updateValue(file, forKey: path) == nil { order.append(path) }
+    if waiting.updateValue(file, forKey: path) == nil { lines[watch, default: Line()].paths.append(path) }
   }
 
   /// Whether it was set aside, and has not had its turn.
   func isWaiting(_ path: SourcePath) -> Bool { waiting[path] != nil }
 
-  /// The next file, whose turn it is from now on; nil where there is none, or as long as others have theirs.
-  mutating func next() -> File? {
-    guard turns.count < mostTurns, first < order.count,
-      let file = waiting.removeValue(forKey: order[first])
+  /// The next file of a watch, whose turn it is from now on; nil where there is none, or as long as others have theirs.
+  mutating func next(of watch: Int) -> File? {
+    guard turns.count < mostTurns, let path = lines[watch]?.popFirst(),
+      let file = waiting.removeValue(forKey: path)
     else { return nil }
-    first += 1
-    if 2 * first > order.count { (order, first) = (Array(order[first...]), 0) }
     turns.insert(file.path)
     return file
   }

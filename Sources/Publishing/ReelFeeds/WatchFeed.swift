@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import ReelCore
@@ -28,12 +29,10 @@ package final class WatchFeed: FileFeed {
   private struct State {
     /// What the watches are to be told, by whoever can't wait for them.
     var changes: [(watch: Int, change: @Sendable (inout FolderWatch) -> Void)] = []
-    /// What is measured, as of the last look.
-    var numbers: WatchNumbers
-    /// Whether everything that was there at the beginning has been looked at, as of the last look.
-    var hasListed = false
-    /// What they have found, and nobody has looked at yet.
-    var found: [(watch: Int, finding: FolderWatch.Finding)] = []
+    /// How it stands with each folder, as of its last look.
+    var standings: [Standing]
+    /// What they have found, and nobody has taken in yet.
+    var found: [FeedItem] = []
     /// What is under way.
     var taken: [FeedTicket: Taken] = [:]
     /// Tickets that were handed out.
@@ -44,25 +43,53 @@ package final class WatchFeed: FileFeed {
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
     /// To be told when the run has begun.
     var announced: WatchNotice?
-    /// Which watch is being looked at, since when, and whether it was told that its folder does not answer.
-    var look: (watch: Int, begun: ContinuousClock.Instant, isSilent: Bool)?
+    /// The looks that are under way, by their watches.
+    var looks: [Int: Look] = [:]
     /// From when on the run is to be over, and no file is disposed of any more.
     var end: ContinuousClock.Instant?
     private var isListed = false
 
     func taken(of file: FileReference) -> Taken? { file.ticket.flatMap { taken[$0] } }
 
-    init(_ numbers: WatchNumbers, jobs: Int) {
-      self.numbers = numbers
+    init(_ standings: [Standing], jobs: Int) {
+      self.standings = standings
       slow = SlowFiles(jobs: jobs)
     }
 
-    /// Whether everything that was there at the beginning has been looked at; true once.
+    /// Whether its folder does not answer, which was told.
+    func isSilent(_ watch: Int) -> Bool { looks[watch]?.isSilent ?? false }
+
+    /// Notes that a watch is being looked at; false where it is already.
+    mutating func begin(_ watch: Int) -> Bool {
+      guard looks[watch] == nil else { return false }
+      looks[watch] = Look()
+      return true
+    }
+
+    /// Whether everything that was there at the beginning, and answers, has been looked at; true once.
     mutating func isNewlyListed() -> Bool {
-      guard !isListed, hasListed else { return false }
+      guard !isListed, standings.indices.allSatisfy({ standings[$0].isListed || isSilent($0) }) else {
+        return false
+      }
       isListed = true
       return true
     }
+  }
+  /// How it stands with a folder.
+  private struct Standing {
+    let waiting: Int
+    let isThere, isListed: Bool
+
+    init(_ watch: FolderWatch) {
+      (waiting, isThere, isListed) = (watch.waiting, watch.isThere, watch.isListed)
+    }
+  }
+  private struct Look {
+    let begun = ContinuousClock.now
+    /// Whether it was told that the folder does not answer.
+    var isSilent = false
+    /// Whether nobody waits for its end any more.
+    var isLate = false
   }
   private struct Taken {
     let watch: Int
@@ -75,9 +102,7 @@ package final class WatchFeed: FileFeed {
     let hasTurn: Bool
   }
 
-  /// Held for as long as a look takes, which a disk or a network may make long: only ``withWatches(_:)`` waits for it, and
-  /// only who hands out files calls that.
-  private let watches: Mutex<[FolderWatch]>
+  private let watches: [WatchThread]
   /// Never held for long.
   private let state: Mutex<State>
   /// Of the folders that are watched.
@@ -105,8 +130,8 @@ package final class WatchFeed: FileFeed {
     onStep: @escaping @Sendable (FileDisposal.Step) -> Void = { _ in },
     onListed: @escaping @Sendable () -> Void
   ) throws(SourceError) {
-    state = Mutex(State(WatchNumbers(watches), jobs: jobs))
-    self.watches = Mutex(watches)
+    state = Mutex(State(watches.map(Standing.init), jobs: jobs))
+    self.watches = watches.map(WatchThread.init)
     paths = watches.map(\.path)
     (self.disposals, self.secondLook, self.services) = (disposals, secondLook, services)
     (self.onStep, self.onListed) = (onStep, onListed)
@@ -137,32 +162,27 @@ package final class WatchFeed: FileFeed {
   /// What is to be measured.
   package var numbers: WatchNumbers {
     // While a look is on, those of the one before.
-    _ = watches.withLockIfAvailable { use(&$0) { _ in } }
+    for index in watches.indices { _ = watches[index].ifIdle { use(&$0, index) { _ in } } }
     return state.withLock { state in
-      var numbers = state.numbers
-      if let look = state.look, look.isSilent { numbers.folders[look.watch].isThere = false }
-      return numbers
+      WatchNumbers(
+        waiting: state.standings.reduce(0) { $0 + $1.waiting },
+        folders: paths.indices.map { (paths[$0].text, state.standings[$0].isThere && !state.isSilent($0)) })
     }
   }
 
+  /// Tells a watch what it is to be told, and has `body` use it.
   /// - Parameter body: may take as long as a disk or a network does.
-  private func withWatches<Value: Sendable>(_ body: (inout [FolderWatch]) -> Value) -> Value {
-    watches.withLock { use(&$0, body) }
-  }
-
-  /// Tells the watches what they are to be told, and has `body` use them.
-  private func use<Value: Sendable>(
-    _ watches: inout [FolderWatch], _ body: (inout [FolderWatch]) -> Value
+  private func use<Value>(
+    _ watch: inout FolderWatch, _ index: Int, _ body: (inout FolderWatch) -> Value
   ) -> Value {
     let changes = state.withLock { state in
-      defer { state.changes = [] }
-      return state.changes
+      defer { state.changes.removeAll { $0.watch == index } }
+      return state.changes.filter { $0.watch == index }
     }
-    for (watch, change) in changes { change(&watches[watch]) }
-    let value = body(&watches)
-    let hasListed = watches.allSatisfy { $0.isListed || !$0.isThere }
-    let numbers = WatchNumbers(watches)
-    state.withLock { ($0.numbers, $0.hasListed) = (numbers, hasListed) }
+    for change in changes { change.change(&watch) }
+    let value = body(&watch)
+    let standing = Standing(watch)
+    state.withLock { $0.standings[index] = standing }
     return value
   }
 
@@ -214,98 +234,112 @@ package final class WatchFeed: FileFeed {
   package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
     if let notice = state.withLock({ $0.announced.take() }) { tell(notice) }
     while !isOver(), !cancellation.isSet, !isDraining.load(ordering: .relaxed) {
-      let isFound = look(upTo: count)
-      let items = takeFound() + takeSlow()
+      look(upTo: count)
+      let items = state.withLock { state in
+        defer { state.found = [] }
+        return state.found
+      }
       if !items.isEmpty { return items }
       if state.withLock({ $0.isNewlyListed() }) { onListed() }
-      if !isFound {
-        FolderWatch.wait(
-          for: withWatches { $0 }, or: alarm.descriptor, at: now, atMost: .seconds(2))
-        alarm.clear()
-      }
+      FolderWatch.wait(
+        for: watches.compactMap { $0.ifIdle { $0 } }, or: alarm.descriptor, at: now, atMost: .seconds(2))
+      alarm.clear()
     }
     return []
   }
 
-  /// Whether there is anything to be looked at.
-  private func look(upTo count: Int) -> Bool {
-    guard state.withLock({ $0.found.isEmpty }) else { return true }
-    let found = withWatches { watches in
-      watches.indices.flatMap { index in
-        // A list of a bucket ends by itself, and says why.
-        if !watches[index].isRemote { state.withLock { $0.look = (index, .now, false) } }
-        defer { endLook() }
-        return watches[index].next(upTo: count, at: now, Date()).map { (watch: index, finding: $0) }
+  /// How long other folders wait for a look at one.
+  private static let lookTime = DispatchTimeInterval.milliseconds(200)
+
+  /// Has all folders looked at, each on a thread of its own: one that takes longer is left behind, and says when it is done.
+  private func look(upTo count: Int) {
+    guard state.withLock({ $0.found.isEmpty }) else { return }
+    let round = DispatchGroup()
+    for index in watches.indices where state.withLock({ $0.begin(index) }) {
+      watches[index].async(group: round) { [self] watch in
+        let (items, notices) = use(&watch, index) { look(at: &$0, index, upTo: count) }
+        endLook(index, items, notices)
       }
     }
-    state.withLock { $0.found = found }
-    return !found.isEmpty
+    guard round.wait(timeout: .now() + Self.lookTime) == .timedOut else { return }
+    state.withLock { state in for index in state.looks.keys { state.looks[index]?.isLate = true } }
+  }
+
+  /// - Returns: what is to be taken in, and what to be told.
+  private func look(
+    at watch: inout FolderWatch, _ index: Int, upTo count: Int
+  ) -> ([FeedItem], [WatchNotice]) {
+    var notices: [WatchNotice] = []
+    var items = watch.next(upTo: count, at: now, Date()).compactMap { take($0, of: index, &notices) }
+    while let next = state.withLock({ $0.slow.next(of: index) }) {
+      if let file = watch.find(next.path), file.identity == next.identity {
+        items.append(handOut(file, of: index, next.settled, hasTurn: true))
+      } else {
+        // It has gone, or comes as what it is now.
+        state.withLock { $0.slow.end(next.path) }
+      }
+    }
+    return (items, notices)
   }
 
   /// Tells the two notices of a folder in their order.
   private let silence = Mutex(())
 
-  private func endLook() {
+  private func endLook(_ index: Int, _ items: [FeedItem], _ notices: [WatchNotice]) {
     silence.withLock { _ in
-      let ended = state.withLock { $0.look.take() }
-      guard let ended, ended.isSilent else { return }
-      tell(WatchNotice(path: paths[ended.watch], code: .folderBack, message: "it answers again"))
+      let ended = state.withLock { state in
+        state.found += items
+        return state.looks.removeValue(forKey: index)
+      }
+      if ended?.isLate == true { alarm.ring() }
+      if ended?.isSilent == true {
+        tell(WatchNotice(path: paths[index], code: .folderBack, message: "it answers again"))
+      }
+      for notice in notices { tell(notice) }
     }
   }
 
-  /// A server that is away may keep a look for as long as it is, and all other folders wait for that.
+  /// A server that is away may keep a look for as long as it is.
   /// - Returns: whether there may be more of that.
   private func tellSilence(after patience: Duration) -> Bool {
     silence.withLock { _ in
-      let watch = state.withLock { state -> Int? in
-        guard let look = state.look, !look.isSilent, .now - look.begun >= patience else { return nil }
-        state.look?.isSilent = true
-        return look.watch
+      let silent = state.withLock { state in
+        // A list of a bucket ends by itself, and says why.
+        let silent = paths.indices.filter { index in
+          guard !watches[index].isRemote, let look = state.looks[index], !look.isSilent else { return false }
+          return .now - look.begun >= patience
+        }
+        for index in silent { state.looks[index]?.isSilent = true }
+        return silent
       }
-      guard let watch else { return }
-      let others = paths.count > 1 ? ", and nothing else is watched meanwhile" : ""
-      tell(
-        WatchNotice(
-          path: paths[watch], code: .folderGone,
-          message:
-            "it has not answered for \(patience.components.seconds) s: Reel waits for it\(others); see whether its disk or its server is there"
-        ))
+      for index in silent {
+        tell(
+          WatchNotice(
+            path: paths[index], code: .folderGone,
+            message:
+              "it has not answered for \(patience.components.seconds) s: Reel waits for it; see whether its disk or its server is there"
+          ))
+      }
+      // What was there at the beginning is all that answers.
+      if !silent.isEmpty { alarm.ring() }
     }
     return !cancellation.isSet
-  }
-
-  private func takeFound() -> [FeedItem] {
-    state.withLock { state in
-      defer { state.found = [] }
-      return state.found
-    }.compactMap { take($0.finding, of: $0.watch) }
-  }
-
-  /// The next of those that take long to read, if it is its turn and it is as it was.
-  private func takeSlow() -> [FeedItem] {
-    while let next = state.withLock({ $0.slow.next() }) {
-      let file = withWatches { $0[next.watch].find(next.path) }
-      if let file, file.identity == next.identity {
-        return [handOut(file, of: next.watch, next.settled, hasTurn: true)]
-      }
-      // It has gone, or comes as what it is now.
-      state.withLock { $0.slow.end(next.path) }
-    }
-    return []
   }
 
   private var now: Duration { start.duration(to: .now) }
 
   /// What a run is to take in of it, if anything.
-  private func take(_ finding: FolderWatch.Finding, of watch: Int) -> FeedItem? {
+  private func take(
+    _ finding: FolderWatch.Finding, of watch: Int, _ notices: inout [WatchNotice]
+  ) -> FeedItem? {
     switch finding {
     case .notice(let notice):
-      tell(WatchNotice(notice, of: paths[watch]))
+      notices.append(WatchNotice(notice, of: paths[watch]))
       return nil
     case .failed(let path, let error):
       return FeedItem(.failed(path, error))
     case .open(let path):
-      tell(
+      notices.append(
         WatchNotice(
           path: path, code: .stillOpen,
           message:
@@ -552,10 +586,24 @@ private struct Alarm {
   }
 }
 
-extension WatchNumbers {
-  fileprivate init(_ watches: [FolderWatch]) {
-    self.init(
-      waiting: watches.reduce(0) { $0 + $1.waiting }, folders: watches.map { ($0.path.text, $0.isThere) })
+/// A watch, and a thread that a disk or a network may keep for as long as it likes.
+private final class WatchThread: Sendable {
+  let isRemote: Bool
+  private let watch: Mutex<FolderWatch>
+  private let queue = DispatchQueue(label: "reel.watch.look")
+
+  init(_ watch: FolderWatch) {
+    isRemote = watch.isRemote
+    self.watch = Mutex(watch)
+  }
+
+  func async(group: DispatchGroup, _ body: @escaping @Sendable (inout FolderWatch) -> Void) {
+    queue.async(group: group) { [self] in watch.withLock { body(&$0) } }
+  }
+
+  /// Nil while it is being looked at.
+  func ifIdle<Value: Sendable>(_ body: (inout FolderWatch) -> Value) -> Value? {
+    watch.withLockIfAvailable { body(&$0) }
   }
 }
 

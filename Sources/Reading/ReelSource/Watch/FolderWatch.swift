@@ -165,7 +165,7 @@ package struct FolderWatch: Sendable {
   package var watchedFolders: Int { notifications?.count ?? 0 }
 
   /// Whether everything that was there at the beginning has been looked at.
-  package var isListed: Bool { hasBegun && !needsListing && walk == nil }
+  package var isListed: Bool { isThere ? hasBegun && !needsListing && walk == nil : hasChecked }
 
   // MARK: Looking
 
