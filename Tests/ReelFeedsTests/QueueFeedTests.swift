@@ -75,6 +75,34 @@ import Testing
     #expect(found.count == 4 && Set(refused) == Set(addresses.suffix(2)))
   }
 
+  @Test("an item whose place does not answer is told")
+  func silence() async throws {
+    let queue = try WorkQueue(try await TestDatabase().pool())
+    let items = [NewItem(address: SourcePath("https://host.example/a.mp4"), version: "1", size: 5)]
+    try #require(try queue.enqueue(items, priority: 0, wishes: ItemWishes(), at: nil).new == 1)
+    let worker = try QueueWorker(
+      queue, host: "here", destination: "file:///media", serving: QueueWorker.Serving(),
+      settings: QueueWorker.Settings())
+    let (told, telling) = AsyncStream.makeStream(of: String.self)
+    let (sentences, hearing) = AsyncStream.makeStream(of: String.self)
+    let feed = QueueFeed(
+      worker, listener: QueueListener(queue), jobs: 1, staysForMore: false, walk: WalkOptions(),
+      allowed: try AllowedSources(["https://host.example/"], destination: "file:///media"),
+      check: MachineCheck(services: services(ScriptedProber())), patience: .milliseconds(40),
+      tell: { sentence in
+        telling.yield(sentence)
+        hearing.yield(sentence)
+      },
+      policy: { _ in DefaultIntakePolicy() }
+    ) { _ throws(SourceError) in
+      for await _ in told { break }
+      throw SourceError(.notFound, "no address")
+    }
+    #expect(try Aside { feed.next(upTo: 1, until: { false }) }.value().count == 1)
+    var heard = sentences.makeAsyncIterator()
+    #expect(await heard.next()?.hasPrefix("https://host.example/a.mp4 (item ") == true)
+  }
+
   @Test("while a machine is looked at, nothing is the items' fault")
   func machine() async throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -34,6 +34,8 @@ package final class QueueFeed: FileFeed {
     /// Whether it is being found out whose fault failures are: nothing is held by then, and nobody else may say so.
     var isInDoubt = false
     var problem: (any ReelError)?
+    /// Which item is being looked at, since when, and whether it was told that its place does not answer.
+    var look: (item: TakenItem, begun: ContinuousClock.Instant, isTold: Bool)?
   }
 
   private let worker: QueueWorker
@@ -61,9 +63,11 @@ package final class QueueFeed: FileFeed {
   ///   - allowed: what items may name.
   ///   - policy: a policy that items name.
   ///   - check: asked when many files in a row have failed.
+  ///   - patience: how long a look at an item may take before `tell` is told that its disk or its server does not answer.
   package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
-    allowed: AllowedSources, check: MachineCheck,
+    allowed: AllowedSources, check: MachineCheck, patience: Duration = .seconds(30),
+    tell: @escaping @Sendable (String) -> Void = { _ in },
     policy: @escaping @Sendable (String) throws -> any IntakePolicy,
     source: @escaping @Sendable (TakenItem) async throws(SourceError) -> SourceInput
   ) {
@@ -72,6 +76,25 @@ package final class QueueFeed: FileFeed {
     var walk = walk
     walk.entersFolders = false
     (self.walk, self.source) = (walk, source)
+    Task { [weak self] in
+      while self?.tellSilence(after: patience, tell) == true { try? await Task.sleep(for: patience / 4) }
+    }
+  }
+
+  /// A server that is away may keep a look for as long as it is, and nothing else is taken meanwhile.
+  /// - Returns: true.
+  private func tellSilence(after patience: Duration, _ tell: (String) -> Void) -> Bool {
+    let item = state.withLock { state -> TakenItem? in
+      guard let look = state.look, !look.isTold, .now - look.begun >= patience else { return nil }
+      state.look?.isTold = true
+      return look.item
+    }
+    guard let item else { return true }
+    tell(
+      "\(item.address) (item \(item.id)) has not answered for \(patience.components.seconds) s, and nothing else is taken "
+        + "meanwhile: see whether its disk or its server is there; a signal ends the worker, and gives back what it holds"
+    )
+    return true
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.
@@ -228,6 +251,8 @@ package final class QueueFeed: FileFeed {
   }
 
   private func found(_ item: TakenItem) -> WalkItem {
+    state.withLock { $0.look = (item, .now, false) }
+    defer { state.withLock { $0.look = nil } }
     do throws(SourceError) {
       try allowed.check(item.address)
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {

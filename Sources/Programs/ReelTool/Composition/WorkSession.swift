@@ -43,7 +43,7 @@ struct WorkSession: Sendable {
     return WorkSession(
       feed: QueueFeed(
         worker, listener: listener, jobs: jobs, staysForMore: staysForMore, walk: walk,
-        allowed: allowed, check: check,
+        allowed: allowed, check: check, tell: { LongWait.tell($0) },
         policy: { name in
           let policy = try policies.policy(named: name)
           do {
