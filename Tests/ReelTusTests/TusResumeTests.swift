@@ -93,6 +93,20 @@ struct TusResumeTests {
     }
   }
 
+  /// tusd puts an object together, and asks its `pre-finish` hook, before it answers.
+  @Test func afterTheLastByteAServerMayBeSilentForMinutes() async throws {
+    let fake = try await FakeTus.start("creation,termination")
+    let transport = OverheardTransport(base: fake.transport)
+    let uploader = TusUploader(
+      try #require(TusEndpoint(fake.endpoint)), transport: transport, checkpoints: MemoryCheckpoints(),
+      partSize: 1 << 20)
+    _ = try await uploader.upload(source(), to: key) { _ in }
+    let parts = transport.calls.withLock { $0.filter { $0.method == .patch } }
+    let silences = parts.map { HTTPTimeouts().idle + $0.thinking }
+    #expect(silences.count == 6 && silences.dropLast().allSatisfy { $0 == .seconds(50) })
+    #expect(silences.last.map { $0 >= .seconds(300) } == true)
+  }
+
   @Test func anotherProcessGoesOnWhereTheLastOneDied() async throws {
     let fake = try await FakeTus.start("creation,termination")
     let checkpoints = MemoryCheckpoints()
@@ -303,5 +317,25 @@ private struct HurriedClock: Clock {
   func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
     await Task.yield()
+  }
+}
+
+/// Notes what is sent.
+private final class OverheardTransport: HTTPTransport {
+  private let base: any HTTPTransport
+  let calls = Mutex<[HTTPCall]>([])
+
+  init(base: any HTTPTransport) { self.base = base }
+
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    calls.withLock { $0.append(call) }
+    return try await base.send(call)
+  }
+
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    try await base.fetch(call, into: initial, update)
   }
 }

@@ -93,11 +93,15 @@ struct TusClient: Sendable {
   }
 
   /// PATCH: more bytes at `offset`. Gives where the server stands then.
+  /// - Parameter whole: bytes of the upload.
   /// - Throws: `tooLarge` when they are too many for one request.
   func append(
-    _ bytes: [UInt8], at offset: Int64, to url: TusURL, checksum: TusChecksum?, _ key: ObjectKey
+    _ bytes: [UInt8], at offset: Int64, of whole: Int64, to url: TusURL, checksum: TusChecksum?,
+    _ key: ObjectKey
   ) async throws(UploadError) -> Int64 {
     var call = call(.patch, url)
+    // Behind the last byte a server may put parts of a bucket together, or ask its hooks.
+    if offset + Int64(bytes.count) == whole { call.thinking = .seconds(250 + whole / (16 << 20)) }
     call.fields[.contentType] = "application/offset+octet-stream"
     call.fields[.uploadOffset] = "\(offset)"
     if let checksum { call.fields[.uploadChecksum] = checksum.field(of: bytes) }

@@ -193,7 +193,7 @@ struct TusUpload: Sendable {
       let (start, end) = (through - Int64(rest.count), through - Int64(rest.count - piece.count))
       do throws(UploadError) {
         state.offset = try await client.append(
-          piece, at: start, to: place.url, checksum: server.checksum, key)
+          piece, at: start, of: source.size, to: place.url, checksum: server.checksum, key)
       } catch {
         guard error.code == .tooLarge, requestSize.shrink(below: piece.count) else { throw error }
         continue
