@@ -318,4 +318,27 @@ import Testing
     #expect(call?.call.thinking == .seconds(600))
     #expect(call.map { HTTPTimeouts().limit(for: $0.call, at: nil) > .seconds(900) } == true)
   }
+
+  @Test("a completion that takes long is told", arguments: [true, false])
+  func toldCompletion(isSlow: Bool) async throws {
+    let (notices, telling) = AsyncStream.makeStream(of: String.self)
+    let fake = FakeS3()
+    let transport = ScriptedTransport { sent throws(HTTPFailure) in
+      if isSlow, sent.call.method == .post, sent.call.target.contains("uploadId=") {
+        for await _ in notices { break }
+      }
+      return fake.answer(sent)
+    }
+    var options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: 3)
+    options.completionSilence = isSlow ? .milliseconds(10) : .seconds(600)
+    let told = Mutex<[String]>([])
+    _ = try await S3Uploader(
+      try #require(FakeS3.store), options: options, transport: transport,
+      credentials: FixedCredentials(SignatureV4Tests.s3Key), clock: StoppedClock()
+    ) { notice in
+      told.withLock { $0.append(notice) }
+      telling.yield(notice)
+    }.upload(large, to: key) { _ in }
+    #expect(told.withLock { $0.map { $0.contains("put \(key) together") } } == (isSlow ? [true] : []))
+  }
 }

@@ -303,6 +303,11 @@ struct MultipartUpload: Sendable {
     request.patience = .seconds(900)
     request.thinking = silence
     request.answer = .lateWord
+    let minutes = Int((silence / .seconds(60)).rounded(.up))
+    let waiting = client.tell(
+      "it has not answered yet to the request to put \(key) together, which may take minutes: Reel waits for "
+        + "up to \(minutes) min", after: silence / 10)
+    defer { waiting.cancel() }
     if case .failure(let failure) = try await client.outcome(of: request) {
       if failure.isMissingUpload { throw lost }
       if failure.isBrokenUpload {

@@ -244,6 +244,14 @@ final class S3Client: Sendable {
     return "\(addressing.origin)\(request.path)?\(query)"
   }
 
+  /// Says `sentence` of the store after `delay`, unless that is cancelled.
+  func tell(_ sentence: String, after delay: Duration) -> Task<Void, Never> {
+    Task { [onNotice, store] in
+      guard (try? await Task.sleep(for: delay)) != nil else { return }
+      onNotice("\(store.destination): \(sentence)")
+    }
+  }
+
   /// True once.
   private func tellsEndFirst() -> Bool {
     learned.withLock { learned in

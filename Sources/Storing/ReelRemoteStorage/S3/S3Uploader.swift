@@ -28,7 +28,7 @@ public struct S3Uploader: Uploader {
     ) { _ in }
   }
 
-  /// - Parameter onNotice: told, once, that signed addresses end before their time.
+  /// - Parameter onNotice: told that signed addresses end before their time, and what is waited for.
   package init(
     _ store: S3Store, options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource,
     clock: any WallClock = SystemWallClock(), onNotice: @escaping @Sendable (String) -> Void
