@@ -28,8 +28,9 @@ extension UploadFiles {
   /// Goes on with `hash` by what is on disk: up to `end`, or for a turn.
   /// - Throws: a 404 where there are not so many bytes.
   func hash(going hash: ContentHash, to end: Int64) throws(Problem) -> ContentHash {
-    var found = try Disk.opened(path, O_RDONLY)
-    if found == nil { found = try Disk.opened(wholePath, O_RDONLY) }
+    // SMB, and some NFS servers, sync only for whoever may write.
+    var found = try Disk.opened(path, O_RDWR)
+    if found == nil { found = try Disk.opened(wholePath, O_RDWR) }
     guard let file = found else { throw .noSuchUpload }
     // A dead process may have written what the disk would not take: it is in memory, where it can be read, and not said twice.
     do throws(Problem) {
