@@ -59,6 +59,14 @@ final class OpenStore: Sendable {
   }
 }
 
+/// Whether the file system of a folder of ours shows others what is made there for us alone. What can't be found out is
+/// told by whoever needs the folder.
+package func showsFiles(inFolder path: String) async -> Bool {
+  await BlockingQueue(label: "reel.folder", width: 1).run {
+    (try? StoreFolder.showsFiles(in: StoreFolder.open(path))) ?? false
+  }
+}
+
 /// Opens folders, and makes those that are missing.
 enum StoreFolder {
   /// Opens `path`, which must be a folder, and no link to one.

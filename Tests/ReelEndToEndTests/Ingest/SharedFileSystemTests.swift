@@ -102,6 +102,19 @@ struct SharedFileSystemTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporaries.path) == [])
   }
 
+  @Test("a library where all may read, and nothing can change that, is told once")
+  func libraryWithoutModes() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(1)
+    for (modes, count) in [("0700", 1), ("0755", 2)] {
+      let shim = try await SystemShim.environment(root: bench.library, ["REEL_SHIM_MODES": modes])
+      let outcome = try await bench.reel("ingest", "clips", "--to", "store", environment: shim)
+      #expect(outcome.status == 0, "\(outcome)")
+      let told = outcome.errors.components(separatedBy: "may read its catalog").count
+      #expect(told == count, "\(outcome.errors)")
+    }
+  }
+
   @Test("names are given where a file system has no second names, and renames only by replacing")
   func withoutLinks() async throws {
     let bench = try Workbench()

@@ -3,6 +3,7 @@ import ReelCore
 import ReelLibrary
 import ReelPostgres
 import ReelProcess
+import ReelStorage
 import ReelTerminal
 
 /// All that commands ask of a catalog.
@@ -148,9 +149,14 @@ enum CatalogPlace: Sendable {
   func writing() async throws(CatalogError) -> any WholeCatalog {
     switch self {
     case .library(let path):
+      let folder = try await LibraryFolder.prepare(at: path)
+      if await showsFiles(inFolder: folder.temporaryPath) {
+        LongWait.tellOnce(
+          "the file system of the library \(folder.path) does not keep permissions: others on this machine may read its "
+            + "catalog; to keep them out, mount it for this user alone (uid= and umask=077)")
+      }
       return try await SQLiteCatalog.open(
-        library: try await LibraryFolder.prepare(at: path), lease: DebugSteps.lease,
-        onWait: { hold in LongWait.tell(hold) })
+        library: folder, lease: DebugSteps.lease, onWait: { hold in LongWait.tell(hold) })
     case .server(let address, let library):
       return try await PostgresCatalog.open(Self.pool(address, library), lease: DebugSteps.lease)
     }
