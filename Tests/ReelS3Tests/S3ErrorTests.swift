@@ -411,6 +411,14 @@ struct S3ErrorTests {
     #expect(error?.message.contains("did not list its objects: check its address") == true)
   }
 
+  @Test func aListThatIsCompressedUnaskedIsToldAsThat() async throws {
+    let fake = FakeS3 { _ in
+      HTTPReply(status: .ok, fields: [.contentEncoding: "gzip"], body: [0x1F, 0x8B, 8, 0])
+    }
+    let error = await #expect(throws: UploadError.self) { try await uploader(fake.transport()).prepare() }
+    #expect(error?.message.contains("its answer is compressed") == true, "\(error?.message ?? "")")
+  }
+
   @Test("a store that can't be listed can't be used")
   func prepareDenied() async throws {
     let fake = FakeS3 { _ in FakeS3.error(403, "AccessDenied") }

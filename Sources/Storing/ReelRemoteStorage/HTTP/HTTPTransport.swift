@@ -121,6 +121,8 @@ extension HTTPCall {
   /// - Throws: ``HTTPFailure/misdirected(_:)`` when a credential is not for this call's origin.
   public func fieldsOnWire() throws(HTTPFailure) -> HTTPFields {
     var all = fields
+    // Who does not say so may be given anything compressed, and no length of it (RFC 9110, 12.5.3).
+    if all[.acceptEncoding] == nil { all[.acceptEncoding] = "identity" }
     for credential in credentials {
       guard credential.origin == origin else { throw .misdirected(origin) }
       all[credential.name] = credential.value.revealed

@@ -67,9 +67,13 @@ public struct S3Uploader: Uploader {
     request.replyLimit = S3Client.listLimit
     do throws(UploadError) {
       // A web console, or a page to log in, answers 200 to anything.
-      guard S3Documents.isPage(try await client.send(request).body) else {
-        throw UploadError(
-          .storeUnusable, "\(destination) did not list its objects: check its address")
+      let reply = try await client.send(request)
+      guard S3Documents.isPage(reply.body) else {
+        let advice =
+          reply.isCompressed
+          ? "its answer is compressed, which Reel asks not to have: see what stands before it"
+          : "check its address"
+        throw UploadError(.storeUnusable, "\(destination) did not list its objects: \(advice)")
       }
     } catch {
       // Without it nobody can tell whether an object is there.
@@ -345,8 +349,8 @@ final class UploadMeter: Sendable {
   }
 }
 
-/// That a way takes no large requests, once that was found out.
-private final class NarrowWay: Sendable {
+/// That not every request gets through, once that was found out.
+final class NarrowWay: Sendable {
   private let entered = Atomic(false)
 
   var isEntered: Bool { entered.load(ordering: .relaxed) }

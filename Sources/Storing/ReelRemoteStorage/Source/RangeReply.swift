@@ -221,7 +221,6 @@ extension HTTPFields {
   static func asking(for range: Range<Int64>, of pin: FilePin) -> HTTPFields {
     var fields = pin.conditions
     fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
-    fields[.acceptEncoding] = "identity"
     return fields
   }
 }

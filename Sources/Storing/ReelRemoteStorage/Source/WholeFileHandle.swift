@@ -135,7 +135,6 @@ final class WholeFileHandle: RemoteHandle {
   private func receive(_ received: Received) async throws(UploadError) -> Reply? {
     let server = address.origin.description
     var call = HTTPCall(.get, address.origin, address.target, fields: pin.conditions)
-    call.fields[.acceptEncoding] = "identity"
     call.patience = .seconds(120 + identity.size / (16 << 10))
     // Of a length that nobody says, it may have no end.
     call.fetchLimit = Int(identity.size)
