@@ -97,6 +97,32 @@ import Testing
     #expect(stored.size == Int64(size) && offset.withLock { $0 } == size)
   }
 
+  @Test(
+    "what is let through as POST alone is stored and removed so", arguments: [403, 405, 501], [true, false])
+  func methods(_ status: Int, isUnderstood: Bool) async throws {
+    let server = server("https://host.example/files/1")
+    let transport = ScriptedTransport { sent throws(HTTPFailure) in
+      if [.patch, .delete].contains(sent.call.method) { return HTTPReply(status: .init(code: status)) }
+      var call = sent.call
+      if let method = call.fields[.methodOverride] {
+        guard isUnderstood else { return HTTPReply(status: .badRequest, fields: [.tusResumable: "1.0.0"]) }
+        call.method = method == "PATCH" ? .patch : .delete
+      }
+      return try await server.send(call)
+    }
+    let uploader = try uploader(transport)
+    guard isUnderstood else {
+      let error = await #expect(throws: UploadError.self) {
+        _ = try await uploader.upload(source, to: key) { _ in }
+      }
+      #expect(error?.message.contains("\(status)") == true, "\(error?.message ?? "")")
+      return
+    }
+    #expect(try await uploader.upload(source, to: key) { _ in }.size == 9)
+    #expect(try await uploader.remove(key) == .gone)
+    #expect(transport.calls.map(\.call.method) == [.options, .post, .patch, .post, .post])
+  }
+
   @Test("a host that the user names gets the bytes, and never the token")
   func namedHost() async throws {
     for (location, host) in [

@@ -12,6 +12,16 @@ struct TusClient: Sendable {
   let credential: HTTPCredential?
   /// Hosts beside the server's own that may be given the bytes, as ``HTTPOrigin/authority`` names them.
   let uploadHosts: Set<String>
+  /// Whether what stands before the server lets neither PATCH nor DELETE through.
+  private let isOverriding = NarrowWay()
+
+  init(
+    transport: any HTTPTransport, failure: TusFailure, endpoint: TusURL, credential: HTTPCredential?,
+    uploadHosts: Set<String>
+  ) {
+    (self.transport, self.failure, self.endpoint) = (transport, failure, endpoint)
+    (self.credential, self.uploadHosts) = (credential, uploadHosts)
+  }
 
   /// How an upload stands on its server.
   enum UploadStatus: Hashable, Sendable {
@@ -160,8 +170,7 @@ struct TusClient: Sendable {
   func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
     guard let reply = try await self.reply(at: url, key) else { return nil }
     if let length = reply.contentLength { return length }
-    var call = HTTPCall(
-      .get, url.origin, url.target, fields: [.range: "bytes=0-0", .acceptEncoding: "identity"])
+    var call = HTTPCall(.get, url.origin, url.target, fields: [.range: "bytes=0-0"])
     call.endsAtHead = true
     let answer = try await send(call)
     switch answer.status.code {
@@ -231,7 +240,25 @@ struct TusClient: Sendable {
     mayBeGone(reply) && (reply.status.code != 403 || reply.fields[.tusResumable] != nil)
   }
 
+  /// Where something before the server does not let a method through, it goes as a POST that names it, which every server has
+  /// to understand (tus 1.0.0, "X-HTTP-Method-Override").
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
+    guard [.patch, .delete].contains(call.method) else { return try await sendAsIs(call) }
+    var post = call
+    post.method = .post
+    post.fields[.methodOverride] = call.method.rawValue
+    if isOverriding.isEntered { return try await sendAsIs(post) }
+    let reply = try await sendAsIs(call)
+    guard [403, 405, 501].contains(reply.status.code), reply.fields[.tusResumable] == nil else {
+      return reply
+    }
+    let second = try await sendAsIs(post)
+    guard second.isSuccess else { return reply }
+    isOverriding.enter()
+    return second
+  }
+
+  private func sendAsIs(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
     try await rethrowing(as: failure.transport) { () async throws(HTTPFailure) in
       try await transport.send(call)
     }

@@ -49,6 +49,7 @@ extension HTTPField.Name {
   static let uploadLength = ours("Upload-Length")
   static let uploadMetadata = ours("Upload-Metadata")
   static let uploadChecksum = ours("Upload-Checksum")
+  static let methodOverride = ours("X-HTTP-Method-Override")
 }
 
 extension StringProtocol {
