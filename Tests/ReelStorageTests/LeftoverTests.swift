@@ -253,6 +253,10 @@ import Testing
       #expect(throws: SystemError(code: EEXIST, call: "rename")) {
         try renameAfterLooking("part", in: open.rawValue, to: "taken", in: open.rawValue)
       }
+      // Who can't look replaces nothing.
+      #expect(throws: SystemError(code: ENOTDIR, call: "stat")) {
+        try renameAfterLooking("part", in: open.rawValue, to: "taken/free", in: open.rawValue)
+      }
       try renameAfterLooking("part", in: open.rawValue, to: "free", in: open.rawValue)
     }
     #expect(try folder.names() == ["free", "taken"])
