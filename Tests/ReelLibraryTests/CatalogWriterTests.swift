@@ -85,6 +85,34 @@ import Testing
     #expect((1..<250).contains(commits.count))
   }
 
+  @Test func whatBlocksIsCommittedWithTheOthers() async throws {
+    let bench = try await Bench()
+    let commits = Commits()
+    try bench.database.write { db in try commits.count(of: db) }
+    let (others, lanes) = (Arrivals(of: 40), BlockingQueue(label: "test.lanes", width: 40))
+    await withTaskGroup { group in
+      for number in 0..<40 {
+        group.addTask {
+          let given = await lanes.run { () throws(Never) in
+            others.come()
+            return try? bench.catalog.writeTogether { db in
+              try db.run("INSERT INTO t (n) VALUES (?)", [number])
+              if db.lastInsertedRowID == 1 { others.wait() }
+              if number == 7 { throw CatalogError(.leaseLost, "mine") }
+              return number
+            }
+          }
+          #expect(given == (number == 7 ? nil : number))
+        }
+      }
+    }
+    #expect(try bench.numbers().sorted() == (0..<40).filter { $0 != 7 })
+    #expect((1..<20).contains(commits.count))
+    bench.catalog.close()
+    let error = #expect(throws: CatalogError.self) { try bench.catalog.writeTogether { _ in } }
+    #expect(error?.code == .unusable)
+  }
+
   @Test func oneThatFailsTakesNoOtherWithIt() async throws {
     let bench = try await Bench()
     await withTaskGroup { group in

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The only writer of a catalog in this process.
 ///
-/// A durable commit costs milliseconds whatever is in it. A thread that may block has a transaction to itself, for a
-/// whole batch; what tasks hand in while a transaction is under way is committed together, in the next.
+/// A durable commit costs milliseconds whatever is in it. What lanes (a whole batch each) and tasks hand in while a transaction
+/// is under way is committed together, in the next; what else blocks has a transaction to itself.
 final class CatalogWriter: Sendable {
   private let transactions: CatalogTransactions
   private let groups: GroupWriting<any PendingWrite>
@@ -41,6 +41,23 @@ final class CatalogWriter: Sendable {
     _ body: @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {
     try transactions.run(body)
+  }
+
+  /// Runs `body` in the next transaction, in a savepoint of its own, with what others have handed in by then: so many who come
+  /// at once cost one commit. Blocks.
+  func writeTogether<Value: Sendable>(
+    _ body: @escaping @Sendable (Connection) throws -> Value
+  ) throws(CatalogError) -> Value {
+    let ended = DispatchSemaphore(value: 0)
+    let result = Mutex<Result<Value, CatalogError>?>(nil)
+    let pending = AwaitedWrite(body) { answer in
+      result.withLock { $0 = answer }
+      ended.signal()
+    }
+    guard groups.handIn(pending) else { throw .closed(at: transactions.path) }
+    ended.wait()
+    guard let result = result.withLock({ $0 }) else { throw .closed(at: transactions.path) }
+    return try result.get()
   }
 
   // MARK: For tasks

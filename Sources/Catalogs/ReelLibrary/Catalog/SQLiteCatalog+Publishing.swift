@@ -99,7 +99,7 @@ extension SQLiteCatalog {
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<Claim, CatalogError>] {
     let writing = try writable()
-    let answers = try writing.writer.write { db in
+    let answers = try writing.writer.writeTogether { [self] db in
       try write(notes, in: db)
       return try requests.map { request in
         try Self.outcome { try writing.steps.claim(request, in: db) }
@@ -126,7 +126,7 @@ extension SQLiteCatalog {
       let destination = one.intent.publication.destination
       return (post: post, document: try PostTable.document(of: post, in: destination, at: place))
     }
-    let places = try writing.writer.write { db in
+    let places = try writing.writer.writeTogether { [self] db in
       try write(notes, in: db)
       return try zip(completions, posts).map { one, post in
         try Self.outcome {
