@@ -19,14 +19,15 @@ enum ServerStore {
     switch try DestinationAddress(parsing: to) {
     case .folder(let path):
       return FolderUploader(root: path, publicBaseURL: publicBaseURL, onNotice: onNotice)
-    case .s3(let address): return try await bucket(address, publicBaseURL, environment)
+    case .s3(let address): return try await bucket(address, publicBaseURL, environment, onNotice)
     case .command, .firebase, .tus:
       throw StartFailure("a server stores in a folder or in a bucket (s3://…), not yet in \(to)")
     }
   }
 
   private static func bucket(
-    _ address: S3Address, _ publicBaseURL: String?, _ environment: [String: String]
+    _ address: S3Address, _ publicBaseURL: String?, _ environment: [String: String],
+    _ onNotice: @escaping @Sendable (String) -> Void
   ) async throws -> any Uploader {
     let local = LocalCredentials(
       environment: environment.filter { $0.key.hasPrefix("AWS_") || $0.key == "HOME" }, profile: nil)
@@ -44,6 +45,7 @@ enum ServerStore {
       options: S3Options(
         viewing: publicBaseURL.map { .publicBase($0) } ?? .address, sendsChecksums: sendsChecksums ?? true),
       transport: try CurlTransport(rules),
-      credentials: RememberedCredentials { () async throws(UploadError) in try await local.find() })
+      credentials: RememberedCredentials { () async throws(UploadError) in try await local.find() },
+      onNotice: onNotice)
   }
 }

@@ -19,19 +19,12 @@ public struct S3Uploader: Uploader {
   ///   - transport: sends the requests.
   ///   - credentials: signs them.
   ///   - clock: dates them.
+  ///   - onNotice: called with a sentence: once, where signed addresses end before their time; and where a store has not
+  ///     answered for a minute.
   public init(
     _ store: S3Store, options: S3Options = S3Options(), transport: any HTTPTransport,
-    credentials: any CredentialSource, clock: any WallClock = SystemWallClock()
-  ) {
-    self.init(
-      store, options: options, transport: transport, credentials: credentials, clock: clock
-    ) { _ in }
-  }
-
-  /// - Parameter onNotice: told that signed addresses end before their time, and what is waited for.
-  package init(
-    _ store: S3Store, options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource,
-    clock: any WallClock = SystemWallClock(), onNotice: @escaping @Sendable (String) -> Void
+    credentials: any CredentialSource, clock: any WallClock = SystemWallClock(),
+    onNotice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     client = S3Client(
       store, transport: transport, credentials: credentials, clock: clock,
