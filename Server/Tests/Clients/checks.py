@@ -308,7 +308,8 @@ def tus_refuses_what_does_not_fit(server):
     assert (head.status, head.headers["Upload-Offset"], head.headers["Upload-Length"]) == (200, "0", str(len(video)))
     assert head.headers["Upload-Metadata"] == "filename YS5tcDQ=" and "no-store" in head.headers["Cache-Control"]
     assert head.headers["Upload-Expires"].endswith(" GMT")
-    assert server.tus("PATCH", path, b"x", Upload_Offset=1).status == 409
+    answer = server.tus("PATCH", path, b"x", Upload_Offset=1)
+    assert (answer.status, answer.headers["Upload-Offset"]) == (409, "0"), answer
     assert server.tus("PATCH", path, b"x", Upload_Offset=0, Content_Type="video/mp4").status == 415
     for version in ["0.2.2", None]:
         answer = server.tus("PATCH", path, b"x", Upload_Offset=0, Tus_Resumable=version)
@@ -318,13 +319,15 @@ def tus_refuses_what_does_not_fit(server):
         "POST", "/uploads", b"hello!", Upload_Length=5, Content_Type="application/offset+octet-stream")
     assert answer.status == 413 and server.left() == before, answer
     assert server.tus("PATCH", path, b"x", Upload_Offset=-1).status == 400
-    assert server.tus("PATCH", path, video + b"x", Upload_Offset=0).status == 413
-    assert server.tus("PATCH", "/uploads/" + "0" * 32, b"x", Upload_Offset=0).status == 404
+    answer = server.tus("PATCH", path, video + b"x", Upload_Offset=0)
+    assert (answer.status, answer.headers["Upload-Offset"]) == (413, "0"), answer
+    answer = server.tus("PATCH", "/uploads/" + "0" * 32, b"x", Upload_Offset=0)
+    assert answer.status == 404 and "Upload-Offset" not in answer.headers, answer
     assert server.tus("PATCH", "/uploads/../../etc/passwd", b"x", Upload_Offset=0).status == 404
     assert server.tus("HEAD", path).headers["Upload-Offset"] == "0"
     wrong = "sha1 " + base64.b64encode(hashlib.sha1(b"other").digest()).decode()
     answer = server.tus("PATCH", path, video[:100], Upload_Offset=0, Upload_Checksum=wrong)
-    assert (answer.status, answer.code) == (460, "checksum"), answer
+    assert (answer.status, answer.code, answer.headers["Upload-Offset"]) == (460, "checksum", "0"), answer
     assert server.tus("HEAD", path).headers["Upload-Offset"] == "0"
     right = "sha256 " + base64.b64encode(hashlib.sha256(video[:100]).digest()).decode()
     answer = server.tus("PATCH", path, video[:100], Upload_Offset=0, Upload_Checksum=right)
@@ -389,10 +392,11 @@ def the_later_goes_on(server):
     first = patching(server, path, 0, len(video), video[:100])
     second = patching(server, path, 100, len(video) - 100, video[100:200])
     answer = answer_of(first)
-    assert (answer.status, answer.code) == (400, "interrupted"), answer
+    assert (answer.status, answer.code, answer.headers["Upload-Offset"]) == (400, "interrupted", "100"), answer
     head = server.tus("HEAD", path)
     assert (head.status, head.headers["Upload-Offset"]) == (200, "200"), head
-    assert answer_of(second).code == "interrupted"
+    answer = answer_of(second)
+    assert (answer.code, answer.headers["Upload-Offset"]) == ("interrupted", "200"), answer
     answer = server.tus("PATCH", path, video[200:], Upload_Offset=200)
     assert (answer.status, answer.headers["Reel-Verdict"]) == (204, "published"), answer
     path = server.create(len(video))
@@ -708,6 +712,7 @@ def an_address_bounds_every_part_of_an_upload(server):
         # By its length, and without one on the way.
         answer = server.ask("PATCH", place, video[50_000:], more)
         assert (answer.status, answer.code) == (413, "tooLarge"), answer
+        assert (answer.headers["Upload-Offset"], answer.headers["Upload-Complete"]) == ("50000", "?0"), answer
         answer = server.ask("PATCH", place, iter([video[50_000:]]), more | {"Upload-Offset": "50000"})
         assert answer.status == 413, answer
     assert server.posts(**OWNER) == []

@@ -51,30 +51,46 @@ struct DraftDoor: Sendable {
   {
     let part = try Draft.Part(request.headers, isCreation: false)
     let received = try await store.takingOver(id) { stop throws(Problem) in
-      var upload = try await store.find(id)
+      let upload = try await store.find(id)
       guard upload.state.isResumable else { throw .noSuchUpload }
-      guard part.offset == upload.offset else { throw conflict(upload, part) }
-      // Whoever missed the answer asks again.
-      if upload.isComplete { return Receiver.Received.taken(upload) }
-      if let total = part.total {
-        guard upload.state.length ?? total == total, total >= upload.offset else {
-          throw .badRequest("the upload would not have the length that was said")
-        }
-        let most = receiver.most(for: upload)
-        guard total <= most else { throw .tooLarge(most) }
-        if upload.state.length == nil {
-          upload.state.length = total
-          try await store.save(upload)
-        }
+      do throws(Problem) {
+        return try await append(request, context, upload, part, until: stop)
+      } catch {
+        throw await placed(error, id, part)
       }
-      return try await receive(request, context, upload, part, until: stop)
     }
     return await answer(received, part, [:])
   }
 
-  private func conflict(_ upload: Upload, _ part: Draft.Part) -> Problem {
-    var problem = Problem.standsElsewhere(upload.offset, than: part.offset)
-    problem.headers = Draft.headers(part.version, offset: upload.offset, isComplete: upload.isComplete)
+  private func append(
+    _ request: Request, _ context: ServerContext, _ upload: Upload, _ part: Draft.Part,
+    until stop: StopSignal
+  ) async throws(Problem) -> Receiver.Received {
+    var upload = upload
+    guard part.offset == upload.offset else { throw .standsElsewhere(upload.offset, than: part.offset) }
+    // Whoever missed the answer asks again.
+    if upload.isComplete { return .taken(upload) }
+    if let total = part.total {
+      guard upload.state.length ?? total == total, total >= upload.offset else {
+        throw .badRequest("the upload would not have the length that was said")
+      }
+      let most = receiver.most(for: upload)
+      guard total <= most else { throw .tooLarge(most) }
+      if upload.state.length == nil {
+        upload.state.length = total
+        try await store.save(upload)
+      }
+    }
+    return try await receive(request, context, upload, part, until: stop)
+  }
+
+  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
+  private func placed(_ problem: Problem, _ id: UploadID, _ part: Draft.Part) async -> Problem {
+    var problem = problem
+    if let upload = try? await store.find(id) {
+      problem.headers = problem.headers.merging(
+        Draft.headers(part.version, offset: upload.offset, isComplete: upload.isComplete))
+    }
     return problem
   }
 

@@ -82,17 +82,34 @@ struct TusDoor: Sendable {
     guard upload.state.isResumable else { throw .noSuchUpload }
     let received: Receiver.Received
     if upload.isComplete {
-      try check(part, upload)
+      do throws(Problem) {
+        try check(part, upload)
+      } catch {
+        throw await placed(error, id)
+      }
       received = .taken(upload)
     } else {
       received = try await store.takingOver(id) { stop throws(Problem) in
         let upload = try await store.find(id)
-        try check(part, upload)
-        return try await receiver.receive(
-          request, context, into: upload, checksum: part.checksum, until: stop)
+        do throws(Problem) {
+          try check(part, upload)
+          return try await receiver.receive(
+            request, context, into: upload, checksum: part.checksum, until: stop)
+        } catch {
+          throw await placed(error, id)
+        }
       }
     }
     return await answer(received, id, request, created: false)
+  }
+
+  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
+  private func placed(_ problem: Problem, _ id: UploadID) async -> Problem {
+    var problem = problem
+    if let upload = try? await store.find(id) {
+      problem.headers = problem.headers.merging(place(of: upload))
+    }
+    return problem
   }
 
   /// - Throws: 409, 413.
