@@ -312,6 +312,16 @@ final class TestUploads: Sendable {
     #expect(!FileManager.default.fileExists(atPath: store.files(id).path))
   }
 
+  @Test func nothingStaysOfWhatNobodyCanAskFor() async throws {
+    let store = try uploads.open()
+    let id = UploadID()
+    _ = try await store.make(id, uploads.state(2, isResumable: false))
+    try await uploads.append("ab", to: id, in: store)
+    try await store.keep(try await store.find(id))
+    try await store.settle(id, .published(.sample()))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
+  }
+
   @Test func sweepsWhatIsOver() async throws {
     var store = Optional(try uploads.open())
     let first = try #require(store)

@@ -69,7 +69,11 @@ struct PlainDoor: Sendable {
       }
       guard upload.offset > 0 else { throw .noVideo }
       // That it is whole is to be known after a crash, too.
-      if isKept || state.length == nil { try await store.save(upload) }
+      if isKept {
+        try await store.keep(upload)
+      } else if state.length == nil {
+        try await store.save(upload)
+      }
       return .taken(upload)
     } catch {
       try? await store.remove(terms.id)

@@ -31,12 +31,11 @@ struct Receiver: Sendable {
     _ request: Request, _ context: ServerContext, into upload: Upload,
     checksum: PartChecksum? = nil, form: FormReader? = nil, until stop: StopSignal
   ) async throws(Problem) -> Received {
-    let prober = prober
+    let (prober, judge) = (prober, judge)
     let most = min(upload.state.length ?? .max, most(for: upload))
     let writer = try await UploadWriter.open(
       upload, in: store, checksum: checksum,
-      // Starting a reader takes longer than all that is done after the last byte.
-      nearEnd: { Task { await prober.warmUp(for: 1) } },
+      nearEnd: { Task { await judge.expectOne() } },
       firstLook: { file throws(ProbeError) in _ = try prober.firstLook(at: file) })
     do {
       let end = try await taking(request, context, writer, most, form, until: stop)

@@ -42,6 +42,13 @@ final class Judge: Sendable {
     places = Places(atOnce)
   }
 
+  /// An upload will soon be whole. To start a reader takes longer than all that is done after its last byte.
+  func expectOne() async {
+    async let preparation: Void? = try? services.uploader.prepare()
+    await services.prober.warmUp(for: 1)
+    await preparation
+  }
+
   /// What becomes of an upload whose bytes are all there.
   func judgement(of upload: Upload) async -> Judgement {
     if let verdict = upload.state.verdict { return .verdict(verdict) }
@@ -115,6 +122,8 @@ final class Judge: Sendable {
     defer { places.giveBack() }
     let (id, state) = (upload.id, upload.state)
     let file = try await store.seal(upload)
+    // Should the power fail once it is a post, somebody has to tell of it.
+    if outbox != nil, !state.isDurable { try await store.keep(upload) }
     var options = IngestOptions()
     options.metadata = state.words
     options.maxSize = min(state.most ?? maxSize, maxSize)

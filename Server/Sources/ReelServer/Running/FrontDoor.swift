@@ -92,10 +92,11 @@ struct ServerLibrary: Service {
       // Somebody would wait for the next one.
       idleTime: .seconds(60), makesPosters: configuration.posters)
     try prober.checkInstallation()
-    let uploader = try await ServerStore.open(
-      configuration.to, folder, publicBaseURL: configuration.mediaURL,
-      environment: ProcessInfo.processInfo.environment
-    ) { logger.warning("\($0)") }
+    let uploader = PreparedUploader(
+      try await ServerStore.open(
+        configuration.to, folder, publicBaseURL: configuration.mediaURL,
+        environment: ProcessInfo.processInfo.environment
+      ) { logger.warning("\($0)") })
     try await uploader.prepare()
     let disk = DiskThreads(count: 16)
     let store: UploadStore

@@ -25,8 +25,8 @@ struct UploadState: Codable, Sendable {
   /// Whether there is a verdict, and no post.
   var isUnwanted: Bool { verdict?.problem != nil }
 
-  /// Whether it is to be there after a power cut.
-  fileprivate var isDurable: Bool { isResumable || verdict != nil || rememberedUntil != nil }
+  /// Whether it is to be there after a power cut, and once it has its verdict: somebody may come back to it.
+  var isDurable: Bool { isResumable || rememberedUntil != nil }
 }
 
 /// An upload as it was found.
@@ -74,7 +74,7 @@ struct UploadFiles: Sendable {
     // Never one that is there: it might be an object, too.
     _ = try Disk.open(path, O_WRONLY | O_CREAT | O_EXCL)
     try save(state)
-    try Disk.syncFolder(of: folder)
+    if state.isDurable { try Disk.syncFolder(of: folder) }
     return true
   }
 
@@ -106,14 +106,22 @@ struct UploadFiles: Sendable {
     return (upload, received != nil)
   }
 
-  func save(_ state: UploadState) throws(Problem) {
+  func save(_ state: UploadState) throws(Problem) { try save(state, durably: state.isDurable) }
+
+  private func save(_ state: UploadState, durably: Bool) throws(Problem) {
     let bytes: Data
     do {
       bytes = try JSONEncoder().encode(state)
     } catch {
       throw Problem(.internalServerError, "storage", "what is known of this upload can't be written")
     }
-    try Disk.replace(statePath, with: Array(bytes), durably: state.isDurable)
+    try Disk.replace(statePath, with: Array(bytes), durably: durably)
+  }
+
+  /// Makes all of it durable that was not made to be.
+  func keep(_ state: UploadState) throws(Problem) {
+    try save(state, durably: true)
+    try Disk.syncFolder(of: folder)
   }
 
   /// What is there of the bytes.

@@ -184,11 +184,18 @@ final class UploadStore: Sendable {
     try await disk.run { () throws(Problem) in try files.save(upload.state) }
   }
 
-  /// Writes down what became of an upload, durably; its bytes go.
+  /// As ``save(_:)``, of one that nothing of was to be there after a power cut.
+  func keep(_ upload: Upload) async throws(Problem) {
+    let files = files(upload.id)
+    try await disk.run { () throws(Problem) in try files.keep(upload.state) }
+  }
+
+  /// Writes down what became of an upload, durably; its bytes go. Of one that nobody can ask for all goes.
   func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     let files = files(id)
     try await disk.run { () throws(Problem) in
       guard var upload = try files.find() else { throw .noSuchUpload }
+      guard upload.state.isDurable else { return files.remove() }
       // What was refused early is all that came of it.
       if upload.state.length == nil { upload.state.length = upload.offset }
       upload.state.verdict = verdict
