@@ -5,6 +5,7 @@ The signatures are verified by Standard Webhooks' own library; the database is a
 import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ import traceback
 from pathlib import Path
 
 from receiver import Receiver, make_secret
-from served import ROOT, Server, variant
+from served import KEY, ROOT, Server, variant
 
 PROGRAM = Path(sys.argv[1])
 REEL = ROOT / ".build" / "debug" / "reel"
@@ -207,6 +208,7 @@ def servers_share_a_catalog(folder):
             assert answer.status == 201, answer
             assert len(two.posts()) == 14
             assert two.stop() == 0
+            an_address_is_for_one_upload_at_all_of_them(folder, options)
             # Its end is in order, though the database is away.
             subprocess.run([script, "kill", place], check=True)
             assert one.ask("GET", "/healthz").status == 503
@@ -214,6 +216,44 @@ def servers_share_a_catalog(folder):
     finally:
         database.stdin.close()
         database.wait()
+
+
+def an_address_is_for_one_upload_at_all_of_them(folder, options):
+    key, owner = Path(folder) / "key", {"Authorization": f"Bearer {KEY}"}
+    key.write_text(KEY)
+    key.chmod(0o600)
+    servers = [Server(PROGRAM, Path(folder) / name, *options, "--key-file", str(key)) for name in ("three", "four", "five")]
+    with servers[0] as one, servers[1] as two, servers[2] as three:
+        before = len(one.posts(**owner))
+
+        def address():
+            return re.sub(r"^https?://[^/]+", "", one.ask("POST", "/uploads?author=ada&expires=1h", headers=owner).json["url"])
+
+        # Whose answer was lost sends the same once more, to whichever; another video is none of its.
+        path = address()
+        first = one.ask("PUT", path, variant(30))
+        assert first.status == 201, first
+        again = two.ask("PUT", path, variant(30))
+        assert (again.status, again.json["post"]["id"]) == (200, first.json["post"]["id"]), again
+        for _ in range(2):
+            other = three.ask("PUT", path, variant(31))
+            assert (other.status, other.code) == (422, "spent"), other
+        # By tus, and where the first one was no video.
+        path = address()
+        assert one.ask("PUT", path, b"<html>" * 20_000).status == 422
+        place = two.create(len(variant(32)), path=path)
+        answer = two.tus("PATCH", place, variant(32), Upload_Offset=0)
+        assert (answer.status, answer.code) == (422, "spent"), answer
+        # At once, to all: one post.
+        path, answers = address(), []
+        senders = [threading.Thread(target=lambda server=server, number=number: answers.append(
+            server.ask("PUT", path, variant(number)))) for number, server in enumerate(servers, 40)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        assert sorted(answer.status for answer in answers) == [201, 422, 422], answers
+        assert len(one.posts(**owner)) == before + 2
 
 
 def main():

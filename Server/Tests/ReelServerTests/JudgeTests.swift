@@ -14,12 +14,13 @@ import Testing
   private func judge(
     _ store: UploadStore, _ catalog: any PostCatalog = MemoryCatalog(),
     policy: any IntakePolicy = DefaultIntakePolicy(), prober: ScriptedProber = ScriptedProber(),
-    uploader: (any Uploader)? = nil
+    uploader: (any Uploader)? = nil, addresses: SharedAddresses? = nil
   ) -> Judge {
     Judge(
       IngestServices(
         prober: prober, uploader: uploader ?? MemoryUploader(), catalog: catalog, policy: policy), store,
-      maxSize: 1_000, posters: .none, atOnce: 2, metrics: ServerMetrics(), logger: Logger(label: "test"))
+      maxSize: 1_000, posters: .none, atOnce: 2, addresses: addresses, metrics: ServerMetrics(),
+      logger: Logger(label: "test"))
   }
 
   @Test func aVideoIsPublishedOnceAndToldAlike() async throws {
@@ -66,6 +67,33 @@ import Testing
     #expect(object[.referenceCount] as? Int == 1)
     #expect(try String(contentsOfFile: "\(media)/\(name)", encoding: .utf8) == "a video")
     #expect(verdict.post?.digest?.hex == "3dbe53a2de431feaea25139a6ea5eb705629d3fb419181298046d78d55acb055")
+  }
+
+  @Test func anAddressIsForOneUploadOverAllServers() async throws {
+    let others = TestUploads()
+    let (catalog, kept) = (MemoryCatalog(), MemoryCheckpoints())
+    let addresses = SharedAddresses(kept, MemoryUploader().destination)
+    let id = UploadID()
+    var verdicts: [Verdict] = []
+    for (uploads, bytes) in [(uploads, "a video"), (others, "a video"), (TestUploads(), "another")] {
+      let store = try uploads.open()
+      var state = uploads.state(7)
+      state.rememberedUntil = store.now + 1_000
+      _ = try await store.make(id, state)
+      try await uploads.append(bytes, to: id, in: store)
+      guard
+        case .verdict(let verdict) = await judge(store, catalog, addresses: addresses)
+          .judgement(of: try store.find(id))
+      else {
+        Issue.record("no verdict")
+        return
+      }
+      verdicts.append(verdict)
+      #expect(try await store.find(id).state.verdict?.word == verdict.word)
+    }
+    #expect(verdicts.map(\.word) == [.published, .duplicate, .refused])
+    #expect(verdicts[0].post?.id == verdicts[1].post?.id)
+    #expect(verdicts[2].problem?.code == "spent")
   }
 
   @Test func whoeverHoldsItIsWaitedFor() async throws {
@@ -128,6 +156,84 @@ import Testing
       return
     }
     #expect(verdict.word == .published)
+  }
+}
+
+@Suite struct SharedAddressTests {
+  private let destination = MemoryUploader().destination
+
+  @Test func isSpentForTheSameBytesAlone() async throws {
+    let addresses = SharedAddresses(MemoryCheckpoints(), destination)
+    let (id, end) = (UploadID(), Date(timeIntervalSince1970: 1_800_000_000))
+    let (one, other) = (try digest(1), try digest(2))
+    #expect(try await addresses.spend(id, until: end, for: one))
+    #expect(try await addresses.spend(id, until: end, for: one))
+    #expect(try await !addresses.spend(id, until: end, for: other))
+    #expect(try await addresses.spend(UploadID(), until: end, for: other))
+  }
+
+  @Test func isForgottenLongAfterItsEnd() async throws {
+    let kept = MemoryCheckpoints()
+    let addresses = SharedAddresses(kept, destination)
+    let end = Date(timeIntervalSince1970: 1_800_000_000)
+    let object = try #require(ObjectKey("abc.mp4"))
+    let use = try #require(UploadCheckpoint("x", of: try digest(1)))
+    try await kept.keep(use, of: object, in: destination)
+    for end in [end, end + 10] { _ = try await addresses.spend(UploadID(), until: end, for: try digest(1)) }
+    for (days, count) in [(0, 3), (29, 3), (30, 2), (31, 1)] {
+      try await addresses.tidy(end + Double(days) * 86_400 + 1)
+      #expect(try await kept.keys(in: destination, after: nil, limit: 10).count == count)
+    }
+  }
+
+  private func digest(_ byte: UInt8) throws -> ContentDigest {
+    try #require(ContentDigest(sha256: [UInt8](repeating: byte, count: 32)))
+  }
+}
+
+@Suite struct PreparedUploaderTests {
+  private struct Counting: Uploader {
+    let base = MemoryUploader()
+    let prepared: @Sendable () throws(UploadError) -> Void
+    var traits: UploadTraits { base.traits }
+    var destination: Destination { base.destination }
+
+    func prepare() async throws(UploadError) { try prepared() }
+
+    func upload(
+      _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+    ) async throws(UploadError) -> StoredObject {
+      try await base.upload(source, to: key, reporting: reporting)
+    }
+
+    func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+
+    func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
+
+    func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+      try await base.readBack(key)
+    }
+  }
+
+  @Test func isPreparedForManyAtOnceUnlessItFails() async throws {
+    let count = Mutex(0)
+    let base = Counting { () throws(UploadError) in
+      let isFirst = count.withLock { count in
+        count += 1
+        return count == 1
+      }
+      if isFirst { throw UploadError(.storeUnusable, "it is not mounted") }
+    }
+    let uploader = PreparedUploader(base)
+    await #expect(throws: UploadError.self) { try await uploader.prepare() }
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<20 { group.addTask { try await uploader.prepare() } }
+      try await group.waitForAll()
+    }
+    #expect(count.withLock { $0 } == 2)
+    let brief = PreparedUploader(base, period: .zero)
+    for _ in 0..<2 { try await brief.prepare() }
+    #expect(count.withLock { $0 } == 4)
   }
 }
 

@@ -61,7 +61,7 @@ struct Receiver: Sendable {
       guard case .verdict(let verdict) = Judgement(error) else {
         throw Problem(.serviceUnavailable, error.code.rawValue, error.message, retryAfter: 10)
       }
-      try await judge.settle(upload.id, verdict)
+      try await judge.refuse(upload, verdict)
       return .refused(verdict)
     } catch {
       // Nothing else is thrown here.

@@ -44,7 +44,7 @@ struct TusDoor: Sendable {
       // Another file of the same length would be mixed with what is there of the first.
       let metadata = try UploadMetadata(parsing: known.state.metadataHeader ?? "")
       guard known.state.isResumable, known.state.length == state.length, metadata == creation.metadata else {
-        throw Problem(.conflict, "spent", "this address was used for another upload: ask for another")
+        throw .spent(.conflict)
       }
       return .taken(known)
     }

@@ -17,6 +17,7 @@ final class Judge: Sendable {
   private let metrics: ServerMetrics
   private let logger: Logger
   private let outbox: EventOutbox?
+  private let addresses: SharedAddresses?
   private let places: Places
   private let running = Mutex<[UploadID: Task<Judgement, Never>]>([:])
   /// Verdicts that could not be written down yet: judged anew in this process, a post would be called a duplicate of itself.
@@ -25,20 +26,24 @@ final class Judge: Sendable {
   private struct Ending {
     let verdict: Verdict
     /// What the run told of posts.
-    let told: [IngestEvent]
-    let run: IngestRun
+    var told: [IngestEvent] = []
+    /// Nil where none was needed.
+    var run: IngestRun?
     var isAnnounced = false
   }
 
   /// - Parameters:
   ///   - atOnce: how many are judged at a time.
   ///   - outbox: where events of posts wait for the webhook; nil where there is none.
+  ///   - addresses: what is known of addresses for one upload to the servers that share the catalog; nil where it is this
+  ///     one's.
   init(
     _ services: IngestServices, _ store: UploadStore, maxSize: Int64, posters: IngestOptions.Posters,
-    atOnce: Int, outbox: EventOutbox? = nil, metrics: ServerMetrics, logger: Logger
+    atOnce: Int, outbox: EventOutbox? = nil, addresses: SharedAddresses? = nil, metrics: ServerMetrics,
+    logger: Logger
   ) {
     (self.services, self.store, self.maxSize, self.posters) = (services, store, maxSize, posters)
-    (self.outbox, self.metrics, self.logger) = (outbox, metrics, logger)
+    (self.outbox, self.addresses, self.metrics, self.logger) = (outbox, addresses, metrics, logger)
     places = Places(atOnce)
   }
 
@@ -124,6 +129,7 @@ final class Judge: Sendable {
     let file = try await store.seal(upload)
     // Should the power fail once it is a post, somebody has to tell of it.
     if outbox != nil, !state.isDurable { try await store.keep(upload) }
+    guard try await isFirst(upload, file.digest) else { return await conclude(id, Ending(verdict: .spent)) }
     var options = IngestOptions()
     options.metadata = state.words
     options.maxSize = min(state.most ?? maxSize, maxSize)
@@ -150,6 +156,30 @@ final class Judge: Sendable {
     }
   }
 
+  /// Whether no other bytes came by its address, where it came by one.
+  private func isFirst(_ upload: Upload, _ digest: ContentDigest) async throws(Problem) -> Bool {
+    guard let addresses, let end = upload.state.rememberedUntil else { return true }
+    do throws(CatalogError) {
+      return try await addresses.spend(upload.id, until: end, for: digest)
+    } catch {
+      var problem = Problem(
+        .serviceUnavailable, "catalog.\(error.code.rawValue)", "the server can't publish it just now",
+        retryAfter: 10)
+      problem.detail = error.message
+      log(problem, upload.id)
+      throw problem
+    }
+  }
+
+  /// Refuses an upload by its first bytes. For who holds it.
+  func refuse(_ upload: Upload, _ verdict: Verdict) async throws(Problem) {
+    // Its address is spent all the same; there are no bytes that it would be for.
+    if let digest = ContentDigest(sha256: [UInt8](repeating: 0, count: 32)) {
+      _ = try await isFirst(upload, digest)
+    }
+    try await settle(upload.id, verdict)
+  }
+
   /// Writes a verdict down. Events go first: whoever dies in between judges the upload, and tells of it, again.
   private func conclude(_ id: UploadID, _ ending: Ending) async -> Judgement {
     var ending = ending
@@ -165,7 +195,7 @@ final class Judge: Sendable {
       return .unwritten(error)
     }
     unwritten.withLock { $0[id] = nil }
-    await ending.run.acknowledge(ending.told)
+    await ending.run?.acknowledge(ending.told)
     return .verdict(ending.verdict)
   }
 
@@ -192,7 +222,7 @@ final class Judge: Sendable {
   }
 
   /// Writes a verdict down. For who holds the upload.
-  func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
+  private func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     try await store.settle(id, verdict)
     metrics.count(verdict)
     var metadata: Logger.Metadata = ["upload": "\(id)", "verdict": "\(verdict.word.rawValue)"]

@@ -27,6 +27,8 @@ struct Verdict: Hashable, Sendable, Codable {
   static func duplicate(_ post: Post?) -> Verdict { Verdict(.duplicate, post: post) }
   static func removed(_ problem: Problem) -> Verdict { Verdict(.removed, problem: problem) }
   static func refused(_ problem: Problem) -> Verdict { Verdict(.refused, problem: problem) }
+  /// Its address was for one upload, which came to another server.
+  static let spent = refused(.spent(.unprocessableContent))
 
   var status: HTTPResponse.Status {
     switch word {

@@ -51,6 +51,10 @@ struct Problem: Error, Hashable, Sendable, Codable {
     Problem(.conflict, "offset", "this upload stands at \(offset), not at \(asked)")
   }
 
+  static func spent(_ status: HTTPResponse.Status) -> Problem {
+    Problem(status, "spent", "this address was used for another upload: ask for another")
+  }
+
   static func notAllowed(_ allowed: [HTTPRequest.Method]) -> Problem {
     let names = allowed.map(\.rawValue).joined(separator: ", ")
     var problem = Problem(.methodNotAllowed, "method", "this takes \(names)")

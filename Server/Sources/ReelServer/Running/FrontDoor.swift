@@ -72,6 +72,7 @@ struct ServerLibrary: Service {
   private let catalog: any PostCatalog
   private let store: UploadStore
   private let judge: Judge
+  private let addresses: SharedAddresses?
   let metrics: ServerMetrics
   private let logger: Logger
   /// One, where there is a webhook.
@@ -111,6 +112,9 @@ struct ServerLibrary: Service {
       } else {
         try await SQLiteCatalog.open(library: folder)
       }
+    let addresses = configuration.catalog.flatMap { _ in
+      (catalog as? any UploadCheckpoints).map { SharedAddresses($0, uploader.destination) }
+    }
     let services = IngestServices(
       prober: prober, posters: configuration.posters ? prober : nil,
       uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog,
@@ -119,12 +123,14 @@ struct ServerLibrary: Service {
     try? outbox?.tidy()
     let judge = Judge(
       services, store, maxSize: configuration.maxSize, posters: configuration.posters ? .wanted : .none,
-      atOnce: configuration.judgedAtOnce, outbox: outbox, metrics: metrics, logger: logger)
+      atOnce: configuration.judgedAtOnce, outbox: outbox, addresses: addresses, metrics: metrics,
+      logger: logger)
     let delivery = webhook.flatMap { webhook in
       outbox.map { WebhookDelivery($0, to: webhook, disk: disk, metrics: metrics, logger: logger) }
     }
     return ServerLibrary(
-      prober: prober, catalog: catalog, store: store, judge: judge, metrics: metrics, logger: logger,
+      prober: prober, catalog: catalog, store: store, judge: judge, addresses: addresses,
+      metrics: metrics, logger: logger,
       deliveries: delivery.map { [$0] } ?? [])
   }
 
@@ -151,6 +157,8 @@ struct ServerLibrary: Service {
       while !Task.isCancelled {
         await judge.concludeUnwritten()
         await sweep()
+        // What can't be forgotten now is next time.
+        try? await addresses?.tidy(store.now)
         try? await Task.sleep(for: .seconds(60))
       }
     }
