@@ -19,6 +19,8 @@ class Receiver:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if len(body) < int(self.headers["Content-Length"]):
+                    return  # Its server was killed.
                 status = receiver.status(json.loads(body)) if callable(receiver.status) else receiver.status
                 if status < 300:
                     try:
