@@ -40,7 +40,7 @@ extension MovieBox {
             .notMendable, "it is encrypted, and its index has no room for where its keys would be")
         }
         try table.changeEach("stco") { box throws(MendError) in
-          let count = min(Int(box.bytes.bigEndian32(at: 4)), max(0, box.bytes.count - 8) / 4)
+          let count = box.bytes.entryCount(from: 8, width: 4)
           var bytes = Array(box.bytes.prefix(4))
           bytes.appendBigEndian(UInt32(count))
           for entry in 0..<count { bytes.appendBigEndian(UInt64(box.bytes.bigEndian32(at: 8 + 4 * entry))) }
@@ -55,9 +55,7 @@ extension MovieBox {
     var bytes = bytes
     self.bytes = []
     defer { self.bytes = bytes }
-    let room = max(0, bytes.count - start) / width
-    let count = min(Int(bytes.bigEndian32(at: start - 4)), room)
-    for entry in 0..<count {
+    for entry in 0..<bytes.entryCount(from: start, width: width) {
       let offset = start + width * entry
       let old = width == 4 ? UInt64(bytes.bigEndian32(at: offset)) : bytes.bigEndian64(at: offset)
       guard let known = Int64(exactly: old), let new = places.place(of: known, orEnd: true) else {

@@ -53,6 +53,17 @@ struct MovieBox: Hashable {
     )
   }
 
+  /// The header of a box of so many bytes, header included.
+  /// - Parameter isWide: whether the size takes 64 bits even where it needs only 32.
+  static func header(_ type: FourCharacterCode, size: Int64, isWide: Bool = false) -> [UInt8] {
+    let short = isWide ? nil : UInt32(exactly: size)
+    var header: [UInt8] = []
+    header.appendBigEndian(short ?? 1)
+    header.appendBigEndian(type.value)
+    if short == nil { header.appendBigEndian(size) }
+    return header
+  }
+
   /// Its bytes, header included.
   var serialized: [UInt8] {
     var bytes: [UInt8] = []

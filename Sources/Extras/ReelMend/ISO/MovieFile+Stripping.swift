@@ -111,18 +111,9 @@ extension MovieFile {
   }
 
   /// A free box of so many bytes; zeros where there is no room for one.
-  private static func free(_ count: Int64) -> [MendedFile.Part] {
-    var header: [UInt8] = []
-    if count < 8 {
-      return [.zeros(count)]
-    } else if let short = UInt32(exactly: count) {
-      header.appendBigEndian(short)
-      header.appendBigEndian(FourCharacterCode("free").value)
-    } else {
-      header.appendBigEndian(UInt32(1))
-      header.appendBigEndian(FourCharacterCode("free").value)
-      header.appendBigEndian(UInt64(count))
-    }
+  static func free(_ count: Int64) -> [MendedFile.Part] {
+    guard count >= 8 else { return [.zeros(count)] }
+    let header = MovieBox.header("free", size: count)
     return [.bytes(header), .zeros(count - Int64(header.count))]
   }
 }

@@ -134,11 +134,7 @@ struct MovieFile {
         continue
       }
       file.parts.append(.bytes(movie))
-      guard keepsPlaces else { continue }
-      var free: [UInt8] = []
-      free.appendBigEndian(UInt32(truncatingIfNeeded: left))
-      free.appendBigEndian(FourCharacterCode("free").value)
-      file.parts += [.bytes(free), .zeros(left - 8)]
+      if keepsPlaces { file.parts += Self.free(left) }
     }
     return file
   }

@@ -128,16 +128,9 @@ struct MovieMender {
       let place = file.items.lastIndex(where: { $0.type == last.type })
     {
       let length = file.size - last.start
-      var header: [UInt8] = []
-      if last.contents - last.start == 16 {
-        header.appendBigEndian(UInt32(1))
-        header.appendBigEndian(last.type.value)
-        header.appendBigEndian(UInt64(length))
-      } else if let short = UInt32(exactly: length) {
-        header.appendBigEndian(short)
-        header.appendBigEndian(last.type.value)
-      }
-      if !header.isEmpty, last.contents <= file.size {
+      let isWide = last.contents - last.start == 16
+      if isWide || length <= UInt32.max, last.contents <= file.size {
+        let header = MovieBox.header(last.type, size: length, isWide: isWide)
         file.items[place].parts = [.bytes(header), .source(last.contents..<file.size)]
       }
     }
@@ -186,15 +179,8 @@ struct MovieMender {
     let media = file.boxes.filter { $0.type == "mdat" && $0.contents < min($0.end, file.size) }
     let payload = media.map { MendedFile.Part.source($0.contents..<min($0.end, file.size)) }
     let count = payload.reduce(Int64(0)) { $0 + $1.count }
-    var header: [UInt8] = []
-    if let short = UInt32(exactly: count + 8) {
-      header.appendBigEndian(short)
-      header.appendBigEndian(FourCharacterCode("mdat").value)
-    } else {
-      header.appendBigEndian(UInt32(1))
-      header.appendBigEndian(FourCharacterCode("mdat").value)
-      header.appendBigEndian(UInt64(count + 16))
-    }
+    let isWide = count + 8 > UInt32.max
+    let header = MovieBox.header("mdat", size: count + (isWide ? 16 : 8), isWide: isWide)
     let movie = file.items.filter(\.isMovie)
     let others = file.items.filter { !gone.contains($0.type) }
     // What is no box stays behind all of them.

@@ -3,41 +3,70 @@ import ReelProbe
 
 // Where the samples of a track are, without a table of them: uncompressed sound has one for each 48,000th of a second.
 extension MovieBox {
-  private static let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
-
   /// Of a track: the bytes of the source that its samples take, in their order, neighbours as one.
   /// - Throws: `corrupt`.
   func sampleRanges() throws(MendError) -> [Range<Int64>] {
     guard let table = self[["mdia", "minf", "stbl"]] else { return [] }
     var sizes = try SampleSizes(table, isSound: handler == "soun")
     guard sizes.left > 0 else { return [] }
-    let (narrow, wide) = (table["stco"]?.bytes, table["co64"]?.bytes)
-    guard let runs = table["stsc"]?.bytes, let places = narrow ?? wide else { throw Self.damaged }
+    var ranges: [Range<Int64>] = []
+    try table.eachChunk { start, count, _ throws(MendError) in
+      guard let size = sizes.take(count) else { throw .damagedIndex }
+      ranges.append(joining: start..<start + size)
+      return sizes.left > 0
+    }
+    guard sizes.left == 0 else { throw .damagedIndex }
+    return ranges
+  }
+
+  /// Of a sample table: where each chunk is, how many samples it holds, and the number of their sample entry (ISO/IEC
+  /// 14496-12, 8.7.4 and 8.7.5), until `body` gives false.
+  /// - Throws: `corrupt`, and what `body` throws.
+  func eachChunk(
+    _ body: (_ start: Int64, _ samples: Int, _ description: UInt32) throws(MendError) -> Bool
+  ) throws(MendError) {
+    let (narrow, wide) = (self["stco"]?.bytes, self["co64"]?.bytes)
+    guard let runs = self["stsc"]?.bytes, let places = narrow ?? wide else { throw .damagedIndex }
     let width = narrow == nil ? 8 : 4
-    let entries = Self.count(of: runs, from: 8, width: 12)
-    guard entries > 0 else { throw Self.damaged }
-    var (ranges, entry): ([Range<Int64>], Int) = ([], 0)
-    for chunk in 0..<Self.count(of: places, from: 8, width: width) where sizes.left > 0 {
+    let entries = runs.entryCount(from: 8, width: 12)
+    guard entries > 0 else { throw .damagedIndex }
+    var entry = 0
+    for chunk in 0..<places.entryCount(from: 8, width: width) {
       while entry + 1 < entries, Int(runs.bigEndian32(at: 8 + 12 * (entry + 1))) <= chunk + 1 { entry += 1 }
       let place =
         width == 4
         ? UInt64(places.bigEndian32(at: 8 + 4 * chunk)) : places.bigEndian64(at: 8 + 8 * chunk)
-      guard place < UInt64(1) << 60, let size = sizes.take(Int(runs.bigEndian32(at: 12 + 12 * entry)))
-      else { throw Self.damaged }
-      let start = Int64(place)
-      if size == 0 { continue }
-      if let last = ranges.last, last.upperBound == start {
-        ranges[ranges.count - 1] = last.lowerBound..<start + size
-      } else {
-        ranges.append(start..<start + size)
-      }
+      guard place < UInt64(1) << 60 else { throw .damagedIndex }
+      let goesOn = try body(
+        Int64(place), Int(runs.bigEndian32(at: 12 + 12 * entry)), runs.bigEndian32(at: 16 + 12 * entry))
+      if !goesOn { return }
     }
-    guard sizes.left == 0 else { throw Self.damaged }
-    return ranges
   }
 
-  fileprivate static func count(of bytes: [UInt8], from start: Int, width: Int) -> Int {
-    min(Int(bytes.bigEndian32(at: start - 4)), max(0, bytes.count - start) / width)
+  /// Of a sample table: how many samples it says that there are.
+  var sampleCount: Int { (self["stsz"] ?? self["stz2"]).map { Int($0.bytes.bigEndian32(at: 8)) } ?? 0 }
+}
+
+extension MendError {
+  static let damagedIndex = MendError(.corrupt, "its index contradicts itself; get a complete copy")
+}
+
+extension [UInt8] {
+  /// How many entries a table has, by the number before the first of them, and room for.
+  func entryCount(from start: Int, width: Int) -> Int {
+    Swift.min(Int(bigEndian32(at: start - 4)), Swift.max(0, count - start) / width)
+  }
+}
+
+extension [Range<Int64>] {
+  /// Adds a range, as one with the last one where it follows on it; one of no bytes is none.
+  mutating func append(joining range: Range<Int64>) {
+    if range.isEmpty { return }
+    if let last, last.upperBound == range.lowerBound {
+      self[count - 1] = last.lowerBound..<range.upperBound
+    } else {
+      append(range)
+    }
   }
 }
 
@@ -46,13 +75,13 @@ extension MovieBox {
   var hasSamples: Bool {
     boxes.contains { track in
       guard track.type == "trak", let table = track[["mdia", "minf", "stbl"]] else { return false }
-      return (table["stsz"] ?? table["stz2"]).map { $0.bytes.bigEndian32(at: 8) > 0 } ?? false
+      return table.sampleCount > 0
     }
   }
 }
 
 /// How large samples are, as they come (ISO/IEC 14496-12, 8.7.3).
-private struct SampleSizes {
+struct SampleSizes {
   /// Samples that have not come.
   private(set) var left: Int
   private var next = 0
@@ -64,7 +93,6 @@ private struct SampleSizes {
 
   /// - Throws: `corrupt`.
   init(_ box: MovieBox, isSound: Bool) throws(MendError) {
-    let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
     if let table = box["stsz"]?.bytes {
       let size = Int64(table.bigEndian32(at: 4))
       (self.table, left, bits) = (table, Int(table.bigEndian32(at: 8)), size == 0 ? 32 : 0)
@@ -72,11 +100,11 @@ private struct SampleSizes {
     } else if let table = box["stz2"]?.bytes, table.count >= 12 {
       (self.table, left, bits) = (table, Int(table.bigEndian32(at: 8)), Int(table[7]))
       same = (0, 1)
-      guard [4, 8, 16].contains(bits) else { throw damaged }
+      guard [4, 8, 16].contains(bits) else { throw .damagedIndex }
     } else {
       (table, left, bits, same) = ([], 0, 0, (0, 1))
     }
-    guard bits == 0 || table.count >= 12 + (bits * left + 7) / 8 else { throw damaged }
+    guard bits == 0 || table.count >= 12 + (bits * left + 7) / 8 else { throw .damagedIndex }
   }
 
   /// How many bytes the next samples have, up to so many; nil for more than any file has.
@@ -88,17 +116,19 @@ private struct SampleSizes {
       let (product, overflow) = Int64(count).multipliedReportingOverflow(by: same.bytes)
       return overflow || product >= Int64(1) << 60 ? nil : product / same.samples
     }
-    return (next..<next + count).reduce(0) { $0 + size(of: $1) }
+    return (next..<next + count).reduce(0) { $0 + Int64(size(of: $1)) }
   }
 
-  private func size(of sample: Int) -> Int64 {
+  /// Where each sample has a size of its own, or all have the same.
+  func size(of sample: Int) -> UInt32 {
     switch bits {
+    case 0: return UInt32(clamping: same.bytes)
     case 4:
       let pair = table[12 + sample / 2]
-      return Int64(sample % 2 == 0 ? pair >> 4 : pair & 15)
-    case 8: return Int64(table[12 + sample])
-    case 16: return Int64(table.bigEndian16(at: 12 + 2 * sample))
-    default: return Int64(table.bigEndian32(at: 12 + 4 * sample))
+      return UInt32(sample % 2 == 0 ? pair >> 4 : pair & 15)
+    case 8: return UInt32(table[12 + sample])
+    case 16: return UInt32(table.bigEndian16(at: 12 + 2 * sample))
+    default: return table.bigEndian32(at: 12 + 4 * sample)
     }
   }
 }

@@ -25,54 +25,25 @@ struct SampleTable: Hashable {
   /// Tables are held in memory, and FFmpeg reads no more: 25 hours of 60 pictures a second.
   static let mostSamples = 5_500_000
 
-  private static let damaged = MendError(.corrupt, "its index contradicts itself; get a complete copy")
-
   init() {}
 
   /// Of a sample table box (`stbl`).
   /// - Throws: `corrupt`, `notMendable`.
   init(_ table: MovieBox) throws(MendError) {
-    let sizes = try Self.sizes(of: table)
-    samples = sizes.map {
-      Sample(offset: 0, size: $0, duration: 0, shift: 0, description: 1, isSync: true)
+    guard table.sampleCount <= Self.mostSamples else { throw Self.tooMany }
+    let sizes = try SampleSizes(table, isSound: false)
+    samples = (0..<sizes.left).map {
+      Sample(offset: 0, size: sizes.size(of: $0), duration: 0, shift: 0, description: 1, isSync: true)
     }
     try takeOffsets(of: table)
     takeDurations(of: table)
     takeShifts(of: table)
     guard let sync = table["stss"]?.bytes else { return }
     for place in samples.indices { samples[place].isSync = false }
-    for entry in 0..<Self.count(of: sync, from: 8, width: 4) {
+    for entry in 0..<sync.entryCount(from: 8, width: 4) {
       let number = Int(sync.bigEndian32(at: 8 + 4 * entry))
       if samples.indices.contains(number - 1) { samples[number - 1].isSync = true }
     }
-  }
-
-  /// How many entries there are, and room for them.
-  private static func count(of bytes: [UInt8], from start: Int, width: Int) -> Int {
-    min(Int(bytes.bigEndian32(at: start - 4)), max(0, bytes.count - start) / width)
-  }
-
-  private static func sizes(of table: MovieBox) throws(MendError) -> [UInt32] {
-    if let box = table["stsz"]?.bytes {
-      let (same, count) = (box.bigEndian32(at: 4), Int(box.bigEndian32(at: 8)))
-      guard count <= mostSamples else { throw tooMany }
-      if same != 0 { return [UInt32](repeating: same, count: count) }
-      guard box.count >= 12 + 4 * count else { throw damaged }
-      return (0..<count).map { box.bigEndian32(at: 12 + 4 * $0) }
-    }
-    if let box = table["stz2"]?.bytes, box.count >= 12 {
-      let (bits, count) = (Int(box[7]), Int(box.bigEndian32(at: 8)))
-      guard count <= mostSamples else { throw tooMany }
-      guard [4, 8, 16].contains(bits), box.count >= 12 + (bits * count + 7) / 8 else { throw damaged }
-      return (0..<count).map {
-        switch bits {
-        case 4: UInt32($0 % 2 == 0 ? box[12 + $0 / 2] >> 4 : box[12 + $0 / 2] & 15)
-        case 8: UInt32(box[12 + $0])
-        default: UInt32(box.bigEndian16(at: 12 + 2 * $0))
-        }
-      }
-    }
-    return []
   }
 
   static let tooMany = MendError(
@@ -82,38 +53,25 @@ struct SampleTable: Hashable {
 
   private mutating func takeOffsets(of table: MovieBox) throws(MendError) {
     guard !samples.isEmpty else { return }
-    let (narrow, wide) = (table["stco"]?.bytes, table["co64"]?.bytes)
-    guard let runs = table["stsc"]?.bytes, let places = narrow ?? wide else { throw Self.damaged }
-    let width = narrow == nil ? 8 : 4
-    let chunks = Self.count(of: places, from: 8, width: width)
-    let entries = Self.count(of: runs, from: 8, width: 12)
-    var (next, entry) = (0, 0)
-    for chunk in 0..<chunks where next < samples.count {
-      while entry + 1 < entries, Int(runs.bigEndian32(at: 8 + 12 * (entry + 1))) <= chunk + 1 { entry += 1 }
-      guard entries > 0 else { throw Self.damaged }
-      let inChunk = Int(runs.bigEndian32(at: 12 + 12 * entry))
-      guard let description = UInt16(exactly: runs.bigEndian32(at: 16 + 12 * entry)) else {
-        throw Self.damaged
-      }
-      let place =
-        width == 4
-        ? UInt64(places.bigEndian32(at: 8 + 4 * chunk)) : places.bigEndian64(at: 8 + 8 * chunk)
-      guard place < UInt64(1) << 60 else { throw Self.damaged }
-      var offset = Int64(place)
-      for _ in 0..<min(inChunk, samples.count - next) {
+    var next = 0
+    try table.eachChunk { start, count, description throws(MendError) in
+      guard let description = UInt16(exactly: description) else { throw .damagedIndex }
+      var offset = start
+      for _ in 0..<min(count, samples.count - next) {
         samples[next].offset = offset
         samples[next].description = description
         offset += Int64(samples[next].size)
         next += 1
       }
+      return next < samples.count
     }
-    guard next == samples.count else { throw Self.damaged }
+    guard next == samples.count else { throw .damagedIndex }
   }
 
   private mutating func takeDurations(of table: MovieBox) {
     guard let box = table["stts"]?.bytes else { return }
     var next = 0
-    for entry in 0..<Self.count(of: box, from: 8, width: 8) {
+    for entry in 0..<box.entryCount(from: 8, width: 8) {
       let duration = box.bigEndian32(at: 12 + 8 * entry)
       for _ in 0..<min(Int(box.bigEndian32(at: 8 + 8 * entry)), samples.count - next) {
         samples[next].duration = duration
@@ -125,7 +83,7 @@ struct SampleTable: Hashable {
   private mutating func takeShifts(of table: MovieBox) {
     guard let box = table["ctts"]?.bytes else { return }
     var next = 0
-    for entry in 0..<Self.count(of: box, from: 8, width: 8) {
+    for entry in 0..<box.entryCount(from: 8, width: 8) {
       let shift = Int32(bitPattern: box.bigEndian32(at: 12 + 8 * entry))
       for _ in 0..<min(Int(box.bigEndian32(at: 8 + 8 * entry)), samples.count - next) {
         samples[next].shift = shift
@@ -140,13 +98,7 @@ struct SampleTable: Hashable {
   /// The bytes of the source that its samples take, in their order, neighbours as one.
   var ranges: [Range<Int64>] {
     var ranges: [Range<Int64>] = []
-    for sample in samples where sample.size > 0 {
-      if let last = ranges.last, last.upperBound == sample.offset {
-        ranges[ranges.count - 1] = last.lowerBound..<sample.end
-      } else {
-        ranges.append(sample.offset..<sample.end)
-      }
-    }
+    for sample in samples { ranges.append(joining: sample.offset..<sample.end) }
     return ranges
   }
 }
@@ -271,7 +223,7 @@ extension SampleTable {
     let start = bytes.first == 1 ? 16 : 12
     guard bytes.count >= start else { return nil }
     var (entries, count, left): ([UInt8], UInt32, Int) = ([], 0, samples.count)
-    for entry in 0..<Self.count(of: bytes, from: start, width: 8) where left > 0 {
+    for entry in 0..<bytes.entryCount(from: start, width: 8) where left > 0 {
       let length = min(Int(bytes.bigEndian32(at: start + 8 * entry)), left)
       entries.appendBigEndian(UInt32(length))
       entries.appendBigEndian(bytes.bigEndian32(at: start + 8 * entry + 4))
