@@ -50,7 +50,7 @@ struct MendSample: CustomTestStringConvertible {
         continue
       }
       let mediaTimeOnly = copy.done.contains(.unfragment)
-      let exclusion: PacketDigests.Exclusion = options.mends.contains(.data) ? .data : .nothing
+      let exclusion: StreamDigest.Options.Exclusion = options.mends.contains(.data) ? .data : .nothing
       let shapeCounts = options.rotation == nil && options.sampleAspectRatio == nil
       let (old, new) = (
         try digests(
@@ -377,10 +377,11 @@ struct MendSample: CustomTestStringConvertible {
       let file = open(folder.path(of: "short.mp4"), flags | O_CLOEXEC)
       defer { close(file) }
       let error = #expect(throws: MendError.self) {
-        try PacketDigests(
-          limits: MendedCopy.limits, mediaTimeOnly: false, shapeCounts: true, metadataCounts: true, seed: 7
-        )
-        .digests(descriptor: file, size: 4096, container: .mp4, without: .nothing, most: nil)
+        let options = StreamDigest.Options(
+          exclusion: .nothing, most: nil, mediaTimeOnly: false, shapeCounts: true, metadataCounts: true,
+          seed: 7)
+        return try PacketDigests(limits: MendedCopy.limits, options: options)
+          .digests(descriptor: file, size: 4096, container: .mp4)
       }
       #expect(error?.code == code)
     }
@@ -423,7 +424,7 @@ struct MendSample: CustomTestStringConvertible {
           let copy = try MendedCopy(of: path, as: .mp4, options)
           guard !copy.done.isEmpty else { continue }
           let mediaTimeOnly = !copy.done.isDisjoint(with: [.unfragment, .salvage])
-          let exclusion: PacketDigests.Exclusion =
+          let exclusion: StreamDigest.Options.Exclusion =
             options.mends.contains(.data)
             ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
           let shapeCounts = options.rotation == nil && options.sampleAspectRatio == nil

@@ -41,19 +41,17 @@ struct MendedCopy {
   }
 }
 
-/// - Parameter most: as ``PacketDigests/digests(descriptor:size:container:without:most:)``.
 func digests(
-  of path: String, as container: MediaContainer, without exclusion: PacketDigests.Exclusion = .nothing,
+  of path: String, as container: MediaContainer, without exclusion: StreamDigest.Options.Exclusion = .nothing,
   most: [Int64]? = nil, mediaTimeOnly: Bool = false, shapeCounts: Bool = true, metadataCounts: Bool = true
 ) throws -> [StreamDigest] {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   defer { close(file) }
-  return try PacketDigests(
-    limits: MendedCopy.limits, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts,
-    metadataCounts: metadataCounts, seed: 7
-  )
-  .digests(
-    descriptor: file, size: fileSize(path), container: container, without: exclusion, most: most)
+  let options = StreamDigest.Options(
+    exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts,
+    metadataCounts: metadataCounts, seed: 7)
+  return try PacketDigests(limits: MendedCopy.limits, options: options)
+    .digests(descriptor: file, size: fileSize(path), container: container)
 }
 
 func facts(of path: String, as container: MediaContainer) throws -> MediaInfo {

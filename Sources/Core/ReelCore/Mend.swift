@@ -115,6 +115,42 @@ package struct StreamDigest: Hashable, Sendable {
   package enum Kind: CaseIterable, Sendable {
     case video, audio, subtitle, data, attachment, unknown
   }
+  /// What of a file counts.
+  package struct Options: Hashable, Sendable {
+    /// Which streams do not count.
+    package enum Exclusion: CaseIterable, Sendable {
+      case nothing
+      /// Data, but for time codes.
+      case timedMetadata
+      case data
+    }
+    package let exclusion: Exclusion
+    /// Of each stream that counts, only so many packets do; nil for all.
+    package let most: [Int64]?
+    /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
+    /// the next one begin.
+    package let mediaTimeOnly: Bool
+    /// Whether it counts how pictures are turned and what shape their pixels have.
+    package let shapeCounts: Bool
+    /// Whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of covers.
+    package let metadataCounts: Bool
+    /// The same for files to be compared, and unknown to whoever made them: the digest (XXH3) is not one that withstands
+    /// those who know it.
+    package let seed: UInt64
+
+    /// - Parameters: as the properties.
+    package init(
+      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool,
+      metadataCounts: Bool, seed: UInt64
+    ) {
+      self.exclusion = exclusion
+      self.most = most
+      self.mediaTimeOnly = mediaTimeOnly
+      self.shapeCounts = shapeCounts
+      self.metadataCounts = metadataCounts
+      self.seed = seed
+    }
+  }
   /// Bytes of a digest.
   package static let length = 16
 

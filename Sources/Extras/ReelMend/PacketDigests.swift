@@ -7,54 +7,27 @@ import ReelProbe
 /// No decoder is opened and no time is guessed: times are those that the container states, edit lists only as the shift of
 /// a whole track, so that every packet counts.
 package struct PacketDigests {
-  /// Which streams do not count.
-  package enum Exclusion: CaseIterable, Sendable {
-    case nothing
-    /// Data, but for time codes.
-    case timedMetadata
-    case data
-  }
   private let limits: ReadingLimits
-  private let mediaTimeOnly: Bool
-  private let shapeCounts: Bool
-  private let metadataCounts: Bool
-  private let seed: UInt64
+  private let options: StreamDigest.Options
 
-  /// - Parameters:
-  ///   - limits: how much one file may cost.
-  ///   - mediaTimeOnly: whether times count from the first packet of each stream on, and not how long a packet lasts
-  ///     beside when it and the next one begin.
-  ///   - shapeCounts: whether it counts how pictures are turned and what shape their pixels have.
-  ///   - metadataCounts: whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of
-  ///     covers.
-  ///   - seed: the same for files to be compared, and unknown to whoever made them: the digest (XXH3) is not one that
-  ///     withstands those who know it.
-  package init(
-    limits: ReadingLimits, mediaTimeOnly: Bool, shapeCounts: Bool, metadataCounts: Bool, seed: UInt64
-  ) {
-    self.limits = limits
-    self.mediaTimeOnly = mediaTimeOnly
-    self.shapeCounts = shapeCounts
-    self.metadataCounts = metadataCounts
-    self.seed = seed
+  /// - Parameter limits: how much one file may cost.
+  package init(limits: ReadingLimits, options: StreamDigest.Options) {
+    (self.limits, self.options) = (limits, options)
   }
 
   /// The digests of the streams, in their order.
-  /// - Parameters:
-  ///   - most: of each stream that counts, only so many packets count; nil for all of all.
   /// - Throws: what is said of files that can't be read.
   package func digests(
-    descriptor: Int32, size: Int64, container: MediaContainer, without exclusion: Exclusion, most: [Int64]?
+    descriptor: Int32, size: Int64, container: MediaContainer
   ) throws(MendError) -> [StreamDigest] {
     reel_log_capture()
     av_max_alloc(max(0, limits.largestAllocation))
     let source = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
-    let digests = try digests(
-      of: open(source, container, withEdits: !mediaTimeOnly), source, exclusion, most)
-    guard mediaTimeOnly else { return digests }
+    let digests = try digests(of: open(source, container, withEdits: !options.mediaTimeOnly), source)
+    guard options.mediaTimeOnly else { return digests }
     // Which of two streams begins first is a matter of their edit lists.
     let again = BoundedSource(.descriptor(descriptor), size: size, limits: limits)
-    let starts = try starts(of: open(again, container, withEdits: true), again, exclusion, most)
+    let starts = try starts(of: open(again, container, withEdits: true), again)
     guard starts.count == digests.count else { throw unreadable(again) }
     return zip(digests, starts).map { digest, start in
       StreamDigest(
@@ -80,16 +53,16 @@ package struct PacketDigests {
 
   /// When each stream that counts is first shown, in nanoseconds.
   private func starts(
-    of input: borrowing OpenedInput, _ source: BoundedSource, _ exclusion: Exclusion, _ most: [Int64]?
+    of input: borrowing OpenedInput, _ source: BoundedSource
   ) throws(MendError) -> [Int64?] {
     var first: [(shown: ShownTime, left: Int64)?] = []
     var counted = 0
     for stream in input.streams {
-      guard !isLeftOut(stream, exclusion) else {
+      guard !isLeftOut(stream) else {
         first.append(nil)
         continue
       }
-      let limit = most.map { counted < $0.count ? $0[counted] : 0 } ?? .max
+      let limit = options.most.map { counted < $0.count ? $0[counted] : 0 } ?? .max
       first.append((ShownTime(), min(limit, Self.reordered)))
       counted += 1
     }
@@ -104,8 +77,8 @@ package struct PacketDigests {
     }
   }
 
-  private func isLeftOut(_ stream: UnsafeMutablePointer<AVStream>, _ exclusion: Exclusion) -> Bool {
-    exclusion.covers(stream) || !metadataCounts && StreamHash.isManifest(stream)
+  private func isLeftOut(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    options.exclusion.covers(stream) || !options.metadataCounts && StreamHash.isManifest(stream)
   }
 
   private func unreadable(_ source: BoundedSource) -> MendError {
@@ -118,7 +91,7 @@ package struct PacketDigests {
   private static let noMemory = MendError(.memoryLimit, "there is no memory left to read it")
 
   private func digests(
-    of input: borrowing OpenedInput, _ source: BoundedSource, _ exclusion: Exclusion, _ most: [Int64]?
+    of input: borrowing OpenedInput, _ source: BoundedSource
   ) throws(MendError) -> [StreamDigest] {
     var streams: [StreamHash?] = []
     var (counted, lacksMemory) = (0, false)
@@ -126,14 +99,14 @@ package struct PacketDigests {
     // Some demuxers find streams as they read.
     func follow() {
       while streams.count < Int(context.pointee.nb_streams), !lacksMemory {
-        guard let stream = context.pointee.streams?[streams.count], !isLeftOut(stream, exclusion) else {
+        guard let stream = context.pointee.streams?[streams.count], !isLeftOut(stream) else {
           streams.append(nil)
           continue
         }
-        let limit = most.map { counted < $0.count ? $0[counted] : 0 }
+        let limit = options.most.map { counted < $0.count ? $0[counted] : 0 }
         let hash = StreamHash(
-          stream, seed: seed, most: limit, mediaTimeOnly: mediaTimeOnly, shapeCounts: shapeCounts,
-          metadataCounts: metadataCounts)
+          stream, seed: options.seed, most: limit, mediaTimeOnly: options.mediaTimeOnly,
+          shapeCounts: options.shapeCounts, metadataCounts: options.metadataCounts)
         lacksMemory = hash == nil
         streams.append(hash)
         counted += 1
@@ -143,8 +116,8 @@ package struct PacketDigests {
     let mayFindMore = context.pointee.ctx_flags & AVFMTCTX_NOHEADER != 0
     try eachPacket(
       of: input, source,
-      isDone: { lacksMemory || !mayFindMore && streams.allSatisfy { $0?.isFull ?? (most != nil) } },
-      mostFailures: most.map { _ in 100_000 }
+      isDone: { lacksMemory || !mayFindMore && streams.allSatisfy { $0?.isFull ?? (options.most != nil) } },
+      mostFailures: options.most.map { _ in 100_000 }
     ) { packet in
       follow()
       let index = Int(packet.pointee.stream_index)
@@ -179,7 +152,7 @@ package struct PacketDigests {
   }
 }
 
-extension PacketDigests.Exclusion {
+extension StreamDigest.Options.Exclusion {
   fileprivate func covers(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     let isData = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_DATA
     switch self {

@@ -126,28 +126,12 @@ extension FFmpegFileReader {
         return .mended(outcome.done, size: outcome.size)
       case .digest(let file, let options):
         return .digests(
-          try PacketDigests(
-            limits: ReadingLimits(file), mediaTimeOnly: options.mediaTimeOnly,
-            shapeCounts: options.shapeCounts, metadataCounts: options.metadataCounts, seed: options.seed
-          )
-          .digests(
-            descriptor: descriptor, size: file.size, container: file.container,
-            without: PacketDigests.Exclusion(options.exclusion), most: options.most))
+          try PacketDigests(limits: ReadingLimits(file), options: options)
+            .digests(descriptor: descriptor, size: file.size, container: file.container))
       }
     } catch {
       return .failure(error)
     }
-  }
-}
-
-extension PacketDigests.Exclusion {
-  fileprivate init(_ exclusion: MendRequest.DigestOptions.Exclusion) {
-    self =
-      switch exclusion {
-      case .nothing: .nothing
-      case .timedMetadata: .timedMetadata
-      case .data: .data
-      }
   }
 }
 

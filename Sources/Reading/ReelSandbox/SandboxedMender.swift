@@ -94,7 +94,7 @@ package struct SandboxedMender: MediaMender {
       (self.options, self.stored, self.cancellation) = (options, stored, cancellation)
     }
 
-    private var exclusion: MendRequest.DigestOptions.Exclusion {
+    private var exclusion: StreamDigest.Options.Exclusion {
       options.mends.contains(.data)
         ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
     }
@@ -115,7 +115,7 @@ package struct SandboxedMender: MediaMender {
     private func digests(
       _ descriptor: Descriptor, _ size: Int64, _ most: [Int64]?
     ) throws(MendError) -> [StreamDigest] {
-      let options = MendRequest.DigestOptions(
+      let options = StreamDigest.Options(
         exclusion: exclusion, most: most, mediaTimeOnly: mediaTimeOnly,
         shapeCounts: options.mends.isDisjoint(with: [.rotation, .sampleAspectRatio]),
         metadataCounts: options.mends.isDisjoint(with: [.location, .privateTags, .credentials]), seed: seed)

@@ -6,43 +6,7 @@ package enum MendRequest: Hashable, Sendable {
   /// Write the file anew; ``MendOutputRequest`` brings the descriptor of the new one.
   case mend(ReadRequest, MendOptions)
   /// Digests of the file's streams.
-  case digest(ReadRequest, DigestOptions)
-
-  /// What of a file counts for a proof.
-  package struct DigestOptions: Hashable, Sendable {
-    /// Which streams do not count.
-    package enum Exclusion: CaseIterable, Sendable {
-      case nothing
-      /// Data, but for time codes.
-      case timedMetadata
-      case data
-    }
-    package let exclusion: Exclusion
-    /// Of each stream that counts, only so many packets do; nil for all.
-    package let most: [Int64]?
-    /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
-    /// the next one begin.
-    package let mediaTimeOnly: Bool
-    /// Whether it counts how pictures are turned and what shape their pixels have.
-    package let shapeCounts: Bool
-    /// Whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of covers.
-    package let metadataCounts: Bool
-    /// The same for files to be compared, and unknown to whoever made them.
-    package let seed: UInt64
-
-    /// - Parameters: as the properties.
-    package init(
-      exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool,
-      metadataCounts: Bool, seed: UInt64
-    ) {
-      self.exclusion = exclusion
-      self.most = most
-      self.mediaTimeOnly = mediaTimeOnly
-      self.shapeCounts = shapeCounts
-      self.metadataCounts = metadataCounts
-      self.seed = seed
-    }
-  }
+  case digest(ReadRequest, StreamDigest.Options)
 
   /// Streams of a file.
   static let mostStreams = 256
@@ -214,14 +178,14 @@ extension WireReader {
     return options
   }
 
-  fileprivate mutating func digestOptions() throws(WireError) -> MendRequest.DigestOptions {
-    let exclusion = try code(MendRequest.DigestOptions.Exclusion.self, "exclusion")
+  fileprivate mutating func digestOptions() throws(WireError) -> StreamDigest.Options {
+    let exclusion = try code(StreamDigest.Options.Exclusion.self, "exclusion")
     let isLimited = try flag("most")
     let most = try list(limit: MendRequest.mostStreams, "most") { reader throws(WireError) in
       try reader.number(in: 0...Int64.max, "most")
     }
     guard isLimited || most.isEmpty else { throw .field("most") }
-    return MendRequest.DigestOptions(
+    return StreamDigest.Options(
       exclusion: exclusion, most: isLimited ? most : nil, mediaTimeOnly: try flag("mediaTimeOnly"),
       shapeCounts: try flag("shapeCounts"), metadataCounts: try flag("metadataCounts"),
       seed: try number(UInt64.self))
