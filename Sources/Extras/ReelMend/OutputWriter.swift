@@ -155,13 +155,8 @@ struct OutputWriter: ~Copyable {
   }
 
   private func put(_ bytes: UnsafeRawBufferPointer, _ position: Int64) throws(MendError) {
-    var done = 0
-    while done < bytes.count {
-      let count = pwrite(
-        output, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(position + Int64(done)))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Self.notWritten(errno) }
-      done += count
+    try rethrowing(as: { Self.notWritten($0.code) }) { () throws(SystemError) in
+      try writeFully(output, bytes, at: position)
     }
   }
 

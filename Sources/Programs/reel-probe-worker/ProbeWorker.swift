@@ -97,11 +97,7 @@ extension FFmpegFileReader {
   ) throws(PosterError) -> RawPicture {
     let count = 3 * width * height
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let got = pread(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(filled))
-        guard got > 0 else { return }
-        filled += got
-      }
+      filled = (try? readFully(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: 0)) ?? 0
     }
     guard let picture = RawPicture(width: width, height: height, bytes: bytes) else {
       throw PosterError(.unreadable, "its pixels are not all there")

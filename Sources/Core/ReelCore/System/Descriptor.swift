@@ -106,3 +106,16 @@ package func readFully(
   }
   return filled
 }
+
+/// Writes all of `bytes` from `offset` of an open file on. Blocks.
+package func writeFully(
+  _ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64
+) throws(SystemError) {
+  var done = 0
+  while done < bytes.count {
+    let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+    done += try retryingInterrupts("pwrite") {
+      pwrite(file, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+    }
+  }
+}

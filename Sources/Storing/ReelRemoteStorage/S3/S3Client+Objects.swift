@@ -256,24 +256,12 @@ private struct ReadObject: Sendable {
     hash.update(bufferPointer: piece)
     do throws(SystemError) {
       if let file, failure == nil, count + Int64(piece.count) <= size {
-        try Self.write(piece, to: file.descriptor, at: count)
+        try writeFully(file.descriptor, piece, at: count)
       }
     } catch {
       failure = error
     }
     count += Int64(piece.count)
-  }
-
-  private static func write(
-    _ piece: UnsafeRawBufferPointer, to file: Int32, at offset: Int64
-  ) throws(SystemError) {
-    var done = 0
-    while done < piece.count {
-      done += try retryingInterrupts("pwrite") {
-        pwrite(
-          file, piece.baseAddress?.advanced(by: done), piece.count - done, off_t(offset) + off_t(done))
-      }
-    }
   }
 }
 

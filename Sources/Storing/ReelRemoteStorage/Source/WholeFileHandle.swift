@@ -52,19 +52,9 @@ final class WholeFileHandle: RemoteHandle {
     try progress.withLock { state throws(SourceError) in
       if state.copy == nil { state.copy = try fetch(&state.transfer) }
       guard let copy = state.copy else { return 0 }
-      var filled = 0
-      while filled < buffer.count {
-        let count = pread(
-          copy.descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled,
-          off_t(offset) + off_t(filled))
-        if count < 0, errno == EINTR { continue }
-        guard count >= 0 else {
-          throw SourceError(.unreadable, "its copy could not be read (\(SystemError.last("pread")))")
-        }
-        if count == 0 { break }
-        filled += count
-      }
-      return filled
+      return try rethrowing(
+        as: { SourceError(.unreadable, "its copy could not be read (\($0))") }
+      ) { () throws(SystemError) in try readFully(copy.descriptor, into: buffer, at: offset) }
     }
   }
 
@@ -78,17 +68,10 @@ final class WholeFileHandle: RemoteHandle {
       let start = count
       count += Int64(piece.count)
       guard failure == nil else { return }
-      var done = 0
-      while done < piece.count {
-        let written = pwrite(
-          file.descriptor, piece.baseAddress?.advanced(by: done), piece.count - done,
-          off_t(start) + off_t(done))
-        if written < 0, errno == EINTR { continue }
-        guard written >= 0 else {
-          failure = SystemError.last("pwrite")
-          return
-        }
-        done += written
+      do throws(SystemError) {
+        try writeFully(file.descriptor, piece, at: start)
+      } catch {
+        failure = error
       }
     }
   }
