@@ -26,15 +26,11 @@ extension FileDisposal.Folders {
 
   private static func make(_ path: SourcePath) throws {
     guard DirectoryIdentity(at: path) != nil || mkdir(path.text, 0o777) == 0 || errno == EEXIST else {
-      throw DisposalProblem(path, ErrorMessage("\(String(cString: strerror(errno))); make that folder"))
+      throw DisposalProblem(path, ErrorMessage("\(SystemError.last("mkdir").reason); make that folder"))
     }
     // What goes there would be gone with it, should the power go before its name is on the disk.
     let parts = path.text.split(separator: "/").dropLast()
-    let parent = Glibc.open(
-      (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/"),
-      O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard parent >= 0 else { return }
-    fsync(parent)
-    close(parent)
+    let parent = (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/")
+    try? Descriptor(opening: parent, O_RDONLY | O_DIRECTORY).sync()
   }
 }

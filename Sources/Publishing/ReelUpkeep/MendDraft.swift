@@ -31,10 +31,7 @@ final class MendDraft: SourceHandle {
     ) { () throws(SystemError) -> (Descriptor, Bool) in
       let place = SourcePath(bytes: folder.isEmpty ? [UInt8(ascii: ".")] : folder)
       if let unnamed = try Self.unnamed(in: place) { return (unnamed, false) }
-      let named = try retryingInterrupts("open") {
-        temporary.withCString { open($0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666) }
-      }
-      return (Descriptor(adopting: named), true)
+      return (try temporary.opened(O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666), true)
     }
     try checkPlace()
   }
@@ -46,10 +43,7 @@ final class MendDraft: SourceHandle {
   /// Nil where the file system has no files without names, or no `/proc` gives them one later.
   private static func unnamed(in folder: SourcePath) throws(SystemError) -> Descriptor? {
     do throws(SystemError) {
-      let file = Descriptor(
-        adopting: try retryingInterrupts("open") {
-          folder.withCString { open($0, reel_o_tmpfile | O_RDWR | O_CLOEXEC, 0o666) }
-        })
+      let file = try folder.opened(reel_o_tmpfile | O_RDWR, mode: 0o666)
       return access(place(of: file), F_OK) == 0 ? file : nil
     } catch  where [EOPNOTSUPP, EISDIR, EINVAL].contains(error.code) {
       return nil
@@ -74,12 +68,10 @@ final class MendDraft: SourceHandle {
   }
 
   func currentIdentity() throws(SourceError) -> FileIdentity {
-    var status = stat()
-    guard fstat(opened.rawValue, &status) == 0 else {
-      throw SourceError(
-        .unreadable, "the mended file could not be looked at: \(SystemError.last("fstat").reason)")
-    }
-    return FileIdentity(status)
+    FileIdentity(
+      try rethrowing(
+        as: { SourceError(.unreadable, "the mended file could not be looked at: \($0.reason)") }
+      ) { () throws(SystemError) in try opened.status() })
   }
 
   /// The file as it is now, to be read.
@@ -154,10 +146,7 @@ final class MendDraft: SourceHandle {
 
   private func syncFolder() throws(SystemError) {
     let folder = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { SourcePath(bytes: path.bytes[...$0]) }
-    let number = try retryingInterrupts("open") {
-      (folder ?? SourcePath(".")).withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    }
-    try Descriptor(adopting: number).syncFolder()
+    try (folder ?? SourcePath(".")).opened(O_RDONLY | O_DIRECTORY).syncFolder()
   }
 
   private static func makeFolders(of path: SourcePath) throws(MendError) {

@@ -218,9 +218,7 @@ package struct PictureWriter {
 
   /// The first bytes of a regular file; nil when it can't be read.
   private static func bytes(of path: SourcePath, atMost count: Int) -> [UInt8]? {
-    let number = path.withCString { open($0, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) }
-    guard number >= 0 else { return nil }
-    return try? Descriptor(adopting: number).readToEnd(limit: count)
+    try? path.opened(O_RDONLY | O_NONBLOCK | O_NOCTTY).readToEnd(limit: count)
   }
 
   // MARK: Writing
@@ -275,8 +273,7 @@ package struct PictureWriter {
   }
 
   private static func fill(_ path: SourcePath, _ flags: Int32, _ bytes: [UInt8]) throws(SystemError) {
-    let number = try retryingInterrupts("open") { path.withCString { open($0, flags | O_CLOEXEC, 0o666) } }
-    try Descriptor(adopting: number).write(all: bytes)
+    try path.opened(flags, mode: 0o666).write(all: bytes)
   }
 
   private static func failure(_ path: SourcePath, _ error: SystemError) -> PictureRefusal {

@@ -11,6 +11,12 @@ extension SourcePath {
     }
   }
 
+  /// As ``Descriptor/init(opening:_:mode:in:)``. Blocks.
+  package func opened(_ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+    Descriptor(
+      adopting: try retryingInterrupts("open") { withCString { open($0, flags | O_CLOEXEC, mode) } })
+  }
+
   /// What the system says of the file that it leads to, through links; nil where there is none.
   package var fileStatus: stat? {
     var status = stat()

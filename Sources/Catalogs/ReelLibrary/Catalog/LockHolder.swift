@@ -111,9 +111,7 @@ enum LockTable {
 enum SmallFile {
   /// Nothing when it can't be read.
   static func text(of path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "" }
-    return String(decoding: (try? Descriptor(adopting: file).readToEnd()) ?? [], as: UTF8.self)
+    String(decoding: (try? Descriptor(opening: path, O_RDONLY).readToEnd()) ?? [], as: UTF8.self)
   }
 }
 

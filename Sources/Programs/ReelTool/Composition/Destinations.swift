@@ -51,7 +51,7 @@ struct Destinations: Sendable {
       if posts == 0 || SourcePath(folder).isFolderWithEntries { return }
       if access(folder, R_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR {
         throw CommandFailure(
-          .couldNotRun, "the store \(destination) can't be read: \(String(cString: strerror(errno)))")
+          .couldNotRun, "the store \(destination) can't be read: \(SystemError.last("access").reason)")
       }
       throw CommandFailure(
         .couldNotRun,

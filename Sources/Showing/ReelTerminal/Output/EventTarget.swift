@@ -24,15 +24,15 @@ package struct EventTarget: Sendable {
     }
     if name.hasPrefix("fd:") { return try inherited(name) }
     try OutputForm.events.check(name)
-    let descriptor = Glibc.open(
-      name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY, 0o600)
-    guard descriptor >= 0 else {
-      throw OutputFailure(
-        "the events can't be written to \(name): \(String(cString: strerror(errno)))")
+    let file = try rethrowing(
+      as: { OutputFailure("the events can't be written to \(name): \($0.reason)") }
+    ) { () throws(SystemError) in
+      try Descriptor(
+        opening: name, O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_NOCTTY, mode: 0o600)
     }
     return EventTarget(
-      stream: OutputStream(descriptor: descriptor, name: name), owner: Descriptor(adopting: descriptor),
-      isStandardOutput: false, isBegunAnew: !appends)
+      stream: OutputStream(descriptor: file.rawValue, name: name), owner: file, isStandardOutput: false,
+      isBegunAnew: !appends)
   }
 
   private static func inherited(_ name: String) throws -> EventTarget {

@@ -16,7 +16,7 @@ package struct OutputFailure: ReelError {
 
   /// - Parameter code: of errno.
   package init(writing name: String, _ code: Int32) {
-    self.init("\(name) can't be written: \(String(cString: strerror(code)))")
+    self.init("\(name) can't be written: \(SystemError(code: code, call: "write").reason)")
   }
 }
 

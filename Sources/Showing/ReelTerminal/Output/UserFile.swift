@@ -6,15 +6,12 @@ package struct UserFile {
   /// All of its bytes.
   /// - Parameter limit: in bytes; of more only so many are read, and one.
   package static func read(_ path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
-    let file = Descriptor(
-      adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
-    return try file.readToEnd(limit: limit + 1)
+    try Descriptor(opening: path, O_RDONLY | O_NOCTTY).readToEnd(limit: limit + 1)
   }
 
   /// Its last bytes, or all where there are no more.
   static func readEnd(of path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
-    let file = Descriptor(
-      adopting: try retryingInterrupts("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
+    let file = try Descriptor(opening: path, O_RDONLY | O_NOCTTY)
     // Refused where there are fewer.
     _ = lseek(file.rawValue, -off_t(limit), SEEK_END)
     return try file.readToEnd(limit: limit)

@@ -54,11 +54,9 @@ package final class WholeFile {
   /// The name is to last, too.
   private func syncFolder() throws {
     let folder = target.lastIndex(of: "/").map { target[...$0] } ?? "."
-    let number = open(String(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else { throw Self.failure(path, errno) }
-    let opened = Descriptor(adopting: number)
-    // Some file systems have no such thing.
-    if fsync(opened.rawValue) != 0, errno != EINVAL { throw Self.failure(path, errno) }
+    try rethrowing(as: { Self.failure(path, $0.code) }) { () throws(SystemError) in
+      try Descriptor(opening: String(folder), O_RDONLY | O_DIRECTORY).syncFolder()
+    }
   }
 
   deinit {
