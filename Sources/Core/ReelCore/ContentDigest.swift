@@ -18,32 +18,13 @@ public struct ContentDigest: Hashable, Sendable {
 
   /// Nil unless `hex` is 64 hexadecimal digits, with or without `sha256:` before them.
   public init?(hex: String) {
-    let digits = Array((hex.hasPrefix("sha256:") ? hex.dropFirst(7) : hex[...]).utf8)
-    guard digits.count == 64 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: 64, by: 2) {
-      guard let high = Self.nibble(digits[index]), let low = Self.nibble(digits[index + 1]) else {
-        return nil
-      }
-      bytes.append(high << 4 | low)
-    }
-    self.bytes = bytes
+    let digits = hex.hasPrefix("sha256:") ? hex.dropFirst(7) : hex[...]
+    guard let bytes = Hexadecimal.bytes(digits) else { return nil }
+    self.init(sha256: bytes)
   }
 
   /// 64 lower-case hexadecimal digits.
-  public var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
-
-  private static func nibble(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
+  public var hex: String { Hexadecimal.text(bytes) }
 }
 
 extension ContentDigest: CustomStringConvertible {

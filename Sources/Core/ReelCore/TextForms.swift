@@ -95,6 +95,31 @@ extension UInt8 {
   package var hex: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }
 
+/// Bytes as hexadecimal digits, two each.
+package enum Hexadecimal {
+  /// In lower case.
+  package static func text(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Nil when `text` is anything but pairs of digits, of either case.
+  package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+    let digits = text.utf8.compactMap(digit)
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
 /// Percent-encoding (RFC 3986, 2.1), in upper-case hexadecimal.
 package enum PercentEncoding {
   /// What stays beside letters and digits (RFC 3986, 2.3).
@@ -112,6 +137,11 @@ package enum PercentEncoding {
       }
     }
     return String(decoding: encoded, as: UTF8.self)
+  }
+
+  /// Of a path, whose slashes stay; its bytes need not be UTF-8.
+  package static func path(_ bytes: some Sequence<UInt8>) -> String {
+    encode(bytes, sparing: unreserved + "/")
   }
 
   /// Nil when a `%` has no two digits behind it, and when the bytes are not UTF-8.

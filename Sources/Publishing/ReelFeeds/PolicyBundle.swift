@@ -46,17 +46,14 @@ package struct PolicyBundle: Codable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // Texts and numbers alone: nothing that JSON hasn't.
     let json = (try? encoder.encode(self)).map { Array($0) } ?? []
-    let digest = SHA256.hash(data: json).prefix(8).map { byte in
-      let text = String(byte, radix: 16)
-      return text.count < 2 ? "0" + text : text
-    }
+    let digest = Hexadecimal.text(SHA256.hash(data: json).prefix(8))
     let file = name.split(separator: "/").last ?? ""
     let stem = (file.split(separator: ".").first ?? "policy").unicodeScalars.prefix(60).map { scalar in
       scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
         ? String(scalar) : "-"
     }
     return QueuePolicy(
-      name: "\(stem.joined())@\(digest.joined())", document: String(decoding: json, as: UTF8.self))
+      name: "\(stem.joined())@\(digest)", document: String(decoding: json, as: UTF8.self))
   }
 
   package static func read(_ document: String, as name: String) throws(PolicyError) -> Policy {

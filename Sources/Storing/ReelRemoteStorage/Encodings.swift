@@ -22,5 +22,5 @@ extension PercentEncoding {
   static func all(_ text: String) -> String { encode(text.utf8, sparing: unreserved) }
 
   /// For an object's name in a path: slashes stay.
-  static func path(_ text: String) -> String { encode(text.utf8, sparing: unreserved + "/") }
+  static func path(_ text: String) -> String { path(text.utf8) }
 }

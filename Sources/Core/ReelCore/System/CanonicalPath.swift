@@ -22,12 +22,7 @@ package struct CanonicalPath: Hashable, Sendable {
   }
 
   /// The path with everything percent-encoded but the unreserved characters (RFC 3986, 2.3) and the slash.
-  package var percentEncoded: String { Self.percentEncoded(text.utf8) }
-
-  /// The same of any path, whose bytes need not be UTF-8.
-  package static func percentEncoded(_ path: some Sequence<UInt8>) -> String {
-    PercentEncoding.encode(path, sparing: PercentEncoding.unreserved + "/")
-  }
+  package var percentEncoded: String { PercentEncoding.path(text.utf8) }
 
   /// This folder as a file URL, without a slash at its end.
   package var fileURL: String { "file://" + (text == "/" ? "" : percentEncoded) }

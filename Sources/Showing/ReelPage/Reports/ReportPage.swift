@@ -80,7 +80,7 @@ package struct ReportPage: Sendable {
 
   /// A result or a reason as a word without blanks.
   private static func tag(_ kind: String, _ name: String) -> String {
-    "\(kind):" + CanonicalPath.percentEncoded(name.utf8)
+    "\(kind):" + PercentEncoding.path(name.utf8)
   }
 
   private static func tags(_ entry: Entry) -> [String] {
@@ -159,8 +159,8 @@ package struct SourceLinks: Sendable {
     let plain = whole.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
     let absolute = [slash] + plain.joined(separator: [slash])
     if let folder, absolute.starts(with: folder), !plain.contains(where: { $0.elementsEqual("..".utf8) }) {
-      return CanonicalPath.percentEncoded(absolute.dropFirst(folder.count))
+      return PercentEncoding.path(absolute.dropFirst(folder.count))
     }
-    return "file://" + CanonicalPath.percentEncoded(absolute)
+    return "file://" + PercentEncoding.path(absolute)
   }
 }

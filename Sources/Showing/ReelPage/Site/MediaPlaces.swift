@@ -149,20 +149,10 @@ struct MediaPlaces: Sendable {
 
   /// The path of a `file:` URL; nil for others.
   static func path(of url: String) -> String? {
-    guard url.hasPrefix("file:///") else { return nil }
-    var bytes: [UInt8] = []
-    var rest = Array(url.utf8.dropFirst("file://".utf8.count))[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), value != 0
-      else { return nil }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
+    guard url.hasPrefix("file:///"), let path = PercentEncoding.decode(url.dropFirst("file://".count)),
+      !path.utf8.contains(0)
+    else { return nil }
+    return path
   }
 }
 

@@ -166,6 +166,6 @@ struct PathURI {
     while bytes.starts(with: "./".utf8) { bytes = bytes.dropFirst(2) }
     isRelative = bytes.first != UInt8(ascii: "/")
     text =
-      (isRelative ? "" : "file://") + PercentEncoding.encode(bytes, sparing: PercentEncoding.unreserved + "/")
+      (isRelative ? "" : "file://") + PercentEncoding.path(bytes)
   }
 }
