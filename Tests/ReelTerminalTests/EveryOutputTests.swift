@@ -94,7 +94,7 @@ import Testing
     let report = report(RandomValues.state(&random), events, &random)
     let path = RandomValues.path(&random)
     return [
-      try RunDocument(report, posts: try page(&random).posts).json(),
+      try RunDocument(report).json(),
       try FeedDocument(try page(&random)).json(pretty: true),
       try probed(path, RandomValues.media(&random)).json(pretty: true),
       try StatusView(status(&random), library: HostileText.draw(&random)).json(),

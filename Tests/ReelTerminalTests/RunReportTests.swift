@@ -270,7 +270,5 @@ import Testing
           "path": .string("notes.mp4"), "code": .string("playlist"), "refused": .bool(false),
           "message": .string("it is an HLS playlist, not a video"),
         ]))
-    let withPosts = try RunDocument(report, posts: [try Samples.post()]).json()
-    #expect(try JSONOutput.decode(JSONValue.self, from: withPosts.utf8)["posts"]?.elements.count == 1)
   }
 }

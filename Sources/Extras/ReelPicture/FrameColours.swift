@@ -18,8 +18,9 @@ struct FrameColours: Hashable {
   /// Whether its red, green and blue are those of BT.2020.
   let isWide: Bool
 
-  init(matrix: Int32 = SWS_CS_BT2020, isFullRange: Bool = false, transfer: Transfer, isWide: Bool) {
-    (self.matrix, self.isFullRange, self.transfer, self.isWide) = (matrix, isFullRange, transfer, isWide)
+  /// Of limited range.
+  init(matrix: Int32 = SWS_CS_BT2020, transfer: Transfer, isWide: Bool) {
+    (self.matrix, isFullRange, self.transfer, self.isWide) = (matrix, false, transfer, isWide)
   }
 
   /// What the frame says, else what the stream does, else what is usual for a picture of its size.

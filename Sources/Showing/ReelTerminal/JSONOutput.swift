@@ -95,7 +95,7 @@ private struct LastTime {
 
 /// A run's end as JSON (`reel ingest --json`).
 ///
-/// `{"destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …, "problemsLeftOut": 0, "posts": […]}`;
+/// `{"destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …, "problemsLeftOut": 0, …}`;
 /// `troubles` and `troublesLeftOut` are what `problems` and `problemsLeftOut` were called up to 0.2, for one version.
 package struct RunDocument: Encodable, Sendable {
   @ExplicitNull private var destination: Destination?
@@ -106,13 +106,11 @@ package struct RunDocument: Encodable, Sendable {
   private let troublesLeftOut: Int
   private let problemsLeftOut: Int
   private let warnings: [ProblemList.Entry]
-  private let posts: [Post]?
   private let elsewhere: Int?
   private let ofOtherAuthors: Int?
   private let waiting: Int?
 
-  /// - Parameter posts: what was published, where it was collected; nil leaves the key out.
-  package init(_ report: RunReport, posts: [Post]? = nil) {
+  package init(_ report: RunReport) {
     _destination = ExplicitNull(wrappedValue: report.destination)
     dryRun = report.dryRun
     summary = report.summary
@@ -120,7 +118,6 @@ package struct RunDocument: Encodable, Sendable {
     (troubles, troublesLeftOut) = (report.troubles.entries, report.troubles.leftOut)
     problemsLeftOut = troublesLeftOut
     warnings = report.troubles.warnings
-    self.posts = posts
     elsewhere = report.seconds?.elsewhere
     ofOtherAuthors = report.seconds?.ofOthers
     waiting = report.origin == .watch ? report.waiting : nil

@@ -6,7 +6,7 @@ import ReelIngest
 /// Call ``lines(for:_:throughput:at:traits:)`` with what has happened since the last call, and every second or so with
 /// nothing.
 package struct PlainProgress: Sendable {
-  private let interval: Duration
+  private static let interval = Duration.seconds(5)
   private let isOfWatch: Bool
   private var lastCounts: Counts?
   private var firstSpoken: ContinuousClock.Instant?
@@ -14,9 +14,7 @@ package struct PlainProgress: Sendable {
   private var saidScanned = false
 
   /// - Parameter isOfWatch: whether nothing is said while nothing happens: that may be for days.
-  package init(interval: Duration = .seconds(5), isOfWatch: Bool = false) {
-    (self.interval, self.isOfWatch) = (interval, isOfWatch)
-  }
+  package init(isOfWatch: Bool = false) { self.isOfWatch = isOfWatch }
 
   /// What a line tells of.
   private struct Counts: Hashable {
@@ -56,8 +54,8 @@ package struct PlainProgress: Sendable {
 
   /// A log of hours is read afterwards, by people: after a minute a line is written less often.
   private func pause(at instant: ContinuousClock.Instant) -> Duration {
-    let isYoung = firstSpoken.map { instant - $0 < interval * 12 } ?? true
-    return isYoung ? interval : interval * 6
+    let isYoung = firstSpoken.map { instant - $0 < Self.interval * 12 } ?? true
+    return isYoung ? Self.interval : Self.interval * 6
   }
 
   private func status(

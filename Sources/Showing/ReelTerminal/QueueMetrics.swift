@@ -5,13 +5,13 @@ import ReelPostgres
 /// How the queue stands, in Prometheus' text format (`reel status --metrics`).
 package struct QueueMetrics: Sendable {
   private let status: QueueStatus
-  private let now: Date
 
-  package init(_ status: QueueStatus, now: Date = .now) { (self.status, self.now) = (status, now) }
+  package init(_ status: QueueStatus) { self.status = status }
 
   /// A newline after each line.
   package func text() -> String {
     var text = ""
+    let now = Date.now
     func family(_ name: String, _ help: String, _ samples: [(labels: [(String, String)], value: Int)]) {
       text += "# HELP reel_queue_\(name) \(help)\n# TYPE reel_queue_\(name) gauge\n"
       for sample in samples {

@@ -8,11 +8,11 @@ package struct LibraryCopySource: CatalogCopySource {
   package var name: String { library.path }
   private let library: LibraryFolder
   private let host: String
-  private let busyTimeout: Double
+  private let busyTimeout = 10.0
 
   /// - Parameter host: names this machine, of whose files digests and failures are remembered.
-  package init(_ library: LibraryFolder, host: String, busyTimeout: Duration = .seconds(10)) {
-    (self.library, self.host, self.busyTimeout) = (library, host, busyTimeout / .seconds(1))
+  package init(_ library: LibraryFolder, host: String) {
+    (self.library, self.host) = (library, host)
   }
 
   package func read<Value: Sendable>(_ body: @Sendable (any CatalogRows) throws -> Value) throws -> Value {

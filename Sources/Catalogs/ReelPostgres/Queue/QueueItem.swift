@@ -110,11 +110,10 @@ package struct TakenItem: Hashable, Sendable {
   }
 
   init(
-    id: Int64, address: SourcePath, version: String = "", size: Int64? = nil, deaths: Int = 0,
-    failures: Int = 0,
-    attempts: Int64 = 1, priority: Int64 = 0, code: String? = nil
+    id: Int64, address: SourcePath, deaths: Int = 0, failures: Int = 0, attempts: Int64 = 1,
+    priority: Int64 = 0, code: String? = nil
   ) {
-    (self.id, self.address, self.version, self.size) = (id, address, version, size)
+    (self.id, self.address, version, size) = (id, address, "", nil)
     (self.deaths, self.failures, self.attempts) = (deaths, failures, attempts)
     (self.priority, self.code) = (priority, code)
     (lane, label, policy, author) = (0, "", nil, nil)

@@ -36,9 +36,7 @@ struct FilePrefix: Sendable {
     return value
   }
 
-  func has(_ text: StaticString, at offset: Int = 0) -> Bool {
-    text.withUTF8Buffer { has($0, at: offset) }
-  }
+  func has(_ text: StaticString) -> Bool { text.withUTF8Buffer { has($0) } }
 
   func has(_ expected: some Collection<UInt8>, at offset: Int = 0) -> Bool {
     guard offset >= 0, offset <= bytes.count, bytes.count - offset >= expected.count else { return false }

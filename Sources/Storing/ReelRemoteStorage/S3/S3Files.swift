@@ -20,15 +20,13 @@ package struct S3Files: Sendable {
   ///   - transport: sends the requests.
   ///   - credentials: signs them.
   ///   - clock: dates them.
-  ///   - waiting: waits before a request is repeated; a test's does not.
   package init(
     _ store: S3Store, transport: any HTTPTransport, credentials: any CredentialSource,
-    clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(),
-    waiting: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness(),
-    processors: Int = 2
+    clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(), processors: Int = 2
   ) {
     client = S3Client(store, transport: transport, credentials: credentials, clock: clock)
-    retries = RetryBudget(policy, of: store.destination, clock: waiting, randomness: randomness)
+    retries = RetryBudget(
+      policy, of: store.destination, clock: ContinuousClock(), randomness: SystemRandomness())
     self.processors = processors
     queue = BlockingQueue(label: "reel.files", width: processors)
   }

@@ -25,15 +25,11 @@ extension RangeFetcher {
 /// How much may be read of a file that lies elsewhere.
 package struct RemoteLimits: Hashable, Sendable {
   /// Bytes that may be fetched of a file that is only looked into.
-  package var bytes: Int64
+  package var bytes: Int64 = 64 << 20
   /// How long may be waited for these, all requests together.
-  package var patience: Duration
+  package var patience = Duration.seconds(60)
 
-  /// 64 MiB, and a minute.
-  package init(bytes: Int64 = 64 << 20, patience: Duration = .seconds(60)) {
-    self.bytes = bytes
-    self.patience = patience
-  }
+  package init() {}
 }
 
 /// A file of a store or a server, read by range. Its state is that of the first reply: each request says which one it is

@@ -18,13 +18,12 @@ package struct S3Source: RemoteSource {
   package init(
     _ store: S3Store, name: String, transport: any HTTPTransport, credentials: any CredentialSource,
     limits: RemoteLimits = RemoteLimits(), clock: any WallClock = SystemWallClock(),
-    policy: RetryPolicy = RetryPolicy(), waiting: any Clock<Duration> = ContinuousClock(),
-    randomness: any Randomness = SystemRandomness()
+    policy: RetryPolicy = RetryPolicy()
   ) {
     self.init(
       S3Client(store, transport: transport, credentials: credentials, clock: clock), name: name,
       limits: limits,
-      RetryBudget(policy, of: store.destination, clock: waiting, randomness: randomness))
+      RetryBudget(policy, of: store.destination, clock: ContinuousClock(), randomness: SystemRandomness()))
   }
 
   private init(_ client: S3Client, name: String, limits: RemoteLimits, _ retries: RetryBudget) {

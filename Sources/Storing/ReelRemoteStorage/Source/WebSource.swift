@@ -14,19 +14,16 @@ package struct WebSource: RemoteSource {
   private let limits: RemoteLimits
   /// Where a file goes that is given only as a whole; nil where none is taken.
   private let staging: (any StagingArea)?
-  private let clock: any WallClock
 
   package init(
     _ address: WebAddress, transport: any HTTPTransport, limits: RemoteLimits = RemoteLimits(),
-    staging: (any StagingArea)? = nil,
-    clock: any WallClock = SystemWallClock(), policy: RetryPolicy = RetryPolicy(),
-    waiting: any Clock<Duration> = ContinuousClock(), randomness: any Randomness = SystemRandomness()
+    staging: (any StagingArea)? = nil
   ) {
-    (self.address, self.transport, self.limits, self.clock) = (address, transport, limits, clock)
-    self.staging = staging
+    (self.address, self.transport, self.limits, self.staging) = (address, transport, limits, staging)
     path = SourcePath(address.shown)
     retries = RetryBudget(
-      policy, of: Destination(address.origin.description), clock: waiting, randomness: randomness)
+      RetryPolicy(), of: Destination(address.origin.description), clock: ContinuousClock(),
+      randomness: SystemRandomness())
   }
 
   /// Its query is in it as a digest.
@@ -50,7 +47,7 @@ package struct WebSource: RemoteSource {
   package func open(
     _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
-    let ranges = WebRanges(address: address, transport: transport, clock: clock)
+    let ranges = WebRanges(address: address, transport: transport)
     do throws(SourceError) {
       return try RemoteFileHandle.open(
         path, identifier, RetryingFetcher(base: ranges, retries: retries), listed: file,
@@ -64,7 +61,7 @@ package struct WebSource: RemoteSource {
       return SourceFile(
         path: path, identity: identity,
         handle: WholeFileHandle(
-          address, transport: transport, retries: retries, clock: clock, pin: whole.pin, identity: identity,
+          address, transport: transport, retries: retries, pin: whole.pin, identity: identity,
           requests: whole.requests, in: staging, cancellation))
     }
   }
@@ -79,9 +76,9 @@ package struct WebSource: RemoteSource {
   }
 
   private func head(_ call: HTTPCall, _ cancellation: CancellationFlag) throws(SourceError) -> FilePin? {
-    let call = BlockingCall { [transport, retries, clock] () async -> HTTPReply? in
+    let call = BlockingCall { [transport, retries] () async -> HTTPReply? in
       try? await retries.run { () async throws(UploadError) in
-        try await transport.reply(to: call, clock)
+        try await transport.reply(to: call)
       }
     }
     let registration = cancellation.onSet { call.cancel() }
@@ -97,7 +94,6 @@ package struct WebSource: RemoteSource {
 private struct WebRanges: RangeFetcher {
   let address: WebAddress
   let transport: any HTTPTransport
-  let clock: any WallClock
 
   var server: String { address.origin.description }
 
@@ -119,30 +115,30 @@ private struct WebRanges: RangeFetcher {
       if case .replyTooLarge = error { return .failure(answer.noRanges) }
       throw error.ofSource(server)
     }
-    try reply.checkAvailable(server, clock)
+    try reply.checkAvailable(server)
     return Result { () throws(SourceError) in try answer.read(reply) }
   }
 }
 
 extension HTTPTransport {
   /// Throws what may pass.
-  fileprivate func reply(to call: HTTPCall, _ clock: any WallClock) async throws(UploadError) -> HTTPReply {
+  fileprivate func reply(to call: HTTPCall) async throws(UploadError) -> HTTPReply {
     let server = call.origin.description
     let reply = try await rethrowing(as: { $0.ofSource(server) }) { () async throws(HTTPFailure) in
       try await send(call)
     }
-    try reply.checkAvailable(server, clock)
+    try reply.checkAvailable(server)
     return reply
   }
 }
 
 extension HTTPReply {
   /// - Throws: `unavailable` where it says that the server can't answer now.
-  func checkAvailable(_ server: String, _ clock: any WallClock) throws(UploadError) {
+  func checkAvailable(_ server: String) throws(UploadError) {
     guard HTTPReply.code(of: status) == .unavailable, status.code != 409 else { return }
     throw UploadError(
       .unavailable, "\(server) is busy or down (status \(status.code)): try again later",
-      retryAfter: retryAfter(now: clock.now()))
+      retryAfter: retryAfter(now: SystemWallClock().now()))
   }
 }
 

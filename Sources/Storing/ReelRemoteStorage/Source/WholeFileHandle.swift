@@ -14,7 +14,6 @@ final class WholeFileHandle: RemoteHandle {
   private let address: WebAddress
   private let transport: any HTTPTransport
   private let retries: RetryBudget
-  private let clock: any WallClock
   private let pin: FilePin
   private let identity: FileIdentity
   private let staging: any StagingArea
@@ -23,11 +22,11 @@ final class WholeFileHandle: RemoteHandle {
 
   /// - Parameter requests: that were sent to find out what it is.
   init(
-    _ address: WebAddress, transport: any HTTPTransport, retries: RetryBudget, clock: any WallClock,
+    _ address: WebAddress, transport: any HTTPTransport, retries: RetryBudget,
     pin: FilePin, identity: FileIdentity, requests: Int, in staging: any StagingArea,
     _ cancellation: CancellationFlag
   ) {
-    (self.retries, self.clock) = (retries, clock)
+    self.retries = retries
     self.staging = staging
     (self.address, self.transport, self.pin, self.identity) = (address, transport, pin, identity)
     self.cancellation = cancellation
@@ -128,7 +127,7 @@ final class WholeFileHandle: RemoteHandle {
       if error == .replyTooLarge(limit: call.fetchLimit) { return nil }
       throw error.ofSource(server)
     }
-    try reply.reply.checkAvailable(server, clock)
+    try reply.reply.checkAvailable(server)
     return reply
   }
 }
