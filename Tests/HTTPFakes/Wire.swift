@@ -119,9 +119,6 @@ package final class WireListener: Sendable {
 
   deinit { stop() }
 
-  /// Ends every connection that is open, but listens on.
-  package func endAll() { open.endAll() }
-
   /// Ends it, and every connection.
   package func stop() {
     _ = shutdown(socket.rawValue, Int32(SHUT_RDWR))
@@ -155,11 +152,12 @@ private final class OpenWires: Sendable {
     _ = state.withLock { $0.wires.removeValue(forKey: number) }
   }
 
-  func endAll() { for wire in state.withLock({ Array($0.wires.values) }) { wire.shut() } }
-
   func close() {
-    state.withLock { $0.isClosed = true }
-    endAll()
+    let open = state.withLock { state in
+      state.isClosed = true
+      return Array(state.wires.values)
+    }
+    for wire in open { wire.shut() }
   }
 }
 

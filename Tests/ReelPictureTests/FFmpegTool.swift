@@ -25,7 +25,6 @@ enum FFmpegTool {
 
 /// The mean colours of a picture's regions: how it looks from afar.
 struct Look: Equatable {
-  static let (across, down) = (16, 9)
   let colours: [UInt8]
 
   private static let output = [
@@ -56,9 +55,6 @@ struct Look: Equatable {
     let sum = zip(colours, other.colours).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
     return Double(sum) / Double(colours.count)
   }
-
-  /// The mean of all.
-  var brightness: Double { Double(colours.reduce(0) { $0 + Int($1) }) / Double(max(1, colours.count)) }
 }
 
 /// A file for a test.

@@ -27,13 +27,6 @@ import Testing
     }
   }
 
-  private static func withoutToken(_ body: String) -> String {
-    guard let begin = body.firstRange(of: "<NextContinuationToken>")?.lowerBound,
-      let end = body.firstRange(of: "</NextContinuationToken>")?.upperBound
-    else { return body }
-    return String(body[..<begin] + body[end...])
-  }
-
   @Test(
     "are read to their end",
     arguments: ["as Amazon's", "True", "no IsTruncated", "white space", "an empty page"])

@@ -94,9 +94,6 @@ package final class CuttingProxy: Sendable {
   /// No connection gets through from now on, or all do again.
   package func refuse(_ isRefusing: Bool) { state.withLock { $0.isRefusing = isRefusing } }
 
-  /// Takes no more connections.
-  package func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
-
   private static func address(_ port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

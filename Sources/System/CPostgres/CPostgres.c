@@ -84,8 +84,6 @@ struct reel_postgres *reel_postgres_open(const char *name, char *why, size_t siz
   return table;
 }
 
-void reel_postgres_close(struct reel_postgres *library) { free(library); }
-
 struct reel_postgres_option *reel_postgres_parse(const struct reel_postgres *library, const char *address) {
   char *error = NULL;
   struct reel_postgres_option *options = library->PQconninfoParse(address, &error);

@@ -83,9 +83,6 @@ struct ChangeState: Hashable {
     let again: Bool
   }
 
-  /// Something that goes wrong.
-  enum Fault: Hashable { case crash, expiry, powerLoss, corruption }
-
   /// The post that was there, where it is or was last.
   var post = Post(key: 1)
   /// It is in the feed, or it was removed.

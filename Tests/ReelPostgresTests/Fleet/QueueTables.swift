@@ -379,14 +379,6 @@ struct QueueTables {
     intents[video] = Intent(attempt: attempt, owner: nil, claim: intent.claim, isPublished: true)
     return (true, true)
   }
-
-  mutating func release(_ video: Int, attempt: Int, by owner: Int64) {
-    guard let intent = intents[video], intent.owner == owner, intent.attempt == attempt, !intent.isPublished
-    else {
-      return
-    }
-    intents[video]?.owner = nil
-  }
 }
 
 // MARK: - For comparison

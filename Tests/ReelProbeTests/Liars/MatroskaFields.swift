@@ -1,7 +1,6 @@
 /// The fields of a Matroska file's elements (RFC 9559).
 struct MatroskaFields {
   private var fields: Fields
-  private var clusters = 0
 
   init(_ bytes: [UInt8]) {
     fields = Fields(bytes)

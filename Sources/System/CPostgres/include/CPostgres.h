@@ -39,9 +39,6 @@ enum { REEL_POSTGRES_STATE = 'C', REEL_POSTGRES_MESSAGE = 'M', REEL_POSTGRES_CON
 // says so in at most `size` bytes.
 struct reel_postgres *reel_postgres_open(const char *name, char *why, size_t size);
 
-// Frees the table, not the library.
-void reel_postgres_close(struct reel_postgres *library);
-
 // The parts of an address, ended by one without a keyword; NULL when it is not one.
 struct reel_postgres_option *reel_postgres_parse(const struct reel_postgres *library, const char *address);
 void reel_postgres_free_options(const struct reel_postgres *library, struct reel_postgres_option *options);
