@@ -73,7 +73,7 @@ struct RepairSession: Sendable {
     return LibraryExamination(catalog: catalog, grace: grace, readsObjects: readsObjects) {
       destination async throws(UploadError) in
       guard DestinationAddress.kind(ofName: destination.name)?.canBeExamined == true else { return nil }
-      return try await Self.opened(destination, stores).uploader as? any Uploader & StoreExamination
+      return try await Self.using(destination, stores) { $0.uploader as? any Uploader & StoreExamination }
     }
   }
 
@@ -82,19 +82,14 @@ struct RepairSession: Sendable {
     _ destination: Destination, _ stores: Destinations
   ) async throws(UploadError) -> (any PostRecorder)? {
     guard DestinationAddress.kind(ofName: destination.name)?.keepsPosts == true else { return nil }
-    let opened = try await opened(destination, stores)
-    do {
-      return try stores.decoratedRecorder(opened)
-    } catch {
-      throw UploadError(.storeUnusable, CommandFailure.reason(error))
-    }
+    return try await using(destination, stores, stores.decoratedRecorder)
   }
 
-  private static func opened(
-    _ destination: Destination, _ stores: Destinations
-  ) async throws(UploadError) -> Destinations.Opened {
+  private static func using<Value>(
+    _ destination: Destination, _ stores: Destinations, _ body: (Destinations.Opened) throws -> Value
+  ) async throws(UploadError) -> Value {
     do {
-      return try await stores.open(destination)
+      return try body(try await stores.open(destination))
     } catch {
       throw UploadError(.storeUnusable, CommandFailure.reason(error))
     }
