@@ -95,6 +95,14 @@ extension UInt8 {
   package var hex: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }
 
+extension BidirectionalCollection {
+  /// Without the elements at either end that are so.
+  package func trimming(while isGone: (Element) -> Bool) -> SubSequence {
+    let rest = drop(while: isGone)
+    return rest.lastIndex { !isGone($0) }.map { rest[...$0] } ?? rest
+  }
+}
+
 /// Bytes as hexadecimal digits, two each.
 package enum Hexadecimal {
   /// In lower case.

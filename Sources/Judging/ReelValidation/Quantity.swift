@@ -62,7 +62,7 @@ package enum Quantity {
   /// `1 %`, `0.1s`, `0.05`.
   static func tolerance(_ text: String) -> Tolerance? {
     if text.hasSuffix("%") {
-      return number(String(text.dropLast()).trimmed).map { .relative($0 / 100) }
+      return number(String(text.dropLast().trimming { $0 == " " })).map { .relative($0 / 100) }
     }
     if let plain = number(text) { return .absolute(plain) }
     return seconds(text).map { .absolute($0) }
@@ -109,7 +109,7 @@ package enum Quantity {
   private static func split(_ text: String) -> (Double, String)? {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     guard let value = number(String(digits)) else { return nil }
-    return (value, String(text.dropFirst(digits.count)).trimmed)
+    return (value, String(text.dropFirst(digits.count).trimming { $0 == " " }))
   }
 
   private static func whole(_ value: Double) -> Int64? {
@@ -118,15 +118,5 @@ package enum Quantity {
 
   private static func isDigits(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy(\.isASCIIDigit)
-  }
-}
-
-extension String {
-  /// Without spaces at either end.
-  var trimmed: String {
-    let front = drop { $0 == " " }
-    var back = front
-    while back.last == " " { back.removeLast() }
-    return String(back)
   }
 }

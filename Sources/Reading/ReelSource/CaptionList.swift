@@ -290,7 +290,7 @@ struct CaptionRows: Sendable {
   private static func columns(_ header: SeparatedValues.Record) throws(SourceError) -> [Column: Int] {
     var columns: [Column: Int] = [:]
     for (index, name) in header.fields.enumerated() {
-      guard let column = Column(rawValue: name.trimmingSpaces().lowercased()) else { continue }
+      guard let column = Column(rawValue: name.trimming { $0 == " " }.lowercased()) else { continue }
       if columns.updateValue(index, forKey: column) != nil {
         throw invalid(header.line, "names the column \(column.rawValue) twice; leave one out")
       }
@@ -324,12 +324,5 @@ struct CaptionRows: Sendable {
 
   static func invalid(_ line: Int, _ problem: String) -> SourceError {
     SourceError(.sidecarInvalid, "line \(line) of the caption list \(problem)")
-  }
-}
-
-extension String {
-  fileprivate func trimmingSpaces() -> Substring {
-    let rest = drop { $0 == " " }
-    return rest.dropLast(rest.reversed().prefix { $0 == " " }.count)
   }
 }

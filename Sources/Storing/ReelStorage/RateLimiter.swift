@@ -140,10 +140,10 @@ public struct ByteRate: Hashable, Sendable {
   /// `Gi` and `Ti` for 1024s (IEC 80000-13). Upper and lower case are the same, but for `b`: bits are not bytes, so
   /// `10Mb/s` is nil, as is everything else that is not a rate of at least a byte a second.
   public init?(_ text: String) {
-    var rest = text.trimmed
-    if rest.lowercased().hasSuffix("/s") { rest = rest.dropLast(2).trimmed }
+    var rest = text.trimming { $0 == " " }
+    if rest.lowercased().hasSuffix("/s") { rest = rest.dropLast(2).trimming { $0 == " " } }
     let digits = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    let unit = rest.dropFirst(digits.count).trimmed
+    let unit = rest.dropFirst(digits.count).trimming { $0 == " " }
     guard let number = Double(digits), digits.first != ".", digits.last != ".", let factor = Self.factor(unit)
     else { return nil }
     let rate = (number * factor).rounded()
@@ -167,14 +167,5 @@ public struct ByteRate: Hashable, Sendable {
     case "ti": return 1_099_511_627_776
     default: return nil
     }
-  }
-}
-
-extension StringProtocol {
-  /// Without the spaces around it.
-  fileprivate var trimmed: SubSequence {
-    let start = firstIndex { $0 != " " } ?? endIndex
-    let end = lastIndex { $0 != " " }.map { index(after: $0) } ?? start
-    return self[start..<Swift.max(start, end)]
   }
 }

@@ -133,15 +133,10 @@ extension CurlReply {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
         let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
       else { continue }
-      fields.append(HTTPField(name: name, value: Self.trimmed(line[(colon + 1)...])))
+      let value = line[(colon + 1)...].trimming { [0x20, 0x09, 0x0D].contains($0) }
+      fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
     }
     return fields
-  }
-
-  private static func trimmed(_ value: ArraySlice<UInt8>) -> String {
-    let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0D].contains($0) }
-    let end = value.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? value.startIndex
-    return String(decoding: value[..<end].drop(while: isSpace), as: UTF8.self)
   }
 }
 

@@ -319,12 +319,5 @@ func xmlEscaped(_ text: String) -> String {
 
 extension StringProtocol {
   /// Without white space at its ends.
-  func trimmingWhiteSpace() -> String {
-    guard let first = firstIndex(where: { !$0.isWhitespace }),
-      let last = lastIndex(where: { !$0.isWhitespace })
-    else {
-      return ""
-    }
-    return String(self[first...last])
-  }
+  func trimmingWhiteSpace() -> String { String(trimming(while: \.isWhitespace)) }
 }

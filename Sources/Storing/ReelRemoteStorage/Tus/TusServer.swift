@@ -53,9 +53,7 @@ extension HTTPField.Name {
 }
 
 extension StringProtocol {
-  var trimmed: String {
-    String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-  }
+  var trimmed: String { String(trimming { $0 == " " || $0 == "\t" }) }
 }
 
 /// Where uploads are created, as the user names it.
