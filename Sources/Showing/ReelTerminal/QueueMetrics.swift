@@ -13,11 +13,11 @@ package struct QueueMetrics: Sendable {
     var text = ""
     let now = Date.now
     func family(_ name: String, _ help: String, _ samples: [(labels: [(String, String)], value: Int)]) {
-      text += "# HELP reel_queue_\(name) \(help)\n# TYPE reel_queue_\(name) gauge\n"
-      for sample in samples {
-        let labels = sample.labels.map { "\($0)=\"\(MetricLabel.escaped($1))\"" }.joined(separator: ",")
-        text += "reel_queue_\(name)\(labels.isEmpty ? "" : "{\(labels)}") \(sample.value)\n"
-      }
+      text +=
+        MetricFamily(
+          name: "reel_queue_" + name, kind: .gauge, help: help,
+          samples: samples.map { ($0.labels, "\($0.value)") }
+        ).text
     }
     // A label of which nothing is left has its zeros, so that an alert ends.
     family(
@@ -58,17 +58,5 @@ package struct QueueMetrics: Sendable {
     family(
       "undelivered_events", "Posts whose event nobody has delivered who lives.", [([], status.undelivered)])
     return text
-  }
-}
-
-/// The value of a label in Prometheus' text format.
-enum MetricLabel {
-  static func escaped(_ value: String) -> String {
-    let scalars = SanitizedText.line(value).unicodeScalars
-    return String(
-      scalars.reduce(into: String.UnicodeScalarView()) { result, scalar in
-        if scalar == "\\" || scalar == "\"" { result.append("\\") }
-        result.append(scalar)
-      })
   }
 }

@@ -28,50 +28,18 @@ package struct RunMetrics: Sendable {
     self.replacedWorkers = replacedWorkers
   }
 
-  private enum Kind: String {
-    case counter, gauge
-  }
-
   /// A newline after each line.
   package func text() -> String {
-    var text = ""
-    for family in files + transfers + walk + watched + workers + life { family.write(to: &text, run: run) }
-    return text
+    (files + transfers + walk + watched + workers + life).filter { !$0.samples.isEmpty }.map { family in
+      var family = family
+      family.samples = family.samples.map { ([("run", run)] + $0.labels, $0.value) }
+      return family.text
+    }.joined()
   }
 
   // MARK: The families
 
-  private struct Family {
-    let name: String
-    let kind: Kind
-    let help: String
-    var samples: [(label: (name: String, value: String)?, value: String)]
-
-    init(_ name: String, _ kind: Kind, _ help: String, _ value: some CustomStringConvertible) {
-      (self.name, self.kind, self.help) = (name, kind, help)
-      samples = [(nil, "\(value)")]
-    }
-
-    /// - Parameter values: by the value of the label.
-    init(
-      _ name: String, _ kind: Kind, _ help: String, by label: String,
-      _ values: [(String, some CustomStringConvertible)]
-    ) {
-      (self.name, self.kind, self.help) = (name, kind, help)
-      samples = values.map { ((label, $0.0), "\($0.1)") }
-    }
-
-    func write(to text: inout String, run: String) {
-      guard !samples.isEmpty else { return }
-      text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
-      for sample in samples {
-        let labels = ([("run", run)] + [sample.label].compactMap(\.self)).map { label, value in
-          "\(label)=\"\(MetricLabel.escaped(value))\""
-        }
-        text += "\(name){\(labels.joined(separator: ","))} \(sample.value)\n"
-      }
-    }
-  }
+  private typealias Family = MetricFamily
 
   private var files: [Family] {
     let ends = [
@@ -169,4 +137,18 @@ package struct RunMetrics: Sendable {
 
   /// To the millisecond.
   private func seconds(_ value: Double) -> String { Decimals.text(value) }
+}
+
+extension MetricFamily {
+  fileprivate init(_ name: String, _ kind: Kind, _ help: String, _ value: some CustomStringConvertible) {
+    self.init(name: name, kind: kind, help: help, samples: [([], "\(value)")])
+  }
+
+  /// - Parameter values: by the value of the label.
+  fileprivate init(
+    _ name: String, _ kind: Kind, _ help: String, by label: String,
+    _ values: [(String, some CustomStringConvertible)]
+  ) {
+    self.init(name: name, kind: kind, help: help, samples: values.map { ([(label, $0.0)], "\($0.1)") })
+  }
 }
