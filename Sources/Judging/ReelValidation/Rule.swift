@@ -77,15 +77,10 @@ extension Rule {
 
 extension MediaInfo {
   /// Whether it is of the family of MP4, where the index has a place of its own.
-  var isISO: Bool {
-    switch container {
-    case .mp4, .mov, .m4v, .threeGP, .threeG2: true
-    default: false
-    }
-  }
+  var isISO: Bool { container.isISO }
 
   /// Whether it is Matroska or its subset WebM.
-  var isMatroska: Bool { [.matroska, .webm].contains(container) }
+  var isMatroska: Bool { container.isMatroska }
 }
 
 /// What a rule says of one file.

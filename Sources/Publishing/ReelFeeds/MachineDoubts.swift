@@ -2,6 +2,7 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelPostgres
+import ReelSource
 
 /// Failures in a row that may be the fault of this machine: a folder that is not mounted, a store that it may not write.
 /// Each is kept back until something else ends well, which makes it the item's own failure, or until there are so many
@@ -83,13 +84,9 @@ struct MachineDoubts {
 
     init(_ address: SourcePath) {
       folder = Array(address.bytes[..<(address.bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)])
-      if address.isAddress {
-        owner = AddressPlace(address.text)?.owner
-      } else {
-        var facts = stat()
-        owner =
-          lstat(address.bytes.map { CChar(bitPattern: $0) } + [0], &facts) == 0 ? "\(facts.st_uid)" : nil
-      }
+      owner =
+        address.isAddress
+        ? AddressPlace(address.text)?.owner : address.ownStatus.map { "\($0.st_uid)" }
     }
   }
 
@@ -207,10 +204,7 @@ extension SourcePath {
     var wasShared = false
     for name in [[]] + bytes.split(separator: UInt8(ascii: "/")).dropLast() {
       step += name.isEmpty ? [] : [UInt8(ascii: "/")] + name
-      var facts = stat()
-      guard
-        lstat((step.isEmpty ? [UInt8(ascii: "/")] : step).map { CChar(bitPattern: $0) } + [0], &facts) == 0
-      else {
+      guard let facts = SourcePath(bytes: step.isEmpty ? [UInt8(ascii: "/")] : step).ownStatus else {
         // Whoever may write to the folder where the way ends may have ended it.
         return !wasShared
       }

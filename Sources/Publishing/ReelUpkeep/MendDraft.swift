@@ -108,14 +108,9 @@ final class MendDraft: SourceHandle {
 
   /// Before hours of work, and once more after them.
   private func checkPlace() throws(MendError) {
-    var status = stat()
-    guard path.withCString({ lstat($0, &status) }) == 0 else { return }
+    guard let status = path.ownStatus else { return }
     guard replaces else { throw taken }
-    var target = stat()
-    let isSource =
-      path.withCString({ stat($0, &target) }) == 0 && UInt64(target.st_dev) == source.device
-      && UInt64(target.st_ino) == source.inode
-    guard !isSource else {
+    guard path.fileStatus.map({ DirectoryIdentity($0) }) != DirectoryIdentity(source) else {
       throw MendError(.nameTaken, "\(path.text) is the source itself, which is never replaced")
     }
     guard status.st_mode & S_IFMT == S_IFREG else {

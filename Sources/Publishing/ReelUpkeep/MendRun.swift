@@ -212,9 +212,7 @@ private final class ClaimedPlaces: Sendable {
 
   /// Whatever there is.
   private static func identity(of path: SourcePath) -> DirectoryIdentity? {
-    path.fileStatus.map {
-      DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))
-    }
+    path.fileStatus.map { DirectoryIdentity($0) }
   }
 
   /// Whether nobody had it.

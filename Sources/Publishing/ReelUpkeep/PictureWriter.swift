@@ -87,7 +87,7 @@ package struct PictureWriter {
 
   /// Remembers a file that a picture is made of, so that it is never replaced.
   package mutating func spare(_ source: FileIdentity) {
-    sources.insert(DirectoryIdentity(device: source.device, inode: source.inode))
+    sources.insert(DirectoryIdentity(source))
   }
 
   /// Writes the picture of `source`, and gives where it is now.
@@ -120,7 +120,7 @@ package struct PictureWriter {
   /// Puts the picture in the place of an earlier one.
   /// - Throws: as ``write(_:of:)``.
   private func replace(_ path: SourcePath, with bytes: [UInt8]) throws {
-    guard let status = Self.ownStatus(of: path), isPicture(path, status) else {
+    guard let status = path.ownStatus, isPicture(path, status) else {
       throw FileFailure(
         code: "nameTaken", message: "\(path.text) already exists and is not a JPEG; name another folder")
     }
@@ -179,8 +179,7 @@ package struct PictureWriter {
   // MARK: What is there
 
   private func isSource(_ status: stat?) -> Bool {
-    status.map { sources.contains(DirectoryIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino))) }
-      ?? false
+    status.map { sources.contains(DirectoryIdentity($0)) } ?? false
   }
 
   /// Whether it is a regular file that is empty or begins like a JPEG, and no source.
@@ -202,15 +201,8 @@ package struct PictureWriter {
     }
   }
 
-  /// Of the file itself, not of what a symbolic link leads to.
-  private static func ownStatus(of path: SourcePath) -> stat? {
-    var status = stat()
-    let result = path.withCString { lstat($0, &status) }
-    return result == 0 ? status : nil
-  }
-
   private static func holds(_ path: SourcePath, _ bytes: [UInt8]) -> Bool {
-    guard let status = ownStatus(of: path), status.st_mode & S_IFMT == S_IFREG,
+    guard let status = path.ownStatus, status.st_mode & S_IFMT == S_IFREG,
       Int(status.st_size) == bytes.count
     else { return false }
     return self.bytes(of: path, atMost: bytes.count) == bytes
@@ -227,15 +219,10 @@ package struct PictureWriter {
   /// symbolic link, what it leads to is replaced.
   private static func write(_ bytes: [UInt8], to path: SourcePath) throws(SystemError) {
     let isRegular = path.fileKind.map { $0 == S_IFREG } ?? true
-    let isLink = ownStatus(of: path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
+    let isLink = path.ownStatus.map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     if isRegular, !isLink { return try replace(path, bytes) }
-    if isRegular, !Self.mayBeDescriptor(path), let file = path.resolved { return try replace(file, bytes) }
+    if isRegular, !path.mayBeDescriptor, let file = path.resolved { return try replace(file, bytes) }
     try fill(path, O_WRONLY | O_CREAT | O_NOCTTY | (isRegular ? O_TRUNC : 0), bytes)
-  }
-
-  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
-  private static func mayBeDescriptor(_ path: SourcePath) -> Bool {
-    ["/dev/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
   }
 
   /// Beside it first, then in its place.
@@ -253,7 +240,7 @@ package struct PictureWriter {
   /// Beside it first, then in a place that no file has.
   /// - Returns: false when a file is there.
   private static func place(_ bytes: [UInt8], at path: SourcePath) throws(SystemError) -> Bool {
-    guard ownStatus(of: path) == nil else { return false }
+    guard path.ownStatus == nil else { return false }
     let passing = passing(for: path)
     defer { _ = passing.withCString { unlink($0) } }
     try fill(passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, bytes)

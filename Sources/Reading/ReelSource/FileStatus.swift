@@ -15,9 +15,7 @@ struct FileStatus: Hashable, Sendable {
   let kind: Kind
   let identity: FileIdentity
 
-  var directoryIdentity: DirectoryIdentity {
-    DirectoryIdentity(device: identity.device, inode: identity.inode)
-  }
+  var directoryIdentity: DirectoryIdentity { DirectoryIdentity(identity) }
 
   /// Of an open file.
   init(of descriptor: Descriptor) throws(SourceError) {
@@ -102,7 +100,17 @@ public struct DirectoryIdentity: Hashable, Sendable {
     guard let name = try? PathBytes(path.bytes) else { return nil }
     var status = stat()
     guard stat(name.characters, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    self.init(status)
+  }
+
+  /// Of whatever file.
+  package init(_ status: stat) {
     self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+  }
+
+  /// Of whatever file.
+  package init(_ file: FileIdentity) {
+    self.init(device: file.device, inode: file.inode)
   }
 }
 

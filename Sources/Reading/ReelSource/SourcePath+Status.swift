@@ -23,6 +23,12 @@ extension SourcePath {
     return withCString { stat($0, &status) } == 0 ? status : nil
   }
 
+  /// The same of the file itself, not of what a symbolic link leads to.
+  package var ownStatus: stat? {
+    var status = stat()
+    return withCString { lstat($0, &status) } == 0 ? status : nil
+  }
+
   /// Where it is without links; the working folder's where it is empty. Nil where that can't be found out.
   package var resolved: SourcePath? {
     let path = bytes.isEmpty ? SourcePath(".") : self
@@ -41,10 +47,14 @@ extension SourcePath {
   /// Whether that is a file, a folder or something else (`S_IFREG`, `S_IFDIR`, …).
   package var fileKind: mode_t? { fileStatus.map { $0.st_mode & S_IFMT } }
 
+  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
+  package var mayBeDescriptor: Bool {
+    ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
+  }
+
   /// Whether there is no such file any more, though the folder is there that it lay in: what is not mounted may come back.
   package var isGone: Bool {
-    var status = stat()
-    guard !isAddress, withCString({ lstat($0, &status) }) != 0, errno == ENOENT else { return false }
+    guard !isAddress, ownStatus == nil, errno == ENOENT else { return false }
     let folder = SourcePath(bytes: bytes.dropLast(lastComponent.bytes.count))
     return folder.bytes.isEmpty || folder.fileKind == S_IFDIR
   }

@@ -127,10 +127,3 @@ extension OutputStream {
     try? standardError.write(standardError.traits.sanitized(sentence) + "\n")
   }
 }
-
-extension SourcePath {
-  /// Whether it may stand for a file that is open, such as `/dev/fd/3`: who opened that one looks at no other.
-  package var mayBeDescriptor: Bool {
-    ["/dev/", "/proc/"].contains { bytes.starts(with: $0.utf8) }
-  }
-}
