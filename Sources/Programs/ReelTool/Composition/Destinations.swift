@@ -118,15 +118,19 @@ struct Destinations: Sendable {
   /// The store that `to` names, by its address or as the catalog does, which has posts; nil, for all, where that is nil.
   func known(_ to: String?, in catalog: any CatalogExamination) async throws -> [Destination]? {
     guard let to else { return nil }
-    let known = try await catalog.destinations()
-    if let named = known.first(where: { $0.name == to }) { return [named] }
-    let meant = try await open(to).uploader.destination
+    return [try await known(to, among: try await catalog.destinations())]
+  }
+
+  /// The one of `known` that `name` names, by its address or as the catalog does.
+  func known(_ name: String, among known: [Destination]) async throws -> Destination {
+    if let named = known.first(where: { $0.name == name }) { return named }
+    let meant = try await open(name).uploader.destination
     guard known.contains(meant) else {
       throw CommandFailure(
         .couldNotRun,
         "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
     }
-    return [meant]
+    return meant
   }
 
   private func open(_ address: DestinationAddress) async throws -> Opened {

@@ -60,17 +60,10 @@ struct RelocationSession: Sendable {
   }
 
   private func destination(_ known: [Destination], _ stores: Destinations) async throws -> Destination {
-    if let named = known.first(where: { $0.name == old }) { return named }
     // A link to where it is now may have been left behind: the folder's path as it is written.
     let written = URL(filePath: old, directoryHint: .notDirectory).absoluteString
-    if let named = known.first(where: { $0.name == written }) { return named }
-    let meant = try await stores.open(old).uploader.destination
-    guard known.contains(meant) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "no post was ever stored in \(meant): `reel status` names the stores that this library has used")
-    }
-    return meant
+    if !known.contains(Destination(old)), known.contains(Destination(written)) { return Destination(written) }
+    return try await stores.known(old, among: known)
   }
 
   private func write(_ sentence: String, _ view: VerificationView, changed: Bool) throws {
