@@ -13,6 +13,10 @@ public struct Poster: Hashable, Sendable {
   /// Where in the video the frame is shown, in seconds from its beginning; nil for a cover, and where that is unknown.
   public let time: Double?
 
+  /// The digits of ``blurHash``, which counts in base 83.
+  package static let blurHashDigits = Array(
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
+
   /// - Parameters: as the properties.
   public init(jpeg: [UInt8], width: Int, height: Int, blurHash: String, isCover: Bool, time: Double?) {
     self.jpeg = jpeg

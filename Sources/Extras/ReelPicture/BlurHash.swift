@@ -97,14 +97,11 @@ enum BlurHash {
     return (level(light.x) * 19 + level(light.y)) * 19 + level(light.z)
   }
 
-  private static let alphabet = Array(
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
-
   private static func append(_ value: Int, digits: Int, to text: inout [UInt8]) {
     var divisor = 1
     for _ in 1..<digits { divisor *= 83 }
     for _ in 0..<digits {
-      text.append(alphabet[value / divisor % 83])
+      text.append(Poster.blurHashDigits[value / divisor % 83])
       divisor /= 83
     }
   }

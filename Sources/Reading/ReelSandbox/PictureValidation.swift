@@ -45,11 +45,8 @@ enum PictureValidation {
   /// 4×3 components, or 3×4: the first character says which.
   private static func isBlurHash(_ text: String, isHigh: Bool) -> Bool {
     text.utf8.count == 28 && text.utf8.first == UInt8(ascii: isHigh ? "T" : "L")
-      && text.utf8.allSatisfy { alphabet.contains($0) }
+      && text.utf8.allSatisfy { Poster.blurHashDigits.contains($0) }
   }
-
-  private static let alphabet = Set(
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
 
   private static func lie(_ what: String) -> PosterError {
     PosterError(

@@ -138,7 +138,7 @@ extension SourceError {
       self.init(
         .tooManyOpenFiles,
         "too many files are open; raise the limit (`ulimit -n`) or use fewer \(setting: .jobs)")
-    case EISDIR: self.init(.isDirectory, "it is a folder, not a file; ingest takes folders")
+    case EISDIR: self = .isDirectory
     case ENXIO, ENODEV: self = .notRegular("a device")
     default: self.init(.unreadable, "it could not be read (\(error)); check its disk")
     }
