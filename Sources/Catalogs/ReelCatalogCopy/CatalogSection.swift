@@ -1,5 +1,3 @@
-import ReelCore
-
 /// What a catalog is made of, wherever it is kept, in the order in which a copy is filled: what refers to something comes
 /// behind it.
 ///

@@ -1,5 +1,4 @@
 import CFFmpeg
-import ReelCore
 import ReelProbe
 
 /// Looks for the picture that stands for a video: key frames near a tenth of it first, then others, then the frames

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import ReelCore
 import ReelCrypto
 import ReelPostgres
 import ReelValidation

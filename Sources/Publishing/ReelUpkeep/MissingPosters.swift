@@ -1,7 +1,6 @@
 import Glibc
 import ReelCore
 import ReelIngest
-import ReelLibrary
 import ReelSandbox
 import ReelSource
 import ReelStorage

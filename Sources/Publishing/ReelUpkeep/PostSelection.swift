@@ -1,6 +1,4 @@
 import ReelCore
-import ReelCrypto
-import ReelIngest
 import ReelSource
 
 /// The posts that a command's arguments mean.

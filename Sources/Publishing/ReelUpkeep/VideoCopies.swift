@@ -1,5 +1,4 @@
 import ReelCore
-import ReelLibrary
 import ReelSource
 
 /// Copies of posts' videos that their store gives back: files without a name, which go when nobody reads them any more.

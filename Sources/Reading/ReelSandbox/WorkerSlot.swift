@@ -1,6 +1,5 @@
 import ReelCore
 import ReelWire
-import Synchronization
 
 /// One place in the pool: reads one file at a time, with whatever worker it has.
 ///

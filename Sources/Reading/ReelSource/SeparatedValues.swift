@@ -1,5 +1,3 @@
-import ReelCore
-
 /// Comma-separated values as RFC 4180 has them, and no others: UTF-8 with or without a byte order mark, lines
 /// that end with CRLF or LF (or all with CR alone, as old spreadsheets save them), quotes around a field that holds
 /// quotes (doubled), commas or line ends. A record whose fields are all empty is none: spreadsheets leave them at the end.

@@ -1,4 +1,3 @@
-import ReelCore
 import ReelIngest
 
 extension ProbedFile {

@@ -1,6 +1,5 @@
 import ReelCore
 import ReelIngest
-import ReelSource
 
 /// What `reel publish` says at the end.
 package struct PublishOutcome {

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import ReelCore
-import Synchronization
 
 /// The catalog of several machines, in PostgreSQL 13 or newer.
 ///

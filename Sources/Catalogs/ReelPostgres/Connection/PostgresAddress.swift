@@ -1,5 +1,4 @@
 import FoundationEssentials
-import ReelCore
 
 /// Where a server is, and how to connect to it: what `--catalog postgres://…` says, and the defaults for what it
 /// doesn't.

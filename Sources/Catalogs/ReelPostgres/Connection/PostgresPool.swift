@@ -1,6 +1,5 @@
 import Dispatch
 import Glibc
-import ReelCore
 import Synchronization
 
 /// A few connections to one server, one for each thread that is at work, and what becomes of work when one is lost.

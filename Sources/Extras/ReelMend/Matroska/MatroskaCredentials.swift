@@ -1,4 +1,3 @@
-import ReelCore
 import ReelProbe
 
 /// Content Credentials among the attachments of a Matroska file (RFC 9559, 5.1.6).

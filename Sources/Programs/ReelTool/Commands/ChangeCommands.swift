@@ -2,8 +2,6 @@ import ArgumentParser
 import FoundationEssentials
 import ReelCore
 import ReelIngest
-import ReelLibrary
-import ReelSource
 import ReelStorage
 import ReelTerminal
 import ReelUpkeep

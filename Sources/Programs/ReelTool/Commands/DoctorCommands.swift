@@ -1,7 +1,6 @@
 import ArgumentParser
 import ReelCore
 import ReelLibrary
-import ReelSource
 import ReelTerminal
 import ReelUpkeep
 

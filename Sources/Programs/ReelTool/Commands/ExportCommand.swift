@@ -1,6 +1,5 @@
 import ArgumentParser
 import ReelCore
-import ReelLibrary
 import ReelProcess
 import ReelTerminal
 

@@ -1,9 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import ReelCore
-import ReelIngest
-import ReelLibrary
-import ReelSource
 import ReelTerminal
 import ReelUpkeep
 

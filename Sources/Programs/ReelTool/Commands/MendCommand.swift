@@ -1,9 +1,7 @@
 import ArgumentParser
 import Glibc
 import ReelCore
-import ReelIngest
 import ReelTerminal
-import ReelValidation
 import Synchronization
 
 /// What is mended, as flags say it.

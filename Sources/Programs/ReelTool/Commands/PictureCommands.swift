@@ -3,7 +3,6 @@ import Glibc
 import ReelCore
 import ReelIngest
 import ReelSandbox
-import ReelSource
 import ReelTerminal
 import ReelUpkeep
 import Synchronization

@@ -1,7 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import ReelCore
-import ReelSource
 import ReelTerminal
 import ReelValidation
 

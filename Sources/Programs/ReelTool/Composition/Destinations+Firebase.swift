@@ -1,4 +1,3 @@
-import ReelCore
 import ReelRemoteStorage
 import ReelStorage
 

@@ -1,6 +1,5 @@
 import ReelCore
 import ReelRemoteStorage
-import ReelStorage
 
 extension Destinations {
   /// The variable of the token.

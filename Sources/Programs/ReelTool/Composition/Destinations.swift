@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 import ReelFeeds
-import ReelLibrary
 import ReelProcess
 import ReelRemoteStorage
 import ReelStorage

@@ -1,5 +1,4 @@
 import ReelCore
-import ReelIngest
 import ReelRemoteStorage
 
 /// `reel feed --presign`: gives the posts of a bucket addresses that are signed now.

@@ -1,6 +1,5 @@
 import ReelCore
 import ReelIngest
-import ReelLibrary
 import ReelProcess
 import ReelTerminal
 import ReelUpkeep

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import ReelCore
 import ReelLibrary
-import ReelSource
 import ReelStorage
 import ReelTerminal
 import ReelUpkeep

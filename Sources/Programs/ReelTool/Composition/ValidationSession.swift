@@ -1,4 +1,3 @@
-import ReelCore
 import ReelPage
 import ReelProcess
 import ReelSandbox

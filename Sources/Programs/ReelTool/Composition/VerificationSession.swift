@@ -1,5 +1,4 @@
 import ReelCore
-import ReelFeeds
 import ReelLibrary
 import ReelProcess
 import ReelStorage

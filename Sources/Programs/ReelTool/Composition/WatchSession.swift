@@ -1,8 +1,6 @@
-import ReelCore
 import ReelFeeds
 import ReelIngest
 import ReelProcess
-import ReelSource
 import ReelTerminal
 
 /// What `reel watch` does until a signal ends it: one run after the other, each until the settings are to be read again

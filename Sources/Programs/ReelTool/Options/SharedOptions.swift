@@ -3,7 +3,6 @@ import ReelCore
 import ReelIngest
 import ReelSandbox
 import ReelSource
-import ReelStorage
 import ReelTerminal
 import ReelValidation
 

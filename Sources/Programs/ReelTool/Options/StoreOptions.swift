@@ -1,6 +1,5 @@
 import ArgumentParser
 import ReelRemoteStorage
-import ReelStorage
 
 /// How a store that is not a folder is reached.
 struct StoreOptions: SettingFlags {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import ReelCore
 import ReelPage
-import ReelSource
 import ReelTerminal
 import ReelUpkeep
 import ReelValidation

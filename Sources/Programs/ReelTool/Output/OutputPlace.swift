@@ -1,6 +1,5 @@
 import Glibc
 import ReelCore
-import ReelIngest
 import ReelTerminal
 
 /// What `-o` of a command names that makes files of files.

@@ -1,6 +1,5 @@
 import ReelFeeds
 import ReelPostgres
-import ReelTerminal
 import ReelValidation
 
 /// Reads policies for the command line.

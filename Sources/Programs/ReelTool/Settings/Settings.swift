@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import ReelCore
 
 /// Everything that flags, environment and configuration file can set: `settings.jobs` is the value of that row of
 /// ``SettingTable``; nil where nobody said anything, and Reel's own default counts.

@@ -1,6 +1,5 @@
 import CReel
 import Glibc
-import ReelCore
 
 /// A process that has loaded all that a worker needs, reads no file, and forks workers that do.
 struct ForkServer<Reader: FileReader> {

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import ReelCore
 import ReelCrypto
-import ReelTerminal
 
 /// A report as one HTML file that needs nothing else: no other file, and no request.
 ///

@@ -1,4 +1,3 @@
-import ReelCore
 import ReelSource
 import ReelTerminal
 import ReelValidation

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import ReelCore
-import ReelTerminal
 
 /// Writes a feed as plain files (docs/page.md).
 ///

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import ReelCore
 import ReelIngest
 import Synchronization
 

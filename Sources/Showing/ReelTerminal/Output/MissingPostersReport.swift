@@ -1,4 +1,3 @@
-import ReelCore
 import ReelUpkeep
 
 /// What `reel poster --missing` says at the end.

@@ -1,4 +1,3 @@
-import ReelCore
 import Synchronization
 
 /// Tells of each poster as it is made.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import ReelCore
 
 /// The address of a file on the web: `https://host/path?query`. What stands behind the question mark may be a signature:
 /// it is sent, and told to nobody.

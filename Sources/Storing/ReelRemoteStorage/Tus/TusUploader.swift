@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
 import ReelCore
-import ReelStorage
 import Synchronization
 
 /// Stores objects on a tus server (tus.io, protocol 1.0.0).
