@@ -31,77 +31,35 @@ public actor ServiceAccountTokens: TokenSource {
   /// Signs a statement that was made at this moment, for so many seconds.
   typealias Sign = @Sendable (Date) async throws(UploadError) -> Secret
 
-  private struct Held: Sendable {
-    let token: Secret
-    /// When another is asked for.
-    var until: Date
-    let ends: Date
-  }
-
-  private let email: String
-  private let path: String
-  private let address: WebAddress
-  private let transport: any HTTPTransport
-  private let clock: any WallClock
-  private let sign: Sign
-  private var held: Held?
-  private var fetching: Task<Result<Held, UploadError>, Never>?
+  private let held: RenewedSecret<Secret>
 
   /// Seconds that a signed statement is good for: the longest that Google takes.
   static let lifetime = 3600
 
-  /// Seconds before its end in which a token is renewed.
-  private static let margin = 300.0
-  /// With fewer seconds left it is not used any more: a request takes its time.
-  private static let least = 30.0
-  /// Seconds between two renewals that fail.
-  private static let pause = 10.0
-
   init(_ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock, sign: @escaping Sign) {
-    (email, path, address) = (key.email, key.path, key.tokenAddress)
-    self.transport = transport
-    self.clock = clock
-    self.sign = sign
+    let request = TokenRequest(
+      email: key.email, path: key.path, address: key.tokenAddress, transport: transport, clock: clock,
+      sign: sign)
+    held = RenewedSecret(clock: clock) { () async throws(UploadError) in try await request.fetch() }
   }
 
   /// The one that is held, or a fresh one. Those who ask at once share it.
-  public func token() async throws(UploadError) -> Secret {
-    if let held, held.until > clock.now() { return held.token }
-    let task = fetching ?? Task { await outcome() }
-    fetching = task
-    let result = await task.value
-    if fetching == task {
-      fetching = nil
-      settle(result)
-    }
-    if let held, held.until > clock.now() { return held.token }
-    return try result.get().token
-  }
-
-  /// A renewal that fails is no reason to throw away what is still good.
-  private func settle(_ result: Result<Held, UploadError>) {
-    if let fresh = try? result.get() {
-      held = fresh
-    } else if let ends = held?.ends {
-      let now = clock.now()
-      held?.until = min(now.addingTimeInterval(Self.pause), ends.addingTimeInterval(-Self.least))
-    }
-  }
+  public func token() async throws(UploadError) -> Secret { try await held.current() }
 
   /// Forgets `token` if it is the one that is held.
-  public func forget(_ token: Secret) async {
-    if held?.token == token { held = nil }
-  }
+  public func forget(_ token: Secret) async { await held.forget { $0 == token } }
+}
 
-  private func outcome() async -> Result<Held, UploadError> {
-    do throws(UploadError) {
-      return .success(try await fetch())
-    } catch {
-      return .failure(error)
-    }
-  }
+/// Asks for a token.
+private struct TokenRequest: Sendable {
+  let email: String
+  let path: String
+  let address: WebAddress
+  let transport: any HTTPTransport
+  let clock: any WallClock
+  let sign: ServiceAccountTokens.Sign
 
-  private func fetch() async throws(UploadError) -> Held {
+  func fetch() async throws(UploadError) -> RenewedSecret<Secret>.Held {
     let now = clock.now()
     let assertion = try await sign(now)
     var call = HTTPCall(.post, address.origin, address.target)
@@ -122,11 +80,10 @@ public actor ServiceAccountTokens: TokenSource {
         .storeUnusable,
         "\(address.origin) answered without a token: see the token_uri in the service account key \(path)")
     }
-    let seconds = Double(max(0, granted.expires_in ?? Self.lifetime))
-    return Held(
-      token: Secret(granted.access_token),
-      until: now.addingTimeInterval(max(seconds - Self.margin, seconds / 2)),
-      ends: now.addingTimeInterval(seconds))
+    let seconds = Double(max(0, granted.expires_in ?? ServiceAccountTokens.lifetime))
+    return RenewedSecret.Held(
+      value: Secret(granted.access_token), ends: now.addingTimeInterval(seconds),
+      margin: min(300, seconds / 2))
   }
 
   private struct Granted: Decodable {

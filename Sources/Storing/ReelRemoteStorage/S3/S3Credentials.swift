@@ -61,63 +61,21 @@ public actor RememberedCredentials: CredentialSource {
   /// Looks once.
   public typealias Look = @Sendable () async throws(UploadError) -> S3Credentials
 
-  private let look: Look
-  private let clock: any WallClock
-  private var held: S3Credentials?
-  private var looking: Task<Result<S3Credentials, UploadError>, Never>?
-  /// Until then what is held does, as a look has just given nothing better.
-  private var pausedUntil = Date.distantPast
-
-  /// Looked for anew when so many seconds are left.
-  private static let margin = 300.0
-  /// With fewer seconds left it is not used any more: a request takes its time.
-  private static let least = 30.0
-  /// Seconds between two looks that give nothing better.
-  private static let pause = 10.0
+  private let held: RenewedSecret<S3Credentials>
 
   /// - Parameter look: gives fresh credentials.
   public init(clock: any WallClock = SystemWallClock(), look: @escaping Look) {
-    self.look = look
-    self.clock = clock
+    held = RenewedSecret(clock: clock) { () async throws(UploadError) in
+      let found = try await look()
+      return RenewedSecret.Held(value: found, ends: found.expires)
+    }
   }
 
   /// What is remembered, or fresh ones. Those who ask at once share a look.
-  public func credentials() async throws(UploadError) -> S3Credentials {
-    if let held, left(of: held) > (clock.now() < pausedUntil ? Self.least : Self.margin) { return held }
-    let task = looking ?? Task { await outcome() }
-    looking = task
-    let result = await task.value
-    if looking == task {
-      looking = nil
-      settle(result)
-    }
-    if let held, left(of: held) > Self.least { return held }
-    return try result.get()
-  }
+  public func credentials() async throws(UploadError) -> S3Credentials { try await held.current() }
 
   /// Forgets.
-  public func forget() async { (held, pausedUntil) = (nil, .distantPast) }
-
-  private func outcome() async -> Result<S3Credentials, UploadError> {
-    do throws(UploadError) {
-      return .success(try await look())
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// Keeps what is good for longer, and asks no more for a while after a look that gave no such.
-  private func settle(_ result: Result<S3Credentials, UploadError>) {
-    let before = held.map { left(of: $0) } ?? -.infinity
-    let now = (try? result.get()).map { left(of: $0) } ?? -.infinity
-    if now >= before, let fresh = try? result.get() { held = fresh }
-    if now <= before { pausedUntil = clock.now().addingTimeInterval(Self.pause) }
-  }
-
-  /// Seconds.
-  private func left(of credentials: S3Credentials) -> Double {
-    credentials.expires?.timeIntervalSince(clock.now()) ?? .infinity
-  }
+  public func forget() async { await held.forget() }
 }
 
 /// What the environment and AWS's shared files say: credentials, and a region and an endpoint where they name one.
