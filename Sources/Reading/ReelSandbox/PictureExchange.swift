@@ -48,9 +48,9 @@ struct PictureExchange {
     return (reply, bytes)
   }
 
-  /// Every piece but the last is of the largest size, so that crumbs keep nobody busy.
   private static func garbled(_ error: WireError) -> PosterError { PosterError(.garbled("\(error)")) }
 
+  /// Every piece but the last is of the largest size, so that crumbs keep nobody busy.
   private func piece(
     _ count: Int, _ end: ContinuousClock.Instant
   ) throws(PosterError) -> ArraySlice<UInt8> {
