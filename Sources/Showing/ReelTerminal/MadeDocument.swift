@@ -32,7 +32,6 @@ package struct MadeDocument<Content: MadeContent>: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey { case ok, error }
   private enum ErrorKeys: String, CodingKey { case code, message }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)

@@ -20,7 +20,6 @@ package struct WrittenMends: MadeContent {
 
   private enum CodingKeys: String, CodingKey { case mended, file, truncated }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(done.map(\.rawValue).sorted(), forKey: .mended)

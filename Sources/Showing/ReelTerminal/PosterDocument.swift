@@ -17,7 +17,6 @@ package struct WrittenPoster: MadeContent {
   private enum CodingKeys: String, CodingKey { case poster }
   private enum PosterKeys: String, CodingKey { case file, width, height, blurHash, cover, time }
 
-  /// Throws what the encoder throws.
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     var facts = container.nestedContainer(keyedBy: PosterKeys.self, forKey: .poster)

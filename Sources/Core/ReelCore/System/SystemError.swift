@@ -29,7 +29,6 @@ package struct SystemError: Error, Hashable, Sendable {
 }
 
 extension SystemError: CustomStringConvertible {
-  /// The call and the reason.
   package var description: String { "\(call): \(reason)" }
 }
 

@@ -13,7 +13,6 @@ extension Destinations {
     let credentials: any CredentialSource
   }
 
-  /// An uploader for a bucket.
   func s3(_ address: S3Address) async throws -> any Uploader { uploader(try await bucket(address)) }
 
   func uploader(_ bucket: BucketAccess, _ store: S3Store? = nil) -> any Uploader {

@@ -54,7 +54,6 @@ struct PageDocument: Encodable, Sendable {
   let posts: [Post]
 }
 
-/// Text in HTML.
 package enum HTMLText {
   /// For text and for attributes in double quotes.
   package static func escaped(_ text: String) -> String {

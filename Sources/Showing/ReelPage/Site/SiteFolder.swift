@@ -108,7 +108,6 @@ final class SiteFolder: Sendable {
     return Int64(status.st_size)
   }
 
-  /// Makes a folder in the site.
   func makeFolder(_ name: String) throws(SiteError) {
     guard mkdirat(root.rawValue, name, 0o777) == 0 || errno == EEXIST else {
       throw Self.failure("the folder \(path.text)/\(name) can't be made", SystemError.last("mkdir"))

@@ -14,7 +14,6 @@ public struct FirestorePosts: PostRecorder {
   /// One transaction at a time from here: all of them write the counter.
   private let turn = AsyncSemaphore(count: 1)
 
-  /// The collection of the posts.
   static let collection = "Post"
   /// The document that holds the last number, and its field.
   static let (counter, counterField) = ("PostCounter/Post", "pageNumber")

@@ -9,7 +9,6 @@ import Synchronization
 struct SignatureV4: Sendable {
   /// Such as `eu-central-1`.
   let region: String
-  /// `s3`.
   var service = "s3"
   /// Those that were derived before.
   var keys = SigningKeys()
