@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 import ReelCrypto
 import ReelPostgres
 import ReelValidation
