@@ -160,12 +160,11 @@ struct MovieFragments: Hashable {
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
       guard told.count > 0 else { continue }
-      if run.isApart(from: start, told.steps, jump: Self.jump), runs[fragment.id]?.pause(until: start) != true
-      {
-        faults.insert(.pace)
-      }
+      let isApart = run.isApart(from: start, told.steps, jump: Self.jump)
+      if isApart, runs[fragment.id]?.pause(until: start) != true { faults.insert(.pace) }
+      // Behind a pause nothing tells that the steps before it are right.
       runs[fragment.id]?.add(
-        told, at: start, isConfirmed: fragment.base != nil, jump: Self.jump)
+        told, at: start, isConfirmed: fragment.base != nil && !isApart, jump: Self.jump)
       spans.append((fragment.id, (Double(start) + (run.shift ?? 0)) / Double(run.scale)))
     }
     // Media data that claims more than the file has hides the fragments behind it.
@@ -230,7 +229,7 @@ extension MovieFragments.Run {
     }
   }
 
-  /// - Parameter isConfirmed: whether the fragment says itself when it begins.
+  /// - Parameter isConfirmed: whether the fragment says itself that it begins where the one before ends.
   fileprivate mutating func add(
     _ told: TrackFragment.Samples, at start: Int64, isConfirmed: Bool, jump: Double
   ) {
