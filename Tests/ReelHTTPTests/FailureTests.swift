@@ -38,12 +38,18 @@ import Testing
     (later(CURLE_SEND_ERROR, "OpenSSL SSL_write: SSL_ERROR_SYSCALL, errno 32", number: 32), .interrupted),
     (later(CURLE_SEND_ERROR, "SSL_write() returned SYSCALL, errno = 32"), .interrupted),
     (handshake("error:0A00045C:SSL routines::tlsv13 alert certificate required"), .storeUnusable),
+    (
+      later(
+        CURLE_RECV_ERROR,
+        "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"),
+      .storeUnusable
+    ),
     (handshake("error:0A00010B:SSL routines::wrong version number"), .storeUnusable),
     (handshake("error:0A000102:SSL routines::unsupported protocol"), .storeUnusable),
     (handshake("error:0A00042E:SSL routines::tlsv1 alert protocol version"), .storeUnusable),
     (handshake("OpenSSL says something new"), .storeUnusable),
     (certificate(0), .storeUnusable), (certificate(9), .storeUnusable), (certificate(10), .storeUnusable),
-    (certificate(18), .storeUnusable), (certificate(20), .storeUnusable),
+    (certificate(18), .storeUnusable), (certificate(20), .storeUnusable), (certificate(66), .storeUnusable),
     (
       CurlError(
         code: CURLE_SSL_CACERT_BADFILE, host: "h", hasBegun: false, words: "error setting certificate file"),
@@ -57,6 +63,21 @@ import Testing
     let failure = UploadError(HTTPFailure(error), store: "s3://b")
     #expect(failure.code == code, "\(error): \(failure.message)")
     #expect(!failure.message.contains("SSL"), "\(failure.message)")
+  }
+
+  @Test("another authority is advised only where one would change something")
+  func advice() {
+    let words = "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"
+    let theirs = [
+      Self.certificate(0), Self.certificate(10), Self.certificate(66), Self.later(CURLE_RECV_ERROR, words),
+      Self.handshake("error:0A00010B:SSL routines::wrong version number"),
+      Self.handshake("error:0A000102:SSL routines::unsupported protocol"),
+    ]
+    for error in theirs + [Self.certificate(18), Self.certificate(20)] {
+      let failure = UploadError(HTTPFailure(error), store: "s3://b")
+      let isTheirs = theirs.contains { $0.words == error.words && $0.verification == error.verification }
+      #expect(failure.message.contains("caFile") != isTheirs, "\(failure.message)")
+    }
   }
 }
 

@@ -55,9 +55,7 @@ extension UploadError {
         "the connection to the store \(store) broke (\(reason)): try again to go on")
     case .untrusted(let reason):
       self.init(
-        .storeUnusable,
-        "the store \(store) can't be trusted (\(reason)): give the certificate of its authority with \(setting: .caFile), "
-          + "or correct the address")
+        .storeUnusable, "the store \(store) can't be trusted (\(reason)): \(TLSFault.advice(for: reason))")
     case .plainHTTP(let origin):
       self.init(
         .storeUnusable,
@@ -134,6 +132,11 @@ extension HTTPFailure {
       self = .proxyRefused(status: error.proxyStatus)
       return
     }
+    // Of TLS 1.3 that comes after the handshake.
+    if error.words.contains("alert certificate required") {
+      self = .untrusted(TLSFault.asksForCertificate.rawValue)
+      return
+    }
     switch error.code {
     case CURLE_COULDNT_RESOLVE_HOST: self = .unreachable("there is no host named \(error.host)")
     case CURLE_COULDNT_RESOLVE_PROXY: self = .unreachable("there is no host with the proxy's name")
@@ -188,14 +191,30 @@ extension HTTPFailure {
     } else if ["wrong version number", "http request", "packet length too long"].contains(where: {
       error.words.contains($0)
     }) {
-      self = .untrusted("it speaks no TLS")
+      self = .untrusted(TLSFault.noTLS.rawValue)
     } else if ["unsupported protocol", "alert protocol version", "version too low"].contains(where: {
       error.words.contains($0)
     }) {
-      self = .untrusted("it speaks no TLS newer than 1.1, which is not safe")
+      self = .untrusted(TLSFault.old.rawValue)
     } else {
       self = .untrusted(error.handshakeReason)
     }
+  }
+}
+
+/// What is wrong with a server itself: no certificate of an authority would change it.
+enum TLSFault: String, CaseIterable {
+  case otherName = "its certificate is for another name"
+  case expired = "its certificate is out of date"
+  case weak = "its certificate, or one above it, is too weak"
+  case noTLS = "it speaks no TLS"
+  case old = "it speaks no TLS newer than 1.1, which is not safe"
+  case asksForCertificate = "it asks for a client's certificate, which Reel does not have"
+
+  static func advice(for reason: String) -> ErrorMessage {
+    TLSFault(rawValue: reason) == nil
+      ? "give the certificate of its authority with \(setting: .caFile), or correct the address"
+      : "correct the address, or have that put right there"
   }
 }
 
@@ -212,10 +231,12 @@ extension CurlError {
   fileprivate var certificateReason: String {
     switch verification {
     // Not asked yet, or in order.
-    case 0, 1: "its certificate is for another name"
+    case 0, 1: TLSFault.otherName.rawValue
     // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED.
     case 9: "its certificate is not valid yet: check this machine's clock"
-    case 10: "its certificate is out of date"
+    case 10: TLSFault.expired.rawValue
+    // X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK.
+    case 66...68: TLSFault.weak.rawValue
     default: "its certificate comes from nobody that this machine trusts, or is out of date"
     }
   }

@@ -70,7 +70,7 @@ package struct WebSource: RemoteSource {
   /// long it is.
   private func head(_ cancellation: CancellationFlag) throws(SourceError) -> (pin: FilePin, requests: Int)? {
     if let pin = try head(HTTPCall(.head, address.origin, address.target), cancellation) { return (pin, 2) }
-    var call = HTTPCall(.get, address.origin, address.target, fields: [.acceptEncoding: "identity"])
+    var call = HTTPCall(.get, address.origin, address.target)
     call.endsAtHead = true
     return try head(call, cancellation).map { ($0, 3) }
   }
@@ -158,10 +158,7 @@ extension HTTPFailure {
     case .timedOut(let reason), .broken(let reason):
       UploadError(.interrupted, "the connection to \(server) broke (\(reason)): try again")
     case .untrusted(let reason):
-      UploadError(
-        .rejected,
-        "\(server) can't be trusted (\(reason)): give the certificate of its authority with \(setting: .caFile), or correct the "
-          + "address")
+      UploadError(.rejected, "\(server) can't be trusted (\(reason)): \(TLSFault.advice(for: reason))")
     case .plainHTTP:
       UploadError(
         .rejected,
