@@ -358,6 +358,17 @@ import Testing
     #expect(throws: S3StoreError.self) { try S3Store(bucket: name, endpoint: own) }
   }
 
+  @Test(
+    "what a bucket's name stands for elsewhere is refused with what to name",
+    arguments: [
+      ("vids--usw2-az1--x-s3", "general purpose"), ("arn:aws:s3::1:accesspoint", "one of its buckets"),
+      ("arn:aws:s3:eu-west-1:1:accesspoint", "alias"),
+    ])
+  func unsupported(_ name: String, _ advice: String) throws {
+    let error = #expect(throws: S3StoreError.self) { try S3Store(bucket: name) }
+    #expect(error?.message.contains(advice) == true, "\(error?.message ?? "")")
+  }
+
   @Test(arguments: ["Old_Buck", "old_buck", String(repeating: "a", count: 64)])
   func noHostsName(_ bucket: String) {
     #expect(throws: S3StoreError.self) { try S3Store(bucket: bucket, usesPaths: false) }

@@ -24,7 +24,14 @@ public struct S3Store: Hashable, Sendable {
     usesPaths: Bool? = nil
   ) throws(S3StoreError) {
     guard !bucket.hasPrefix("arn:") else {
-      throw S3StoreError("an ARN (\"\(bucket)\") is not supported: use the access point's alias")
+      // One without a region is of several.
+      let advice = bucket.contains(":s3::") ? "name one of its buckets" : "use the access point's alias"
+      throw S3StoreError("an ARN (\"\(bucket)\") is not supported: \(advice)")
+    }
+    guard endpoint != nil || !bucket.hasSuffix("--x-s3") else {
+      throw S3StoreError(
+        "\"\(bucket)\" is a directory bucket (S3 Express), which is not supported: name a general purpose bucket"
+      )
     }
     guard Self.isBucket(bucket, at: endpoint) else {
       throw S3StoreError(
