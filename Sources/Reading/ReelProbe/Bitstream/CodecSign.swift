@@ -67,12 +67,14 @@ enum CodecSign {
   ///
   /// - Parameter isFramed: whether codecs without marks have some here, as in MPEG's multiplexes.
   static func otherSound(than claimed: AVCodecID, packet: [UInt8], isFramed: Bool = false) -> AVCodecID? {
-    let isUnmarked = !isFramed && unmarkedSounds.contains(claimed)
-    guard markedSounds.contains(claimed) || isUnmarked, SoundHeader(claimed, frame: packet) == nil else {
-      return nil
-    }
+    // On Blu-ray, frames of AC-3 go with those of TrueHD.
+    guard claimed != AV_CODEC_ID_NONE, claimed != AV_CODEC_ID_TRUEHD,
+      SoundHeader(claimed, frame: packet) == nil
+    else { return nil }
     if let sound = DolbyFrame.sound(packet) { return sound.codec ?? AV_CODEC_ID_AC3 }
     if DTSFrame(packet) != nil { return AV_CODEC_ID_DTS }
+    let isUnmarked = !isFramed && unmarkedSounds.contains(claimed)
+    guard markedSounds.contains(claimed) || isUnmarked else { return nil }
     if isUnmarked, let sound = MPEGAudioFrame(packet)?.sound { return sound.codec }
     if claimed != AV_CODEC_ID_FLAC, isFLAC(packet) { return AV_CODEC_ID_FLAC }
     guard let first = ADTSFrame(packet) else { return nil }

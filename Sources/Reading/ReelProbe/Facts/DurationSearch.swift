@@ -69,13 +69,11 @@ struct DurationSearch {
   var claimed: Double? {
     guard let iso = structure.iso else { return structure.metadataDuration ?? header.duration }
     let stated = iso.movieHeader?.seconds ?? (iso.fragments > 0 ? iso.fragmentsSeconds : nil)
-    guard let stated, let tracks = MovieTracks(structure), tracks.measuredSeconds != nil else {
-      return stated
-    }
-    // Beside fragments it is of the samples that the index has (ISO/IEC 14496-12, 8.8.2), if that is what they last.
+    guard let stated, let tracks = MovieTracks(structure) else { return stated }
     let isOfPart =
       iso.fragments > 0
-      ? iso.fragmentsTicks == nil && tracks.agree(with: stated) : tracks.areOutlasted(until: stated)
+      ? iso.fragmentsTicks == nil && tracks.isOfIndex(stated)
+      : tracks.measuredSeconds != nil && tracks.areOutlasted(until: stated)
     return isOfPart ? nil : stated
   }
 

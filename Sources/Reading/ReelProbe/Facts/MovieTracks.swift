@@ -76,6 +76,16 @@ struct MovieTracks {
   /// Whether it means those of subtitles or metadata that go on for so long that they tell nothing of the video.
   func areOutlasted(until claimed: Double) -> Bool { meansAll(claimed) && !agree(with: claimed) }
 
+  /// Whether a header beside fragments means what the samples of the index last, as it should where it does not tell of the
+  /// fragments (8.8.2).
+  func isOfIndex(_ claimed: Double) -> Bool {
+    let lengths = iso.tracks.filter(\.isSeenOrHeard).compactMap { track -> Double? in
+      guard let scale = track.timescale, let ticks = track.times?.total, ticks > 0 else { return nil }
+      return Double(ticks) / Double(scale)
+    }
+    return lengths.max().map { Self.isNear(claimed, $0) } ?? false
+  }
+
   private func meansAll(_ claimed: Double) -> Bool {
     seconds { _ in true }.map { Self.isNear(claimed, $0) } == true
   }

@@ -23,7 +23,8 @@ struct MovieWarnings {
         sound,
         dates,
       ]
-      .compactMap { $0 } + changes + kinds + unread + rate + soundRates + soundClock + untimed + edits + speeds
+      .compactMap { $0 } + changes + kinds + unread + rate + soundRates + soundClock + untimed + edits
+      + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
 

@@ -93,10 +93,12 @@ struct SoundSigns {
   }
 
   /// MP4 always keeps it; Matroska did not keep that of Opus in its first years.
-  private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool {
+  private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool
+  {
     guard CodecSign.recordedSounds.contains(codec) else { return false }
     return structure.iso != nil
-      || structure.container.isMatroska && (codec != AV_CODEC_ID_OPUS || parameters.pointee.extradata_size > 0)
+      || structure.container.isMatroska
+        && (codec != AV_CODEC_ID_OPUS || parameters.pointee.extradata_size > 0)
   }
 
   private func hasSamples(_ stream: StreamChoice.Stream) -> Bool {

@@ -78,7 +78,7 @@ enum ASFFile {
       let format = place + 78
       guard header[place + 24] == 0x40, format + 23 <= header.count else { return false }
       let (stated, own) = (header[format..<(format + 8)], header[(format + 15)..<(format + 23)])
-      return stated.elementsEqual(own) && header[format + 11] == 40
+      return stated.elementsEqual(own) && header[format + 11] >= 40
         && header[format] | header[format + 1] != 0
     }
   }
