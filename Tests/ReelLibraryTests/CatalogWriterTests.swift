@@ -123,14 +123,17 @@ import Testing
               try db.run("INSERT INTO t (n) VALUES (?)", [number])
               if number % 4 == 1 { try db.run("INSERT INTO t (n) VALUES (-1)") }
               if number % 4 == 2 { throw CatalogError(.leaseLost, "mine") }
+              // A row that cannot be meant.
+              if number % 8 == 3 { throw SQLiteError(.corrupt, "mine") }
             }
           }
-          let expected: CatalogError.Code? = [nil, .unusable, .leaseLost, nil][number % 4]
+          let expected: CatalogError.Code? =
+            number % 8 == 3 ? .corrupt : [nil, .unusable, .leaseLost, nil][number % 4]
           #expect(result?.code == expected)
         }
       }
     }
-    #expect(try bench.numbers().sorted() == (0..<200).filter { [0, 3].contains($0 % 4) })
+    #expect(try bench.numbers().sorted() == (0..<200).filter { [0, 4, 7].contains($0 % 8) })
   }
 
   private static func result(_ body: () async throws(CatalogError) -> Void) async -> CatalogError? {

@@ -123,6 +123,27 @@ import Testing
     #expect(transport.calls.map(\.call.method) == [.options, .post, .patch, .post, .post])
   }
 
+  /// Whose word counts when a method is not let through, and the POST in its place is answered otherwise.
+  @Test(arguments: [(204, false, 405), (413, true, 413), (404, true, 404), (405, true, 405)])
+  func answersToOverriding(_ status: Int, isOfServer: Bool, heard: Int) async throws {
+    let server = server("https://host.example/files/1")
+    let transport = ScriptedTransport { sent throws(HTTPFailure) in
+      if sent.call.method == .delete { return HTTPReply(status: .init(code: 405)) }
+      if sent.call.fields[.methodOverride] == "DELETE" {
+        return HTTPReply(status: .init(code: status), fields: isOfServer ? [.tusResumable: "1.0.0"] : [:])
+      }
+      return try await server.send(sent.call)
+    }
+    let uploader = try uploader(transport)
+    _ = try await uploader.upload(source, to: key) { _ in }
+    if heard == 404 {
+      #expect(try await uploader.remove(key) == .gone)
+    } else {
+      let error = await #expect(throws: UploadError.self) { _ = try await uploader.remove(key) }
+      #expect(error?.message.contains("\(heard)") == true, "\(error?.message ?? "")")
+    }
+  }
+
   @Test("a host that the user names gets the bytes, and never the token")
   func namedHost() async throws {
     for (location, host) in [

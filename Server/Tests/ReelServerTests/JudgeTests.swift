@@ -166,10 +166,12 @@ import Testing
     let addresses = SharedAddresses(MemoryCheckpoints(), destination)
     let (id, end) = (UploadID(), Date(timeIntervalSince1970: 1_800_000_000))
     let (one, other) = (try digest(1), try digest(2))
-    #expect(try await addresses.spend(id, until: end, for: one))
-    #expect(try await addresses.spend(id, until: end, for: one))
-    #expect(try await !addresses.spend(id, until: end, for: other))
-    #expect(try await addresses.spend(UploadID(), until: end, for: other))
+    #expect(try await addresses.spend(id, until: end, for: one, now: end))
+    #expect(try await addresses.spend(id, until: end, for: one, now: end))
+    #expect(try await !addresses.spend(id, until: end, for: other, now: end))
+    #expect(try await addresses.spend(UploadID(), until: end, for: other, now: end))
+    // What would soon be forgotten could be spent again.
+    #expect(try await !addresses.spend(UploadID(), until: end, for: other, now: end + 29.5 * 86_400))
   }
 
   @Test func isForgottenLongAfterItsEnd() async throws {
@@ -179,7 +181,9 @@ import Testing
     let object = try #require(ObjectKey("abc.mp4"))
     let use = try #require(UploadCheckpoint("x", of: try digest(1)))
     try await kept.keep(use, of: object, in: destination)
-    for end in [end, end + 10] { _ = try await addresses.spend(UploadID(), until: end, for: try digest(1)) }
+    for end in [end, end + 10] {
+      _ = try await addresses.spend(UploadID(), until: end, for: try digest(1), now: end)
+    }
     for (days, count) in [(0, 3), (29, 3), (30, 2), (31, 1)] {
       try await addresses.tidy(end + Double(days) * 86_400 + 1)
       #expect(try await kept.keys(in: destination, after: nil, limit: 10).count == count)

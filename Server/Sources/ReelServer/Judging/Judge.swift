@@ -160,7 +160,7 @@ final class Judge: Sendable {
   private func isFirst(_ upload: Upload, _ digest: ContentDigest) async throws(Problem) -> Bool {
     guard let addresses, let end = upload.state.rememberedUntil else { return true }
     do throws(CatalogError) {
-      return try await addresses.spend(upload.id, until: end, for: digest)
+      return try await addresses.spend(upload.id, until: end, for: digest, now: Date())
     } catch {
       var problem = Problem(
         .serviceUnavailable, "catalog.\(error.code.rawValue)", "the server can't publish it just now",

@@ -16,9 +16,12 @@ struct SharedAddresses: Sendable {
     (self.catalog, self.destination) = (catalog, destination)
   }
 
-  /// Whether the address of `id` is spent for these bytes, by this call or before.
+  /// Whether the address of `id` is spent for these bytes, by this call or before; never where it will soon be forgotten.
   /// - Parameter end: of the address.
-  func spend(_ id: UploadID, until end: Date, for digest: ContentDigest) async throws(CatalogError) -> Bool {
+  func spend(
+    _ id: UploadID, until end: Date, for digest: ContentDigest, now: Date
+  ) async throws(CatalogError) -> Bool {
+    guard now.timeIntervalSince(end) < Self.lifetime - 86_400 else { return false }
     guard let key = Self.key(id, end), let use = UploadCheckpoint("spent", of: digest) else { return false }
     if try await catalog.exchange(nil, for: use, of: key, in: destination) { return true }
     return try await catalog.checkpoint(of: key, in: destination) == use

@@ -246,7 +246,13 @@ private struct OwedWrite: PendingWrite {
   let write: UnawaitedWrite
   let owed: OwedWrites
 
-  func perform(in db: Connection) throws { try write.perform(in: db) }
+  /// All of it or nothing.
+  func perform(in db: Connection) throws {
+    do {
+      try db.savepoint { try write.write(db) }
+    } catch  where !db.endsTransaction(error) {
+    }
+  }
 
   func end(_ failure: CatalogError?, at path: String) { if failure != nil { owed.add(self) } }
 }
@@ -255,7 +261,7 @@ extension Connection {
   /// Whether `error` of one write means that no other of its transaction can be carried out either.
   fileprivate func endsTransaction(_ error: any Error) -> Bool {
     if !isInsideTransaction { return true }
-    guard let error = error as? SQLiteError else { return false }
+    guard let error = error as? SQLiteError, error.isOfDatabase else { return false }
     return error.code != .constraint
   }
 }

@@ -136,22 +136,28 @@ package struct SQLiteError: Error, Equatable {
   package let message: String
   /// The statement that failed; nil for what was not a statement.
   package let sql: String?
+  /// Whether SQLite said it, and not who read or wrote a row.
+  let isOfDatabase: Bool
 
   /// - Parameter message: nil for SQLite's words for the code.
   package init(_ code: Code, _ message: String? = nil, sql: String? = nil) {
     self.init(
-      extendedCode: code.rawValue, message ?? String(cString: sqlite3_errstr(code.rawValue)), sql: sql)
+      extendedCode: code.rawValue, message ?? String(cString: sqlite3_errstr(code.rawValue)), sql: sql,
+      isOfDatabase: false)
   }
 
   /// Whether a row of the same key is there already.
   package var isUniqueViolation: Bool { extendedCode == reel_sqlite_constraint_unique }
 
-  private init(extendedCode: Int32, systemCode: Int32 = 0, _ message: String, sql: String?) {
+  private init(
+    extendedCode: Int32, systemCode: Int32 = 0, _ message: String, sql: String?, isOfDatabase: Bool
+  ) {
     code = Code(rawValue: extendedCode & 0xFF)
     self.extendedCode = extendedCode
     self.systemCode = systemCode
     self.message = message
     self.sql = sql
+    self.isOfDatabase = isOfDatabase
   }
 
   /// What `database` says of its last call, which gave `result`.
@@ -160,7 +166,8 @@ package struct SQLiteError: Error, Equatable {
     self.init(
       extendedCode: isTold ? sqlite3_extended_errcode(database) : result,
       systemCode: isTold ? sqlite3_system_errno(database) : 0,
-      String(cString: isTold ? sqlite3_errmsg(database) : sqlite3_errstr(result)), sql: sql)
+      String(cString: isTold ? sqlite3_errmsg(database) : sqlite3_errstr(result)), sql: sql,
+      isOfDatabase: true)
   }
 }
 

@@ -65,6 +65,8 @@ extension Descriptor {
       let count = try retryingInterrupts("write") {
         rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
       }
+      // Some of FUSE take nothing and say no error.
+      guard count > 0 else { throw SystemError(code: EIO, call: "write") }
       rest = rest.dropFirst(count)
     }
   }
@@ -114,8 +116,10 @@ package func writeFully(
   var done = 0
   while done < bytes.count {
     let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-    done += try retryingInterrupts("pwrite") {
+    let count = try retryingInterrupts("pwrite") {
       pwrite(file, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
     }
+    guard count > 0 else { throw SystemError(code: EIO, call: "pwrite") }
+    done += count
   }
 }

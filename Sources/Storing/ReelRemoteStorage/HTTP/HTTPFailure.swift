@@ -55,7 +55,7 @@ extension UploadError {
         "the connection to the store \(store) broke (\(reason)): try again to go on")
     case .untrusted(let reason):
       self.init(
-        .storeUnusable, "the store \(store) can't be trusted (\(reason)): \(TLSFault.advice(for: reason))")
+        .storeUnusable, "the store \(store) can't be trusted (\(reason)): " + TLSFault.advice(for: reason))
     case .plainHTTP(let origin):
       self.init(
         .storeUnusable,

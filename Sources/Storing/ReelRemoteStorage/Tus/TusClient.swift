@@ -253,7 +253,10 @@ struct TusClient: Sendable {
       return reply
     }
     let second = try await sendAsIs(post)
-    guard second.isSuccess else { return reply }
+    // What the server says counts, but not that it does not know of this; and nothing that something else says.
+    let isOfServer =
+      second.fields[.tusResumable] != nil || second.isSuccess && second.fields[.uploadOffset] != nil
+    guard isOfServer, ![400, 405, 501].contains(second.status.code) else { return reply }
     isOverriding.enter()
     return second
   }
