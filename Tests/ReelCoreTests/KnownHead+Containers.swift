@@ -12,7 +12,7 @@ extension KnownHead {
     .container(
       .mpegTS, "behind the header of a recorder",
       Array("TFrc".utf8) + [UInt8](repeating: 0, count: 3756)
-        + Bytes.repeated(Bytes.transportPacket(188), 20)),
+        + Bytes.transportPackets(188, count: 20)),
   ]
 
   private static func behind(_ name: String, _ bytes: [UInt8]) -> KnownHead {
@@ -58,14 +58,14 @@ extension KnownHead {
         .mpegPS, "stuffed",
         [0, 0, 1, 0xBA, 0x44, 0, 4, 0, 4, 1, 0, 0, 3, 0xFA, 0xFF, 0xFF, 0, 0, 1, 0xE0, 0, 0]),
       .container(.mpegPS, "MPEG-1", [0, 0, 1, 0xBA, 0x21, 0, 1, 0, 1, 0x80, 0, 1, 0, 0, 1, 0xC0, 0, 0]),
-      .container(.mpegTS, "188", Bytes.repeated(Bytes.transportPacket(188), 20)),
-      .container(.mpegTS, "188, three packets", Bytes.repeated(Bytes.transportPacket(188), 3)),
+      .container(.mpegTS, "188", Bytes.transportPackets(188, count: 20)),
+      .container(.mpegTS, "188, three packets", Bytes.transportPackets(188, count: 3)),
       .container(
-        .mpegTS, "188, cut in front", Array(Bytes.repeated(Bytes.transportPacket(188), 20).dropFirst(57))),
-      .container(.mpegTS, "204", Bytes.repeated(Bytes.transportPacket(204), 20)),
-      .container(.m2ts, "192", Bytes.repeated(Bytes.transportPacket(192, prefix: 4), 20)),
+        .mpegTS, "188, cut in front", Array(Bytes.transportPackets(188, count: 20).dropFirst(57))),
+      .container(.mpegTS, "204", Bytes.transportPackets(204, count: 20)),
+      .container(.m2ts, "192", Bytes.transportPackets(192, prefix: 4, count: 20)),
       .container(
         .m2ts, "192, cut in front",
-        Array(Bytes.repeated(Bytes.transportPacket(192, prefix: 4), 20).dropFirst(99))),
+        Array(Bytes.transportPackets(192, prefix: 4, count: 20).dropFirst(99))),
     ]
 }

@@ -56,9 +56,13 @@ enum Bytes {
     return [0x1A, 0x45, 0xDF, 0xA3, 0x80 | UInt8(element.count)] + element + [0x18, 0x53, 0x80, 0x67]
   }
 
-  static func transportPacket(_ size: Int, prefix: Int = 0) -> [UInt8] {
-    let bytes = [UInt8](repeating: 0x11, count: prefix) + [0x47, 0x40, 0x00, 0x10]
-    return bytes + [UInt8](repeating: 0xFF, count: size - bytes.count)
+  /// Of one stream, each counted on from the one before.
+  static func transportPackets(_ size: Int, prefix: Int = 0, count: Int) -> [UInt8] {
+    (0..<count).flatMap { number in
+      let head: [UInt8] = [0x47, 0x40, 0x00, 0x10 | UInt8(number & 0x0F)]
+      let bytes = [UInt8](repeating: 0x11, count: prefix) + head
+      return bytes + [UInt8](repeating: 0xFF, count: size - bytes.count)
+    }
   }
 
   static func repeated(_ bytes: [UInt8], _ count: Int) -> [UInt8] {

@@ -46,6 +46,14 @@ struct SnifferTests {
     #expect(Sniffer.verdict(head: noise, size: 12) == .unrecognised)
   }
 
+  /// Tables and flat pixels behind any header: what repeats every four bytes repeats every 188, 192 and 204.
+  @Test(
+    arguments: [[0x47, 0x11, 0x22, 0x33], [0x47, 0x00, 0x00, 0x1F], [0x20, 0x47, 0x40, 0x10]] as [[UInt8]])
+  func tablesAreNoTransportStream(row: [UInt8]) {
+    let head = Array("some header".utf8) + [0, 1, 2, 0xFE, 0xFF, 3] + Bytes.repeated(row, 4_000)
+    #expect(Sniffer.verdict(head: head, size: Int64(head.count)) == .unrecognised)
+  }
+
   @Test("a refusal says what to do, in one sentence without a line end")
   func sentences() {
     for known in KnownHead.refusals {

@@ -97,6 +97,16 @@ struct FalseHeaderTests {
       code: .claimUnchecked, fact: nil),
   ]
 
+  /// A codec that this FFmpeg does not know is not one of something else.
+  @Test func aSoundThatNobodyKnowsIsSound() throws {
+    let arguments = FFmpegTool.picture + FFmpegTool.tone + ["-c:v", "mpeg4", "-c:a", "ac3"]
+    guard var bytes = try FFmpegTool.make("a.mkv", arguments)?.allBytes else { return }
+    let name = try #require(bytes.firstRange(of: Self.text("A_AC3")))
+    bytes.replaceSubrange(name, with: Self.text("A_XYZ"))
+    let media = try #require(OpenFile(holding: bytes)).read(as: .matroska).media
+    #expect(media.audio.map(\.codec) == [nil] && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
   @Test(arguments: lies) func isNamed(lie: Lie) throws {
     let words = lie.coded.split(separator: " ").map(String.init)
     let sound =

@@ -22,7 +22,7 @@ enum TransportStream {
   private static func cutLayout(_ head: FilePrefix) -> (size: Int, prefix: Int, container: MediaContainer)? {
     layouts.first { layout in
       (0..<layout.size).contains { start in
-        run(head, from: start, size: layout.size, limit: manyPackets) >= manyPackets
+        isStream(head, from: start, size: layout.size)
       }
     }
   }
@@ -32,10 +32,34 @@ enum TransportStream {
   static func verdictBehindOther(_ head: FilePrefix) -> SniffVerdict? {
     (0..<head.count).lazy.filter { head.byte($0) == 0x47 }
       .compactMap { start in
-        layouts.first { run(head, from: start, size: $0.size, limit: manyPackets) >= manyPackets }
+        layouts.first { isStream(head, from: start, size: $0.size) }
       }
       .first.map { .container($0.container) }
   }
+
+  /// Whether many packets follow one another from `start` on, and those of a stream are counted on (2.4.3.3), but for few:
+  /// tables and flat pixels repeat a byte at these distances, too.
+  private static func isStream(_ head: FilePrefix, from start: Int, size: Int) -> Bool {
+    let count = run(head, from: start, size: size, limit: countedPackets)
+    guard count >= manyPackets else { return false }
+    var (counters, right, wrong): ([Int: UInt8], Int, Int) = ([:], 0, 0)
+    for offset in stride(from: start, to: start + count * size, by: size) {
+      guard let high = head.byte(offset + 1), let low = head.byte(offset + 2),
+        let last = head.byte(offset + 3)
+      else { continue }
+      let stream = Int(high & 0x1F) << 8 | Int(low)
+      // Null packets, and those without a payload, are not counted.
+      guard stream != 0x1FFF, last & 0x10 != 0 else { continue }
+      if let before = counters[stream] {
+        let isNext = last & 0x0F == (before + 1) & 0x0F
+        (right, wrong) = isNext ? (right + 1, wrong) : (right, wrong + 1)
+      }
+      counters[stream] = last & 0x0F
+    }
+    return right >= fewPackets && right >= 4 * wrong
+  }
+
+  private static let countedPackets = 64
 
   /// How many packets follow one another from `start` on, counted up to `limit`.
   private static func run(_ head: FilePrefix, from start: Int, size: Int, limit: Int) -> Int {

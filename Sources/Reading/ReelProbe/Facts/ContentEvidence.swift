@@ -45,10 +45,13 @@ struct ContentEvidence {
     isFar = file.isFar
     listed =
       structure.matroska?.trackList?.numbers ?? (structure.container == .asf ? ASFFile.numbers(file) : nil)
-    let strides: [MediaContainer: Int] = [.mpegTS: 188, .m2ts: 192]
+    let isM2TS = structure.container == .m2ts
     beginning =
       structure.container.isMPEG
-      ? MultiplexBeginning(file, stride: strides[structure.container]) : nil
+      ? MultiplexBeginning(
+        file,
+        stride: isM2TS || structure.container == .mpegTS
+          ? TransportPackets.stride(file, isM2TS: isM2TS) : nil) : nil
     metadataSize = structure.container == .flv ? FLVFile.size(file) : nil
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
@@ -316,7 +319,10 @@ struct ContentEvidence {
       found += ["video", "audio"].map { .misnamed("something else", whatIs: "pictures", fact: $0) }
     }
     if avi.misnamed.sound { found.append(.misnamed("something else", whatIs: "sound", fact: "audio")) }
-    if let own = pictures.first?.size, let shaped = pictures.first?.shapedSize, shaped != own {
+    // Whole macroblocks may be counted, or what is shown of them.
+    if let own = pictures.first?.size, let shaped = pictures.first?.shapedSize,
+      abs(shaped.width - own.width) >= 16 || abs(shaped.height - own.height) >= 16
+    {
       found.append(
         MediaWarning(
           .pixelShapeMismatch, "its headers give a shape to pictures of \(shaped), and have some of \(own)",

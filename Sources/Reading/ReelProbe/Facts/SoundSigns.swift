@@ -16,6 +16,8 @@ struct SoundSigns {
     var found: [Int: MediaWarning] = [:]
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
       guard let parameters = stream.pointee.codecpar else { continue }
+      // One that this FFmpeg does not know may be any.
+      guard parameters.pointee.codec_id != AV_CODEC_ID_NONE else { continue }
       guard avcodec_get_type(parameters.pointee.codec_id) == AVMEDIA_TYPE_AUDIO else {
         // A descriptor may name what is no sound.
         found[place] = MediaWarning(

@@ -109,6 +109,6 @@ struct KeyFile {
 extension UploadError {
   /// - Parameter reason: the end of a sentence that begins with the file; nothing of what is in it.
   static func badKey(_ path: String, _ reason: ErrorMessage) -> UploadError {
-    UploadError(.storeUnusable, "the service account key \(path) \(reason)")
+    UploadError(.storeUnusable, "the service account key \(path) " + reason)
   }
 }

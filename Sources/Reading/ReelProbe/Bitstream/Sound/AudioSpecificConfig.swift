@@ -80,7 +80,7 @@ struct AudioSpecificConfig: Hashable {
   private static let general: Set<Int> = [1, 2, 3, 4, 6, 7, 17, 19, 20, 21, 22, 23]
   private static let littleDelay: Set<Int> = [23, 39]
   /// All that is called AAC, with its lossless kin and USAC: other types are of other codecs (table 1.17).
-  private static let kin = general.union([32, 33, 34, 36, 39, 42])
+  private static let kin = general.union([32, 33, 34, 36, 37, 38, 39, 42])
   private static let resilient: Set<Int> = [17, 19, 20, 21, 22, 23]
 
   private static func objectType(_ reader: inout BitReader) -> Int? {
