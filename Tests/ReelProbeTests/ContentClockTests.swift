@@ -105,6 +105,32 @@ struct ContentClockTests {
     }
   }
 
+  /// The same of slow pictures beside sound that goes on.
+  @Test(arguments: ["a.mkv"]) func slowPicturesInAnotherOrderMayPause(name: String) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=60"]
+    let tone = ["-f", "lavfi", "-i", "sine=d=60", "-c:a", "aac"]
+    let late = ["-vf", "select=lt(t\\,5)+gt(t\\,45)", "-fps_mode", "vfr"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "ultrafast", "-bf", "3"]
+    guard let file = try FFmpegTool.make(name, source + tone + late + coded) else { return }
+    for media in try file.readBothWays(as: #require(file.sniffed)) {
+      #expect(abs((media.duration ?? 0) - 60) < 0.25, "\(media.duration ?? 0)")
+      #expect(!media.warnings.contains { $0.code == .clockJumps }, "\(media.warnings)")
+    }
+  }
+
+  /// A cluster takes its time from the block that begins it, which may be one that is shown long after those behind it.
+  @Test(arguments: [("-cluster_size_limit", "2000"), ("-cluster_time_limit", "100")], [1, 2, 5])
+  func clustersMayStepBackWherePicturesGoOn(limit: (String, String), rate: Int) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate):duration=40"]
+    let tone = ["-f", "lavfi", "-i", "sine=r=44100:d=40", "-c:a", "libmp3lame"]
+    let coded = Self.h264.dropLast(2) + ["-bf", "8", "-b_strategy", "0", limit.0, limit.1]
+    guard let file = try FFmpegTool.make("a.mkv", source + tone + coded) else { return }
+    for media in try file.readBothWays(as: .matroska) {
+      #expect(abs((media.duration ?? 0) - 40) < 0.2, "\(media.duration ?? 0)")
+      #expect(!media.warnings.contains { $0.code == .clockJumps }, "\(media.warnings)")
+    }
+  }
+
   /// The same where a long step ahead of pictures and sound would be a clock that starts anew.
   @Test(arguments: [
     ("a.flv", h264), ("a.flv", h264 + ["-bf", "3"]), ("a.flv", ["-c:v", "flv"]),

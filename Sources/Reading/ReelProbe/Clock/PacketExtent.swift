@@ -51,7 +51,7 @@ struct PacketExtent: Hashable {
   private(set) var packets = 0
   /// The time of decoding of the last packet.
   private var before = Int64.min
-  /// Where it last stepped ahead by so much that the way back would be a jump.
+  /// Where what is shown last stepped ahead by so much that the way back would be a jump.
   private var leap: Leap?
   /// Where packets were left out: how many times, and how much time passed there, in ticks.
   private var gaps = 0
@@ -84,9 +84,8 @@ struct PacketExtent: Hashable {
   ) -> Bool {
     packets += 1
     let clock = decoded ?? time
-    let isLate = isLate(time)
-    let isAnew = !isLate && isJump(to: clock, isFar, isPause) && stretches.count < Self.mostStretches
-    if isPause, !isAnew, isJump(to: clock, isFar, false) { hasPauses = true }
+    let isAnew = isJump(to: clock, time, isFar, isPause) && stretches.count < Self.mostStretches
+    if isPause, !isAnew, isJump(to: clock, time, isFar, false) { hasPauses = true }
     if isAnew, clock < before { stepsBack = true }
     if isAnew || stretches.isEmpty {
       stretches.append(Stretch())
@@ -96,12 +95,12 @@ struct PacketExtent: Hashable {
     }
     let last = stretches.count - 1
     leap?.packets += 1
-    if isAnew || isFar {
+    if isAnew {
       leap = nil
-    } else if stretches[last].packets > 0, Double(clock) - Double(before) > Double(jump.back) {
+    } else if stretches[last].packets > 0, Double(time) - Double(stretches[last].last) > Double(jump.back) {
       leap = Leap(from: stretches[last].last)
     }
-    before = isLate ? max(before, clock) : clock
+    before = clock
     if stretches[last].packets > 0, !isFar {
       longestStep = max(longestStep, Double(time) - Double(stretches[last].last))
     }
@@ -127,15 +126,19 @@ struct PacketExtent: Hashable {
     longestStep = max(longestStep, other.longestStep)
   }
 
-  private func isJump(to clock: Int64, _ isFar: Bool, _ isPause: Bool) -> Bool {
-    guard !stretches.isEmpty else { return false }
+  private func isJump(to clock: Int64, _ time: Int64, _ isFar: Bool, _ isPause: Bool) -> Bool {
+    guard let last = stretches.last?.last else { return false }
     let (step, overflow) = clock.subtractingReportingOverflow(before)
-    return overflow || step < -jump.back || step > (isPause ? jump.pause : jump.ahead) && !isFar
+    if step < -jump.back, !overflow { return jump.mostLate == 0 || !goesOn(time, after: last) }
+    if overflow { return true }
+    return step > (isPause ? jump.pause : jump.ahead) && !isFar
   }
 
-  /// Whether a packet belongs before a pause whose end was stored first.
-  private func isLate(_ time: Int64) -> Bool {
-    leap.map { $0.packets < jump.mostLate && time > $0.from } ?? false
+  /// Whether a packet comes after all others though its clock, which is one of many packets, steps back; or belongs before
+  /// a pause whose end was stored first.
+  private func goesOn(_ time: Int64, after last: Int64) -> Bool {
+    Double(time) - Double(last) >= -Double(jump.back)
+      || leap.map { $0.packets < jump.mostLate && time > $0.from } ?? false
   }
 
   /// Whether a clock that starts anew nowhere, but pauses in between, ends at `claimed` seconds, or begins so long before:
