@@ -106,7 +106,7 @@ struct ContentClockTests {
   }
 
   /// The same of slow pictures beside sound that goes on.
-  @Test(arguments: ["a.mkv"]) func slowPicturesInAnotherOrderMayPause(name: String) throws {
+  @Test(arguments: ["a.mkv", "a.flv"]) func slowPicturesInAnotherOrderMayPause(name: String) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=60"]
     let tone = ["-f", "lavfi", "-i", "sine=d=60", "-c:a", "aac"]
     let late = ["-vf", "select=lt(t\\,5)+gt(t\\,45)", "-fps_mode", "vfr"]

@@ -131,7 +131,8 @@ struct PacketExtent: Hashable {
     let (step, overflow) = clock.subtractingReportingOverflow(before)
     if step < -jump.back, !overflow { return jump.mostLate == 0 || !goesOn(time, after: last) }
     if overflow { return true }
-    return step > (isPause ? jump.pause : jump.ahead) && !isFar
+    // What was decoded before a pause may be shown after it.
+    return Double(clock) - Double(max(before, last)) > Double(isPause ? jump.pause : jump.ahead) && !isFar
   }
 
   /// Whether a packet comes after all others though its clock, which is one of many packets, steps back; or belongs before
