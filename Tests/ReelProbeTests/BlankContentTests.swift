@@ -104,6 +104,18 @@ import Testing
     }
   }
 
+  @Test("a fragment has its silence in one piece", .enabled(if: FFmpegTool.path != nil))
+  func silenceOfAFragment() throws {
+    let moving = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=5:d=15"]
+    let silence = ["-f", "lavfi", "-i", "anullsrc=r=48000:cl=7.1:d=15"]
+    let coded = ["-c:v", "mpeg4", "-g", "25", "-c:a", "pcm_s24le", "-movflags", "frag_keyframe+empty_moov"]
+    guard let file = try FFmpegTool.make("a.mov", moving + silence + coded) else { return }
+    let media = try file.read(as: .mov).media
+    #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
+    let gap = try Self.read(Self.zeroed(file.allBytes, from: 0.3, to: 0.9))
+    #expect(gap.truncated == true && gap.warnings.contains { $0.code == .contentMissing }, "\(gap.warnings)")
+  }
+
   @Test("zeros of an attached file are no gap", .enabled(if: FFmpegTool.path != nil))
   func attached() throws {
     let black = ["-f", "lavfi", "-i", "color=black:s=640x480", "-frames:v", "1"]

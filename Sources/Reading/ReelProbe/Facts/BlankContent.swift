@@ -25,7 +25,14 @@ struct BlankContent {
     let sounds = streams.audios.compactMap { $0.pointee.codecpar?.pointee.codec_id }
     guard let iso = structure.iso else { return stretch(in: file, structure, codec, sounds) }
     if iso.external == true { return nil }
-    if iso.fragments > 0 { return stretch(in: file, structure, codec, sounds) }
+    if iso.fragments > 0 {
+      // A fragment has the sound of all its pictures in one piece.
+      let silence = zip(streams.audios, sounds).filter { !coded.contains($1) }.reduce(Int64(0)) {
+        let run = iso.fragmentTable?.runs[UInt32(truncatingIfNeeded: $1.0.pointee.id)]
+        return $0.addingClamped(run?.mostBytes ?? 0)
+      }
+      return stretch(in: file, structure, codec, sounds, silence: silence)
+    }
     if let found = isPlain(codec) ? nil : samples(of: stream, in: file) { return found }
     for (sound, codec) in zip(streams.audios, sounds) where coded.contains(codec) {
       if var found = samples(of: sound, in: file) {
@@ -108,8 +115,10 @@ extension BlankContent {
   private static let window: Int64 = 512
 
   /// Zeros that have a meaning nowhere in a file of so many bytes; nil where they may.
+  ///
+  /// - Parameter silence: bytes of uncompressed sound that stand together.
   private static func least(
-    _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID], of size: Int64
+    _ container: MediaContainer, _ codec: AVCodecID, _ sounds: [AVCodecID], silence: Int64, of size: Int64
   ) -> Int64? {
     switch container {
     // Each packet has a header, and so few bytes.
@@ -123,15 +132,18 @@ extension BlankContent {
       } else {
         // Silence is zeros, too, of as many seconds as stand together; and encoders fill each picture up to a constant
         // rate, so to its part of the file (ISO/IEC 14496-10, 7.4.2.10).
-        sounds.allSatisfy { coded.contains($0) } ? min(1 << 20, max(16 << 10, size / looks)) : 4 << 20
+        sounds.allSatisfy { coded.contains($0) }
+          ? min(1 << 20, max(16 << 10, size / looks)) : max(4 << 20, silence.addingClamped(window))
       }
     }
   }
 
   private static func stretch(
-    in file: BoundedSource, _ structure: FileStructure, _ codec: AVCodecID, _ sounds: [AVCodecID]
+    in file: BoundedSource, _ structure: FileStructure, _ codec: AVCodecID, _ sounds: [AVCodecID],
+    silence: Int64 = 0
   ) -> BlankContent? {
-    guard let least = least(structure.container, codec, sounds, of: file.size), file.size > least,
+    guard let least = least(structure.container, codec, sounds, silence: silence, of: file.size),
+      file.size > least,
       let zeros = zeros(in: file, atLeast: least),
       !structure.isWithoutMedia(zeros.lowerBound, in: file), !isPadding(zeros, in: file)
     else { return nil }

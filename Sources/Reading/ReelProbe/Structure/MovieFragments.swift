@@ -24,6 +24,8 @@ struct MovieFragments: Hashable {
     fileprivate var longest: Int64 = 0
     fileprivate var lastLongest: Int64 = 0
     fileprivate var defaultSize: Int64 = 0
+    /// Bytes of the samples in one fragment, at most.
+    fileprivate(set) var mostBytes: Int64 = 0
     fileprivate var even: EvenSteps
     /// How many seconds later than its media an edit list shows it; nil without one.
     fileprivate var shift: Double?
@@ -243,6 +245,7 @@ extension MovieFragments.Run {
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, next)
     samples += told.count
     ticks = ticks &+ told.ticks
+    mostBytes = max(mostBytes, told.bytes)
     if firstOffset == nil, let first = told.firstOffset {
       firstOffset = first
       if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
