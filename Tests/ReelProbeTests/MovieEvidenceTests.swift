@@ -389,6 +389,17 @@ struct MovieEvidenceTests {
     #expect(alone.warnings.contains { $0.code == .indexMismatch }, "\(alone.warnings)")
   }
 
+  /// Their pictures state a rate at which they would end long before the sound does.
+  @Test func aSlideShowInFragmentsIsNotSlowed() throws {
+    let slides = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=1/5:d=35", "-f", "lavfi", "-i", "sine=d=2"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0", "-c:a", "aac"]
+    let flags = ["-bsf:v", "h264_metadata=tick_rate=50", "-movflags", "frag_keyframe+empty_moov"]
+    guard let made = try FFmpegTool.make("a.mp4", slides + coded + flags) else { return }
+    let found = try media(MovieBytes(made.allBytes))
+    #expect(abs((found.duration ?? 0) - 35) < 0.1, "\(found.duration ?? 0)")
+    #expect(!found.warnings.contains { $0.fact == "duration" }, "\(found.warnings)")
+  }
+
   @Test func aRateIsOfWhatIsShown() {
     let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
     let times = SampleTimes(runs)

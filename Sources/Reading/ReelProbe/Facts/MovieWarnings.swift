@@ -257,17 +257,19 @@ struct MovieWarnings {
     let rate = MediaWarning(
       .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
       measured: .number(found.value))
-    guard isAlone || isOutlasting, let seconds = media.duration else { return [rate] }
+    let isDoubtful = isAlone || isOutlasting(slowed: stated.rate.value / found.value)
+    guard isDoubtful, let seconds = media.duration else { return [rate] }
     return [rate, MediaWarning(.claimUnchecked, what, fact: "duration", stated: .number(seconds))]
   }
 
-  /// Whether the pictures of fragments alone last as long as it does, by far.
-  private var isOutlasting: Bool {
+  /// Whether the pictures of fragments alone last as long as it does, by far, and no sound denies that their clock is too
+  /// slow by a factor: each may be shown for long, as in a slide show.
+  private func isOutlasting(slowed factor: Double) -> Bool {
     guard let pictures = videoRun?.length else { return false }
     let sounds = streams.audios.compactMap { tracks.track(of: $0)?.id }.compactMap {
       iso.fragmentTable?.runs[$0]?.length
     }
-    return sounds.allSatisfy { pictures > 1.1 * $0 + 0.5 }
+    return sounds.allSatisfy { pictures > 1.1 * $0 + 0.5 && pictures / factor > 0.9 * $0 - 0.5 }
   }
 
   /// Edits that show a good part less than there is: by intention, or because a clock in which they are counted is wrong.
