@@ -142,7 +142,8 @@ extension BlankContent {
     in file: BoundedSource, _ structure: FileStructure, _ codec: AVCodecID, _ sounds: [AVCodecID],
     silence: Int64 = 0
   ) -> BlankContent? {
-    guard let least = least(structure.container, codec, sounds, silence: silence, of: file.size),
+    guard silence <= mostSilence,
+      let least = least(structure.container, codec, sounds, silence: silence, of: file.size),
       file.size > least,
       let zeros = zeros(in: file, atLeast: least),
       !structure.isWithoutMedia(zeros.lowerBound, in: file), !isPadding(zeros, in: file)
@@ -169,9 +170,14 @@ extension BlankContent {
       return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 }
     }
     let places = (0...looks).map { (file.size - window) / looks * $0 } + [file.size - window]
-    guard
-      let first = places.firstIndex(where: { isBlank($0) && run(around: $0, in: file, upTo: least) >= least })
-    else { return nil }
+    var seen: Range<Int64> = 0..<0
+    let first = places.firstIndex { place in
+      // Of one stretch that is too short no other place has to be looked at.
+      guard !seen.contains(place), isBlank(place) else { return false }
+      seen = run(around: place, in: file, upTo: least)
+      return seen.upperBound - seen.lowerBound >= least
+    }
+    guard let first else { return nil }
     /// The place nearest to `good` that is blank, to within a window.
     func edge(_ blank: Int64, _ good: Int64) -> Int64 {
       var (blank, good) = (blank, good)
@@ -189,7 +195,7 @@ extension BlankContent {
   }
 
   /// Zeros that stand together before and after `place`, until there are `enough`.
-  private static func run(around place: Int64, in file: BoundedSource, upTo enough: Int64) -> Int64 {
+  private static func run(around place: Int64, in file: BoundedSource, upTo enough: Int64) -> Range<Int64> {
     var (start, end) = (place, place)
     while end - start < enough {
       let bytes = file.bytes(at: end, count: Int(min(piece, enough - (end - start))))
@@ -203,10 +209,12 @@ extension BlankContent {
       start -= Int64(zeros)
       if zeros < length { break }
     }
-    return end - start
+    return start..<end
   }
 
   private static let piece: Int64 = 64 << 10
+  /// Where more may be silence, nothing is looked for: all of it would have to be read.
+  private static let mostSilence: Int64 = 64 << 20
 
   /// Whether the zeros are what a unit holds that is for nothing else: `free` and `skip` boxes (ISO/IEC 14496-12, 8.1.2),
   /// `JUNK` chunks, `Void` elements (RFC 8794, 11.3.2).
