@@ -57,6 +57,10 @@ import Testing
       #expect(media.truncated != true, "\(name)")
       #expect(media.warnings.contains { $0.code == .contentMissing }, "\(name): \(media.warnings)")
     }
+    // Recorders and recovered files begin so.
+    let media = try Self.read([UInt8](repeating: 0, count: 4096) + Self.sample("transport.ts"))
+    #expect(media.truncated != true && media.presentDuration == nil, "\(media.warnings)")
+    #expect(media.warnings.map(\.code) == [.contentMissing])
   }
 
   @Test("a Void of zeros is for nothing else")

@@ -575,7 +575,7 @@ struct FileReading {
     _ search: DurationSearch, _ blank: BlankContent?, _ scan: inout PacketScan
   ) -> Double? {
     // What comes after a gap would count as if there were none.
-    if structure.iso == nil, let blank, !blank.isTail { return nil }
+    if structure.iso == nil, let blank, !blank.isOuter { return nil }
     let present = PresentDuration(
       structure: structure, streams: search.streams, size: source.size, blank: blank)
     let seconds = structure.iso == nil ? present.byPackets(&scan) : present.byIndex(whole: search.claimed)

@@ -9,8 +9,8 @@ struct BlankContent {
   let bytes: Range<Int64>
   /// Whether the file counts on what should be there: its index does, its length, or what comes after it.
   let isMissing: Bool
-  /// Whether it goes on to the end of the file.
-  let isTail: Bool
+  /// Whether it begins the file, or goes on to its end.
+  let isOuter: Bool
   /// When the first sample that is not there is due, in the stream's time base; nil where no index tells.
   var firstTime: Int64?
 
@@ -88,7 +88,7 @@ extension BlankContent {
       }
       let end = min(file.size, found.position.addingClamped(Int64(found.size)))
       return BlankContent(
-        bytes: found.position..<max(found.position, end), isMissing: true, isTail: false,
+        bytes: found.position..<max(found.position, end), isMissing: true, isOuter: false,
         firstTime: found.time)
     }
     return nil
@@ -148,9 +148,10 @@ extension BlankContent {
       let zeros = zeros(in: file, atLeast: least),
       !structure.isWithoutMedia(zeros.lowerBound, in: file), !isPadding(zeros, in: file)
     else { return nil }
-    let isTail = zeros.upperBound == file.size
+    let (isHead, isTail) = (zeros.lowerBound == 0, zeros.upperBound == file.size)
     return BlankContent(
-      bytes: zeros, isMissing: !isTail || structure.counts(on: zeros, in: file), isTail: isTail)
+      bytes: zeros, isMissing: isTail ? structure.counts(on: zeros, in: file) : !isHead,
+      isOuter: isHead || isTail)
   }
 
   /// Pictures that are coded by what changes, and as large as that is.
