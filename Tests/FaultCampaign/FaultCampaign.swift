@@ -144,8 +144,8 @@ private struct Stage: Sendable {
 
   /// - Parameter idle: how long the client waits for a byte.
   func publish(_ idle: Duration = patience) async throws -> PublishResult {
-    let transport = try CurlTransport(
-      HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience)))
+    let rules = HTTPRules(timeouts: HTTPTimeouts(connect: Self.patience, idle: idle, answer: Self.patience))
+    let transport = PromptTransport(wrapped: try CurlTransport(rules))
     return try await scene.publish { [store, proxy] catalog in
       try await store.services(through: proxy.port, transport, catalog)
     }
@@ -170,5 +170,27 @@ private struct Stage: Sendable {
     await proxy.stop()
     await elsewhere.stop()
     await store.stop()
+  }
+}
+
+/// Gives no request more time than others: the fakes answer at once, or never.
+private struct PromptTransport: HTTPTransport {
+  let wrapped: CurlTransport
+
+  func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
+    try await wrapped.send(prompt(call))
+  }
+
+  func fetch<Value: Sendable>(
+    _ call: HTTPCall, into initial: Value,
+    _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
+  ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value) {
+    try await wrapped.fetch(prompt(call), into: initial, update)
+  }
+
+  private func prompt(_ call: HTTPCall) -> HTTPCall {
+    var call = call
+    call.thinking = .zero
+    return call
   }
 }

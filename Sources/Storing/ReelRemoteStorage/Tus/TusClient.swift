@@ -253,10 +253,13 @@ struct TusClient: Sendable {
       return reply
     }
     let second = try await sendAsIs(post)
-    // What the server says counts, but not that it does not know of this; and nothing that something else says.
+    // What the server says of the upload counts; not that it knows of no such request, and nothing that something else
+    // says.
     let isOfServer =
       second.fields[.tusResumable] != nil || second.isSuccess && second.fields[.uploadOffset] != nil
-    guard isOfServer, ![400, 405, 501].contains(second.status.code) else { return reply }
+    guard isOfServer, second.isSuccess || [409, 413, 423, 460].contains(second.status.code) else {
+      return reply
+    }
     isOverriding.enter()
     return second
   }
