@@ -151,6 +151,23 @@ struct FalseHeaderTests {
     #expect(media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
   }
 
+  /// A sequence header that ends with its packet goes on behind the header of another one, which is none of its sides.
+  @Test func aSequenceHeaderOfTwoPacketsHasNoSize() {
+    func packet(_ counter: UInt8, _ contents: [UInt8], at place: Int) -> [UInt8] {
+      var packet = [0x47, 0x40, 0x11, 0x10 | counter] + [UInt8](repeating: 0x20, count: 184)
+      packet.replaceSubrange(place..<(place + contents.count), with: contents)
+      return packet
+    }
+    let whole: [UInt8] = [0, 0, 1, 0xB3, 0x16, 0x01, 0x20, 0x13, 0xFF, 0xFF, 0xE0, 0x18]
+    let bytes =
+      packet(0, whole, at: 4) + packet(1, Array(whole.prefix(4)), at: 184) + packet(5, [], at: 4)
+      + (6..<12).flatMap { packet($0, [], at: 4) }
+    let sizes = MultiplexBeginning(BytesInMemory(all: bytes), stride: 188).sizes
+    #expect(sizes.map(\.description) == ["352x288"])
+    // Without packets to go by, as in a program stream, it would be one.
+    #expect(MultiplexBeginning(BytesInMemory(all: bytes), stride: nil).sizes.count == 2)
+  }
+
   /// The first sequence header of a program stream, against the next.
   @Test(arguments: ["mpeg1video", "mpeg2video"]) func aSizeOfTheFirstHeaderAloneIsNamed(encoder: String)
     throws

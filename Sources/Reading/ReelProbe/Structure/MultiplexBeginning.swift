@@ -11,8 +11,12 @@ struct MultiplexBeginning: Hashable {
   init(_ file: some ByteReading, stride: Int?) {
     let bytes = file.bytes(at: 0, count: file.isFar ? Self.looked / 8 : Self.looked)
     bytes.withUnsafeBufferPointer { bytes in
-      if let stride { takeKinds(bytes, stride) }
-      takeSizes(bytes)
+      guard let stride else { return takeSizes(bytes, in: bytes.indices) }
+      takeKinds(bytes, stride)
+      // A header that goes on in the next packet is none here: that packet's own would be read as a part of it.
+      for place in TransportPackets.Places(bytes, stride: stride) {
+        takeSizes(bytes, in: (place + 4)..<min(bytes.count, place + TransportPackets.length))
+      }
     }
   }
 
@@ -38,9 +42,9 @@ struct MultiplexBeginning: Hashable {
     }
   }
 
-  private mutating func takeSizes(_ bytes: UnsafeBufferPointer<UInt8>) {
-    var place = 0
-    while place + 12 <= bytes.count, sizes.count < 2 {
+  private mutating func takeSizes(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
+    var place = range.lowerBound
+    while place + 12 <= range.upperBound, sizes.count < 2 {
       if bytes[place + 2] > 1 {
         place += 3
         continue
