@@ -196,4 +196,9 @@ import Testing
         (told.channels, told.sampleRate) == (truth.channels, truth.sampleRate), "\(String(describing: lie))")
     }
   }
+
+  @Test(arguments: [1, 2, 3, 9] as [UInt8]) func opusOfOneFamilyHasTwoChannelsAtMost(channels: UInt8) {
+    let record = Array("OpusHead".utf8) + [1, channels] + [UInt8](repeating: 0, count: 9)
+    #expect(OpusHeader(record)?.channels == (channels > 2 ? nil : Int(channels)))
+  }
 }

@@ -170,6 +170,23 @@ struct StructureTests {
       AVIFile.isTruncated(BytesInMemory(all: Array("RIFF".utf8) + [0, 0, 0, 0] + Array("AVI ".utf8))) == nil)
   }
 
+  /// A sequence header that ends with its packet goes on behind the header of another one, which is none of its sides.
+  @Test func aSequenceHeaderOfTwoPacketsHasNoSize() {
+    func packet(_ counter: UInt8, _ contents: [UInt8], at place: Int) -> [UInt8] {
+      var packet = [0x47, 0x40, 0x11, 0x10 | counter] + [UInt8](repeating: 0x20, count: 184)
+      packet.replaceSubrange(place..<(place + contents.count), with: contents)
+      return packet
+    }
+    let whole: [UInt8] = [0, 0, 1, 0xB3, 0x16, 0x01, 0x20, 0x13, 0xFF, 0xFF, 0xE0, 0x18]
+    let bytes =
+      packet(0, whole, at: 4) + packet(1, Array(whole.prefix(4)), at: 184) + packet(5, [], at: 4)
+      + (6..<12).flatMap { packet($0, [], at: 4) }
+    let sizes = MultiplexBeginning(BytesInMemory(all: bytes), stride: 188).sizes
+    #expect(sizes.map(\.description) == ["352x288"])
+    // Without packets to go by, as in a program stream, it would be one.
+    #expect(MultiplexBeginning(BytesInMemory(all: bytes), stride: nil).sizes.count == 2)
+  }
+
   @Test func anFLVTagThatIsLongerThanTheFileIsCut() {
     let tag: [UInt8] = [9, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 14]
     let file: [UInt8] = [0x46, 0x4C, 0x56, 1, 1, 0, 0, 0, 9, 0, 0, 0, 0] + tag + tag
@@ -211,9 +228,9 @@ struct StructureTests {
       let packet = [0x47, 0, 0x20, flags] + [UInt8](repeating: 0xFF, count: 184)
       return BytesInMemory(all: Array([[UInt8]](repeating: packet, count: 8).joined()))
     }
-    #expect(TransportPackets.scrambling(stream(0x10), isM2TS: false)?.streams.isEmpty == true)
-    #expect(TransportPackets.scrambling(stream(0xD0), isM2TS: false)?.streams.isEmpty == false)
-    #expect(TransportPackets.scrambling(BytesInMemory(all: [1, 2, 3]), isM2TS: false) == nil)
+    #expect(TransportPackets.scrambling(stream(0x10), .mpegTS)?.streams.isEmpty == true)
+    #expect(TransportPackets.scrambling(stream(0xD0), .mpegTS)?.streams.isEmpty == false)
+    #expect(TransportPackets.scrambling(BytesInMemory(all: [1, 2, 3]), .mpegTS) == nil)
   }
 
   // MARK: Any bytes

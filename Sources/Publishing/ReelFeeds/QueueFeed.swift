@@ -77,24 +77,22 @@ package final class QueueFeed: FileFeed {
     walk.entersFolders = false
     (self.walk, self.source) = (walk, source)
     Task { [weak self] in
-      while self?.tellSilence(after: patience, tell) == true { try? await Task.sleep(for: patience / 4) }
+      while self?.tellSilence(after: patience, tell) != nil { try? await Task.sleep(for: patience / 4) }
     }
   }
 
   /// A server that is away may keep a look for as long as it is, and nothing else is taken meanwhile.
-  /// - Returns: true.
-  private func tellSilence(after patience: Duration, _ tell: (String) -> Void) -> Bool {
+  private func tellSilence(after patience: Duration, _ tell: (String) -> Void) {
     let item = state.withLock { state -> TakenItem? in
       guard let look = state.look, !look.isTold, .now - look.begun >= patience else { return nil }
       state.look?.isTold = true
       return look.item
     }
-    guard let item else { return true }
+    guard let item else { return }
     tell(
       "\(item.address) (item \(item.id)) has not answered for \(patience.components.seconds) s, and nothing else is taken "
         + "meanwhile: see whether its disk or its server is there; a signal ends the worker, and gives back what it holds"
     )
-    return true
   }
 
   /// Why nothing more was taken; nil where nothing is wrong.

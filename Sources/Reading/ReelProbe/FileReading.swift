@@ -456,9 +456,8 @@ struct FileReading {
     if told == nil, !isEncrypted, stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_AAC {
       return unrecorded(stream, track)
     }
-    // DTS Express has another header (ETSI TS 102 114, 9), and the same name for FFmpeg.
     let codec = stream.pointee.codecpar?.pointee.codec_id
-    let isFramed = codec.map { SoundHeader.framed.contains($0) && $0 != AV_CODEC_ID_DTS } ?? false
+    let isFramed = codec.map { SoundHeader.alwaysFramed.contains($0) } ?? false
     let isMissing = told == nil && !isEncrypted && isFramed && structure.truncated != true
     return isMissing
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)

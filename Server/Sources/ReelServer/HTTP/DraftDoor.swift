@@ -56,7 +56,9 @@ struct DraftDoor: Sendable {
       do throws(Problem) {
         return try await append(request, context, upload, part, until: stop)
       } catch {
-        throw await placed(error, id, part)
+        throw await store.placed(error, id) {
+          Draft.headers(part.version, offset: $0.offset, isComplete: $0.isComplete)
+        }
       }
     }
     return await answer(received, part, [:])
@@ -82,16 +84,6 @@ struct DraftDoor: Sendable {
       }
     }
     return try await receive(request, context, upload, part, until: stop)
-  }
-
-  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
-  private func placed(_ problem: Problem, _ id: UploadID, _ part: Draft.Part) async -> Problem {
-    var problem = problem
-    if let upload = try? await store.find(id) {
-      problem.headers = problem.headers.merging(
-        Draft.headers(part.version, offset: upload.offset, isComplete: upload.isComplete))
-    }
-    return problem
   }
 
   /// For who holds the upload. What came before an interruption is kept.

@@ -85,7 +85,7 @@ struct TusDoor: Sendable {
       do throws(Problem) {
         try check(part, upload)
       } catch {
-        throw await placed(error, id)
+        throw await store.placed(error, id) { place(of: $0) }
       }
       received = .taken(upload)
     } else {
@@ -96,20 +96,11 @@ struct TusDoor: Sendable {
           return try await receiver.receive(
             request, context, into: upload, checksum: part.checksum, until: stop)
         } catch {
-          throw await placed(error, id)
+          throw await store.placed(error, id) { place(of: $0) }
         }
       }
     }
     return await answer(received, id, request, created: false)
-  }
-
-  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
-  private func placed(_ problem: Problem, _ id: UploadID) async -> Problem {
-    var problem = problem
-    if let upload = try? await store.find(id) {
-      problem.headers = problem.headers.merging(place(of: upload))
-    }
-    return problem
   }
 
   /// - Throws: 409, 413.

@@ -130,7 +130,9 @@ final class Judge: Sendable {
     let file = try await store.seal(upload)
     // Should the power fail once it is a post, somebody has to tell of it.
     if outbox != nil, !state.isDurable { try await store.keep(upload) }
-    guard try await isFirst(upload, file.digest) else { return await conclude(id, Ending(verdict: .spent)) }
+    guard try await spendAddress(of: upload, for: file.digest) else {
+      return await conclude(id, Ending(verdict: .spent))
+    }
     var options = IngestOptions()
     options.metadata = state.words
     options.maxSize = min(state.most ?? maxSize, maxSize)
@@ -157,8 +159,11 @@ final class Judge: Sendable {
     }
   }
 
-  /// Whether no other bytes came by its address, where it came by one.
-  private func isFirst(_ upload: Upload, _ digest: ContentDigest) async throws(Problem) -> Bool {
+  /// Spends its address, where it came by one, for these bytes; false where others came by it before.
+  @discardableResult
+  private func spendAddress(
+    of upload: Upload, for digest: ContentDigest
+  ) async throws(Problem) -> Bool {
     guard let addresses, let end = upload.state.rememberedUntil else { return true }
     do throws(CatalogError) {
       return try await addresses.spend(upload.id, until: end, for: digest, now: Date())
@@ -176,7 +181,7 @@ final class Judge: Sendable {
   func refuse(_ upload: Upload, _ verdict: Verdict) async throws(Problem) {
     // Its address is spent all the same; there are no bytes that it would be for.
     if let digest = ContentDigest(sha256: [UInt8](repeating: 0, count: 32)) {
-      _ = try await isFirst(upload, digest)
+      try await spendAddress(of: upload, for: digest)
     }
     try await settle(upload.id, verdict)
   }

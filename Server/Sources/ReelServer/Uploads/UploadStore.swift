@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HTTPTypes
 import Reel
 import Synchronization
 
@@ -98,6 +99,14 @@ final class UploadStore: Sendable {
       throw Problem(.gone, "expired", "this upload was not finished in time")
     }
     return upload
+  }
+
+  /// `problem` with where the upload stands now, so that its sender need not ask. For who holds it.
+  func placed(_ problem: Problem, _ id: UploadID, _ place: (Upload) -> HTTPFields) async -> Problem {
+    guard let upload = try? await find(id) else { return problem }
+    var problem = problem
+    problem.headers = problem.headers.merging(place(upload))
+    return problem
   }
 
   /// Works on an upload that nobody else works on meanwhile.

@@ -21,11 +21,8 @@ package struct CanonicalPath: Hashable, Sendable {
     }
   }
 
-  /// The path with everything percent-encoded but the unreserved characters (RFC 3986, 2.3) and the slash.
-  package var percentEncoded: String { PercentEncoding.path(text.utf8) }
-
   /// This folder as a file URL, without a slash at its end.
-  package var fileURL: String { "file://" + (text == "/" ? "" : percentEncoded) }
+  package var fileURL: String { "file://" + (text == "/" ? "" : PercentEncoding.path(text.utf8)) }
 
   private static var workingFolder: [UInt8]? {
     guard let buffer = getcwd(nil, 0) else { return nil }

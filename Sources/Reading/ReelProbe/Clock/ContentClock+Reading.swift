@@ -14,7 +14,7 @@ extension ContentClock {
     case .flv: FLVClock.read(file, claimed: structure.metadataDuration, isWhole: isWhole)
     case .mpegTS, .m2ts:
       MPEGClock.read(
-        file, stride: TransportPackets.stride(file, isM2TS: structure.container == .m2ts),
+        file, stride: TransportPackets.stride(file, structure.container),
         scrambled: structure.encrypted == true)
     case .mpegPS: MPEGClock.read(file, stride: nil)
     case .asf:

@@ -29,7 +29,7 @@ struct ContentEvidence {
   private let listed: Set<Int>?
   /// The first packets of a multiplex.
   private let beginning: MultiplexBeginning?
-  /// The numbers that an FLV's `onMetaData` gives its pictures.
+  /// The size that an FLV's `onMetaData` gives its pictures.
   private let metadataSize: AVIHeaders.Size?
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
@@ -45,13 +45,9 @@ struct ContentEvidence {
     isFar = file.isFar
     listed =
       structure.matroska?.trackList?.numbers ?? (structure.container == .asf ? ASFFile.numbers(file) : nil)
-    let isM2TS = structure.container == .m2ts
     beginning =
       structure.container.isMPEG
-      ? MultiplexBeginning(
-        file,
-        stride: isM2TS || structure.container == .mpegTS
-          ? TransportPackets.stride(file, isM2TS: isM2TS) : nil) : nil
+      ? MultiplexBeginning(file, stride: TransportPackets.stride(file, structure.container)) : nil
     metadataSize = structure.container == .flv ? FLVFile.size(file) : nil
     needsAll = Self.needsAll(clock, streams, structure, isFar: file.isFar)
     let whole = needsAll ? ContentClock.read(file, structure, isWhole: true) : nil
@@ -315,10 +311,7 @@ struct ContentEvidence {
     if let own = sizes.first, avi.size.map({ !sizes.contains($0) }) ?? avi.hasImpossibleSize {
       found.append(Self.sizes(avi.size, own))
     }
-    if avi.misnamed.pictures {
-      found += ["video", "audio"].map { .misnamed("something else", whatIs: "pictures", fact: $0) }
-    }
-    if avi.misnamed.sound { found.append(.misnamed("something else", whatIs: "sound", fact: "audio")) }
+    found += avi.misnamed.warnings
     // Whole macroblocks may be counted, or what is shown of them.
     if let own = pictures.first?.size, let shaped = pictures.first?.shapedSize,
       abs(shaped.width - own.width) >= 16 || abs(shaped.height - own.height) >= 16
@@ -722,12 +715,7 @@ struct ContentEvidence {
 
   /// Packets of a track that there is none of, and a track of one kind whose codec is of another.
   private var unlisted: [MediaWarning] {
-    let misnamed = structure.matroska?.trackList?.misnamed
-    var found = ofOtherKinds
-    if misnamed?.pictures == true {
-      found.append(.misnamed("something else", whatIs: "pictures", fact: "video"))
-    }
-    if misnamed?.sound == true { found.append(.misnamed("something else", whatIs: "sound", fact: "audio")) }
+    var found = ofOtherKinds + (structure.matroska?.trackList?.misnamed.warnings ?? [])
     if let listed, !listed.isEmpty,
       clock?.extents.contains(where: { !listed.contains($0.key) && $0.value.packets > 2 }) == true
     {

@@ -108,9 +108,8 @@ struct SoundSigns {
     return !track.isPassedOver(by: stream)
   }
 
-  /// DTS Express has another header (ETSI TS 102 114, 9), and the same name for FFmpeg.
   private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {
-    SoundHeader.framed.contains(codec) && codec != AV_CODEC_ID_DTS && SoundHeader(codec, frame: packet) == nil
+    SoundHeader.alwaysFramed.contains(codec) && SoundHeader(codec, frame: packet) == nil
   }
 
   /// Seconds from one packet to the next, where they come evenly.

@@ -38,13 +38,12 @@ struct SoundTimes {
       // Where parts are of the same moments, packets of several come between those of one.
       guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
         let key = ContentClock.key(of: stream, among: streams, in: structure), !clock.shared.contains(key),
-        let seconds = SoundFrame.seconds(
-          parameters, first: Self.beginning(of: key, clock, structure, file)),
+        case let first = Self.beginning(of: key, clock, structure, file),
+        let seconds = SoundFrame.seconds(parameters, first: first),
         let pace = clock.pace(of: key), pace.steps >= Self.steps,
         // Sound of a live stream is missing here and there.
         structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1,
-        CodecSign.otherSound(
-          than: parameters.pointee.codec_id, packet: Self.beginning(of: key, clock, structure, file)) == nil
+        CodecSign.otherSound(than: parameters.pointee.codec_id, packet: first) == nil
       else { continue }
       let found = 1 / (pace.ordinary * seconds)
       guard found.isFinite, found > 0 else { continue }

@@ -17,7 +17,7 @@ struct OtherPlaces {
     case .flv: lookIntoFLV()
     case .ogg: lookIntoOgg()
     case .mpegTS, .m2ts:
-      lookIntoTransport(stride: TransportPackets.stride(file, isM2TS: container == .m2ts))
+      if let stride = TransportPackets.stride(file, container) { lookIntoTransport(stride: stride) }
     case .matroska, .webm: lookIntoMatroska()
     default: break
     }

@@ -65,21 +65,25 @@ enum ASFFile {
 
   /// The numbers of all streams, wherever in the header they are described (3.3, 4.1).
   static func numbers(_ file: some ByteReading) -> Set<Int>? {
-    guard let size = file.littleEndian(at: 16, width: 8), size <= mostHeader else { return nil }
-    let header = file.bytes(at: 0, count: Int(size))
+    guard let header = header(file) else { return nil }
     return Set(streams(header).map { Int(header[$0 + 72] & 0x7f) })
   }
 
   /// Whether a stream that is said to be one of sound has the format of pictures: a size, twice (3.3, 9.2).
   static func listsPicturesAsSound(_ file: some ByteReading) -> Bool {
-    guard let size = file.littleEndian(at: 16, width: 8), size <= mostHeader else { return false }
-    let header = file.bytes(at: 0, count: Int(size))
+    guard let header = header(file) else { return false }
     return streams(header).contains { place in
       let format = place + 78
       guard header[place + 24] == 0x40, format + 23 <= header.count else { return false }
       let (stated, own) = (header[format..<(format + 8)], header[(format + 15)..<(format + 23)])
       return stated.elementsEqual(own) && header[format + 11] >= 40
         && header[format] | header[format + 1] != 0
+    }
+  }
+
+  private static func header(_ file: some ByteReading) -> [UInt8]? {
+    file.littleEndian(at: 16, width: 8).flatMap {
+      $0 <= mostHeader ? file.bytes(at: 0, count: Int($0)) : nil
     }
   }
 

@@ -62,11 +62,6 @@ struct AVIHeaders: Hashable {
     }
   }
 
-  struct Misnamed: Hashable {
-    fileprivate(set) var pictures = false
-    fileprivate(set) var sound = false
-  }
-
   struct Text: Hashable {
     let bytes: [UInt8]
     /// Whether there is more of it.
@@ -91,7 +86,7 @@ struct AVIHeaders: Hashable {
   /// Whether an index tells where each of them stands.
   private(set) var hasIndex = false
   /// Whether chunks of pictures are of a stream that is none of them, and the same of sound.
-  private(set) var misnamed = Misnamed()
+  private(set) var misnamed = MisnamedTracks()
   /// The texts of its `INFO` list.
   private(set) var texts: [FourCharacterCode: Text] = [:]
 

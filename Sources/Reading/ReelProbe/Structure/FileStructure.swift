@@ -62,9 +62,7 @@ struct FileStructure {
       }
     namedCodecs = container == .flv ? FLVNamedCodecs(file) : nil
     mxf = container == .mxf ? MXFSets(file) : nil
-    scrambling =
-      [.mpegTS, .m2ts].contains(container)
-      ? TransportPackets.scrambling(file, isM2TS: container == .m2ts) : nil
+    scrambling = TransportPackets.scrambling(file, container)
     truncated = Self.isTruncated(file, container) ?? matroska?.truncated
     encrypted =
       container == .asf

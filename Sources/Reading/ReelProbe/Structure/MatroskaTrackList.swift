@@ -11,12 +11,6 @@ struct MatroskaTrackList: Hashable {
     let isEncoded: Bool
   }
 
-  /// Whether a track that is not of pictures is in a codec of these, and the same of sound.
-  struct Misnamed: Hashable {
-    fileprivate(set) var pictures = false
-    fileprivate(set) var sound = false
-  }
-
   /// The tracks, each once; those that are listed again are left out.
   let own: [EBMLElement]
   /// Those of which FFmpeg makes streams, in the order in which it makes them: those that are listed again, too.
@@ -25,7 +19,7 @@ struct MatroskaTrackList: Hashable {
   let contradictsItself: Bool
   /// What all of them are called by their blocks.
   let numbers: Set<Int>
-  let misnamed: Misnamed
+  let misnamed: MisnamedTracks
 
   /// Bytes of a track that are compared with those of another.
   private static let compared: Int64 = 1 << 16
@@ -33,7 +27,7 @@ struct MatroskaTrackList: Hashable {
   init(in segment: EBMLElement, of file: some ByteReading) {
     var (own, made, contradicts): ([EBMLElement], [Number], Bool) = ([], [], false)
     var known: [Int: EBMLElement] = [:]
-    var (lists, misnamed) = (0, Misnamed())
+    var (lists, misnamed) = (0, MisnamedTracks())
     for list in segment.children(in: file) {
       if list.id == MatroskaID.cluster { break }
       guard list.id == MatroskaID.tracks else { continue }

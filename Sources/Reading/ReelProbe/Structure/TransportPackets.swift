@@ -1,3 +1,5 @@
+import ReelCore
+
 /// The packets of an MPEG transport stream (ISO/IEC 13818-1, 2.4.3).
 enum TransportPackets {
   /// Where the packets of a stretch begin, one after the other; found again where bytes are missing, or too many.
@@ -42,9 +44,11 @@ enum TransportPackets {
   static let length = 188
   private static let corrected = 204
 
-  /// Bytes from one packet to the next: four of time may stand before each, or sixteen of error correction behind.
-  static func stride(_ file: some ByteReading, isM2TS: Bool) -> Int {
-    if isM2TS { return 192 }
+  /// Bytes from one packet to the next: four of time may stand before each, or sixteen of error correction behind. Nil for
+  /// what is no transport stream.
+  static func stride(_ file: some ByteReading, _ container: MediaContainer) -> Int? {
+    if container == .m2ts { return 192 }
+    guard container == .mpegTS else { return nil }
     let head = file.bytes(at: 0, count: 64 << 10)
     return head.withUnsafeBufferPointer { bytes in
       func count(_ stride: Int) -> Int { Places(bytes, stride: stride).reduce(0) { count, _ in count + 1 } }
@@ -80,10 +84,8 @@ enum TransportPackets {
   }
 
   /// Nil when there are no packets.
-  ///
-  /// - Parameter isM2TS: whether four bytes of time stand before each packet.
-  static func scrambling(_ file: some ByteReading, isM2TS: Bool) -> Scrambling? {
-    let stride = Self.stride(file, isM2TS: isM2TS)
+  static func scrambling(_ file: some ByteReading, _ container: MediaContainer) -> Scrambling? {
+    guard let stride = Self.stride(file, container) else { return nil }
     let head = file.bytes(at: 0, count: stride * 2048)
     return head.withUnsafeBufferPointer { bytes in
       var (scrambled, clear, begun): ([Int: Int], Set<Int>, Set<Int>) = ([:], [], [])

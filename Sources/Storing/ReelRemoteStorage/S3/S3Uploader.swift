@@ -13,7 +13,7 @@ public struct S3Uploader: Uploader {
   let client: S3Client
   private let options: S3Options
   /// Whether requests are as small as they may be: what stands before the store took no larger ones.
-  private let isNarrow = NarrowWay()
+  private let isNarrow = FoundLimit()
 
   /// - Parameters:
   ///   - transport: sends the requests.
@@ -160,14 +160,14 @@ extension S3Uploader {
     _ source: UploadSource, _ key: ObjectKey, replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
     // Of several that go out side by side, each may find it out.
-    let wasNarrow = isNarrow.isEntered
+    let wasNarrow = isNarrow.isFound
     do throws(UploadError) {
       try await send(source, key, replaces, meter)
     } catch {
       if error.code == .alreadyExists, !replaces { throw try await contradiction(of: key) ?? error }
       // It may be what stands before the store (nginx, a gateway) that takes no request of this size.
       guard error.code == .tooLarge, source.size > PartPlan.smallestPart, !wasNarrow else { throw error }
-      isNarrow.enter()
+      isNarrow.find()
       try await send(source, key, replaces, meter)
     }
   }
@@ -186,7 +186,7 @@ extension S3Uploader {
   private func send(
     _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
-    let most = isNarrow.isEntered ? min(PartPlan.smallestPart, options.singleLimit) : options.singleLimit
+    let most = isNarrow.isFound ? min(PartPlan.smallestPart, options.singleLimit) : options.singleLimit
     if source.size <= most {
       try await put(source, key, replaces, meter)
     } else {
@@ -233,7 +233,7 @@ extension S3Uploader {
     try await MultipartUpload(
       client: client, source: source, key: key,
       plan: PartPlan(
-        size: source.size, wanted: isNarrow.isEntered ? PartPlan.smallestPart : options.partSize),
+        size: source.size, wanted: isNarrow.isFound ? PartPlan.smallestPart : options.partSize),
       width: options.partsAtOnce, replaces: replaces, meter: meter, silence: options.completionSilence,
       copying: PartCopying(source.origin, to: client.store)
     ).run()
@@ -340,13 +340,4 @@ final class UploadMeter: Sendable {
     state.reported = state.sum
     reporting(TransferProgress(sent: state.sum, total: total))
   }
-}
-
-/// That not every request gets through, once that was found out.
-final class NarrowWay: Sendable {
-  private let entered = Atomic(false)
-
-  var isEntered: Bool { entered.load(ordering: .relaxed) }
-
-  func enter() { entered.store(true, ordering: .relaxed) }
 }

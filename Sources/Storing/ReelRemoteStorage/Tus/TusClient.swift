@@ -13,7 +13,7 @@ struct TusClient: Sendable {
   /// Hosts beside the server's own that may be given the bytes, as ``HTTPOrigin/authority`` names them.
   let uploadHosts: Set<String>
   /// Whether what stands before the server lets neither PATCH nor DELETE through.
-  private let isOverriding = NarrowWay()
+  private let isOverriding = FoundLimit()
 
   init(
     transport: any HTTPTransport, failure: TusFailure, endpoint: TusURL, credential: HTTPCredential?,
@@ -247,7 +247,7 @@ struct TusClient: Sendable {
     var post = call
     post.method = .post
     post.fields[.methodOverride] = call.method.rawValue
-    if isOverriding.isEntered { return try await sendAsIs(post) }
+    if isOverriding.isFound { return try await sendAsIs(post) }
     let reply = try await sendAsIs(call)
     guard [403, 405, 501].contains(reply.status.code), reply.fields[.tusResumable] == nil else {
       return reply
@@ -260,7 +260,7 @@ struct TusClient: Sendable {
     guard isOfServer, second.isSuccess || [409, 413, 423, 460].contains(second.status.code) else {
       return reply
     }
-    isOverriding.enter()
+    isOverriding.find()
     return second
   }
 

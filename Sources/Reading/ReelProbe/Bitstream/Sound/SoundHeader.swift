@@ -38,6 +38,8 @@ struct SoundHeader: Hashable {
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
       AV_CODEC_ID_PCM_BLURAY, AV_CODEC_ID_PCM_DVD, AV_CODEC_ID_S302M,
     ]
+  /// Those that have no other header besides: DTS Express has one (ETSI TS 102 114, 9), and the same name for FFmpeg.
+  static let alwaysFramed = framed.subtracting([AV_CODEC_ID_DTS])
 
   /// From the beginning of a sample or packet. Nil where it does not begin with a whole header of this codec, or this
   /// codec has none.

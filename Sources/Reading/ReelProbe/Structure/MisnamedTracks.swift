@@ -1,0 +1,12 @@
+import ReelCore
+
+/// Whether a track that is not of pictures has what only they have, its codec or its chunks; and the same of sound.
+struct MisnamedTracks: Hashable {
+  var pictures = false
+  var sound = false
+
+  var warnings: [MediaWarning] {
+    (pictures ? ["video", "audio"].map { .misnamed("something else", whatIs: "pictures", fact: $0) } : [])
+      + (sound ? [.misnamed("something else", whatIs: "sound", fact: "audio")] : [])
+  }
+}
