@@ -132,6 +132,29 @@ import Testing
     }
     let media = try file.read(as: .matroska).media
     #expect(media.truncated == false && media.warnings.isEmpty, "\(media.warnings)")
+    // They hide none behind them.
+    let gap = [UInt8](repeating: 0, count: 400_000)
+    let bytes = file.allBytes
+    let behind = try Self.read(Array(bytes.dropLast(9000)) + gap + bytes.suffix(9000))
+    #expect(behind.warnings.contains { $0.code == .contentMissing }, "\(behind.warnings)")
+  }
+
+  @Test("zeros of a box without media hide no gap behind them", .enabled(if: FFmpegTool.path != nil))
+  func unused() throws {
+    let moving = ["-f", "lavfi", "-i", "testsrc=s=352x288:r=25:d=8"]
+    let coded = ["-c:v", "mpeg4", "-b:v", "1M", "-movflags", "frag_keyframe+empty_moov"]
+    guard let file = try FFmpegTool.make("a.mp4", moving + coded) else { return }
+    let bytes = file.allBytes
+    let size = 400_000
+    for type in ["uuid", "free"] {
+      let box = [0, UInt8(size >> 16), UInt8(size >> 8 & 0xFF), UInt8(size & 0xFF)] + Array(type.utf8)
+      let first = try #require(bytes.position(of: "moof")) - 4
+      var whole = bytes
+      whole.insert(contentsOf: box + [UInt8](repeating: 0, count: size - 8), at: first)
+      #expect(try Self.read(whole).warnings.isEmpty)
+      let media = try Self.read(Self.zeroed(whole, from: 0.6, to: 0.8))
+      #expect(media.truncated == true && media.warnings.contains { $0.code == .contentMissing }, "\(type)")
+    }
   }
 
   @Test("black that is not coded, and silence, are zeros", .enabled(if: FFmpegTool.path != nil))

@@ -389,6 +389,21 @@ struct MovieEvidenceTests {
     #expect(alone.warnings.contains { $0.code == .indexMismatch }, "\(alone.warnings)")
   }
 
+  /// What is further away than a pause may last is another beginning, also behind a pause.
+  @Test func aPauseIsNoExcuseForAJump() throws {
+    var movie = try movie(
+      "a.mp4", ["-g", "10", "-an", "-movflags", "frag_keyframe+empty_moov+default_base_moof"])
+    var (next, part) = (0, 0)
+    while let found = movie.bytes.position(of: "tfdt", notBefore: next) {
+      let later = [0, 0, 60, 60][min(part, 3)] + (part > 2 ? 36_000 : 0)
+      movie.write(movie.number(at: found + 8, bytes: 8) + UInt64(later * 12_800), at: found + 8, bytes: 8)
+      (next, part) = (found + 4, part + 1)
+    }
+    let found = try media(movie)
+    #expect(abs((found.duration ?? 0) - 62) < 0.1, "\(found.duration ?? 0)")
+    #expect(found.warnings.contains { $0.code == .clockJumps }, "\(found.warnings)")
+  }
+
   /// Their pictures state a rate at which they would end long before the sound does.
   @Test func aSlideShowInFragmentsIsNotSlowed() throws {
     let slides = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=1/5:d=35", "-f", "lavfi", "-i", "sine=d=2"]

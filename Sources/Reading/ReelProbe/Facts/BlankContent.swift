@@ -145,8 +145,7 @@ extension BlankContent {
     guard silence <= mostSilence,
       let least = least(structure.container, codec, sounds, silence: silence, of: file.size),
       file.size > least,
-      let zeros = zeros(in: file, atLeast: least),
-      !structure.isWithoutMedia(zeros.lowerBound, in: file), !isPadding(zeros, in: file)
+      let zeros = zeros(in: file, atLeast: least, structure)
     else { return nil }
     let (isHead, isTail) = (zeros.lowerBound == 0, zeros.upperBound == file.size)
     return BlankContent(
@@ -163,22 +162,16 @@ extension BlankContent {
     AV_CODEC_ID_WMV3, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40,
   ]
 
-  /// The first stretch of zeros that a look meets, of which `least` stand together: silence and filled-up pictures are
-  /// zeros with headers between them. Beyond these it is taken to have no gaps.
-  private static func zeros(in file: BoundedSource, atLeast least: Int64) -> Range<Int64>? {
+  /// The first stretch of zeros in place of content that a look meets, of which `least` stand together: silence and
+  /// filled-up pictures are zeros with headers between them. Beyond these it is taken to have no gaps.
+  private static func zeros(
+    in file: BoundedSource, atLeast least: Int64, _ structure: FileStructure
+  ) -> Range<Int64>? {
     func isBlank(_ place: Int64) -> Bool {
       let bytes = file.bytes(at: place, count: Int(window))
       return !bytes.isEmpty && bytes.allSatisfy { $0 == 0 }
     }
     let places = (0...looks).map { (file.size - window) / looks * $0 } + [file.size - window]
-    var seen: Range<Int64> = 0..<0
-    let first = places.firstIndex { place in
-      // Of one stretch that is too short no other place has to be looked at.
-      guard !seen.contains(place), isBlank(place) else { return false }
-      seen = run(around: place, in: file, upTo: least)
-      return seen.upperBound - seen.lowerBound >= least
-    }
-    guard let first else { return nil }
     /// The place nearest to `good` that is blank, to within a window.
     func edge(_ blank: Int64, _ good: Int64) -> Int64 {
       var (blank, good) = (blank, good)
@@ -188,11 +181,30 @@ extension BlankContent {
       }
       return blank
     }
-    let start = places[..<first].last { !isBlank($0) }.map { edge(places[first], $0) } ?? 0
-    let before = file.bytes(at: max(0, start - window), count: Int(min(window, start)))
-    let next = places[first...].first { !isBlank($0) }
-    let end = next.map { edge(places[first], $0) + window } ?? file.size
-    return (start - Int64(before.reversed().prefix { $0 == 0 }.count))..<max(start, end)
+    func stretch(at number: Int) -> Range<Int64> {
+      let start = places[..<number].last { !isBlank($0) }.map { edge(places[number], $0) } ?? 0
+      let before = file.bytes(at: max(0, start - window), count: Int(min(window, start)))
+      let next = places[number...].first { !isBlank($0) }
+      let end = next.map { edge(places[number], $0) + window } ?? file.size
+      return (start - Int64(before.reversed().prefix { $0 == 0 }.count))..<max(start, end)
+    }
+    // How far there is nothing more to be found: zeros that are too few, or in a unit that is for nothing else.
+    var passed: Int64 = 0
+    for (number, place) in places.enumerated() where place >= passed && isBlank(place) {
+      let run = run(around: place, in: file, upTo: least)
+      var zeros = stretch(at: number)
+      zeros = max(passed, zeros.lowerBound)..<max(passed, zeros.upperBound)
+      if run.upperBound - run.lowerBound < least || zeros.upperBound - zeros.lowerBound < least {
+        passed = run.upperBound
+      } else if let end = structure.endWithoutMedia(at: zeros.lowerBound, in: file) {
+        passed = end
+      } else if isPadding(zeros, in: file) {
+        passed = zeros.upperBound
+      } else {
+        return zeros
+      }
+    }
+    return nil
   }
 
   /// Zeros that stand together before and after `place`, until there are `enough`.
@@ -236,9 +248,9 @@ extension BlankContent {
 }
 
 extension FileStructure {
-  /// Whether the outermost unit at `place` is one that holds no media, such as an attachment.
-  fileprivate func isWithoutMedia(_ place: Int64, in file: BoundedSource) -> Bool {
-    iso?.isWithoutMedia(place) ?? matroska?.isWithoutMedia(place, in: file) ?? false
+  /// Where the outermost unit at `place` ends, if it is one that holds no media, such as an attachment.
+  fileprivate func endWithoutMedia(at place: Int64, in file: BoundedSource) -> Int64? {
+    iso.map { $0.endWithoutMedia(at: place) } ?? matroska?.endWithoutMedia(at: place, in: file)
   }
 
   /// Whether the file says that there is content in `range`, which goes on to its end.

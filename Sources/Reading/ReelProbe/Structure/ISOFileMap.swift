@@ -125,7 +125,10 @@ struct ISOFileMap: Hashable {
   }
 
   /// Whether a place in the file can hold no sample.
-  func isWithoutMedia(_ place: Int64) -> Bool { withoutMedia.contains { $0.contains(place) } }
+  func isWithoutMedia(_ place: Int64) -> Bool { endWithoutMedia(at: place) != nil }
+
+  /// Where what it is in ends; nil for what holds samples.
+  func endWithoutMedia(at place: Int64) -> Int64? { withoutMedia.first { $0.contains(place) }?.upperBound }
 
   /// The track with an id.
   func track(_ id: UInt32) -> ISOTrack? { tracks.first { $0.id == id } }

@@ -35,15 +35,17 @@ struct MatroskaFileMap: Hashable {
     }
   }
 
-  /// Whether `place` is in an outermost element that is no cluster.
-  func isWithoutMedia(_ place: Int64, in file: some ByteReading) -> Bool {
-    guard var next = segmentStart else { return false }
+  /// Where the outermost element that `place` is in ends; nil for a cluster.
+  func endWithoutMedia(at place: Int64, in file: some ByteReading) -> Int64? {
+    guard var next = segmentStart else { return nil }
     for _ in 0..<Self.mostElements where next <= place {
-      guard let element = EBMLElement(file, at: next), let end = element.end else { return false }
-      if end > place { return element.id != MatroskaID.cluster && MatroskaID.inSegment.contains(element.id) }
+      guard let element = EBMLElement(file, at: next), let end = element.end else { return nil }
+      if end > place {
+        return element.id != MatroskaID.cluster && MatroskaID.inSegment.contains(element.id) ? end : nil
+      }
       next = end
     }
-    return false
+    return nil
   }
 
   private static func docType(

@@ -51,8 +51,8 @@ struct MovieFragments: Hashable {
     case track
     /// Samples are not as large together as the media data behind them.
     case bytes
-    /// Tracks that were together drift apart, a fragment begins elsewhere than the one before ends, or a sample of sound
-    /// lasts far longer than all others.
+    /// Times do not follow from one another: tracks drift apart, one begins elsewhere than it ended and not all pause
+    /// there, or a sample lasts far longer than all others, or than the sound.
     case pace
   }
 
@@ -297,9 +297,17 @@ extension MovieFragments.Run {
 
   fileprivate var stepsBack: Bool { zip(stretches, stretches.dropFirst()).contains { $1.start < $0.end } }
 
+  /// Joins what pauses part; what is further away is another stretch.
   fileprivate mutating func joinStretches() {
-    guard !pauses.isEmpty, let first = stretches.first, let last = stretches.last else { return }
-    stretches = [MovieFragments.Stretch(start: first.start, end: last.end)]
+    guard !pauses.isEmpty else { return }
+    let most = PacketExtent.Jump.longestPause * Double(scale)
+    stretches = stretches.reduce(into: []) { joined, next in
+      if let last = joined.last, Double(next.start) - Double(last.end) <= most {
+        joined[joined.count - 1].end = next.end
+      } else {
+        joined.append(next)
+      }
+    }
   }
 
   /// Whether a fragment gives several samples a step that no other place confirms, and that is far from what the others have.
