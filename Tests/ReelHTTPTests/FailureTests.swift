@@ -69,7 +69,8 @@ import Testing
   func advice() {
     let words = "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0"
     let theirs = [
-      Self.certificate(0), Self.certificate(10), Self.certificate(66), Self.later(CURLE_RECV_ERROR, words),
+      Self.certificate(0), Self.certificate(9), Self.certificate(10), Self.certificate(66),
+      Self.later(CURLE_RECV_ERROR, words),
       Self.handshake("error:0A00010B:SSL routines::wrong version number"),
       Self.handshake("error:0A000102:SSL routines::unsupported protocol"),
     ]
@@ -78,6 +79,8 @@ import Testing
       let isTheirs = theirs.contains { $0.words == error.words && $0.verification == error.verification }
       #expect(failure.message.contains("caFile") != isTheirs, "\(failure.message)")
     }
+    let early = UploadError(HTTPFailure(Self.certificate(9)), store: "s3://b")
+    #expect(early.message.contains("clock"), "\(early.message)")
   }
 }
 

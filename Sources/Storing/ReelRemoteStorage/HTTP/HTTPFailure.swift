@@ -206,15 +206,18 @@ extension HTTPFailure {
 enum TLSFault: String, CaseIterable {
   case otherName = "its certificate is for another name"
   case expired = "its certificate is out of date"
+  case notYet = "its certificate is not valid yet"
   case weak = "its certificate, or one above it, is too weak"
   case noTLS = "it speaks no TLS"
   case old = "it speaks no TLS newer than 1.1, which is not safe"
   case asksForCertificate = "it asks for a client's certificate, which Reel does not have"
 
   static func advice(for reason: String) -> ErrorMessage {
-    TLSFault(rawValue: reason) == nil
-      ? "give the certificate of its authority with \(setting: .caFile), or correct the address"
-      : "correct the address, or have that put right there"
+    switch TLSFault(rawValue: reason) {
+    case nil: "give the certificate of its authority with \(setting: .caFile), or correct the address"
+    case .notYet: "check this machine's clock"
+    default: "correct the address, or have that put right there"
+    }
   }
 }
 
@@ -233,7 +236,7 @@ extension CurlError {
     // Not asked yet, or in order.
     case 0, 1: TLSFault.otherName.rawValue
     // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED.
-    case 9: "its certificate is not valid yet: check this machine's clock"
+    case 9: TLSFault.notYet.rawValue
     case 10: TLSFault.expired.rawValue
     // X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK.
     case 66...68: TLSFault.weak.rawValue
