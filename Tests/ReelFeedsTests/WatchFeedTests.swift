@@ -45,7 +45,10 @@ import Testing
     for await _ in listed { break }
     feed.drain()
     #expect(await rest == [])
-    #expect(feed.numbers.folders.map(\.isThere) == [false, true])
+    // A busy machine may make the other one silent for a moment, too.
+    while feed.numbers.folders.map(\.isThere) != [false, true] {
+      try await Task.sleep(for: .milliseconds(5))
+    }
   }
 
   private static func folder() throws -> String {

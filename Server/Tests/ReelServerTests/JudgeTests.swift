@@ -228,7 +228,7 @@ import Testing
       }
       if isFirst { throw UploadError(.storeUnusable, "it is not mounted") }
     }
-    let uploader = PreparedUploader(base)
+    let uploader = PreparedUploader(base, period: .seconds(3600))
     await #expect(throws: UploadError.self) { try await uploader.prepare() }
     try await withThrowingTaskGroup { group in
       for _ in 0..<20 { group.addTask { try await uploader.prepare() } }

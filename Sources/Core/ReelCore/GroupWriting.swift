@@ -82,6 +82,9 @@ package final class GroupWriting<Write: Sendable>: Sendable {
   /// Whether nothing is taken in any more.
   package var isClosed: Bool { state.withLock { $0.isClosed } }
 
+  /// How many were handed in, and are in no group yet.
+  package var pendingCount: Int { state.withLock { $0.pending.count } }
+
   /// Runs `body` between two groups.
   package func between(_ body: @escaping @Sendable () -> Void) { thread.async(execute: body) }
 

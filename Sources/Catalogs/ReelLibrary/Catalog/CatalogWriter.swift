@@ -120,6 +120,9 @@ final class CatalogWriter: Sendable {
     return try result.get()
   }
 
+  /// What the tests wait for.
+  var pendingCount: Int { groups.pendingCount }
+
   /// Takes nothing in any more from tasks; what was handed in before is still written.
   func close() { groups.close() }
 }
