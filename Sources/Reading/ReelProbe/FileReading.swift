@@ -160,7 +160,7 @@ struct FileReading {
       let known = Set(media.warnings.filter { $0.code == .contentChanges }.map(\.fact))
       let others = changes.warnings.filter { change in
         !known.contains(change.fact)
-          && !media.doubtedSounds.contains { change.fact?.hasPrefix("audio.\($0).") == true }
+          && !media.otherSounds.contains { change.fact?.hasPrefix("audio.\($0).") == true }
       }
       media.warnings = Array((media.warnings + others).prefix(MediaWarning.most))
     }
@@ -248,7 +248,7 @@ struct FileReading {
         ?? codecDoubted(streams.video, media, &scan)
     media.warnings = Array(
       (warnings.found + [codec].compactMap { $0 } + frames
-        + soundsDoubted(header, streams, media, besides: others)
+        + soundsRenamed(header, streams, media, besides: others)
         + others.sorted { $0.key < $1.key }.map(\.value) + (evidence?.warnings(media) ?? [])).prefix(
           MediaWarning.most))
     return (media, rewriting)
@@ -341,7 +341,7 @@ struct FileReading {
 
   /// Sound of which its frames tell the codec, which its header names otherwise. MP4 has one name for several, and of
   /// MPEG's multiplexes none names a layer.
-  private func soundsDoubted(
+  private func soundsRenamed(
     _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, besides others: [Int: MediaWarning]
   ) -> [MediaWarning] {
     guard structure.iso == nil, !structure.container.isMPEG, media.encrypted != true,

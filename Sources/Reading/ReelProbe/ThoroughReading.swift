@@ -103,7 +103,7 @@ struct ThoroughReading {
     for (place, stream) in streams.audios.enumerated() where place < media.audio.count {
       let facts = ["codec", "channels", "sampleRate"].map { "audio.\(place).\($0)" }
       guard let parameters = stream.pointee.codecpar, let packet = scan.firsts[stream.pointee.index],
-        !structure.isScrambled(stream), !media.doubtedSounds.contains(place)
+        !structure.isScrambled(stream), !media.otherSounds.contains(place)
       else {
         note(facts, .header)
         continue

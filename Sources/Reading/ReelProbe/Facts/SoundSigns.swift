@@ -167,7 +167,7 @@ struct SoundSigns {
 
 extension MediaInfo {
   /// The places of sounds that are of another codec than their header names.
-  var doubtedSounds: Set<Int> {
+  var otherSounds: Set<Int> {
     Set(
       audio.indices.filter { place in
         warnings.contains { $0.code == .claimUnchecked && $0.fact == SoundSigns.fact(place) }
