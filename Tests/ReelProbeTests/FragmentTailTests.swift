@@ -122,6 +122,57 @@ struct FragmentTailTests {
     #expect(found.warnings.contains { $0.fact == "duration" }, "\(found.warnings) \(found)")
   }
 
+  /// What comes before a pause may be decoded right before what ends it is shown.
+  @Test(arguments: flags) func aPauseMakesNothingLonger(flags: String) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=30"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0"]
+    let some = ["-vf", "select=lt(t\\,5)+gt(t\\,20)", "-fps_mode", "vfr", "-movflags", flags]
+    guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+    for media in try file.readBothWays(as: .mp4) {
+      #expect(abs((media.duration ?? 0) - 30) < 0.1, "\(media.duration ?? 0)")
+      #expect(!media.warnings.contains { $0.code == .indexMismatch }, "\(media.warnings)")
+    }
+  }
+
+  /// Pictures in another order that come slowly: the last to be shown is decoded when the one two before it is shown. The
+  /// file ends when it does, not when the last one is decoded; that one lasts much longer only its own time says.
+  @Test(arguments: flags + ["cmaf", "dash", "frag_every_frame+empty_moov"])
+  func theLastPictureIsShownLate(flags: String) throws {
+    // Seconds between pictures: five, or a long time before the last one.
+    let uneven = [
+      ("not(mod(n\\,125))", false), ("lt(n\\,100)+eq(n\\,148)", true),
+      ("not(mod(n\\,12))*lt(n\\,60)+eq(n\\,260)", true),
+    ]
+    for (select, isTold) in uneven {
+      let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40"]
+      let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0", "-g", "25"]
+      let some = ["-vf", "select=\(select)", "-fps_mode", "vfr", "-movflags", flags]
+      guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+      let actual = try FFmpegTool.length(of: file)
+      for media in try file.readBothWays(as: .mp4) {
+        #expect(abs((media.duration ?? 0) - actual) < 0.1, "\(media.duration ?? 0), not \(actual)")
+        let warnings = media.warnings.filter { $0.code == .indexMismatch }
+        #expect(warnings.isEmpty != isTold, "\(warnings)")
+      }
+    }
+  }
+
+  /// A picture may stay; a frame of sound lasts as long as the others.
+  @Test func theLastFrameOfSoundLastsAsLongAsTheOthers() throws {
+    let bytes = try made("frag_keyframe+empty_moov", pictures: 2, sound: 2)
+    let whole = try #require(try read(bytes).duration)
+    var movie = MovieBytes(bytes)
+    let last = try lastFragment(bytes)
+    let place = try #require(bytes.position(of: Array("trun".utf8), notBefore: last.lowerBound + 8))
+    let run = try #require(bytes.position(of: Array("trun".utf8), notBefore: place + 4))
+    // Samples with a time and a size each.
+    try #require(movie.number(at: run + 4) == 0x301)
+    let end = run - 4 + Int(movie.number(at: run - 4))
+    movie.write(10_240, at: end - 8)
+    let media = try read(movie.bytes)
+    #expect(abs((media.duration ?? 0) - whole) < 0.1, "\(media.duration ?? 0), not \(whole)")
+  }
+
   /// The clock of the pictures is wrong where they contradict it, and what it makes of their length is, too.
   @Test func aClockThatPicturesContradictDoesNotTellHowLongTheyLast() throws {
     let inputs = FFmpegTool.picture + FFmpegTool.tone

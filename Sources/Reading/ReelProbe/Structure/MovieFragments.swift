@@ -11,6 +11,8 @@ struct MovieFragments: Hashable {
     fileprivate var steps: [Int64: Int64] = [:]
     /// When the first sample is shown, against its time of decoding.
     fileprivate var firstOffset: Int64?
+    /// When the last one of the last stretch is shown; nil where nothing but their order of decoding tells.
+    fileprivate var lastShown: Int64?
     /// How far that is from those of the samples beside it.
     fileprivate var firstOffsetBeyond: Int64 = 0
     fileprivate var defaultStep: Int64 = 0
@@ -23,6 +25,9 @@ struct MovieFragments: Hashable {
     /// first one nothing is asked.
     fileprivate var longest: Int64 = 0
     fileprivate var lastLongest: Int64 = 0
+    /// How long the very last sample lasts.
+    fileprivate var lastStep: Int64 = 0
+    fileprivate var isSound = false
     fileprivate var defaultSize: Int64 = 0
     /// Bytes of the samples in one fragment, at most.
     fileprivate(set) var mostBytes: Int64 = 0
@@ -102,6 +107,7 @@ struct MovieFragments: Hashable {
       guard let id = track.id, runs[id] == nil else { continue }
       var run = Run(scale: track.timescale.map(Int64.init) ?? 1)
       run.shift = track.shift(movieScale: movieScale)
+      run.isSound = track.handler == "soun"
       // A movie may have samples of its own before its fragments.
       if let sizes = track.counts.sizes, sizes > 0, let times = track.times?.limited(to: sizes),
         let total = times.total
@@ -121,6 +127,8 @@ struct MovieFragments: Hashable {
     if sounds.contains(where: { runs[$0]?.hasLongSample ?? false }) { faults.insert(.pace) }
     let heard = sounds.compactMap { runs[$0] }.map(\.length).max() ?? 0
     if heard > 0, chosen.contains(where: { runs[$0]?.outlasts(heard) ?? false }) { faults.insert(.pace) }
+    let heardUntil = sounds.compactMap { runs[$0]?.seconds.last?.upperBound }.max()
+    if chosen.contains(where: { runs[$0]?.hasOddEnd(beside: heardUntil) ?? false }) { faults.insert(.pace) }
   }
 
   /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
@@ -238,6 +246,7 @@ extension MovieFragments.Run {
     let gap = Double(start) - Double(next)
     if stretches.isEmpty || abs(gap) > jump * Double(scale), stretches.count < PacketExtent.mostStretches {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
+      lastShown = nil
     }
     lastStart = start
     let (end, overflow) = start.addingReportingOverflow(told.ticks)
@@ -250,6 +259,9 @@ extension MovieFragments.Run {
       firstOffset = first
       if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
     }
+    if let shown = told.lastShown.map({ start.addingClamped($0) }) {
+      lastShown = max(lastShown ?? shown, shown)
+    }
     for (step, count) in told.steps { note(step, count) }
     even = told.even
     if !isConfirmed {
@@ -258,6 +270,7 @@ extension MovieFragments.Run {
     }
     lastCommonSteps = told.commonSteps
     lastSteps = told.steps
+    lastStep = told.lastStep
     lastLongest = told.longest(besidesFirst: samples == told.count)
   }
 
@@ -324,6 +337,33 @@ extension MovieFragments.Run {
 
   var length: Double { Double(ticks) / Double(scale) }
 
+  /// Ticks for which what is shown last stays after all are decoded: where pictures are put in order, those before it may
+  /// come later than their turn to be decoded, by as much as they are apart.
+  private var tail: Int64 {
+    guard let lastShown, let end = stretches.last?.end, lastShown < 1 << 62 else { return 0 }
+    // Its own step is the time until the next one is decoded, and that of the very last what the writer knows of the end.
+    return max(0, lastShown + lastStep - (firstOffset ?? 0) - end)
+  }
+
+  /// Ticks by which the last sample of a sound lasts longer than the others: a picture may stay, and no frame of sound does.
+  private var excess: Int64 {
+    let ordinary = ordinaryStep
+    return isSound && samples >= 8 && ordinary > 0 && lastStep / 2 > ordinary && next == stretches.last?.end
+      ? lastStep - ordinary : 0
+  }
+
+  /// Whether what is shown last comes later than the others do, and nothing tells so but its own time: no sound lasts until
+  /// then.
+  fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
+    guard hasLongTail, let end = seconds.last?.upperBound else { return false }
+    return heard.map { abs($0 - end) > MovieFragments.drift } ?? true
+  }
+
+  private var hasLongTail: Bool { Double(tail) > max(0.1 * Double(scale), 1.5 * Double(usualStep)) }
+
+  /// The longest of which there are several.
+  private var usualStep: Int64 { max(steps.filter { $0.value > 1 }.keys.max() ?? 0, ordinaryStep) }
+
   /// Whether it goes on long after another track by a single sample that nothing confirms.
   fileprivate func outlasts(_ other: Double) -> Bool {
     hasLongSample && length - other > Double(max(longest, lastLongest)) / Double(scale) / 2
@@ -348,8 +388,12 @@ extension MovieFragments.Run {
   var seconds: [ClosedRange<Double>] {
     // Divided once: an even number of seconds is told as that.
     let (scale, offset) = (Double(scale), Double(firstOffset ?? 0) + (shift ?? 0))
-    let shown = stretches.filter { $0.end > $0.start }.map {
+    var shown = stretches.filter { $0.end > $0.start }.map {
       (Double($0.start) + offset) / scale...(Double($0.end) + offset) / scale
+    }
+    if tail > 0 || excess > 0, let last = shown.popLast() {
+      let end = Double(stretches.last?.end ?? 0) + Double(tail) - Double(excess) + offset
+      shown.append(last.lowerBound...max(last.lowerBound, end / scale))
     }
     guard shift != nil, let first = shown.first else { return shown }
     return (first.upperBound > 0 ? [max(0, first.lowerBound)...first.upperBound] : []) + shown.dropFirst()
@@ -359,10 +403,10 @@ extension MovieFragments.Run {
   var rate: TrackPresentation.Rate? {
     guard ticks > 0, samples > 0, samples < 1 << 31 else { return nil }
     let others = steps.filter { $0.key != ordinaryStep }.values.reduce(0, +)
-    if others <= max(1, stretches.count), ordinaryStep > 0 {
+    if others <= max(1, stretches.count), ordinaryStep > 0, !hasLongTail {
       return TrackPresentation.Rate(samples: scale, ticks: ordinaryStep)
     }
-    return TrackPresentation.Rate(samples: samples * scale, ticks: ticks)
+    return TrackPresentation.Rate(samples: samples * scale, ticks: ticks.addingClamped(tail))
   }
 
   /// Samples a second, if all lasted as long as the ordinary one does.
@@ -400,14 +444,17 @@ private struct TrackFragment {
     var steps: [Int64: Int64] = [:]
     /// Where the media data of the last ones end.
     var dataEnd: Int64
-    /// How long the very first one lasts.
+    /// How long the very first one lasts, and the last.
     var firstStep: Int64?
+    var lastStep: Int64 = 0
     /// Those of all fragments up to this one.
     var even: EvenSteps
     var commonSteps: Set<Int64> = []
     var firstOffset: Int64?
     /// Those of the others, from the least to the most.
     var otherOffsets: ClosedRange<Int64>?
+    /// When the last one is shown, against when the first is decoded; nil without offsets.
+    var lastShown: Int64?
   }
 
   var id: UInt32 { header.id }
@@ -508,6 +555,7 @@ private struct TrackFragment {
     let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
     guard box.end - box.contents == Int64(start + width * count) else { return false }
     found.count += Int64(count)
+    var time = found.ticks
     if flags & 0x100 == 0 {
       found.note(step, Int64(count))
       if count > 1 { found.commonSteps.insert(step) }
@@ -527,7 +575,9 @@ private struct TrackFragment {
       }
       guard flags & 0x800 != 0 else { return }
       for place in stride(from: 0, to: table.count, by: width) {
-        found.note(offset: Int64(Int32(bitPattern: number(place + width - 4))))
+        let offset = Int64(Int32(bitPattern: number(place + width - 4)))
+        found.note(offset: offset, at: time)
+        time = time &+ (flags & 0x100 != 0 ? Int64(number(place)) : step)
       }
     }
     return true
@@ -535,7 +585,10 @@ private struct TrackFragment {
 }
 
 extension TrackFragment.Samples {
-  fileprivate mutating func note(offset: Int64) {
+  /// - Parameter time: when the sample is decoded.
+  fileprivate mutating func note(offset: Int64, at time: Int64) {
+    let shown = time &+ offset
+    lastShown = max(lastShown ?? shown, shown)
     guard firstOffset != nil else { return firstOffset = offset }
     let other = otherOffsets ?? offset...offset
     otherOffsets = min(other.lowerBound, offset)...max(other.upperBound, offset)
@@ -548,6 +601,7 @@ extension TrackFragment.Samples {
 
   fileprivate mutating func note(_ step: Int64, _ count: Int64) {
     if firstStep == nil { firstStep = step }
+    if count > 0 { lastStep = step }
     ticks = ticks &+ step &* count
     even.add(step, count)
     if steps[step] != nil || steps.count < MovieFragments.mostSteps { steps[step, default: 0] += count }

@@ -82,19 +82,21 @@ struct TrackPresentation: Hashable {
       steps.insert(found.step)
     }
     shown = count
-    let isToTheEnd = windows.last?.end == total
-    shownSeconds =
-      Double(ticks.addingClamped(isToTheEnd ? min(tail, windows.last?.beyond ?? tail) : 0)) * tick
+    let shownTail = windows.last?.end == total ? min(tail, windows.last?.beyond ?? tail) : 0
+    let shownTicks = ticks.addingClamped(shownTail)
+    shownSeconds = Double(shownTicks) * tick
     if edits.contains(where: { $0.start != nil && $0.rate != 1 << 16 }) {
       seconds = edits.reduce(0) { $0 + Double($1.duration) / Double(movieScale ?? 1) }
     } else {
       seconds = waits + shownSeconds
     }
     let recorded: Rate?
-    if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0 {
+    if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0,
+      shownTail / 3 <= only / 2
+    {
       recorded = Rate(samples: scale, ticks: only)
     } else if count > 0, ticks > 0, count < 1 << 31 {
-      recorded = Rate(samples: count * scale, ticks: ticks)
+      recorded = Rate(samples: count * scale, ticks: shownTicks)
     } else {
       let all = times.samples(from: 0, to: total)
       recorded = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
