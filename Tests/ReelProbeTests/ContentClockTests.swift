@@ -118,6 +118,20 @@ struct ContentClockTests {
     }
   }
 
+  /// One a minute, so that each is alone in its cluster.
+  @Test(arguments: [20, 60]) func pictures(secondsApart: Int) throws {
+    let source = [
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=1/\(secondsApart):duration=\(30 * secondsApart)",
+    ]
+    let coded = Self.h264 + ["-bf", "3", "-b_strategy", "0"]
+    guard let file = try FFmpegTool.make("a.mkv", source + coded) else { return }
+    for media in try file.readBothWays(as: .matroska) {
+      #expect(abs((media.duration ?? 0) - Double(30 * secondsApart)) < 1, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.description == "1/\(secondsApart)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// A cluster takes its time from the block that begins it, which may be one that is shown long after those behind it.
   @Test(arguments: [("-cluster_size_limit", "2000"), ("-cluster_time_limit", "100")], [1, 2, 5])
   func clustersMayStepBackWherePicturesGoOn(limit: (String, String), rate: Int) throws {

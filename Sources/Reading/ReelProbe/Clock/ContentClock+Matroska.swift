@@ -331,18 +331,36 @@ struct MatroskaClock<Bytes: ByteReading> {
   }
 
   /// The last block of each track: when it is shown, in which cluster, and whether all before went up within theirs.
-  private var lasts: [Int: (time: Int64, cluster: Int64, isOrdered: Bool)] = [:]
+  private var lasts: [Int: Last] = [:]
+
+  private struct Last {
+    var time: Int64
+    var cluster: Int64
+    var isOrdered = true
+    /// Blocks of the track in that cluster.
+    var blocks = 1
+    /// The latest so far, and that before it.
+    var latest: Int64
+    var latestBefore: Int64?
+  }
 
   /// Where blocks of a cluster come one after the other, those of the next come after them.
   private mutating func note(_ track: Int, _ time: Int64, _ cluster: Int64) {
-    guard let last = lasts[track] else {
-      lasts[track] = (time, cluster, true)
+    guard var last = lasts[track] else {
+      lasts[track] = Last(time: time, cluster: cluster, latest: time)
       return
     }
     let isBack = time < last.time
     let isWithin = cluster == last.cluster
-    if isBack, !isWithin, last.isOrdered { overlapping.insert(track) }
-    lasts[track] = (isBack && isWithin ? last.time : time, cluster, last.isOrdered && !(isBack && isWithin))
+    // Alone in its cluster a picture may be one on which those before it build.
+    let isReordered = last.blocks == 1 && last.latestBefore.map { time > $0 } ?? false
+    if isBack, !isWithin, last.isOrdered, !isReordered { overlapping.insert(track) }
+    last.blocks = isWithin ? last.blocks + 1 : 1
+    last.isOrdered = last.isOrdered && !(isBack && isWithin)
+    if !(isBack && isWithin) { last.time = time }
+    last.cluster = cluster
+    if time > last.latest { (last.latest, last.latestBefore) = (time, last.latest) }
+    lasts[track] = last
   }
 
   private var overlapping: Set<Int> = []
