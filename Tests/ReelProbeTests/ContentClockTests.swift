@@ -132,6 +132,39 @@ struct ContentClockTests {
     }
   }
 
+  /// Pictures that wait to be shown for longer than ten seconds, as few of them come in that time.
+  @Test(arguments: [("1/5", 60), ("1/10", 120), ("1/7", 140)], [0, 3]) func slowPicturesOfATransportStream(
+    rate: (text: String, seconds: Int), reordered: Int
+  ) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate.text):duration=\(rate.seconds)"]
+    let tone = ["-f", "lavfi", "-i", "sine=r=44100:d=\(rate.seconds)", "-c:a", "aac"]
+    let coded = Self.h264 + ["-bf", "\(reordered)", "-b_strategy", "0"]
+    for sound in [tone, []] {
+      guard let file = try FFmpegTool.make("a.ts", source + sound + coded) else { return }
+      for media in try file.readBothWays(as: .mpegTS) {
+        #expect(abs((media.duration ?? 0) - Double(rate.seconds)) < 0.5, "\(media.duration ?? 0)")
+        #expect(media.video?.frameRate?.description == rate.text, "\(media.video?.frameRate as Any)")
+        #expect(media.video?.variableFrameRate == false)
+        #expect(media.warnings.isEmpty, "\(media.warnings)")
+      }
+    }
+  }
+
+  /// Pictures in another order before a pause: the one that ends it is stored before the last that precede it.
+  @Test(arguments: [1, 2, 3]) func picturesOfATransportStreamInAnotherOrderMayPause(reordered: Int) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=10:duration=60"]
+    let tone = ["-f", "lavfi", "-i", "sine=d=60", "-c:a", "aac"]
+    let late = ["-vf", "select=lt(t\\,5)+gt(t\\,45)", "-fps_mode", "vfr"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "ultrafast", "-bf", "\(reordered)"]
+    guard let file = try FFmpegTool.make("a.ts", source + tone + late + coded + ["-b_strategy", "0"]) else {
+      return
+    }
+    for media in try file.readBothWays(as: .mpegTS) {
+      #expect(abs((media.duration ?? 0) - 60) < 0.3, "\(media.duration ?? 0)")
+      #expect(media.video?.variableFrameRate == true && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// A cluster takes its time from the block that begins it, which may be one that is shown long after those behind it.
   @Test(arguments: [("-cluster_size_limit", "2000"), ("-cluster_time_limit", "100")], [1, 2, 5])
   func clustersMayStepBackWherePicturesGoOn(limit: (String, String), rate: Int) throws {

@@ -27,9 +27,14 @@ struct MPEGClock<Bytes: ByteReading> {
     /// Where its packet begins.
     var place: Int64 = 0
 
-    /// How long it waits to be shown; nil where that is more than the ten seconds that a decoder could hold: then the time
-    /// is wrong.
-    var wait: Int64? { abs(longWait) > 900_000 ? nil : longWait }
+    /// Whether something tells that it waits for as long as it does.
+    var isSlow = false
+
+    /// How long it waits to be shown; nil where that is more than the ten seconds that a decoder could hold, and nothing
+    /// tells why: then the time is wrong.
+    var wait: Int64? { isLong && !isSlow ? nil : longWait }
+
+    var isLong: Bool { abs(longWait) > 900_000 }
 
     /// The same where a pause comes before it, of which the time of decoding need not know.
     var longWait: Int64 { difference(time, decoded) }
@@ -421,17 +426,45 @@ struct MPEGClock<Bytes: ByteReading> {
     return seconds >= -0.3 && seconds <= Double(Self.longestStep) + 8 * leftOut
   }
 
+  // MARK: Slow pictures
+
+  /// Pictures that a decoder holds at most (ITU-T H.264, A.3.1).
+  private static var mostHeld: Int64 { 16 }
+
+  /// Moments that wait long because pictures come slowly, or one of those in order before them comes late: once those that
+  /// were decoded before it are shown, the next is decoded at its time, and no other is shown then.
+  private static func noteSlow(_ moments: inout [Moment]) {
+    let long = moments.indices.filter { moments[$0].isLong && moments[$0].isPicture }
+    for (key, places) in Dictionary(grouping: long, by: { moments[$0].key }) {
+      let own = moments.indices.filter { moments[$0].key == key }
+      let steps = Self.steps(own.map { moments[$0].decoded }).filter { $0 > 0 }.sorted()
+      guard !steps.isEmpty else { continue }
+      let step = steps[steps.count / 2]
+      for place in places.prefix(mostLooks) {
+        let (wait, time) = (moments[place].longWait, moments[place].time)
+        func isNear(_ other: Int64) -> Bool { abs(difference(other, time)) <= step / 2 }
+        moments[place].isSlow =
+          wait > 0
+          && (wait <= mostHeld * step
+            || own.contains { $0 > place && isNear(moments[$0].decoded) }
+              && !own.contains { $0 != place && isNear(moments[$0].time) })
+      }
+    }
+  }
+
   // MARK: Packets
 
   private func moments(in range: Range<Int64>) -> [Moment] {
     let bytes = file.bytes(at: range.lowerBound, count: Int(range.upperBound - range.lowerBound))
-    return bytes.withUnsafeBufferPointer { buffer in
+    var moments = bytes.withUnsafeBufferPointer { buffer in
       switch multiplex {
       case .transport(let stride, let scrambled):
         Self.transport(buffer, from: range.lowerBound, stride, scrambled)
       case .program: Self.program(buffer, from: range.lowerBound)
       }
     }
+    Self.noteSlow(&moments)
+    return moments
   }
 
   private static func transport(
