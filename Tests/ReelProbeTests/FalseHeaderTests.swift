@@ -22,6 +22,17 @@ struct FalseHeaderTests {
 
   private static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
+  /// The kinds of streams in an ASF.
+  private static let asfSound: [UInt8] = [
+    0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11, 0xA8, 0xFD, 0, 0x80, 0x5F, 0x5C, 0x44, 0x2B,
+  ]
+  private static let asfPictures: [UInt8] = [
+    0xC0, 0xEF, 0x19, 0xBC, 0x4D, 0x5B, 0xCF, 0x11, 0xA8, 0xFD, 0, 0x80, 0x5F, 0x5C, 0x44, 0x2B,
+  ]
+  private static let asfCommands: [UInt8] = [
+    0xC0, 0xCF, 0xDA, 0x59, 0xE6, 0x59, 0xD0, 0x11, 0xA3, 0xAC, 0, 0xA0, 0xC9, 0x03, 0x48, 0xF6,
+  ]
+
   private static let lies = [
     // Sound under the name of another codec.
     Lie(
@@ -80,6 +91,19 @@ struct FalseHeaderTests {
       code: .indexMismatch, fact: nil),
     Lie(
       name: "a.avi", coded: "-c:v mpeg4 -c:a libmp3lame", field: text("vids"), lie: text("auds"),
+      code: .claimUnchecked, fact: "video"),
+    Lie(
+      name: "a.wmv", coded: "-c:v wmv2 -c:a wmav2", field: asfPictures, lie: asfSound, code: .claimUnchecked,
+      fact: "video"),
+    Lie(
+      name: "a.wmv", coded: "-c:v wmv2 -c:a wmav2", field: asfSound, lie: asfPictures, code: .claimUnchecked,
+      fact: "audio"),
+    Lie(
+      name: "a.wmv", coded: "-c:v mpeg4 -c:a pcm_s16le", field: asfSound, lie: asfCommands,
+      code: .claimUnchecked,
+      fact: "audio"),
+    Lie(
+      name: "a.wmv", coded: "-c:v mpeg4 -c:a libmp3lame", field: asfPictures, lie: asfCommands,
       code: .claimUnchecked, fact: "video"),
     // Sizes and shapes.
     Lie(

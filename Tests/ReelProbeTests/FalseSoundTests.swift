@@ -97,6 +97,31 @@ struct FalseSoundTests {
     }
   }
 
+  /// Numbers under the name of a codec: each sample lasts for less than any frame does, and is as large as the next.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: ["aac", "libmp3lame"], [("pcm_s16le", 1), ("pcm_s16be", 2), ("pcm_u8", 1), ("pcm_mulaw", 1)])
+  func plainSoundUnderTheNameOfACodecIsNamed(claimed: String, real: (codec: String, channels: Int)) throws {
+    let inputs =
+      FFmpegTool.picture + ["-f", "lavfi", "-i", "sine=sample_rate=44100:duration=2,adelay=500:all=1"]
+    let coded = ["-c:v", "mpeg4", "-ar", "44100", "-ac", "\(real.channels)"]
+    guard let other = try FFmpegTool.make("a.mp4", inputs + coded + ["-c:a", claimed]),
+      let made = try FFmpegTool.make("a.mov", inputs + coded + ["-c:a", real.codec])
+    else { return }
+    let entries = MovieBytes(other.allBytes)
+    var movie = MovieBytes(made.allBytes)
+    let (from, to) = (try #require(entries.entry(of: "soun")), try #require(movie.entry(of: "soun")))
+    let entry = Array(entries.bytes[from..<(from + Int(entries.number(at: from)))])
+    let isThere = movie.insert(entry, at: to, in: "moov/trak/mdia/minf/stbl/stsd", track: 1)
+    #expect(isThere)
+    for media in try allWays(movie.bytes) {
+      #expect(
+        media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "audio.0.codec" },
+        "\(media.warnings)")
+      #expect(media.audio.count == 1 && media.audio.first?.sampleRate == nil, "\(media.audio)")
+    }
+  }
+
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: ["a.mp4", "a.mkv", "a.flv", "a.avi", "a.wmv"])

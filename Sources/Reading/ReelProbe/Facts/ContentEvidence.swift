@@ -735,8 +735,8 @@ struct ContentEvidence {
       }
       return key(of: stream).flatMap { beginning?.isOfPictures($0) }
     }
-    var found: [MediaWarning] = []
-    if structure.asfIsMisnamed || streams.audios.contains(where: { isOfPictures($0) == true }) {
+    var found = structure.misnamedInASF
+    if streams.audios.contains(where: { isOfPictures($0) == true }) {
       found += ["video", "audio"].map { .misnamed("sound", whatIs: "pictures", fact: $0) }
     }
     if streams.videos.contains(where: { isOfPictures($0) == false }) {

@@ -78,6 +78,7 @@ struct SoundSigns {
       return found
     }
     if recorded != claimed, needsRecord(claimed, parameters) { return AV_CODEC_ID_NONE }
+    if isPlain(stream) { return AV_CODEC_ID_NONE }
     // Elsewhere a packet may begin within a frame.
     guard structure.iso != nil || structure.container.isMatroska, !isCut, let first = packet.first,
       !packet.allSatisfy({ $0 == first }), structure.iso == nil || hasSamples(stream)
@@ -107,6 +108,21 @@ struct SoundSigns {
     guard let track = MovieTracks(structure)?.track(of: stream) else { return false }
     return !track.isPassedOver(by: stream)
   }
+
+  /// Whether samples under the name of MPEG-4's sounds are single numbers: each is as large as the next, and lasts for less than
+  /// any frame of these does.
+  private func isPlain(_ stream: StreamChoice.Stream) -> Bool {
+    guard let track = MovieTracks(structure)?.track(of: stream), track.entry?.format == "mp4a",
+      let size = track.counts.size, size <= Self.mostPlain, let scale = track.timescale,
+      let times = track.times, times.samples > 1
+    else { return false }
+    return Double(times.ordinaryStep) < Self.leastSeconds * Double(scale)
+  }
+
+  /// Bytes of eight channels in 32 bits.
+  private static let mostPlain = 32
+  /// Those of Opus, which are the shortest, last two and a half milliseconds.
+  private static let leastSeconds = 0.001
 
   private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {
     SoundHeader.alwaysFramed.contains(codec) && SoundHeader(codec, frame: packet) == nil

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ReelCore
 
 /// The header of an ASF file (Advanced Systems Format specification 1.20, 3).
 enum ASFFile {
@@ -69,16 +70,41 @@ enum ASFFile {
     return Set(streams(header).map { Int(header[$0 + 72] & 0x7f) })
   }
 
-  /// Whether a stream that is said to be one of sound has the format of pictures: a size, twice (3.3, 9.2).
-  static func listsPicturesAsSound(_ file: some ByteReading) -> Bool {
-    guard let header = header(file) else { return false }
-    return streams(header).contains { place in
-      let format = place + 78
-      guard header[place + 24] == 0x40, format + 23 <= header.count else { return false }
-      let (stated, own) = (header[format..<(format + 8)], header[(format + 15)..<(format + 23)])
-      return stated.elementsEqual(own) && header[format + 11] >= 40
-        && header[format] | header[format + 1] != 0
+  /// Streams that are said to be of another kind than their format is of (3.3, 9.1, 9.2).
+  static func misnamed(_ file: some ByteReading) -> [MediaWarning] {
+    guard let header = header(file) else { return [] }
+    var found: [MediaWarning] = []
+    for place in streams(header) {
+      let kind = header[(place + 24)..<(place + 40)]
+      let (isSound, isPictures) = (kind.elementsEqual(sound), kind.elementsEqual(pictures))
+      let stated = isSound ? "sound" : isPictures ? "pictures" : "something else"
+      if !isPictures, hasFormatOfPictures(header, place) {
+        found += ["video", "audio"].map { .misnamed(stated, whatIs: "pictures", fact: $0) }
+      } else if !isSound, hasFormatOfSound(header, place) {
+        found.append(.misnamed(stated, whatIs: "sound", fact: "audio"))
+      }
     }
+    return found
+  }
+
+  /// A size, twice.
+  private static func hasFormatOfPictures(_ header: [UInt8], _ place: Int) -> Bool {
+    let format = place + 78
+    guard format + 23 <= header.count else { return false }
+    let (stated, own) = (header[format..<(format + 8)], header[(format + 15)..<(format + 23)])
+    return stated.elementsEqual(own) && header[format + 11] >= 40 && header[format] | header[format + 1] != 0
+  }
+
+  /// A `WAVEFORMATEX` that is as long as it says, with channels, a rate and a size of blocks.
+  private static func hasFormatOfSound(_ header: [UInt8], _ place: Int) -> Bool {
+    let format = place + 78
+    func number(_ at: Int, _ width: Int) -> Int {
+      header[at..<(at + width)].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+    guard format + 18 <= header.count else { return false }
+    return number(place + 64, 4) == 18 + number(format + 16, 2) && (1...64).contains(number(format + 2, 2))
+      && (1000...768_000).contains(number(format + 4, 4)) && number(format + 12, 2) > 0
+      && number(format + 14, 2) <= 64
   }
 
   private static func header(_ file: some ByteReading) -> [UInt8]? {
@@ -96,6 +122,13 @@ enum ASFFile {
   }
 
   private static let mostHeader = 1 << 16
+  /// The kinds of streams (10.4).
+  private static let sound: [UInt8] = [
+    0x40, 0x9E, 0x69, 0xF8, 0x4D, 0x5B, 0xCF, 0x11, 0xA8, 0xFD, 0x00, 0x80, 0x5F, 0x5C, 0x44, 0x2B,
+  ]
+  private static let pictures: [UInt8] = [
+    0xC0, 0xEF, 0x19, 0xBC, 0x4D, 0x5B, 0xCF, 0x11, 0xA8, 0xFD, 0x00, 0x80, 0x5F, 0x5C, 0x44, 0x2B,
+  ]
   private static let streamProperties: [UInt8] = [
     0x91, 0x07, 0xDC, 0xB7, 0xB7, 0xA9, 0xCF, 0x11, 0x8E, 0xE6, 0x00, 0xC0, 0x0C, 0x20, 0x53, 0x65,
   ]

@@ -20,8 +20,8 @@ struct FileStructure {
   let namedCodecs: FLVNamedCodecs?
   /// The two sizes that the header of an ASF or an Ogg gives its pictures, where they differ.
   let unlikeSizes: [AVIHeaders.Size]
-  /// Whether an ASF lists pictures as sound.
-  let asfIsMisnamed: Bool
+  /// Streams that an ASF lists under another kind.
+  let misnamedInASF: [MediaWarning]
   /// The times of an Ogg file's pages; nil for a large file.
   let ogg: OggTimes?
   /// What an MXF's header says.
@@ -50,7 +50,7 @@ struct FileStructure {
     avi = container == .avi ? AVIHeaders(file) : nil
     aviParts = container == .avi ? AVIParts(file) : nil
     let sizes = container == .asf ? ASFFile.sizes(file) : nil
-    asfIsMisnamed = container == .asf && ASFFile.listsPicturesAsSound(file)
+    misnamedInASF = container == .asf ? ASFFile.misnamed(file) : []
     ogg = container == .ogg ? OggTimes(file) : nil
     unlikeSizes =
       sizes.map { $0.stated == $0.format ? [] : [$0.stated, $0.format] } ?? ogg?.unlikeSizes ?? []
