@@ -28,6 +28,8 @@ import Testing
       ("deadline", "REEL_DEADLINE", "a time like 90, 30s, 5m, 1h or 7d, above 0, up to 1h"),
       ("isolation", "REEL_ISOLATION", "one of auto, strict, none"),
       ("progress", "REEL_PROGRESS", "one of auto, bar, plain, none"),
+      ("mode", "REEL_MODE", "octal and let the owner read and write: 600, 640, 644"),
+      ("limitRate", "REEL_LIMIT_RATE", "in bytes per second, such as 10MB/s, 512KiB/s or 800000"),
       ("maxSize", "REEL_MAX_SIZE", "a size like 20GB or 512MiB, or none"),
       ("uploads", "REEL_UPLOADS", "a whole number from 1 to 64"),
       ("pathStyle", "REEL_PATH_STYLE", "true or false"),

@@ -10,7 +10,7 @@ extension Destinations {
     let bucket = try bucket(address, try emulators.storage(address.emulator))
     let firestore = try emulators.firestore()
     let rules = try httpRules()
-    let limiter = try self.limiter()
+    let limiter = self.limiter()
     let transport = try connecting(to: bucket.destination) { () throws(HTTPFailure) in
       for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
       return try CurlTransport(rules, limiter: limiter)

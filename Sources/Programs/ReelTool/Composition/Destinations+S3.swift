@@ -33,7 +33,7 @@ extension Destinations {
     if place == .local { _ = try await local.find() }
     let sendsChecksums = try await sendsChecksums(local)
     let rules = try httpRules(certificates: environment["AWS_CA_BUNDLE"])
-    let limiter = try self.limiter()
+    let limiter = self.limiter()
     return try connecting(to: store.destination) { () throws(HTTPFailure) in
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(

@@ -18,7 +18,7 @@ extension Destinations {
     }
     let rules = try httpRules()
     let token = try ProcessEnvironment.current().text(Self.tusToken).map { Secret($0) }
-    let limiter = try self.limiter()
+    let limiter = self.limiter()
     return try connecting(to: endpoint.destination) { () throws(HTTPFailure) in
       TusUploader(
         endpoint, transport: try CurlTransport(rules, limiter: limiter), token: token,

@@ -71,7 +71,7 @@ struct Destinations: Sendable {
         "with a catalog on a server there is no library to store in: name a store that all machines reach with --to, such "
           + "as s3://bucket/prefix")
     }
-    return try folder(library + "/media", temporaries: library + "/tmp")
+    return folder(library + "/media", temporaries: library + "/tmp")
   }
 
   /// A store that the catalog names. Its temporaries are in the library when it is the library's own.
@@ -82,7 +82,7 @@ struct Destinations: Sendable {
     guard await mayHaveSecrets(address, destination) else { throw SecretWithheld() }
     let opened =
       if case .folder(let root) = address {
-        try folder(root, temporaries: library.map { $0 + "/tmp" })
+        folder(root, temporaries: library.map { $0 + "/tmp" })
       } else {
         try await open(address)
       }
@@ -99,7 +99,7 @@ struct Destinations: Sendable {
   /// The same; where it is a folder, its objects get these permissions (octal), or those of the settings.
   func open(_ destination: Destination, mode: String?) async throws -> Opened {
     var same = self
-    same.settings.mode = mode ?? settings.mode
+    same.settings.mode = mode.flatMap { FolderModes(octal: $0) } ?? settings.mode
     return try await same.open(destination)
   }
 
@@ -134,7 +134,7 @@ struct Destinations: Sendable {
 
   private func open(_ address: DestinationAddress) async throws -> Opened {
     switch address {
-    case .folder(let root): return try folder(root, temporaries: nil)
+    case .folder(let root): return folder(root, temporaries: nil)
     case .command(let path, let store): return try command(path, store)
     case .s3(let bucket):
       return Opened(
@@ -149,9 +149,10 @@ struct Destinations: Sendable {
 
   // MARK: Kinds
 
-  private func folder(_ root: String, temporaries: String?) throws -> Opened {
+  private func folder(_ root: String, temporaries: String?) -> Opened {
     let uploader = FolderUploader(
-      root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL, mode: try mode(),
+      root: root, temporaries: temporaries, publicBaseURL: settings.publicBaseURL,
+      mode: settings.mode ?? .private,
       lease: DebugSteps.lease, onNotice: { LongWait.tellOnce($0) })
     return Opened(uploader: uploader, folder: root, keepsToRate: false)
   }
@@ -167,7 +168,7 @@ struct Destinations: Sendable {
       program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
       temporaries: try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp",
       silence: .seconds(settings.adapterDeadline ?? 60),
-      limitRate: try limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) },
+      limitRate: limiter().map { max(1, $0.bytesPerSecond / Int64(max(1, uploads))) },
       width: (settings.uploads ?? 8) + 4)
     return Opened(
       uploader: uploader, folder: nil, keepsToRate: true,
@@ -186,23 +187,12 @@ struct Destinations: Sendable {
     (text ?? "").split(whereSeparator: { $0 == "," || $0 == " " }).map(String.init)
   }
 
-  private func mode() throws -> FolderModes {
-    guard let text = settings.mode else { return .private }
-    guard let modes = FolderModes(octal: text) else {
-      throw CommandFailure(
-        .couldNotRun,
-        "the mode \"\(text)\" can't be used; it must be octal and let the owner read and write: 600, 640, 644"
-      )
-    }
-    return modes
-  }
-
   // MARK: Decorators
 
   /// The uploader of a run: verified, retried, at most `--uploads` at once, at `--limit-rate`.
   func decorated(_ opened: Opened) throws -> any Uploader {
     var uploader = opened.uploader
-    if !opened.keepsToRate, let limiter = try limiter() {
+    if !opened.keepsToRate, let limiter = limiter() {
       uploader = RateLimitedUploader(base: uploader, limiter: limiter)
     }
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
@@ -226,15 +216,8 @@ struct Destinations: Sendable {
   }
 
   /// Bytes a second for all uploads of a store together; nil for as fast as it goes.
-  func limiter() throws -> RateLimiter? {
-    guard let text = settings.limitRate else { return nil }
-    guard let rate = ByteRate(text) else {
-      throw CommandFailure(
-        .usage,
-        "the rate \"\(text)\" can't be used; it must be in bytes per second, such as 10MB/s, 512KiB/s or 800000"
-      )
-    }
-    return RateLimiter(bytesPerSecond: rate.bytesPerSecond)
+  func limiter() -> RateLimiter? {
+    settings.limitRate.map { RateLimiter(bytesPerSecond: $0.bytesPerSecond) }
   }
 }
 
@@ -248,7 +231,7 @@ extension Destinations {
     guard rules.knowsProxy else {
       // It may hold a password.
       throw CommandFailure(
-        .usage, "the proxy's address can't be used; it is written like http://proxy.example:3128")
+        .couldNotRun, "the proxy's address can't be used; it is written like http://proxy.example:3128")
     }
     return rules
   }

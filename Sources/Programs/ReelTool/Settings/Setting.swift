@@ -53,7 +53,19 @@ extension SettingForm {
     }
   }
 
-  /// The same, with what a flag's value must be.
+  /// The same, also of a flag's value.
+  static func parsed(_ form: String, _ parse: @escaping @Sendable (String) -> Value?) -> SettingForm {
+    var parsed = value(form, parse)
+    parsed.argument = { text in
+      guard let value = parse(try RawArguments.text(text)) else {
+        throw ValidationError("it must be \(form)")
+      }
+      return value
+    }
+    return parsed
+  }
+
+  /// This form, with what a flag's value must be.
   func checking(_ problem: @escaping @Sendable (Value) -> String?) -> SettingForm {
     var form = self
     form.problem = problem

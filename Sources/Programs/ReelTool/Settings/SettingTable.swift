@@ -32,10 +32,7 @@ struct SettingTable: Sendable {
     "publicBaseURL", .baseURL, "The prefix of each object's public URL.", valueName: "url")
   let mode = Setting(
     "mode",
-    .text.checking {
-      FolderModes(octal: $0) == nil
-        ? "must be octal and let the owner read and write: 600, 640, 644" : nil
-    },
+    .parsed("octal and let the owner read and write: 600, 640, 644") { FolderModes(octal: $0) },
     "Permissions of stored files, in octal (default: 600).", valueName: "mode")
   let jobs = Setting(
     "jobs", .number(1...64),
@@ -60,7 +57,9 @@ struct SettingTable: Sendable {
     "Log events of this level and above to stderr, as key=value lines; replaces the progress display, unless "
       + "--progress is given.", valueName: "level")
   let limitRate = Setting(
-    "limitRate", .text, "Bytes per second for all uploads together, such as 10MB/s or 512KiB/s.",
+    "limitRate",
+    .parsed("in bytes per second, such as 10MB/s, 512KiB/s or 800000") { ByteRate($0) },
+    "Bytes per second for all uploads together, such as 10MB/s or 512KiB/s.",
     valueName: "rate")
   let maxSize = Setting(
     "maxSize", .value("a size like 20GB or 512MiB, or none", SizeLimit.init),
@@ -123,7 +122,12 @@ struct SettingTable: Sendable {
     "caFile", .place, "Certificates (PEM) to trust in addition to the system's. Else $AWS_CA_BUNDLE.",
     valueName: "file", completion: .file())
   let proxy = Setting(
-    "proxy", .text,
+    "proxy",
+    // It is not repeated: it may hold a password.
+    .text.checking {
+      HTTPRules(proxy: $0).knowsProxy
+        ? nil : "can't be used; it is written like http://proxy.example:3128"
+    },
     "The proxy for stores over HTTP, such as http://proxy.example:3128. "
       + "Else $https_proxy, $http_proxy, $all_proxy, except for hosts in $no_proxy.", valueName: "url")
   let insecureHTTP = Setting(
