@@ -56,7 +56,10 @@ package struct PolicyBundle: Codable {
       name: "\(stem.joined())@\(digest)", document: String(decoding: json, as: UTF8.self))
   }
 
-  package static func read(_ document: String, as name: String) throws(PolicyError) -> Policy {
+  /// What ``shared(_:)`` made.
+  package static func read(_ shared: QueuePolicy) throws(PolicyError) -> Policy {
+    guard let document = shared.document else { return try PolicyLibrary.local.policy(shared.name) }
+    let name = shared.name
     guard let bundle = try? JSONDecoder().decode(PolicyBundle.self, from: Data(document.utf8)) else {
       throw PolicyError([PolicyProblem(source: name, message: "the queue does not hold it whole")])
     }

@@ -3,16 +3,8 @@ import ReelCore
 import ReelIngest
 import ReelPostgres
 import ReelSource
+import ReelValidation
 import Synchronization
-
-/// Why a policy that items name can't be used on this machine.
-package struct QueuePolicyProblem: Error {
-  /// Of the items that name it.
-  static let code = "policyUnknown"
-  let message: String
-
-  package init(message: String) { self.message = message }
-}
 
 /// Hands a run the items of the queue, and writes down what becomes of them.
 ///
@@ -52,6 +44,8 @@ package final class QueueFeed: FileFeed {
   /// Where it is written down, in order, what is being worked on.
   private let hands = DispatchQueue(label: "reel.work.hands")
 
+  /// Of items that name a policy which can't be used on this machine.
+  private static let policyUnknown = "policyUnknown"
   /// For how long work is held ahead.
   private static let ahead = Duration.seconds(10)
   /// How long it waits for word of something to take, at most, and where nobody hears any, behind PgBouncer.
@@ -148,7 +142,7 @@ package final class QueueFeed: FileFeed {
           ItemOutcome(
             item.id,
             .failedForNow(
-              code: QueuePolicyProblem.code, message: (error as? QueuePolicyProblem)?.message ?? "\(error)")))
+              code: Self.policyUnknown, message: (error as? PolicyError)?.sentence ?? "\(error)")))
       }
     }
     try worker.finish(outcomes)

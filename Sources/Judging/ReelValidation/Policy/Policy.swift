@@ -152,4 +152,9 @@ public struct PolicyError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// A line for each: `policy.yaml:3:5: there is no rule …`.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
+
+  /// All of it in one sentence.
+  package var sentence: String {
+    "the policy can't be used: \(problems.map(\.description).joined(separator: " · "))"
+  }
 }

@@ -252,13 +252,19 @@ struct WorkCommand: AsyncParsableCommand {
     do {
       let allowed = try AllowedSources(allow, destination: destination)
       guard let catalog = appContext.services.catalog as? PostgresCatalog else { throw QueuePlace.absence }
-      work = try await WorkSession.begin(
-        catalog, destination: destination,
-        serving: QueueWorker.Serving(
-          labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name }),
-        retrying: QueueWorker.Settings(settings), jobs: options.jobs, walk: walk, staysForMore: forever,
-        grace: .seconds(grace ?? 25), sources: Sources(settings), allowed: allowed,
-        check: MachineCheck(services: appContext.services))
+      let serving = QueueWorker.Serving(
+        labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name })
+      let (sources, check) = (Sources(settings), MachineCheck(services: appContext.services))
+      let staysForMore = forever
+      let queue = BlockingQueue(label: "reel.work", width: 1)
+      let feed = try await queue.run { [walk, options] () throws(CatalogError) in
+        try QueueFeed.begin(
+          catalog, destination: destination, serving: serving, retrying: QueueWorker.Settings(settings),
+          jobs: options.jobs, staysForMore: staysForMore, walk: walk, allowed: allowed, check: check,
+          tell: { LongWait.tell($0) }
+        ) { item async throws(SourceError) in try await sources.input(item) }
+      }
+      work = WorkSession(feed, on: queue, grace: .seconds(grace ?? 25))
     } catch {
       try? await appContext.close()
       throw error

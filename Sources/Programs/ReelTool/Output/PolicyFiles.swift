@@ -12,7 +12,7 @@ enum PolicyFiles {
     try orCommandFailure { () throws(PolicyError) in
       try PolicyLibrary.local.policy(name)
     } told: {
-      place + unusable($0)
+      place + $0.sentence
     }
   }
 
@@ -20,20 +20,7 @@ enum PolicyFiles {
   /// - Throws: ``CommandFailure``.
   static func shared(_ name: String) throws -> QueuePolicy {
     try orCommandFailure(
-      .couldNotRun, { () throws(PolicyError) in try PolicyBundle.shared(name) }, told: unusable)
-  }
-
-  /// What ``shared(_:)`` made.
-  /// - Throws: ``CommandFailure``.
-  static func policy(_ shared: QueuePolicy) throws -> Policy {
-    guard let document = shared.document else { return try policy(shared.name) }
-    return try orCommandFailure(
-      .couldNotRun, { () throws(PolicyError) in try PolicyBundle.read(document, as: shared.name) },
-      told: unusable)
-  }
-
-  private static func unusable(_ error: PolicyError) -> String {
-    "the policy can't be used: \(error.problems.map(\.description).joined(separator: " · "))"
+      .couldNotRun, { () throws(PolicyError) in try PolicyBundle.shared(name) }, told: \.sentence)
   }
 
   /// Everything that is wrong with the policy `name`; nothing when it can be used.
