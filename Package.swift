@@ -86,6 +86,7 @@ let package = Package(
     module(
       .storing, "ReelRemoteStorage",
       ["CCurl", "CExpat", "ReelCore", "ReelCrypto", "ReelStorage", httpTypes]),
+    module(.storing, "ReelStores", ["ReelCore", "ReelSource", "ReelStorage", "ReelRemoteStorage"]),
     module(.storing, "ReelStorageTesting", ["ReelCore", "ReelCrypto"]),
 
     module(.catalogs, "ReelCatalogCopy", ["ReelCore", "ReelCrypto"]),
@@ -98,7 +99,7 @@ let package = Package(
       .publishing, "ReelUpkeep",
       [
         "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage",
-        "ReelLibrary", "ReelIngest",
+        "ReelStores", "ReelLibrary", "ReelIngest",
       ]),
     module(
       .publishing, "ReelFeeds",
@@ -118,8 +119,8 @@ let package = Package(
     .target(
       name: "ReelPage",
       dependencies: [
-        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelRemoteStorage", "ReelValidation",
-        "ReelIngest", "ReelUpkeep", "ReelTerminal",
+        "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelRemoteStorage", "ReelStores",
+        "ReelValidation", "ReelIngest", "ReelUpkeep", "ReelTerminal",
       ],
       path: Layer.showing.path("ReelPage"), resources: [.embedInCode("Assets")]),
 
@@ -140,7 +141,7 @@ let package = Package(
       name: "ReelTool",
       dependencies: [
         "CProcess", "CReel", "ReelCore", "ReelCrypto", "ReelSource", "ReelSandbox", "ReelStorage",
-        "ReelRemoteStorage",
+        "ReelRemoteStorage", "ReelStores",
         "ReelStorageTesting", "ReelCatalogCopy", "ReelLibrary", "ReelPostgres", "ReelValidation",
         "ReelIngest", "ReelFeeds", "ReelUpkeep", "ReelTerminal", "ReelPage", "ReelProcess", argumentParser,
       ],
@@ -263,8 +264,9 @@ let package = Package(
     tests(
       "ReelEndToEndTests",
       [
-        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelStorage", "ReelRemoteStorage", "ReelLibrary",
-        "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTesting", "ReelTool", "reel-sabotaged-worker",
+        "ReelCore", "ReelCrypto", "reel-probe-worker", "ReelStorage", "ReelRemoteStorage", "ReelStores",
+        "ReelLibrary", "ReelPostgres", "ReelValidation", "ReelIngest", "ReelTesting", "ReelTool",
+        "reel-sabotaged-worker",
         "ReelHTTPFakes", "ReelFakeGoogle", "ReelTestServers", httpTypes,
       ]),
   ],

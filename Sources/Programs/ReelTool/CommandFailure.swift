@@ -1,6 +1,7 @@
 import ReelCore
 import ReelFeeds
 import ReelIngest
+import ReelRemoteStorage
 import ReelStorage
 import ReelTerminal
 
@@ -35,6 +36,7 @@ struct CommandFailure: Error {
     case let error as MendError: self.init(error, isCancellation: error.code == .cancelled)
     case let error as AllowedSources.NoSource: self.init(.usage, error.told)
     case let error as DestinationAddressError: self.init(.usage, error.told)
+    case let error as SourceAddressError: self.init(.usage, error.told)
     case is CancellationError: self.init(.interrupted, "interrupted")
     case let error as OutputRefusal: self.init(.usage, error.told)
     case let error as any ReelError: self.init(.couldNotRun, error.told)

@@ -41,7 +41,7 @@ package struct MissingPosters: Sendable {
   private let catalog: any PosterAdding & CatalogRepair
   private let prober: SandboxedProber
   private let threads: BlockingQueue
-  private let open: @Sendable (Destination, _ mode: String?) async throws -> Store?
+  private let open: @Sendable (Destination, _ mode: FolderModes?) async throws(UploadError) -> Store?
   private let report: @Sendable (SourcePath, Answer) throws -> Void
 
   /// Posts that are worked on together: their posters are named, stored and shown as a batch.
@@ -52,13 +52,13 @@ package struct MissingPosters: Sendable {
   /// - Parameters:
   ///   - nameLength: characters of a poster's name.
   ///   - width: posters made at once.
-  ///   - open: opens a store, with permissions for its objects in octal (nil for those of the settings); nil for one that
-  ///     gives no video back, or needs a secret that was not given for it.
+  ///   - open: opens a store, with permissions for its objects (nil for those of the settings); nil for one that gives no
+  ///     video back, or needs a secret that was not given for it.
   ///   - report: told of each post, in the order of each store's feed.
   package init(
     _ options: PosterOptions, nameLength: Int, catalog: any PosterAdding & CatalogRepair,
     prober: SandboxedProber, width: Int,
-    open: @escaping @Sendable (Destination, _ mode: String?) async throws -> Store?,
+    open: @escaping @Sendable (Destination, _ mode: FolderModes?) async throws(UploadError) -> Store?,
     report: @escaping @Sendable (SourcePath, Answer) throws -> Void
   ) {
     (self.options, self.nameLength, self.catalog) = (options, nameLength, catalog)
@@ -129,14 +129,14 @@ package struct MissingPosters: Sendable {
     return stat(folder, &facts) == 0
   }
 
-  /// The permissions of the first of the videos that is there, in octal.
-  private static func mode(of posts: [PosterlessPost], in folder: String) -> String? {
+  /// The permissions of the first of the videos that is there.
+  private static func mode(of posts: [PosterlessPost], in folder: String) -> FolderModes? {
     var facts = stat()
     let isFound = posts.contains { lstat(folder + "/" + $0.video.rawValue, &facts) == 0 }
-    return isFound ? String(facts.st_mode & 0o666 | 0o600, radix: 8) : nil
+    return isFound ? FolderModes(file: facts.st_mode & 0o666 | 0o600) : nil
   }
 
-  private func opened(_ destination: Destination, mode: String?) async throws -> Store? {
+  private func opened(_ destination: Destination, mode: FolderModes?) async throws -> Store? {
     try await rethrowing(as: StoreFailure.init(reason:)) {
       guard let store = try await open(destination, mode) else { return nil }
       try await store.uploader.prepare()

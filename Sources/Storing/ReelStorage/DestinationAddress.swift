@@ -141,7 +141,7 @@ public struct DestinationAddressError: ReelError, Hashable {
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  init(_ code: Code, _ message: ErrorMessage) {
+  package init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message
   }

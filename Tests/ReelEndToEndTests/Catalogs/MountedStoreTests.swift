@@ -1,10 +1,10 @@
 import Foundation
+import ReelCore
 import ReelLibrary
 import ReelStorage
+import ReelStores
 import ReelTesting
 import Testing
-
-@testable import ReelTool
 
 @Suite("A store's folder that has posts", .shortTime)
 struct MountedStoreTests {
@@ -17,9 +17,9 @@ struct MountedStoreTests {
     try FileManager.default.moveItem(at: bench.media, to: away)
     let library = try #require(try await LibraryFolder.existing(at: bench.library.path))
     let catalog = try #require(try await SQLiteCatalog.openReadOnly(library: library))
-    let store = Destinations.Opened(
-      uploader: FolderUploader(root: library.mediaPath), folder: library.mediaPath, keepsToRate: false)
-    await #expect(throws: CommandFailure.self) { try await store.checkIsMounted(in: catalog) }
+    let store = OpenedStore(
+      uploader: FolderUploader(root: library.mediaPath), folder: library.mediaPath)
+    await #expect(throws: UploadError.self) { try await store.checkIsMounted(in: catalog) }
     let media = bench.media
     let filled = ScriptedCatalog(base: catalog) { _ in try? FileManager.default.moveItem(at: away, to: media)
     }

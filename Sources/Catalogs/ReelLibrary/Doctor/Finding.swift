@@ -131,9 +131,9 @@ extension ExaminedObject {
 
 extension Finding {
   /// The catalog itself is not to be trusted.
-  package static func damaged(_ sentence: String) -> Finding {
+  package static func damaged(_ sentence: ErrorMessage) -> Finding {
     Finding(
-      .catalogDamaged, sentence, .byHand,
+      .catalogDamaged, sentence.description, .byHand,
       meaning: "the catalog is damaged (\(sentence)): nothing else was looked at",
       remedy: "put a backup in its place (docs/backup.md); reel doctor then tells what came since")
   }

@@ -33,7 +33,7 @@ package struct LibraryExamination: Sendable {
   package func run() async throws(CatalogError) -> (findings: [Finding], objects: Int) {
     do throws(CatalogError) {
       let damage = try await catalog.damage()
-      guard damage.isEmpty else { return (damage.map(Finding.damaged), 0) }
+      guard damage.isEmpty else { return (damage.map { Finding.damaged(ErrorMessage($0)) }, 0) }
       var findings = try await catalog.owners().compactMap(Finding.init)
       if let catalog = catalog as? any PostChanging {
         let left = try await BlockingQueue(label: "reel.examination", width: 1).run {
@@ -49,7 +49,7 @@ package struct LibraryExamination: Sendable {
       }
       return (findings, count)
     } catch  where error.code == .corrupt {
-      return ([.damaged(error.message)], 0)
+      return ([.damaged(error.text)], 0)
     }
   }
 

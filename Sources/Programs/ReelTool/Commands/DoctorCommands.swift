@@ -1,6 +1,7 @@
 import ArgumentParser
 import ReelCore
 import ReelLibrary
+import ReelStores
 import ReelTerminal
 import ReelUpkeep
 
@@ -85,13 +86,17 @@ struct DoctorCommand: AsyncParsableCommand {
     var settings = try SettingsReader.read(flagsOf: self, file: library.config)
     if rebuild { return try await rebuild(settings) }
     if let named = to.first { settings.to = named }
-    var session = RepairSession(settings: settings, grace: .seconds(grace ?? 86_400), readsObjects: read)
+    var supply: FileRestoreSource?
     if !from.isEmpty {
-      session.supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
+      supply = FileRestoreSource(inputs: try await Sources.inputs(RawArguments.paths(from), settings))
     }
-    session.events = try EventTarget.open(output.events)
-    let diagnosis = try await session.diagnosis(fixing: fix)
+    let writer = ChangeEventWriter(target: try EventTarget.open(output.events))
     let place = try CatalogPlace(settings)
+    let checkup = LibraryCheckup(
+      Stores(settings, library: place.library), grace: .seconds(grace ?? 86_400), readsObjects: read,
+      supply: supply, examined: place.examined, writing: place.writing, notice: ChangeSession.tell,
+      tell: { try await writer.write($0) })
+    let diagnosis = try await checkup.diagnosis(fixing: fix)
     let view = DiagnosisView(
       diagnosis.worded(FlagNames.put), library: place.name, fixed: fix, searched: !from.isEmpty,
       sqlite: place.sqlite)
@@ -110,7 +115,7 @@ struct DoctorCommand: AsyncParsableCommand {
     guard let library = try await LibraryFolder.existing(at: path) else {
       throw CatalogError(.unusable, "there is no library at \(path): name another with --library")
     }
-    let stores = Destinations(settings: settings, library: library.path, checkpoints: MemoryCheckpoints())
+    let stores = Stores(settings, library: library.path)
     let prober = AppContext.prober(settings, workers: AppContext.processors)
     let rebuild = LibraryRebuild(of: library, folders: to, prober: prober, width: AppContext.processors) {
       let opened = try await stores.open($0)

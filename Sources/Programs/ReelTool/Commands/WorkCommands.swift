@@ -6,6 +6,7 @@ import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource
+import ReelStores
 import ReelTerminal
 
 /// `reel enqueue PATH…`
@@ -162,7 +163,7 @@ struct WishOptions: ParsableArguments {
     if let to {
       var settings = settings
       settings.to = to
-      let stores = Destinations(settings: settings, library: nil, checkpoints: MemoryCheckpoints())
+      let stores = Stores(settings, library: nil)
       wishes.destination = try await stores.open(to).uploader.destination.name
     }
     return wishes

@@ -6,7 +6,9 @@ import ReelPostgres
 import ReelProcess
 import ReelSandbox
 import ReelSource
+import ReelStores
 import ReelTerminal
+import ReelUpkeep
 import ReelValidation
 
 /// What a command works with, put together from the settings: the one place that knows every implementation.
@@ -36,12 +38,10 @@ struct AppContext: Sendable {
     let place = try CatalogPlace(settings)
     let path = place.library
     // Before the catalog: a destination that is none makes no library.
-    let planned = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
-    let opened = try await planned.open(settings.to)
-    _ = try planned.decorated(opened)
-    _ = try planned.decoratedRecorder(opened)
-    let (catalog, checkpoints) = try await catalog(at: place, dryRun: dryRun)
-    let stores = Destinations(settings: settings, library: path, checkpoints: checkpoints)
+    var stores = Stores(settings, library: path)
+    _ = try await stores.open(settings.to).recorder()
+    let catalog: any PostCatalog
+    (catalog, stores.checkpoints) = try await Self.catalog(at: place, dryRun: dryRun)
     let store = try await stores.open(settings.to)
     if !dryRun {
       do {
@@ -54,8 +54,8 @@ struct AppContext: Sendable {
     // A dry run makes no library.
     let copies = dryRun ? nil : path.map { $0 + "/tmp" }
     var services = IngestServices(
-      prober: prober, posters: posters == .none ? nil : prober, uploader: try stores.decorated(store),
-      recorder: try stores.decoratedRecorder(store),
+      prober: prober, posters: posters == .none ? nil : prober, uploader: stores.decorated(store),
+      recorder: try store.recorder(),
       catalog: catalog, staging: TemporaryStaging(folder: copies))
     if mends { services.mender = SandboxedMender(prober) }
     services.wording = FlagNames.put

@@ -5,10 +5,7 @@ import ReelPostgres
 import ReelProcess
 import ReelStorage
 import ReelTerminal
-
-/// All that commands ask of a catalog.
-typealias WholeCatalog = PosterAdding & PostChanging & CatalogExamination & CatalogRepair & StoreRelocating
-  & UploadCheckpoints
+import ReelUpkeep
 
 /// Where a command's catalog is.
 enum CatalogPlace: Sendable {

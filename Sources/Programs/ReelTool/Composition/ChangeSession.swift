@@ -1,14 +1,10 @@
-import FoundationEssentials
-import Glibc
 import ReelCore
 import ReelIngest
-import ReelLibrary
 import ReelProcess
-import ReelSource
 import ReelStorage
+import ReelStores
 import ReelTerminal
 import ReelUpkeep
-import Synchronization
 
 /// What the commands that change posts work with, put together from the settings.
 struct ChangeSession: Sendable {
@@ -33,18 +29,24 @@ struct ChangeSession: Sendable {
     let place = try CatalogPlace(settings)
     if try await !place.isThere() { throw CommandFailure(.couldNotRun, place.absence) }
     let catalog = try await place.writing()
-    let stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
+    let stores = Stores(settings, library: place.library, checkpoints: catalog)
     let writer = ChangeEventWriter(target: events)
-    let opening: @Sendable (Destination) async throws(UploadError) -> PostChanges.Store
+    var opening: (@Sendable (Destination) async throws(UploadError) -> PostChanges.Store)?
     do {
-      opening = try await self.opening(stores, catalog)
+      if let source {
+        opening = try await stores.moving(
+          to: settings.to, from: source.named, option: "--from", in: catalog)
+      }
     } catch {
       try? await catalog.close()
       throw error
     }
-    let changes = Self.changes(
-      catalog, stores, supply: supply.map(Self.supply), writer, opening: opening,
-      notice: { post, removal in report.note(removal, of: post) })
+    let changes = stores.changes(of: catalog, supply: supply, open: opening) { post, removal in
+      Self.tell(post, removal)
+      report.note(removal, of: post)
+    } tell: {
+      try await writer.write($0)
+    }
     let (result, wasInterrupted) = await RunSignals.cancelling {
       try await body(changes, catalog)
       await writer.end()
@@ -60,99 +62,13 @@ struct ChangeSession: Sendable {
     }
   }
 
-  private static func changes(
-    _ catalog: any PostChanging, _ stores: Destinations, supply: PostChanges.Supply? = nil,
-    _ writer: ChangeEventWriter,
-    opening: @escaping @Sendable (Destination) async throws(UploadError) -> PostChanges.Store,
-    notice: @escaping @Sendable (PostID, ObjectRemoval) -> Void = { _, _ in }
-  ) -> PostChanges {
-    PostChanges(
-      catalog: catalog, supply: supply,
-      staging: TemporaryStaging(folder: stores.library.map { $0 + "/tmp" }), keepsPosts: keepsPosts,
-      open: opening,
-      notice: { post, removal in
-        tell(post, removal)
-        notice(post, removal)
-      },
-      tell: { bodies in try await writer.write(bodies) })
-  }
-
-  /// Carries on what the dead have left of changes, and gives what can't be carried on.
-  static func carryOnAll(
-    _ catalog: any PostChanging, _ stores: Destinations, events: EventTarget?
-  ) async throws(CatalogError) -> [(post: PostID, failure: FileFailure)] {
-    let changes = changes(
-      catalog, stores, ChangeEventWriter(target: events),
-      opening: { destination async throws(UploadError) in try await open(destination, stores) })
-    let failures = Mutex<[(post: PostID, failure: FileFailure)]>([])
-    do {
-      try await changes.resumeAll { post, outcome in
-        if case .failed(let failure) = outcome { failures.withLock { $0.append((post, failure)) } }
-      }
-      return failures.withLock { $0 }
-    } catch let error as CatalogError {
-      throw error
-    } catch {
-      throw CatalogError(.unusable, "\(error)")
-    }
-  }
-
   /// The address of the store that `to` names.
   func destination(_ to: String) async throws -> Destination {
-    let place = try CatalogPlace(settings)
-    let stores = Destinations(settings: settings, library: place.library, checkpoints: MemoryCheckpoints())
-    return try await stores.open(to).uploader.destination
+    try await Stores(settings, library: try CatalogPlace(settings).library).open(to).uploader.destination
   }
 
-  /// Opens the stores of posts, and the one that they go to.
-  private func opening(
-    _ stores: Destinations, _ catalog: any PostCatalog
-  ) async throws -> @Sendable (Destination) async throws(UploadError) -> PostChanges.Store {
-    guard let source else {
-      return { destination async throws(UploadError) in try await Self.open(destination, stores) }
-    }
-    let opened = try await stores.open(stores.settings.to)
-    try await opened.checkIsMounted(in: catalog)
-    let target = opened.uploader.destination
-    var others = stores
-    others.secretsAreFor = source.named
-    return { [others] destination async throws(UploadError) in
-      try await Self.open(destination, destination == target ? stores : others, flag: "--from")
-    }
-  }
-
-  /// Whether a store has a database of posts beside its objects.
-  private static func keepsPosts(_ destination: Destination) -> Bool {
-    DestinationAddress.kind(ofName: destination.name)?.keepsPosts == true
-  }
-
-  /// - Parameter flag: says that the credentials at hand are for a store.
-  private static func open(
-    _ destination: Destination, _ stores: Destinations, flag: String = "--to"
-  ) async throws(UploadError) -> PostChanges.Store {
-    do {
-      let opened = try await stores.open(destination)
-      return PostChanges.Store(
-        uploader: try stores.decorated(opened), recorder: try stores.decoratedRecorder(opened),
-        reader: opened.uploader as? any ReadableStore, folder: opened.folder)
-    } catch is SecretWithheld {
-      throw UploadError(
-        .storeUnusable,
-        "\(destination) needs credentials, and those that are set may be for another store: if they are for this one, name it with \(flag)"
-      )
-    } catch {
-      throw UploadError(.storeUnusable, CommandFailure.reason(error))
-    }
-  }
-
-  private static func supply(_ source: FileRestoreSource) -> PostChanges.Supply {
-    { wanted, take in
-      let failures = await source.supply([wanted]) { _, source in await take(source) }
-      return failures.map { "\($0.subject): \($0.message)" }
-    }
-  }
-
-  private static func tell(_ post: PostID, _ removal: ObjectRemoval) {
+  /// What a store keeps of an object that was removed.
+  static func tell(_ post: PostID, _ removal: ObjectRemoval) {
     guard let remains = removal.remains else { return }
     // Nobody has to listen.
     try? OutputStream.standardError.tell(["\(post): \(remains)"])

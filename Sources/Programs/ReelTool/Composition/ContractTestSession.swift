@@ -3,6 +3,7 @@ import ReelCore
 import ReelProcess
 import ReelStorage
 import ReelStorageTesting
+import ReelStores
 import ReelTerminal
 
 /// Runs the promises of an uploader against a destination.
@@ -18,7 +19,7 @@ struct ContractTestSession: Sendable {
   /// - Throws: ``CommandFailure`` when the destination can't be made ready.
   func run() async throws -> ReelExit {
     let path = try? AppContext.libraryPath(settings)
-    let stores = Destinations(settings: settings, library: path, checkpoints: MemoryCheckpoints())
+    let stores = Stores(settings, library: path)
     let uploader = try await stores.open(destination).uploader
     try await uploader.prepare()
     let folder = try ProcessEnvironment.current().text("TMPDIR") ?? "/tmp"
@@ -59,7 +60,7 @@ struct ContractTestSession: Sendable {
     let sources: StoreUnderTest.SourceKind
   }
 
-  private func check(_ kinds: [Kind], _ stores: Destinations) async -> [ContractTestView.Entry] {
+  private func check(_ kinds: [Kind], _ stores: Stores) async -> [ContractTestView.Entry] {
     var entries: [ContractTestView.Entry] = []
     for promise in promises where !Task.isCancelled {
       let start = ContinuousClock.now

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelIngest
 import ReelProcess
+import ReelStores
 import ReelTerminal
 import ReelUpkeep
 
@@ -19,11 +20,13 @@ enum PosterSession {
     let width = settings.jobs ?? AppContext.processors
     let prober = AppContext.prober(settings, workers: width, makesPosters: true)
     let catalog = try await place.writing()
-    let stores = stores(settings, place, catalog, to: to)
+    let stores = Stores(settings, library: place.library, checkpoints: catalog, secretsAreFor: to)
     let missing = MissingPosters(
       options, nameLength: settings.nameLength ?? IngestOptions().nameLength, catalog: catalog,
       prober: prober, width: width,
-      open: { try await open($0, mode: $1, stores) }
+      open: { destination, mode async throws(UploadError) in
+        try await stores.illustrated(destination, mode: mode)
+      }
     ) { path, answer in
       let result = answer.map { PosterDocument.Made(poster: $0.poster, file: $0.file) }
       try report(PosterDocument(path: path, result: result.mapError { $0.worded(FlagNames.put) }))
@@ -37,32 +40,5 @@ enum PosterSession {
     try? await catalog.close()
     if wasInterrupted { throw CommandExit(code: .interrupted) }
     return try result.get()
-  }
-
-  private static func stores(
-    _ settings: Settings, _ place: CatalogPlace, _ catalog: any WholeCatalog, to: String?
-  ) -> Destinations {
-    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
-    if let to { stores.secretsAreFor = to }
-    return stores
-  }
-
-  /// Nil for a store that gives no video back, and for one whose secret was not given.
-  private static func open(
-    _ destination: Destination, mode: String?, _ stores: Destinations
-  ) async throws -> MissingPosters.Store? {
-    let opened: Destinations.Opened
-    do {
-      opened = try await stores.open(destination, mode: mode)
-    } catch is SecretWithheld {
-      return nil
-    }
-    let copies = (opened.uploader as? any ReadableStore).map {
-      VideoCopies(store: $0, folder: stores.library.map { $0 + "/tmp" })
-    }
-    guard opened.folder != nil || copies != nil else { return nil }
-    return MissingPosters.Store(
-      uploader: copies == nil ? opened.uploader : try stores.decorated(opened), copies: copies,
-      place: opened.folder ?? destination.name)
   }
 }

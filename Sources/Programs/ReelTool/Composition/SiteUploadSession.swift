@@ -3,11 +3,11 @@ import ReelPage
 import ReelProcess
 import ReelRemoteStorage
 import ReelStorage
+import ReelStores
 import ReelTerminal
 
 /// `reel page --to`: what ``SiteUpload`` works with, put together from the settings.
 struct SiteUploadSession: Sendable {
-  private let files: S3Files
   private let upload: SiteUpload
   private let isDrawn: Bool
   private let queue = BlockingQueue(label: "reel.progress", width: 1)
@@ -17,27 +17,10 @@ struct SiteUploadSession: Sendable {
   ///   - library: the library's path; nil where the catalog is on a server.
   /// - Throws: ``CommandFailure`` when that is not a bucket, or a setting can't be used with it.
   init(_ to: String, _ settings: Settings, library: String?) async throws {
-    var changed = Destinations(settings: settings, library: library, checkpoints: MemoryCheckpoints())
-    changed.secretsAreFor = to
-    let stores = changed
+    let stores = Stores(settings, library: library)
     let bucket = try await stores.bucket(try Self.address(to))
-    files = S3Files(
-      bucket.store, transport: bucket.transport, credentials: bucket.credentials,
-      processors: AppContext.processors)
+    upload = SiteUpload(to: bucket, of: stores, readers: AppContext.processors)
     isDrawn = settings.progress != ProgressStyle.none
-    upload = SiteUpload(
-      files, width: settings.uploads ?? Destinations.uploadsToS3, readers: AppContext.processors
-    ) { folder throws(UploadError) in
-      do {
-        let store = try bucket.store.folder(folder)
-        return try stores.decorated(
-          Destinations.Opened(uploader: stores.uploader(bucket, store), folder: nil, keepsToRate: true))
-      } catch {
-        let reason = (error as? S3StoreError)?.told ?? CommandFailure.reason(error)
-        throw UploadError(
-          .storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(reason)")
-      }
-    }
   }
 
   private static func address(_ to: String) throws -> S3Address {
@@ -56,13 +39,12 @@ struct SiteUploadSession: Sendable {
     guard !summary.isLocal || summary.missing > 0 else {
       throw CommandFailure(
         .couldNotRun,
-        "the site was not put into \(files.destination): its posts play files on this machine, which nobody else could "
+        "the site was not put into \(upload.destination): its posts play files on this machine, which nobody else could "
           + "open. Put them into the site with --media copy, or ingest them with --to s3://… or --public-base-url"
       )
     }
     let plan = try SiteUploadPlan(writer)
-    let progress = SiteUploadProgress(
-      SiteUploadSummary(to: files.destination.name, url: files.url(of: SiteWriter.entry)))
+    let progress = upload.progress
     let drawing = isDrawn ? Task { await draw(progress, of: plan.count) } : nil
     let (result, wasInterrupted) = await RunSignals.cancelling { [upload] in
       try await upload.run(plan, progress)

@@ -3,19 +3,20 @@ import ReelCore
 import ReelRemoteStorage
 import ReelSandbox
 import ReelSource
-import ReelStorage
+import ReelStores
 
-/// Where what the user names becomes a source: a path of this machine, or an address. Buckets and servers share their
-/// connections.
-actor Sources {
+/// Where what the user names becomes a source: a path of this machine, or an address.
+struct Sources: Sendable {
   /// Files that are downloaded at once where nobody says how many.
   static let downloads = 16
 
-  private let settings: Settings
-  private var buckets: [S3Address: S3Source] = [:]
-  private var web: CurlTransport?
+  private let remote: RemoteSources
 
-  init(_ settings: Settings) { self.settings = settings }
+  init(_ settings: Settings) {
+    // The command's settings, but for what they say of objects that are stored.
+    let stores = Stores(settings, library: nil)
+    remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
+  }
 
   /// - Throws: ``CommandFailure`` when an address is none, or a setting can't be used with it.
   static func inputs(_ paths: [SourcePath], _ settings: Settings) async throws -> [SourceInput] {
@@ -30,7 +31,7 @@ actor Sources {
   func input(
     _ path: SourcePath, listed: (size: Int64, state: RemoteState)? = nil
   ) async throws -> SourceInput {
-    guard let remote = try await remote(path) else {
+    guard let remote = try await remote.source(path) else {
       try Self.checkSlashes(path)
       return SourceInput(path: path)
     }
@@ -47,48 +48,14 @@ actor Sources {
     throw CommandFailure(
       .usage, "there is no file \(path.text); an address has two slashes behind the colon: \(example)")
   }
+}
 
-  private func remote(_ path: SourcePath) async throws -> (any RemoteSource)? {
-    guard let scheme = path.scheme else { return nil }
-    let address = try orCommandFailure(.usage) { () throws(SourceAddressError) in
-      try SourceAddress(parsing: path)
-    } told: {
-      "the source \(scheme)://… can't be used: \($0.reason)"
-    }
-    switch address {
-    case .s3(let bucket, let name): return try await source(bucket).named(name)
-    case .web(let address): return try source(address)
-    }
-  }
-
-  private func source(_ address: S3Address) async throws -> S3Source {
-    if let known = buckets[address] { return known }
-    // The command's settings, but for what they say of objects that are stored.
-    let access = try await destinations.bucket(address)
-    let source = S3Source(
-      access.store, name: "", transport: access.transport, credentials: access.credentials, limits: limits)
-    buckets[address] = source
-    return source
-  }
-
-  private func source(_ address: WebAddress) throws -> WebSource {
-    let rules = try destinations.httpRules()
-    let transport =
-      try web ?? connecting(to: address.shown) { () throws(HTTPFailure) in try CurlTransport(rules) }
-    web = transport
-    return WebSource(address, transport: transport, limits: limits, staging: TemporaryStaging())
-  }
-
-  private var destinations: Destinations {
-    Destinations(settings: settings, library: "", checkpoints: MemoryCheckpoints())
-  }
-
+extension RemoteLimits {
   /// What waits for a network is no time of a reader's, and has its own limit: six times as long.
-  private var limits: RemoteLimits {
-    var limits = RemoteLimits()
-    if let bytes = settings.maxRead?.bytes { limits.bytes = bytes }
+  fileprivate init(_ settings: Settings) {
+    self.init()
+    if let limit = settings.maxRead?.bytes { bytes = limit }
     let deadline: Duration = settings.deadline.map { .seconds($0) } ?? SandboxedProber.defaultDeadline
-    limits.patience = deadline * 6
-    return limits
+    patience = deadline * 6
   }
 }

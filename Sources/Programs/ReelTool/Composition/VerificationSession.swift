@@ -1,8 +1,9 @@
 import ReelCore
 import ReelLibrary
 import ReelProcess
-import ReelStorage
+import ReelStores
 import ReelTerminal
+import ReelUpkeep
 
 /// What `reel verify` works with, put together from the settings.
 struct VerificationSession: Sendable {
@@ -19,8 +20,7 @@ struct VerificationSession: Sendable {
     let place = try CatalogPlace(settings)
     let catalog = try await place.examined()
     guard let catalog else { return try nothing(place.name) }
-    var stores = Destinations(settings: settings, library: place.library, checkpoints: catalog)
-    if let to { stores.secretsAreFor = to }
+    let stores = Stores(settings, library: place.library, checkpoints: catalog, secretsAreFor: to)
     let exit: ReelExit
     do {
       exit = try await verify(catalog, stores, place.name)
@@ -33,12 +33,12 @@ struct VerificationSession: Sendable {
   }
 
   private func verify(
-    _ catalog: any WholeCatalog, _ stores: Destinations, _ path: String
+    _ catalog: any WholeCatalog, _ stores: Stores, _ path: String
   ) async throws -> ReelExit {
     let destinations = try await stores.known(to, in: catalog)
     let verification = StoreVerification(catalog: catalog, width: width, readsObjects: readsObjects) {
       destination async throws(UploadError) in
-      try await Self.store(destination, stores)
+      try await stores.verified(destination)
     }
     let printer = VerificationPrinter(
       VerificationView(
@@ -69,21 +69,6 @@ struct VerificationSession: Sendable {
       library: path, wasRead: readsObjects, json: json, traits: TerminalTraits.standardOutput())
     try OutputStream.standardOutput.write(try view.end(isWhole: true))
     return .done
-  }
-
-  /// Nil when its secret is not at hand.
-  private static func store(
-    _ destination: Destination, _ stores: Destinations
-  ) async throws(UploadError) -> StoreVerification.Store? {
-    do {
-      let opened = try await stores.open(destination)
-      return StoreVerification.Store(
-        RetryingUploader(base: opened.uploader), recorder: try stores.decoratedRecorder(opened))
-    } catch is SecretWithheld {
-      return nil
-    } catch {
-      throw UploadError(.storeUnusable, CommandFailure.reason(error))
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ReelCore
+import ReelStores
 import ReelTerminal
 
 /// Reads the settings: flags, then `REEL_*` in the environment, then the configuration file.
@@ -38,7 +39,7 @@ enum SettingsReader {
 
   /// A variable may be meant for another program, or another Reel: it stops nothing.
   private static func tellIfMisspelt(_ variable: String) {
-    let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", Destinations.tusToken]
+    let known = SettingTable.all.map(\.variable) + ["REEL_COLOR", Stores.tusToken]
     guard !known.contains(variable) else { return }
     let prefix = "REEL_".count
     let names = known.map { String($0.dropFirst(prefix)) }

@@ -1,6 +1,7 @@
 import ReelCore
 import ReelRemoteStorage
 import ReelSource
+import ReelStores
 import ReelTerminal
 import Synchronization
 
@@ -15,16 +16,30 @@ package struct SiteUpload: Sendable {
   private let queue: BlockingQueue
 
   /// - Parameters:
-  ///   - files: the bucket.
-  ///   - width: requests at once.
+  ///   - stores: say how many requests there are at once, and how media are stored.
   ///   - readers: files read at once.
-  ///   - uploader: what puts media into a folder of the bucket.
-  package init(
-    _ files: S3Files, width: Int, readers: Int,
-    uploader: @escaping @Sendable (_ folder: String) throws(UploadError) -> any Uploader
-  ) {
-    (self.files, self.width, self.uploader) = (files, width, uploader)
+  package init(to bucket: Stores.BucketAccess, of stores: Stores, readers: Int) {
+    files = S3Files(
+      bucket.store, transport: bucket.transport, credentials: bucket.credentials, processors: readers)
+    width = stores.settings.uploads ?? Stores.uploadsToBucket
     queue = BlockingQueue(label: "reel.media", width: readers)
+    uploader = { folder throws(UploadError) in
+      do throws(S3StoreError) {
+        let store = try bucket.store.folder(folder)
+        return stores.decorated(OpenedStore(uploader: stores.uploader(bucket, store), keepsToRate: true))
+      } catch {
+        throw UploadError(
+          .storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(error.text)")
+      }
+    }
+  }
+
+  /// The bucket.
+  package var destination: Destination { files.destination }
+
+  /// Of an upload that has not begun.
+  package var progress: SiteUploadProgress {
+    SiteUploadProgress(SiteUploadSummary(to: destination.name, url: files.url(of: SiteWriter.entry)))
   }
 
   /// Brings the bucket up to the folder. What was stored stays, whatever ends it.

@@ -10,14 +10,15 @@ package enum SourceAddress: Sendable {
 
   /// - Throws: ``SourceAddressError`` when it is none that can be used.
   package init(parsing path: SourcePath) throws(SourceAddressError) {
-    guard let scheme = path.scheme else { throw SourceAddressError("it names no kind of source") }
+    guard let scheme = path.scheme else { throw SourceAddressError("", "it names no kind of source") }
     guard let text = String(validating: path.bytes, as: UTF8.self), !text.utf8.contains(0) else {
-      throw SourceAddressError("it is not UTF-8")
+      throw SourceAddressError(scheme, "it is not UTF-8")
     }
     if scheme.hasPrefix("s3") {
       self = try Self.bucket(text, scheme)
     } else {
-      let address = try rethrowing(as: { SourceAddressError($0.reason) }) { () throws(HTTPAddressError) in
+      let address = try rethrowing(as: { SourceAddressError(scheme, $0.reason) }) {
+        () throws(HTTPAddressError) in
         try WebAddress(parsing: text)
       }
       self = .web(address)
@@ -34,10 +35,11 @@ package enum SourceAddress: Sendable {
     }
     let example = scheme == "s3" ? "s3://bucket/name" : "\(scheme)://host/bucket/name"
     guard let bucket = parts.first, !bucket.isEmpty, endpoint.map({ !$0.hasSuffix("://") }) ?? true else {
-      throw SourceAddressError("it names no bucket: it is written like \(example)")
+      throw SourceAddressError(scheme, "it names no bucket: it is written like \(example)")
     }
     guard !bucket.contains("@"), endpoint?.contains("@") != true else {
       throw SourceAddressError(
+        scheme,
         "it holds an @, as if a key or a password came first: those stand in the environment or in a file")
     }
     let name = parts.count > 1 ? String(parts[1]) : ""
@@ -45,15 +47,20 @@ package enum SourceAddress: Sendable {
       !name.split(separator: "/", omittingEmptySubsequences: false).contains(where: {
         $0 == "." || $0 == ".."
       })
-    else { throw SourceAddressError("it holds . or .. as a folder, which means nothing in a bucket") }
+    else {
+      throw SourceAddressError(scheme, "it holds . or .. as a folder, which means nothing in a bucket")
+    }
     return .s3(S3Address(bucket: String(bucket), prefix: "", endpoint: endpoint), name: name)
   }
 }
 
 /// Why an address can't be used as a source. The address is not repeated: it may hold a password.
-package struct SourceAddressError: Error, Hashable, Sendable {
-  /// The end of a sentence.
-  package let reason: String
+package struct SourceAddressError: ReelError, Hashable {
+  private let scheme: String
+  private let reason: String
 
-  init(_ reason: String) { self.reason = reason }
+  package var message: String { "the source \(scheme)://… can't be used: \(reason)" }
+
+  /// - Parameter reason: the end of a sentence.
+  fileprivate init(_ scheme: String, _ reason: String) { (self.scheme, self.reason) = (scheme, reason) }
 }

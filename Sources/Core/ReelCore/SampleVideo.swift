@@ -1,11 +1,10 @@
 import FoundationEssentials
-import ReelCore
 
 /// A frame of black, 16 by 16 pixels, in an MP4.
 package enum SampleVideo {
   package static let bytes = Array(Data(base64Encoded: text) ?? Data())
 
-  static var file: SourceFile {
+  package static var file: SourceFile {
     let identity = FileIdentity(device: 0, inode: 0, size: Int64(bytes.count), modifiedAt: 0, changedAt: 0)
     return SourceFile(
       path: SourcePath("sample.mp4"), identity: identity, handle: Handle(bytes: bytes, identity: identity))

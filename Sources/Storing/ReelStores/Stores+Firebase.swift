@@ -1,23 +1,22 @@
+import ReelCore
 import ReelRemoteStorage
 import ReelStorage
 
-extension Destinations {
+extension Stores {
   /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
   /// named by the variables that Google's own tools read.
-  func firebase(_ address: FirebaseAddress) async throws -> Opened {
-    let environment = try ProcessEnvironment.current().texts(where: FirebaseEmulators.asks)
-    let emulators = FirebaseEmulators(environment: environment)
-    let bucket = try bucket(address, try emulators.storage(address.emulator))
+  func firebase(_ address: FirebaseAddress) async throws -> OpenedStore {
+    let emulators = FirebaseEmulators(environment: try variables(where: FirebaseEmulators.asks))
+    let bucket = try Self.bucket(address, try emulators.storage(address.emulator))
     let firestore = try emulators.firestore()
-    let rules = try httpRules()
-    let limiter = self.limiter()
+    let rules = try settings.httpRules()
     let transport = try connecting(to: bucket.destination) { () throws(HTTPFailure) in
       for emulator in [bucket.emulator, firestore] { if let emulator { try rules.check(emulator) } }
-      return try CurlTransport(rules, limiter: limiter)
+      return try CurlTransport(rules, limiter: settings.limiter)
     }
     guard bucket.emulator != nil || firestore == nil else {
-      throw CommandFailure(
-        .couldNotRun,
+      throw UploadError(
+        .storeUnusable,
         "Firestore is emulated and the bucket is not: set $STORAGE_EMULATOR_HOST as well, or unset "
           + "$FIRESTORE_EMULATOR_HOST")
     }
@@ -27,10 +26,10 @@ extension Destinations {
     let uploader = FirebaseUploader(
       bucket, transport: transport, tokens: tokens, checkpoints: checkpoints,
       publicBaseURL: settings.publicBaseURL)
-    return Opened(uploader: uploader, folder: nil, keepsToRate: true) {
+    return OpenedStore(uploader: uploader, keepsToRate: true) { () throws(UploadError) in
       guard bucket.emulator == nil || firestore != nil else {
-        throw CommandFailure(
-          .couldNotRun,
+        throw UploadError(
+          .storeUnusable,
           "the bucket is emulated and Firestore is not: set $FIRESTORE_EMULATOR_HOST as well, or name a bucket that is "
             + "not")
       }
@@ -39,36 +38,40 @@ extension Destinations {
     }
   }
 
-  private func bucket(_ address: FirebaseAddress, _ emulator: HTTPOrigin?) throws -> StorageBucket {
-    try orCommandFailure(.usage) { () throws(StorageBucketError) in
-      try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
-    } told: {
-      "the destination can't be used: \($0.reason)"
+  private static func bucket(
+    _ address: FirebaseAddress, _ emulator: HTTPOrigin?
+  ) throws(DestinationAddressError) -> StorageBucket {
+    do throws(StorageBucketError) {
+      return try StorageBucket(address.bucket, prefix: address.prefix, emulator: emulator)
+    } catch {
+      throw DestinationAddressError(.notABucket, "the destination can't be used: \(error.reason)")
     }
   }
 
-  private static func database(_ project: String?, _ emulator: HTTPOrigin?) throws -> FirestoreDatabase {
+  private static func database(
+    _ project: String?, _ emulator: HTTPOrigin?
+  ) throws(UploadError) -> FirestoreDatabase {
     guard let project else {
-      throw CommandFailure(
-        .couldNotRun,
-        "it is not known which project's Firestore keeps the posts; looked in: --project, the service account's "
-          + "key, $GOOGLE_CLOUD_PROJECT, $GCLOUD_PROJECT")
+      throw UploadError(
+        .storeUnusable,
+        "it is not known which project's Firestore keeps the posts; looked in: \(setting: .project), the service "
+          + "account's key, $GOOGLE_CLOUD_PROJECT, $GCLOUD_PROJECT")
     }
     guard let database = FirestoreDatabase(project: project, emulator: emulator) else {
-      throw CommandFailure(
-        .couldNotRun, "no project has the id \"\(project)\": it is written like my-app-12345")
+      throw UploadError(
+        .storeUnusable, "no project has the id \"\(project)\": it is written like my-app-12345")
     }
     return database
   }
 
   // MARK: Credentials
 
-  private func key() async throws -> ServiceAccountKey {
-    let named = try ProcessEnvironment.current().text("GOOGLE_APPLICATION_CREDENTIALS")
+  private func key() async throws(UploadError) -> ServiceAccountKey {
+    let named = try variable("GOOGLE_APPLICATION_CREDENTIALS")
     guard let path = settings.serviceAccount ?? named, !path.isEmpty else {
-      throw CommandFailure(
-        .couldNotRun,
-        "no service account's key was found; looked in: --service-account, $REEL_SERVICE_ACCOUNT, the setting "
+      throw UploadError(
+        .storeUnusable,
+        "no service account's key was found; looked in: \(setting: .serviceAccount), $REEL_SERVICE_ACCOUNT, the setting "
           + "serviceAccount, $GOOGLE_APPLICATION_CREDENTIALS (docs/firebase.md says how to get one)")
     }
     return try await ServiceAccountKey.read(path)
@@ -77,7 +80,7 @@ extension Destinations {
   /// An emulator, for which there is no key, never gets a token that opens anything.
   private func tokens(
     _ key: ServiceAccountKey?, _ transport: CurlTransport
-  ) async throws -> any TokenSource {
+  ) async throws(UploadError) -> any TokenSource {
     guard let key else { return EmulatorToken() }
     return try await ServiceAccountTokens(key, transport: transport)
   }
@@ -95,18 +98,18 @@ private struct FirebaseEmulators {
   static func asks(_ name: String) -> Bool { (storage + firestore + project).contains(name) }
 
   /// - Parameter named: by the destination itself.
-  func storage(_ named: String?) throws -> HTTPOrigin? {
+  func storage(_ named: String?) throws(UploadError) -> HTTPOrigin? {
     if let named { return try Self.origin(named, "the destination") }
     return try first(Self.storage)
   }
 
-  func firestore() throws -> HTTPOrigin? { try first(Self.firestore) }
+  func firestore() throws(UploadError) -> HTTPOrigin? { try first(Self.firestore) }
 
   var project: String? {
     Self.project.lazy.compactMap { value($0) }.first
   }
 
-  private func first(_ names: [String]) throws -> HTTPOrigin? {
+  private func first(_ names: [String]) throws(UploadError) -> HTTPOrigin? {
     for name in names {
       if let value = value(name) { return try Self.origin(value, "$\(name)") }
     }
@@ -118,14 +121,14 @@ private struct FirebaseEmulators {
   }
 
   /// `host:port`, or with `http://` before it.
-  private static func origin(_ text: String, _ place: String) throws -> HTTPOrigin {
-    let told = "the emulator that \(place) names can't be used: "
-    let address = try orCommandFailure { () throws(HTTPAddressError) in
-      try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
-    } told: {
-      told + $0.reason
+  private static func origin(_ text: String, _ place: String) throws(UploadError) -> HTTPOrigin {
+    func unusable(_ reason: String) -> UploadError {
+      UploadError(.storeUnusable, "the emulator that \(place) names can't be used: \(reason)")
     }
-    guard address.path.isEmpty else { throw CommandFailure(.couldNotRun, told + "it holds a path") }
+    let address = try rethrowing(as: { unusable($0.reason) }) { () throws(HTTPAddressError) in
+      try HTTPAddress(parsing: text.contains("://") ? text : "http://" + text)
+    }
+    guard address.path.isEmpty else { throw unusable("it holds a path") }
     return address.origin
   }
 }

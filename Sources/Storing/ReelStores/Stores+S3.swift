@@ -1,43 +1,42 @@
 import ReelCore
 import ReelRemoteStorage
 import ReelStorage
-import ReelTerminal
 
-extension Destinations {
+extension Stores {
   /// A bucket, and what reaches it.
-  struct BucketAccess: Sendable {
-    let store: S3Store
+  package struct BucketAccess: Sendable {
+    package let store: S3Store
     /// Whether checksums are sent that no operation demands.
     let sendsChecksums: Bool
-    let transport: CurlTransport
-    let credentials: any CredentialSource
+    package let transport: CurlTransport
+    package let credentials: any CredentialSource
   }
 
-  func s3(_ address: S3Address) async throws -> any Uploader { uploader(try await bucket(address)) }
-
-  func uploader(_ bucket: BucketAccess, _ store: S3Store? = nil) -> any Uploader {
+  /// - Parameter store: a part of the bucket; nil for the store that was named.
+  package func uploader(_ bucket: BucketAccess, _ store: S3Store? = nil) -> any Uploader {
     S3Uploader(
       store ?? bucket.store,
       options: S3Options(
-        viewing: viewing, sendsChecksums: bucket.sendsChecksums,
-        sendsConditions: settings.conditionalPuts ?? true), transport: bucket.transport,
-      credentials: bucket.credentials, onNotice: { LongWait.tellOnce($0) })
+        viewing: settings.viewing, sendsChecksums: bucket.sendsChecksums,
+        sendsConditions: settings.sendsConditions),
+      transport: bucket.transport, credentials: bucket.credentials, onNotice: onNotice)
   }
 
   /// A bucket, by the settings and by what AWS's own tools would read: its variables and files.
-  func bucket(_ address: S3Address) async throws -> BucketAccess {
+  /// - Throws: `storeUnusable` when it can't be one, or its credentials are not there.
+  package func bucket(_ address: S3Address) async throws(UploadError) -> BucketAccess {
     let environment = try awsEnvironment()
     let local = LocalCredentials(environment: environment, profile: settings.profile)
     let store = try await store(address, local)
     // Credentials that are not there are told before anything is made; what is found is looked up again when it is needed.
-    if place == .local { _ = try await local.find() }
+    if settings.credentials == .local { _ = try await local.find() }
     let sendsChecksums = try await sendsChecksums(local)
-    let rules = try httpRules(certificates: environment["AWS_CA_BUNDLE"])
-    let limiter = self.limiter()
+    let rules = try settings.httpRules(certificates: environment["AWS_CA_BUNDLE"])
     return try connecting(to: store.destination) { () throws(HTTPFailure) in
       if let endpoint = store.endpoint { try rules.check(endpoint.origin) }
       return BucketAccess(
-        store: store, sendsChecksums: sendsChecksums, transport: try CurlTransport(rules, limiter: limiter),
+        store: store, sendsChecksums: sendsChecksums,
+        transport: try CurlTransport(rules, limiter: settings.limiter),
         credentials: try credentials(local, environment))
     }
   }
@@ -49,12 +48,12 @@ extension Destinations {
   }
 
   private func sendsChecksums(_ local: LocalCredentials) async throws(UploadError) -> Bool {
-    if let named = settings.requestChecksums { return named == .whenSupported }
+    if let named = settings.sendsChecksums { return named }
     return try await local.sendsChecksums() ?? true
   }
 
-  private func awsEnvironment() throws -> [String: String] {
-    try ProcessEnvironment.current().texts { $0.hasPrefix("AWS_") || $0 == "HOME" }
+  private func awsEnvironment() throws(UploadError) -> [String: String] {
+    try variables { $0.hasPrefix("AWS_") || $0 == "HOME" }
   }
 
   private func endpoint(
@@ -66,7 +65,7 @@ extension Destinations {
 
   /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
   /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
-  func s3Server(of address: S3Address, isNamed: Bool) async -> String? {
+  func server(of address: S3Address, isNamed: Bool) async -> String? {
     do {
       let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.profile)
       let endpoint = try await (isNamed ? endpoint(of: address, local) : address.endpoint)
@@ -96,18 +95,10 @@ extension Destinations {
     }
   }
 
-  private var viewing: S3Viewing {
-    if let seconds = settings.presign { return .presigned(seconds: seconds) }
-    return settings.publicBaseURL.map { .publicBase($0) } ?? .address
-  }
-
-  private var place: CredentialPlace {
-    settings.credentials ?? .local
-  }
-
   private func credentials(
     _ local: LocalCredentials, _ environment: [String: String]
   ) throws(HTTPFailure) -> any CredentialSource {
+    let place = settings.credentials
     if place == .local {
       return RememberedCredentials { () async throws(UploadError) in try await local.find() }
     }

@@ -1,0 +1,51 @@
+import ReelCore
+import ReelRemoteStorage
+import ReelStorage
+
+/// Where an address that somebody names becomes a source. Buckets and servers share their connections.
+package actor RemoteSources {
+  private let stores: Stores
+  private let limits: RemoteLimits
+  private let staging: any StagingArea
+  private var buckets: [S3Address: S3Source] = [:]
+  private var web: CurlTransport?
+
+  /// - Parameters:
+  ///   - stores: says how buckets and servers are reached.
+  ///   - staging: where a file lies whose server gives no ranges.
+  package init(_ stores: Stores, limits: RemoteLimits, staging: any StagingArea) {
+    (self.stores, self.limits, self.staging) = (stores, limits, staging)
+  }
+
+  /// What the address `path` stands for; nil for a path of this machine.
+  /// - Throws: ``SourceAddressError`` for an address that is none; ``UploadError`` when it can't be reached with these
+  ///   settings.
+  package func source(_ path: SourcePath) async throws -> (any RemoteSource)? {
+    guard path.scheme != nil else { return nil }
+    switch try SourceAddress(parsing: path) {
+    case .s3(let bucket, let name): return try await source(bucket).named(name)
+    case .web(let address): return try source(address)
+    }
+  }
+
+  private func source(_ address: S3Address) async throws(UploadError) -> S3Source {
+    if let known = buckets[address] { return known }
+    let access = try await stores.bucket(address)
+    let source = S3Source(
+      access.store, name: "", transport: access.transport, credentials: access.credentials, limits: limits)
+    buckets[address] = source
+    return source
+  }
+
+  private func source(_ address: WebAddress) throws(UploadError) -> WebSource {
+    WebSource(address, transport: try connection(to: address), limits: limits, staging: staging)
+  }
+
+  private func connection(to address: WebAddress) throws(UploadError) -> CurlTransport {
+    if let web { return web }
+    let rules = try stores.settings.httpRules()
+    let transport = try connecting(to: address.shown) { () throws(HTTPFailure) in try CurlTransport(rules) }
+    web = transport
+    return transport
+  }
+}
