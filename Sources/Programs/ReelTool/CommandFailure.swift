@@ -15,11 +15,6 @@ struct CommandFailure: Error {
     self.message = message
   }
 
-  init(_ error: CatalogError) { self.init(error, isCancellation: error.code == .cancelled) }
-  init(_ error: UploadError) { self.init(error, isCancellation: error.code == .cancelled) }
-  init(_ error: ProbeError) { self.init(error, isCancellation: error.code == .cancelled) }
-  init(_ error: PosterError) { self.init(error, isCancellation: error.code == .cancelled) }
-
   private init(_ error: some ReelError, isCancellation: Bool) {
     self.init(isCancellation ? .interrupted : .couldNotRun, error.told)
   }
@@ -29,10 +24,10 @@ struct CommandFailure: Error {
   init?(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
-    case let error as CatalogError: self.init(error)
-    case let error as UploadError: self.init(error)
-    case let error as ProbeError: self.init(error)
-    case let error as PosterError: self.init(error)
+    case let error as CatalogError: self.init(error, isCancellation: error.code == .cancelled)
+    case let error as UploadError: self.init(error, isCancellation: error.code == .cancelled)
+    case let error as ProbeError: self.init(error, isCancellation: error.code == .cancelled)
+    case let error as PosterError: self.init(error, isCancellation: error.code == .cancelled)
     case let error as MendError: self.init(error, isCancellation: error.code == .cancelled)
     case let error as AllowedSources.NoSource: self.init(.usage, error.told)
     case let error as DestinationAddressError: self.init(.usage, error.told)

@@ -98,13 +98,10 @@ struct IngestCommand: AsyncParsableCommand {
     options.onError = onError
     let page = try report.map { try UserFile(writing: $0.path, as: .html) }
     let session = try await RunSession.open(settings, options, output)
-    let appContext = session.appContext
-    var walk = WalkOptions(
-      followLinks: reading.followLinks,
-      filter: filter, skippedDirectories: appContext.ownDirectories)
+    var walk = WalkOptions(followLinks: reading.followLinks, filter: filter)
+    session.appContext.excludeOwn(from: &walk)
     walk.includesTrash = walking.includeTrash
     (walk.settle, walk.begun) = (.seconds(settle ?? 0), Date())
-    walk.skippedAddresses = [appContext.services.uploader.destination.name]
     let exit = try await session.ingest(inputs, walk: walk, options: options, page: page)
     try exit.end()
   }
@@ -167,10 +164,8 @@ struct PublishCommand: AsyncParsableCommand {
     options.metadata.caption = caption
     options.metadata.music = music
     let session = try await RunSession.open(settings, options, output)
-    let appContext = session.appContext
-    var walk = WalkOptions(
-      followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
-    walk.skippedAddresses = [appContext.services.uploader.destination.name]
+    var walk = WalkOptions(followLinks: reading.followLinks)
+    session.appContext.excludeOwn(from: &walk)
     let exit = try await session.publish(
       input, walk: walk, options: options)
     try exit.end()

@@ -125,8 +125,7 @@ struct WatchCommand: AsyncParsableCommand {
     options.provesDuplicates = disposals.after != .keep
     let session = try await RunSession.open(settings, options, output, appends: true)
     let appContext = session.appContext
-    walk.skippedDirectories += appContext.ownDirectories
-    walk.skippedAddresses = [appContext.services.uploader.destination.name]
+    appContext.excludeOwn(from: &walk)
     let watches = watches(inputs, walk, begun)
     do {
       try check(watches)

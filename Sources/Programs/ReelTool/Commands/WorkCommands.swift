@@ -246,9 +246,8 @@ struct WorkCommand: AsyncParsableCommand {
     let session = try await RunSession.open(settings, options, output)
     let appContext = session.appContext
     let destination = appContext.services.uploader.destination.name
-    var walk = WalkOptions(
-      followLinks: reading.followLinks, skippedDirectories: appContext.ownDirectories)
-    walk.skippedAddresses = [destination]
+    var walk = WalkOptions(followLinks: reading.followLinks)
+    appContext.excludeOwn(from: &walk)
     let work: WorkSession
     do {
       let allowed = try AllowedSources(allow, destination: destination)

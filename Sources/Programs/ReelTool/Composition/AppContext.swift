@@ -18,7 +18,7 @@ struct AppContext: Sendable {
   /// What the stages of the run take.
   let stageTimes: StageTimes
   /// The library and the destination: never taken in.
-  let ownDirectories: [DirectoryIdentity]
+  private let ownDirectories: [DirectoryIdentity]
 
   /// Everything for a run. A dry run opens what there is and creates nothing.
   /// - Parameters:
@@ -68,6 +68,12 @@ struct AppContext: Sendable {
       ownDirectories: [path, store.folder].compactMap(\.self).compactMap {
         DirectoryIdentity(at: SourcePath($0))
       })
+  }
+
+  /// Leaves what is Reel's own out of a walk.
+  func excludeOwn(from walk: inout WalkOptions) {
+    walk.skippedDirectories += ownDirectories
+    walk.skippedAddresses.append(services.uploader.destination.name)
   }
 
   /// Ends the workers and gives the library back. What was promised to be durable is so already; this flushes the
