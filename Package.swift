@@ -129,7 +129,7 @@ let package = Package(
       .products, "Reel",
       [
         "ReelCore", "ReelSource", "ReelSandbox", "ReelValidation", "ReelStorage", "ReelRemoteStorage",
-        "ReelLibrary", "ReelPostgres", "ReelIngest", httpTypes,
+        "ReelStores", "ReelLibrary", "ReelPostgres", "ReelIngest", httpTypes,
       ]),
     module(.products, "ReelTesting", ["ReelCore", "ReelStorageTesting"]),
 

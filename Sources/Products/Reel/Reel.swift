@@ -10,4 +10,5 @@
 @_exported import ReelSandbox
 @_exported import ReelSource
 @_exported import ReelStorage
+@_exported import ReelStores
 @_exported import ReelValidation

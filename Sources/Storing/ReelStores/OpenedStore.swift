@@ -2,12 +2,12 @@ import Glibc
 import ReelCore
 import ReelStorage
 
-/// A store, and what it is on this machine.
-package struct OpenedStore: Sendable {
-  /// Without decorators.
-  package let uploader: any Uploader
+/// A store that was opened by its address (``AddressedStore``), and what it is on this machine.
+public struct OpenedStore: Sendable {
+  /// Without decorators: wrap it in ``RetryingUploader`` and ``VerifyingUploader``.
+  public let uploader: any Uploader
   /// The folder that it stores in; nil for one that is none.
-  package let folder: String?
+  public let folder: String?
   /// Whether it holds what it sends to a rate itself, or else what it reads is.
   let keepsToRate: Bool
   /// Uploads at once where nobody says how many; nil for as many as there are jobs.
@@ -26,15 +26,16 @@ package struct OpenedStore: Sendable {
 
   /// What writes posts down beside the objects, retried; nil for a store that keeps none.
   /// - Throws: `storeUnusable` when a setting is missing.
-  package func recorder() throws(UploadError) -> (any PostRecorder)? {
+  public func recorder() throws(UploadError) -> (any PostRecorder)? {
     guard let makeRecorder else { return nil }
     return RetryingRecorder(base: try makeRecorder())
   }
 
-  /// A folder would be made where its disk is not mounted: what is stored there would be hidden when it is again, and is
-  /// found by no other machine.
-  /// - Throws: `storeUnusable` where it has posts, and is missing or empty; ``CatalogError``.
-  package func checkIsMounted(in catalog: any PostCatalog) async throws {
+  /// To be called before ``Uploader/prepare()``, which makes a folder where its disk is not mounted: what is stored there
+  /// would be hidden when it is again, and is found by no other machine.
+  /// - Throws: ``UploadError``, `storeUnusable`, for a folder of which `catalog` has posts, and that is missing or empty;
+  ///   ``CatalogError``.
+  public func checkIsMounted(in catalog: any PostCatalog) async throws {
     guard let folder, !SourcePath(folder).isFolderWithEntries else { return }
     let destination = uploader.destination
     let posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0

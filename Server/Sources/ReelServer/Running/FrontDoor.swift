@@ -95,8 +95,7 @@ struct ServerLibrary: Service {
     try prober.checkInstallation()
     let uploader = PreparedUploader(
       try await ServerStore.open(
-        configuration.to, folder, publicBaseURL: configuration.mediaURL,
-        environment: ProcessInfo.processInfo.environment
+        configuration.to, folder, publicBaseURL: configuration.mediaURL
       ) { logger.warning("\($0)") })
     try await uploader.prepare()
     let disk = DiskThreads(count: 16)
