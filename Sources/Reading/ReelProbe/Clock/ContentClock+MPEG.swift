@@ -434,6 +434,8 @@ struct MPEGClock<Bytes: ByteReading> {
   /// Moments that wait long because pictures come slowly, or one of those in order before them comes late: once those that
   /// were decoded before it are shown, the next is decoded at its time, and no other is shown then.
   private static func noteSlow(_ moments: inout [Moment]) {
+    // Of pictures alone ``isPause(before:)`` tells.
+    let mayBeLate = !arePicturesAlone(moments)
     let long = moments.indices.filter { moments[$0].isLong && moments[$0].isPicture }
     for (key, places) in Dictionary(grouping: long, by: { moments[$0].key }) {
       let own = moments.indices.filter { moments[$0].key == key }
@@ -446,7 +448,7 @@ struct MPEGClock<Bytes: ByteReading> {
         moments[place].isSlow =
           wait > 0
           && (wait <= mostHeld * step
-            || own.contains { $0 > place && isNear(moments[$0].decoded) }
+            || mayBeLate && own.contains { $0 > place && isNear(moments[$0].decoded) }
               && !own.contains { $0 != place && isNear(moments[$0].time) })
       }
     }

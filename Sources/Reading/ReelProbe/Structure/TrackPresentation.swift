@@ -54,7 +54,8 @@ struct TrackPresentation: Hashable {
     // Where its header agrees: a single sample whose time is wild makes no film longer.
     let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
-    let tail = latest > total && abs(latest - claimed) <= times.ordinaryStep ? latest - total : 0
+    let isClaimed = abs(latest - claimed) <= min(times.ordinaryStep, abs(total - claimed))
+    let tail = latest > total && isClaimed ? latest - total : 0
     mediaSeconds = Double(total + tail) * tick
     let step = times.ordinaryStep
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
