@@ -101,11 +101,13 @@ private struct OnePoster: PosterMaker {
 }
 
 /// A clock on which every wait is over at once: it is only cancelled.
-private struct HurriedClock: Clock {
-  var now: ContinuousClock.Instant { .now }
-  var minimumResolution: Duration { .nanoseconds(1) }
+package struct HurriedClock: Clock {
+  package var now: ContinuousClock.Instant { .now }
+  package var minimumResolution: Duration { .nanoseconds(1) }
 
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+  package init() {}
+
+  package func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
     await Task.yield()
   }

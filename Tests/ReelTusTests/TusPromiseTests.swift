@@ -1,9 +1,12 @@
 import Foundation
+import HTTPTypes
 import ReelCore
+import ReelFaultCampaign
 import ReelHTTPFakes
 import ReelStorage
 import ReelStorageTesting
 import ReelTestSupport
+import Synchronization
 import Testing
 
 @testable import ReelRemoteStorage
@@ -61,6 +64,56 @@ import Testing
     }
   }
 
+  /// tusd asks its hooks, and puts an object together in its bucket, when it has every byte: whatever comes of it, HEAD says
+  /// that all is there.
+  @Test(
+    "what a server refuses at its end is no object, and is sent once a run; what a proxy says there is nobody's no",
+    arguments: [(500, true), (400, true), (403, true), (413, true), (500, false), (400, false), (423, true)])
+  func refusedAtTheEnd(_ status: Int, isOfServer: Bool) async throws {
+    let server = RefusingServer(status, isOfServer: isOfServer)
+    let (checkpoints, key) = (MemoryCheckpoints(), try #require(ObjectKey("k.mp4")))
+    let source = TestSource(size: 9).upload
+    func uploader() throws -> any Uploader {
+      RetryingUploader(
+        base: TusUploader(
+          try #require(TusEndpoint("tus+https://host.example/files/")), transport: server.transport,
+          checkpoints: checkpoints),
+        clock: HurriedClock())
+    }
+    let isRefusal = isOfServer && status != 423
+    for run in 1...2 {
+      var error: UploadError?
+      do { _ = try await uploader().upload(source, to: key) { _ in } } catch let failure as UploadError {
+        error = failure
+      }
+      #expect((error != nil) == (isRefusal || !isOfServer && status == 400 || run == 2), "\(status)")
+      let found = try await uploader().find(key)
+      #expect((found == nil) == isRefusal, "\(status)")
+      guard isRefusal else { continue }
+      #expect(error?.code == (status == 403 ? .denied : .rejected))
+      #expect(error?.message.contains("\(status): a virus was found") == true, "\(error?.message ?? "")")
+      #expect(try await uploader().readBack(key) == nil)
+      let counts = server.counts
+      #expect(counts.begun == run && counts.removed == run && counts.sent == 9 * run)
+    }
+  }
+
+  @Test("a no that was written down before the server could be asked for the upload counts in the next run")
+  func refusedBeforeADeath() async throws {
+    let server = RefusingServer(500, isOfServer: true, answersToHead: false)
+    let (checkpoints, key) = (MemoryCheckpoints(), try #require(ObjectKey("k.mp4")))
+    func upload() async throws -> StoredObject {
+      try await TusUploader(
+        try #require(TusEndpoint("tus+https://host.example/files/")), transport: server.transport,
+        checkpoints: checkpoints
+      ).upload(TestSource(size: 9).upload, to: key) { _ in }
+    }
+    await #expect(throws: UploadError.self) { _ = try await upload() }
+    server.mend()
+    #expect(try await upload().size == 9)
+    #expect(server.counts.begun == 2 && server.counts.removed == 1)
+  }
+
   /// That it is kept; if not, the others are looked at all the same.
   private func expect(
     _ promise: UploaderContractTest, of uploader: @escaping @Sendable () throws -> any Uploader
@@ -69,4 +122,59 @@ import Testing
       try await promise.check(StoreUnderTest(largeSize: 3 << 20 + 3) { try uploader() })
     }
   }
+}
+
+/// A server that takes every byte, and answers the last part with a status of its own, or of what stands before it.
+private final class RefusingServer: Sendable {
+  struct Counts {
+    var begun = 0
+    var removed = 0
+    var sent = 0
+    var isMended = false
+  }
+
+  let transport: ScriptedTransport
+  private let state: SharedCounts
+
+  private final class SharedCounts: Sendable {
+    let counts = Mutex(Counts())
+  }
+
+  init(_ status: Int, isOfServer: Bool, answersToHead: Bool = true) {
+    let state = SharedCounts()
+    self.state = state
+    transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      var fields: HTTPFields = [.tusResumable: "1.0.0"]
+      let isMended = state.counts.withLock { $0.isMended }
+      switch sent.call.method {
+      case .options: (fields[.tusVersion], fields[.tusExtension]) = ("1.0.0", "creation,termination")
+      case .post:
+        let number = state.counts.withLock { counts in
+          counts.begun += 1
+          return counts.begun
+        }
+        fields[.location] = "/files/\(number)"
+        return HTTPReply(status: .created, fields: fields)
+      case .patch:
+        state.counts.withLock { $0.sent += sent.body.count }
+        if isMended {
+          fields[.uploadOffset] = "9"
+          break
+        }
+        return HTTPReply(
+          status: .init(code: status), fields: isOfServer ? fields : [:],
+          body: Array("a virus was found".utf8))
+      case .delete: state.counts.withLock { $0.removed += 1 }
+      case .head:
+        if !answersToHead, !isMended { throw .broken("a test") }
+        (fields[.uploadOffset], fields[.uploadLength]) = ("9", "9")
+      default: return HTTPReply(status: .ok, body: TestSource(size: 9).bytes)
+      }
+      return HTTPReply(status: .noContent, fields: fields)
+    }
+  }
+
+  var counts: Counts { state.counts.withLock { $0 } }
+
+  func mend() { state.counts.withLock { $0.isMended = true } }
 }

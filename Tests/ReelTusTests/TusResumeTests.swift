@@ -1,6 +1,7 @@
 import Foundation
 import ReelCore
 import ReelCrypto
+import ReelFaultCampaign
 import ReelStorage
 import ReelTestSupport
 import Synchronization
@@ -306,17 +307,6 @@ struct TusResumeTests {
     }
     #expect(wins <= 1)
     #expect(try await fake.seen().whole.count <= 1)
-  }
-}
-
-/// A clock on which nobody waits long.
-private struct HurriedClock: Clock {
-  var now: ContinuousClock.Instant { .now }
-  var minimumResolution: Duration { .nanoseconds(1) }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    try Task.checkCancellation()
-    await Task.yield()
   }
 }
 

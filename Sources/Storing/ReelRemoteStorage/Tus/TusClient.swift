@@ -102,26 +102,40 @@ struct TusClient: Sendable {
     return offset == length ? .whole(offset) : .partial(offset: offset, length: length)
   }
 
-  /// PATCH: more bytes at `offset`. Gives where the server stands then.
+  /// What became of bytes.
+  enum Appending: Sendable {
+    /// Where the server stands now.
+    case taken(through: Int64)
+    /// By the server itself, not by what stands before it: the upload's last part, and maybe the upload with it.
+    case lastRefused(HTTPReply)
+  }
+
+  /// PATCH: more bytes at `offset`.
   /// - Parameter whole: bytes of the upload.
   /// - Throws: `tooLarge` when they are too many for one request.
   func append(
     _ bytes: [UInt8], at offset: Int64, of whole: Int64, to url: TusURL, checksum: TusChecksum?,
     _ key: ObjectKey
-  ) async throws(UploadError) -> Int64 {
+  ) async throws(UploadError) -> Appending {
     var call = call(.patch, url)
+    let isLast = offset + Int64(bytes.count) == whole
     // Behind the last byte a server may put parts of a bucket together, or ask its hooks.
-    if offset + Int64(bytes.count) == whole { call.thinking = .seconds(250 + whole / (16 << 20)) }
+    if isLast { call.thinking = .seconds(250 + whole / (16 << 20)) }
     call.fields[.contentType] = "application/offset+octet-stream"
     call.fields[.uploadOffset] = "\(offset)"
     if let checksum { call.fields[.uploadChecksum] = checksum.field(of: bytes) }
     call.body = .bytes(bytes)
     let reply = try await send(call)
-    guard reply.isSuccess else { throw failure(reply, "take a part of \(key)") }
-    if let now = Self.number(reply.fields[.uploadOffset]) { return now }
+    guard reply.isSuccess else {
+      guard isLast, reply.fields[.tusResumable] != nil, !failure.isOfTheMoment(reply) else {
+        throw failure(refusing: key, reply)
+      }
+      return .lastRefused(reply)
+    }
+    if let now = Self.number(reply.fields[.uploadOffset]) { return .taken(through: now) }
     // Some servers, or what stands before them, do not say it.
     switch try await standing(of: url, key) {
-    case .partial(let now, _), .whole(let now): return now
+    case .partial(let now, _), .whole(let now): return .taken(through: now)
     case .gone: throw failure.interrupted("it took bytes of an upload, and then knew none")
     }
   }

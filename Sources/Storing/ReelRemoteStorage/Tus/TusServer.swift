@@ -130,6 +130,28 @@ struct TusFailure: Sendable {
     }
   }
 
+  /// Whether a refusal is of the request, not of what was sent: another one stands in its way, or it came damaged.
+  func isOfTheMoment(_ reply: HTTPReply) -> Bool {
+    [404, 409, 410, 423, 460].contains(reply.status.code)
+      || reply.ownWords?.hasPrefix("ERR_LOCK_TIMEOUT") ?? false
+  }
+
+  /// Of a part.
+  func callAsFunction(refusing key: ObjectKey, _ reply: HTTPReply) -> UploadError {
+    self(reply, "take a part of \(key)")
+  }
+
+  /// Of an upload of which the server has every byte, and which it did not take.
+  func refused(_ key: ObjectKey, _ reply: HTTPReply) -> UploadError {
+    let code = HTTPReply.code(of: reply.status)
+    let said =
+      words(of: reply).map { "\(reply.status.code): \(HTTPReply.oneLine($0))" } ?? "\(reply.status.code)"
+    return UploadError(
+      [.denied, .storeFull].contains(code) ? code : .rejected,
+      "the tus server \(store) got every byte of \(key) and refused it then (\(said)), so it is not published: find out "
+        + "there why, then try again")
+  }
+
   /// What the server says, without what may be an upload's address: parts of paths, and long names.
   private func words(of reply: HTTPReply) -> String? {
     reply.ownWords?.split(separator: " ").map { word in

@@ -57,7 +57,10 @@ struct TusUpload: Sendable {
     guard let kept = try await ledger.kept() else { return Earlier() }
     guard let place = TusUploadState(kept.secret) else { return Earlier(gone: kept) }
     switch try await client.standing(of: place.url, key) {
-    case .whole: throw failure.taken(key)
+    case .whole(let length):
+      guard place.isRefused, kept.digest == source.digest else { throw failure.taken(key) }
+      await giveUp(State(checkpoint: kept, place: place, offset: length))
+      return Earlier()
     case .partial(let offset, let length):
       let state = State(checkpoint: kept, place: place, offset: offset)
       // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
@@ -178,11 +181,7 @@ struct TusUpload: Sendable {
     var state = state
     guard !bytes.isEmpty else { return state }
     let place = TusUploadState(state.place.url, through: through, prefix: try digest(hash))
-    if place != state.place {
-      let checkpoint = try checkpoint(place)
-      guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
-      (state.checkpoint, state.place) = (checkpoint, place)
-    }
+    try await write(place, &state)
     var rest = bytes[...]
     while !rest.isEmpty {
       if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
@@ -192,10 +191,17 @@ struct TusUpload: Sendable {
         ? bytes : Array(rest.prefix(requestSize.most))
       let (start, end) = (through - Int64(rest.count), through - Int64(rest.count - piece.count))
       do throws(UploadError) {
-        state.offset = try await client.append(
+        switch try await client.append(
           piece, at: start, of: source.size, to: place.url, checksum: server.checksum, key)
+        {
+        case .taken(let offset): state.offset = offset
+        case .lastRefused(let reply):
+          try await settle(reply, &state)
+          throw failure(refusing: key, reply)
+        }
       } catch {
         guard error.code == .tooLarge, requestSize.shrink(below: piece.count) else { throw error }
+        try await write(place, &state)
         continue
       }
       guard state.offset == end else {
@@ -204,6 +210,27 @@ struct TusUpload: Sendable {
       rest = rest.dropFirst(piece.count)
     }
     return state
+  }
+
+  /// Writes down where the upload is, if that was not so yet.
+  private func write(_ place: TusUploadState, _ state: inout State) async throws(UploadError) {
+    guard place != state.place else { return }
+    let checkpoint = try checkpoint(place)
+    guard try await ledger.exchange(state.checkpoint, for: checkpoint) else { throw failure.taken(key) }
+    (state.checkpoint, state.place) = (checkpoint, place)
+  }
+
+  /// The server has refused the last part. It may have taken its bytes, and refuse the whole (tusd: a hook's no, or a
+  /// bucket that did not put it together): asked for it, it says then that all is there, as if it were stored. So its no
+  /// is written down before it is asked.
+  /// - Throws: where it refused the whole, which is given up.
+  private func settle(_ reply: HTTPReply, _ state: inout State) async throws(UploadError) {
+    var place = state.place
+    place.isRefused = true
+    try await write(place, &state)
+    guard case .whole? = try? await client.standing(of: place.url, key) else { return }
+    await giveUp(state)
+    throw failure.refused(key, reply)
   }
 
   private func digest(_ hash: SHA256) throws(UploadError) -> ContentDigest {

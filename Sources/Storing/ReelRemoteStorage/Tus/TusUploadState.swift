@@ -14,6 +14,8 @@ struct TusUploadState: Hashable, Sendable {
   let through: Int64
   /// The SHA-256 of the source's first ``through`` bytes.
   let prefix: ContentDigest
+  /// The server itself has refused the last part: if it has every byte all the same, what it refused is the whole.
+  var isRefused = false
 
   init(_ url: TusURL, through: Int64, prefix: ContentDigest) {
     self.url = url
@@ -24,14 +26,17 @@ struct TusUploadState: Hashable, Sendable {
   /// Nil when `text` is nothing that ``text`` gave.
   init?(_ text: String) {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 4, parts[0] == "tus1", let through = Int64(parts[1]), through >= 0,
+    guard parts.count == 4, Self.kinds.contains(parts[0]), let through = Int64(parts[1]), through >= 0,
       let prefix = ContentDigest(hex: String(parts[2])), let url = TusURL(String(parts[3]))
     else { return nil }
     self.init(url, through: through, prefix: prefix)
+    isRefused = parts[0] == Self.kinds[1]
   }
 
   /// One line.
-  var text: String { "tus1 \(through) \(prefix.hex) \(url.text)" }
+  var text: String { "\(Self.kinds[isRefused ? 1 : 0]) \(through) \(prefix.hex) \(url.text)" }
+
+  private static let kinds: [Substring] = ["tus1", "tus1-refused"]
 }
 
 /// An upload's address: an origin and what is asked for there.

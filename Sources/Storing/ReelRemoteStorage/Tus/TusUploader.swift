@@ -167,9 +167,10 @@ public final class TusUploader: Uploader {
         + "cache, which forgets it after a while, remove it there")
   }
 
+  /// Nil also for what the server has refused: no object, whatever it says of it.
   private func place(of key: ObjectKey) async throws(UploadError) -> TusUploadState? {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
-    return try await ledger.kept().flatMap { TusUploadState($0.secret) }
+    return try await ledger.kept().flatMap { TusUploadState($0.secret) }.flatMap { $0.isRefused ? nil : $0 }
   }
 
   private func server() async throws(UploadError) -> TusServer {
