@@ -73,6 +73,14 @@ struct BatchPublisherTests {
     #expect(summary.published == 200 && store.keys.count == 200)
   }
 
+  @Test("what a store has and can't show is neither published nor removed, and found by the next run")
+  func unreadable() async throws {
+    #expect(await run(UnreadableStore(base: store), catalog).published == 0)
+    #expect(store.keys.count == 200)
+    #expect(await run(uploader(), catalog).published == 200)
+    #expect(store.keys.count == 200)
+  }
+
   @Test("the catalog is asked for batches, not for files")
   func transactions() async throws {
     let calls = Mutex((claims: 0, completions: 0))
@@ -119,4 +127,23 @@ struct BatchPublisherTests {
     #expect(lost.withLock { $0.count } > 100 && store.keys.count == 200)
     #expect(try await catalog.status().unfinished == 0)
   }
+}
+
+/// Takes everything, proves no digest, and gives nothing back.
+private struct UnreadableStore: Uploader {
+  let base: MemoryUploader
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let stored = try await base.upload(source, to: key, reporting: reporting)
+    return StoredObject(key: stored.key, url: stored.url, size: stored.size, digest: nil)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { nil }
 }

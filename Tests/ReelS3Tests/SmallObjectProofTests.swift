@@ -195,6 +195,28 @@ import Testing
   }
 
   @Test(
+    "a length that HEAD alone tells is no proof that it is something else", arguments: ["0", "7"],
+    [1000, 11 << 20])
+  func wrongHead(_ length: String, _ size: Int) async throws {
+    let fake = FakeS3(tellsChecksums: false)
+    let transport = ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      guard reply.isSuccess else { return reply }
+      var fields = reply.fields
+      if sent.call.method == .head { fields[.contentLength] = length }
+      if sent.call.method == .put, !sent.call.target.contains("?") { fields[.eTag] = "\"abc\"" }
+      return HTTPReply(status: reply.status, fields: fields, body: sent.call.endsAtHead ? [] : reply.body)
+    }
+    let (store, source) = (try uploader(transport), TestSource(size: size).upload)
+    _ = try await store.upload(source, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count } == 1)
+    if length == "0" {
+      #expect(try await store.find(key)?.size == source.size)
+      #expect(try await store.readBack(key) == source.digest)
+    }
+  }
+
+  @Test(
     "the length of an object's first byte is not the object's, which stays",
     arguments: [(206, "bytes 0-0/*"), (206, nil), (200, "bytes 0-0/*")] as [(Int, String?)])
   func lengthOfAByte(_ status: Int, _ range: String?) async throws {

@@ -175,6 +175,6 @@ extension DamagedObjectReplacing {
       throw UploadError(.conflict, "\(key) is not in the store \(destination) any more: try again")
     }
     if found.size != source.size { return true }
-    return try await readBack(key) != source.digest
+    return try await readFound(key) != source.digest
   }
 }

@@ -52,6 +52,15 @@ extension Uploader {
 
   /// Each upload is on its own.
   public var batches: (any BatchStore)? { nil }
+
+  /// Reads back what ``find(_:)`` has just found.
+  /// - Throws: `unavailable` where nothing is there to be read: two answers that contradict each other prove no difference.
+  package func readFound(_ key: ObjectKey) async throws(UploadError) -> ContentDigest {
+    if let digest = try await readBack(key) { return digest }
+    throw UploadError(
+      .unavailable,
+      "\(destination) says that it has \(key), and then that there is nothing to be read: try again later")
+  }
 }
 
 /// What a store can do.

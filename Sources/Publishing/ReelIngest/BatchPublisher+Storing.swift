@@ -154,7 +154,7 @@ extension BatchPublisher {
     var digest = stored.digest ?? stored.clientDigest
     // A digest that the store tells may be of something else than the bytes: only these prove a difference.
     if stored.size == source.size, digest != source.digest {
-      digest = try await services.uploader.readBack(stored.key)
+      digest = try await services.uploader.readFound(stored.key)
     }
     guard stored.size == source.size, digest == source.digest else {
       throw UploadError(.conflict, "\(stored.key) in \(services.uploader.destination) is not what was sent")

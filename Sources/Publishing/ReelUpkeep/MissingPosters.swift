@@ -260,7 +260,7 @@ package struct MissingPosters: Sendable {
       return try await store.upload(source, to: key) { _ in }
     } catch {
       guard error.code == .alreadyExists, let found = try await store.find(key) else { throw error }
-      guard found.size == source.size, try await store.readBack(key) == source.digest else {
+      guard found.size == source.size, try await store.readFound(key) == source.digest else {
         throw UploadError(.conflict, "something else has the name \(key) in \(store.destination)")
       }
       return found

@@ -103,8 +103,9 @@ extension RetryingUploader {
     _ source: UploadSource, _ key: ObjectKey
   ) async throws(UploadError) -> StoredObject? {
     guard var object = try await base.find(key) else { return nil }
-    if object.size == source.size, object.digest != source.digest, let read = try await base.readBack(key) {
+    if object.size == source.size, object.digest != source.digest {
       // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+      let read = try await base.readFound(key)
       object = StoredObject(key: object.key, url: object.url, size: object.size, digest: read)
     }
     guard let difference = ObjectMismatch(object, key: key, source: source) else { return object }

@@ -193,7 +193,7 @@ struct StoreScan {
   private func isItself(_ object: ExaminedObject) async -> Bool {
     do throws(UploadError) {
       guard try await store.find(object.key)?.size == object.size else { return false }
-      return try await store.readBack(object.key) == object.digest
+      return try await store.readFound(object.key) == object.digest
     } catch {
       return true
     }
@@ -212,8 +212,7 @@ struct StoreScan {
         findings.append(.differs(object, "it has \(size) bytes, not \(object.size)"))
         return
       }
-      guard readsObjects, let digest = try await store.readBack(object.key) else { return }
-      if digest != object.digest {
+      if readsObjects, try await store.readFound(object.key) != object.digest {
         findings.append(.differs(object, "its bytes are others", remedy: "--fix --read"))
       }
     } catch {

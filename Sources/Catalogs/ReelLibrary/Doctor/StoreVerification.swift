@@ -144,7 +144,7 @@ package struct StoreVerification: Sendable {
     guard found.size == object.size else { return .otherLength(found.size) }
     if let digest = found.digest, digest != object.digest { return .otherBytes(digest) }
     guard readsObjects else { return .sound(digestCompared: found.digest != nil) }
-    guard let digest = try await store.readBack(object.key) else { return .missing }
+    let digest = try await store.readFound(object.key)
     return digest == object.digest ? .sound(digestCompared: true) : .otherBytes(digest)
   }
 }

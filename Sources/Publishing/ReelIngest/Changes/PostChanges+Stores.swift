@@ -242,7 +242,9 @@ extension PostChanges {
       throw UploadError(.conflict, "\(object.key) is not in \(uploader.destination): try again")
     }
     var digest = found.digest
-    if found.size == object.size, digest != object.digest { digest = try await uploader.readBack(object.key) }
+    if found.size == object.size, digest != object.digest {
+      digest = try await uploader.readFound(object.key)
+    }
     guard found.size == object.size,
       digest == object.digest || digest == nil && uploader.traits.trustsClientDigest
     else {

@@ -93,7 +93,8 @@ struct S3Head: Sendable, Hashable {
 }
 
 extension S3Client {
-  /// What the store says of the object; nil when there is none.
+  /// What the store says of the object; nil when there is none. A length of which HEAD says something else than is known,
+  /// or that it is 0 (localstack, MinIO and others had times when they said that of any object), GET has to say, too.
   /// - Parameter size: bytes that it has, where that is known: `rclone serve s3` hashes them before it answers.
   func head(_ key: ObjectKey, size: Int64 = 0) async throws(UploadError) -> S3Head? {
     try await head(named: key.rawValue, size: size)
@@ -109,7 +110,7 @@ extension S3Client {
     switch try await outcome(of: request) {
     case .reply(let reply):
       let head = S3Head(reply)
-      if head.etag != nil, head.size != nil { return head }
+      if head.etag != nil, let told = head.size, size > 0 ? told == size : told > 0 { return head }
       return try await completed(head, name, size)
     case .failure(let failure):
       if failure.isMissing { return nil }
@@ -141,8 +142,9 @@ extension S3Client {
       return head
     case .failure(let failure):
       // Of an empty one there is no first byte.
-      if failure.reply.status.code == 416, let head = head.completed(by: failure.reply), head.size == 0 {
-        return head
+      if failure.reply.status.code == 416 {
+        if head.size == 0, head.etag != nil { return head }
+        if let head = head.completed(by: failure.reply), head.size == 0 { return head }
       }
       if try await isMissing(failure, name) { return nil }
       throw error(failure, request)
