@@ -202,7 +202,7 @@ extension String {
 ///
 /// Amazon's limits ("Amazon S3 multipart upload limits"): parts of 5 MiB to 5 GiB, the last one may be shorter; at most
 /// 10,000 of them. Ceph takes a completion of 1 MiB (`COMPLETE_MULTIPART_MAX_LEN`), which names each with its tag and its
-/// checksum: some 6,000.
+/// checksum: some 6,000. Scaleway takes 1,000 ("Multipart uploads").
 struct PartPlan: Sendable, Hashable {
   /// Bytes of the whole.
   let size: Int64
@@ -212,8 +212,8 @@ struct PartPlan: Sendable, Hashable {
   static let smallestPart: Int64 = 5 << 20
   static let largestPart: Int64 = 5 << 30
   static let mostParts: Int64 = 10_000
-  /// As many as a completion should name.
-  static let wantedParts: Int64 = 5_000
+  /// As many as every store takes.
+  static let wantedParts: Int64 = 1_000
 
   /// - Parameter wanted: bytes of a part, where the limits allow it.
   init(size: Int64, wanted: Int64) {

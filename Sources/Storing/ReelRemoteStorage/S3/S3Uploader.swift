@@ -254,7 +254,7 @@ public struct S3Options: Hashable, Sendable {
   public var viewing: S3Viewing
   /// Bytes up to which an object is put in one request.
   public var singleLimit: Int64
-  /// Bytes of a part, at least 5 MiB; more where about 5,000 would not do (10,000 beyond 5 GiB each).
+  /// Bytes of a part, at least 5 MiB; more where 1,000 would not do (10,000 beyond 5 GiB each).
   public var partSize: Int64
   /// Parts of one object on their way at once.
   public var partsAtOnce: Int
