@@ -50,9 +50,11 @@ struct MultipartUpload: Sendable {
     let proving = PartProving(source, plan, checks)
     let start = try await start(proving)
     let (id, open) = (start.id, start.open)
-    var areSent = false
+    var (areSent, isStuck) = (false, false)
     do throws(UploadError) {
-      let parts = try await sendParts(id, start.stored, proving)
+      let sending = await sendParts(id, start.stored, proving)
+      isStuck = start.isGoingOn && sending.taken == 0
+      let parts = try sending.parts.get()
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
       // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
@@ -60,7 +62,11 @@ struct MultipartUpload: Sendable {
         try await head.isProved(source, plan, parts, proving)
       }
     } catch {
-      if open == nil || !Self.leavesParts(error) { await abort(id) }
+      var isGivenUp = open == nil || !Self.leavesParts(error)
+      if isStuck, !areSent, error.code == .unavailable, !isGivenUp {
+        isGivenUp = await beginsAnother(proving)
+      }
+      if isGivenUp { await abort(id) }
       // The object may stand all the same, its answer lost: then nobody comes here again.
       if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
       // It may be that the store can't go on with what broke off (rclone takes no part anew of which some bytes came): the
@@ -74,6 +80,21 @@ struct MultipartUpload: Sendable {
       throw error
     }
     await abortOthers(than: id, of: open)
+  }
+
+  /// Whether the store, which took no further part of an upload that it has, takes the first one of another, with which the
+  /// next attempt goes on. Backblaze binds each to a place that may be full; if it is the store that is busy, nothing is
+  /// lost.
+  private func beginsAnother(_ proving: PartProving) async -> Bool {
+    guard let another = try? await begin(proving) else { return false }
+    var hashing = PartHashing(source, plan, proving)
+    do throws(UploadError) {
+      _ = try await send(try await hashing.part(1, []), another, proving)
+      return true
+    } catch {
+      await abort(another)
+      return false
+    }
   }
 
   /// What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
@@ -161,7 +182,7 @@ struct MultipartUpload: Sendable {
       let request = S3Request(
         .get, key, query: [("uploadId", id)] + (marker.map { [("part-number-marker", "\($0)")] } ?? []),
         task: "list the parts of \(key)", permission: "s3:ListMultipartUploadParts")
-      switch try await client.outcome(of: request) {
+      switch try await client.outcome(ofList: request) {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
         let error = client.error(failure, request)
@@ -181,11 +202,12 @@ struct MultipartUpload: Sendable {
 
   // MARK: Parts
 
+  /// All parts in their order, and how many of them the store took now.
   private func sendParts(
     _ id: String, _ stored: [Int: StoredPart], _ proving: PartProving
-  ) async throws(UploadError) -> [SentPart] {
-    let result = await withTaskGroup(
-      of: Result<SentPart, UploadError>.self, returning: Result<[SentPart], UploadError>.self
+  ) async -> (parts: Result<[SentPart], UploadError>, taken: Int) {
+    await withTaskGroup(
+      of: Result<SentPart, UploadError>.self, returning: (Result<[SentPart], UploadError>, Int).self
     ) { group in
       var uploads = PartUploads(width: width)
       var hashing = PartHashing(source, plan, proving)
@@ -213,9 +235,8 @@ struct MultipartUpload: Sendable {
         uploads.take(result)
         if uploads.failure != nil { group.cancelAll() }
       }
-      return await uploads.result(afterProof: hashing)
+      return (await uploads.result(afterProof: hashing), uploads.taken)
     }
-    return try result.get()
   }
 
   /// What a part that may be there already is told by.
@@ -358,6 +379,8 @@ private struct PartUploads {
   private var running = 0
   private var arrived: [SentPart] = []
   private(set) var failure: UploadError?
+  /// Parts that were sent and have arrived.
+  private(set) var taken = 0
 
   init(width: Int) { self.width = width }
 
@@ -373,7 +396,9 @@ private struct PartUploads {
     guard let result else { return }
     running -= 1
     switch result {
-    case .success(let part): add(part)
+    case .success(let part):
+      taken += 1
+      add(part)
     case .failure(let error): fail(error)
     }
   }

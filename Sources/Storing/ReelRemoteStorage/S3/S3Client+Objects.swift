@@ -172,7 +172,7 @@ extension S3Client {
   /// - Throws: what the store says when it is not there.
   func isOfTheQuestion(_ failure: S3Failure) async throws(UploadError) -> Bool {
     guard failure.isOfTheQuestion else { return false }
-    guard failure.mayBeMissing else { return true }
+    guard failure.mayBeMissing || failure.reply.status.code == 500 else { return true }
     do throws(UploadError) {
       _ = try await page(of: store.prefix, most: 1, from: nil)
     } catch {
@@ -310,6 +310,16 @@ extension S3Client {
     return page
   }
 
+  /// As ``outcome(of:)``, of a list that an upload can do without: some stores answer 500 whenever they are asked for it
+  /// (localstack), so what says it is asked again at once.
+  func outcome(ofList request: S3Request) async throws(UploadError) -> Outcome {
+    for _ in 1..<Self.mostUnreadable {
+      let outcome = try await outcome(of: request)
+      guard case .failure(let failure) = outcome, failure.reply.status.code == 500 else { return outcome }
+    }
+    return try await outcome(of: request)
+  }
+
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
   /// not, or the store knows no such question, or answers it in XML that is none: then nobody finds again what an
   /// upload that broke leaves.
@@ -327,7 +337,7 @@ extension S3Client {
         .get, nil, query: [("uploads", ""), ("prefix", name)] + encoding + position,
         task: "list the unfinished uploads", permission: "s3:ListBucketMultipartUploads")
       request.replyLimit = Self.listLimit
-      switch try await outcome(of: request) {
+      switch try await outcome(ofList: request) {
       case .reply(let reply):
         // Some stores take this for another question, and answer that. What is not an answer at all is none.
         guard XMLNode(parsing: reply.body) != nil else {

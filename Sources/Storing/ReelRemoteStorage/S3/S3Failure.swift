@@ -130,11 +130,11 @@ struct S3Failure: Sendable {
 
   var isMissingUpload: Bool { code == "NoSuchUpload" }
 
-  /// The store knows no such question: lakeFS says 405, others 400 or 404.
+  /// The store knows no such question: lakeFS says 405, others 400 or 404, or 500 each time.
   var isOfTheQuestion: Bool {
     switch reply.status.code {
     case 404: code != "NoSuchBucket"
-    case 405, 501: true
+    case 405, 500, 501: true
     case 400: ["InvalidArgument", "InvalidRequest", "NotImplemented", nil].contains(code)
     default: false
     }
