@@ -62,6 +62,24 @@ import Testing
     #expect(object.digest == ours.digest)
   }
 
+  @Test("what is found, and can't be read, is no other object", arguments: [3, .max])
+  func unreadable(_ times: Int) async throws {
+    let base = Unreadable(base: memory, times: times)
+    let code = await uploadCode { try await retrying(base).upload(.filled(100), to: key("a.mp4")) }
+    #expect(code == (times == .max ? .unavailable : nil))
+    #expect(memory.keys.count == 1)
+  }
+
+  @Test(
+    "who comes further each time is tried again until it is there; who does not, is not",
+    arguments: [true, false])
+  func progress(_ advances: Bool) async throws {
+    let base = Stepping(base: memory, advances: advances)
+    let code = await uploadCode { try await retrying(base).upload(.filled(100), to: key("a.mp4")) }
+    #expect(code == (advances ? nil : .interrupted))
+    #expect(base.attempts.withLock { $0 } == (advances ? 40 : 5))
+  }
+
   @Test("what cannot pass is not tried again", arguments: UploadError.Code.allCases)
   func onlyWhatMayPass(_ code: UploadError.Code) async throws {
     let flaky = FlakyUploader(over: memory, .refused, error: UploadError(code, "no (a test)"))
@@ -297,6 +315,61 @@ private final class SilentOnce: Uploader {
     }
     if number == 1 { throw error }
     return try await base.upload(source, to: key, reporting: reporting)
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
+}
+
+/// Loses the reply of every upload, proves no digest, and gives nothing back so many times.
+private final class Unreadable: Uploader {
+  let base: MemoryUploader
+  private let left: Mutex<Int>
+  init(base: MemoryUploader, times: Int) {
+    self.base = base
+    left = Mutex(times)
+  }
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    _ = try await base.upload(source, to: key, reporting: reporting)
+    throw UploadError(.interrupted, "lost (a test)")
+  }
+  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
+    try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
+  }
+  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
+  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
+    let isHidden = left.withLock { left in
+      left -= 1
+      return left >= 0
+    }
+    return isHidden ? nil : try await base.readBack(key)
+  }
+}
+
+/// Breaks 39 times, each time two bytes further, or at the same place.
+private final class Stepping: Uploader {
+  let base: MemoryUploader
+  private let advances: Bool
+  let attempts = Mutex(0)
+  init(base: MemoryUploader, advances: Bool) { (self.base, self.advances) = (base, advances) }
+  var traits: UploadTraits { base.traits }
+  var destination: Destination { base.destination }
+  func prepare() async throws(UploadError) {}
+  func upload(
+    _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(UploadError) -> StoredObject {
+    let attempt = attempts.withLock { attempts in
+      attempts += 1
+      return attempts
+    }
+    if attempt == 40 { return try await base.upload(source, to: key, reporting: reporting) }
+    reporting(TransferProgress(sent: advances ? Int64(attempt * 2) : 50, total: source.size))
+    throw UploadError(.interrupted, "broken (a test)")
   }
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }

@@ -56,6 +56,17 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
   /// one object is not that: a quota, a rule or a proxy refuses good files, too. It is not encoded.
   package private(set) var isOfTheFile = false
 
+  /// What became of an object all of which was sent; nil where it was not. It is not encoded.
+  package private(set) var whole: Whole?
+
+  /// An object all of which was sent, in vain: to try again is to send all of it again.
+  package enum Whole: Sendable {
+    /// The store has said that it took it, and shows none: it may do so later.
+    case notShown
+    /// The store had its parts, and could not use them.
+    case notPutTogether
+  }
+
   private enum CodingKeys: String, CodingKey {
     case code, retryAfter
     case text = "message"
@@ -87,6 +98,13 @@ extension UploadError {
   public func leaving(_ key: ObjectKey) -> UploadError {
     var error = self
     error.standing = key
+    return error
+  }
+
+  /// The same, of an object all of which was sent.
+  package func ofWhole(_ whole: Whole) -> UploadError {
+    var error = self
+    error.whole = whole
     return error
   }
 

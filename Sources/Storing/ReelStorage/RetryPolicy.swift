@@ -88,13 +88,17 @@ package final class RetryBudget: Sendable {
 
   /// - Parameters:
   ///   - announce: told of each attempt above the first, with what the one before it died of.
+  ///   - hasAdvanced: whether an attempt that failed came further than all before it: the policy's attempts are counted
+  ///     from it, so that of something large each part has as many.
   ///   - body: an attempt, with what the one before it died of.
-  /// - Throws: the last attempt's error.
+  /// - Throws: the last attempt's error; what was sent whole twice, in vain, is not sent again.
   func run<Value: Sendable>(
     announcing announce: (Int, UploadError) -> Void = { _, _ in },
+    hasAdvanced: () -> Bool = { false },
     _ body: (Int, UploadError?) async throws(UploadError) -> Value
   ) async throws(UploadError) -> Value {
     var (attempt, last, silence) = (1, UploadError?.none, Duration.zero)
+    var inVain = 0
     while true {
       let failure: UploadError
       do throws(UploadError) {
@@ -106,7 +110,9 @@ package final class RetryBudget: Sendable {
       }
       silence = failure.silence.map { silence + .seconds(clamping: $0) } ?? .zero
       if silence >= policy.longestSilence { throw failure }
-      guard let delay = policy.delay(after: attempt, failure, randomness) else { throw failure }
+      inVain = hasAdvanced() ? 1 : inVain + 1
+      if failure.whole != nil, last?.whole != nil { throw failure }
+      guard let delay = policy.delay(after: inVain, failure, randomness) else { throw failure }
       try spend(after: failure)
       (attempt, last) = (attempt + 1, failure)
       announce(attempt, failure)
@@ -133,7 +139,7 @@ package final class RetryBudget: Sendable {
     if !isLeft { throw failure }
   }
 
-  private func wait(_ delay: Duration) async throws(UploadError) {
+  func wait(_ delay: Duration) async throws(UploadError) {
     try await rethrowing(
       as: { _ in UploadError(.cancelled, "cancelled while waiting for the store \(destination)") }
     ) { try await clock.sleep(for: delay) }

@@ -1,4 +1,5 @@
 import ReelCore
+import Synchronization
 
 /// Asks a store again after what may pass: `interrupted` and `unavailable`, within the limits of its policy.
 ///
@@ -35,7 +36,7 @@ public final class RetryingUploader: UploaderDecorator {
   ) async throws(UploadError) -> StoredObject {
     let report = AttemptReporter(total: source.size, reporting: reporting)
     do throws(UploadError) {
-      return try await retries.run(announcing: report.announce) {
+      return try await retries.run(announcing: report.announce, hasAdvanced: report.hasAdvanced) {
         attempt, last throws(UploadError) in
         if let last, let object = try await self.stored(source, key, after: last) {
           report.finish(attempt)
@@ -84,18 +85,25 @@ extension RetryingUploader {
     }
   }
 
-  /// As ``stored(_:_:)``, after an attempt that ended with `failure`.
+  /// As ``stored(_:_:)``, after an attempt that ended with `failure`. What the store has said to have is looked for during
+  /// half a minute before it is sent again: some show an object later (`rclone serve s3` after some seconds).
   /// - Throws: `storeUnusable` when the store says nothing, twice: no other file will fare better.
   private func stored(
     _ source: UploadSource, _ key: ObjectKey, after failure: UploadError
   ) async throws(UploadError) -> StoredObject? {
     do throws(UploadError) {
+      for pause in failure.whole == .notShown ? Self.pauses : [] {
+        if let object = try await stored(source, key) { return object }
+        try await retries.wait(.seconds(pause))
+      }
       return try await stored(source, key)
     } catch {
       guard error.silence != nil, failure.silence != nil else { throw error }
       throw UploadError(.storeUnusable, error.text)
     }
   }
+
+  private static let pauses = [1, 2, 4, 8, 15]
 
   /// What an attempt that seemed to fail has stored after all, or nil.
   /// - Throws: `conflict` when it is something else.
@@ -116,16 +124,31 @@ extension RetryingUploader {
   }
 }
 
-/// Numbers the reports of attempts.
-private struct AttemptReporter: Sendable {
-  let total: Int64
-  let reporting: @Sendable (TransferProgress) -> Void
+/// Numbers the reports of attempts, and knows how far they came.
+private final class AttemptReporter: Sendable {
+  private let total: Int64
+  private let reporting: @Sendable (TransferProgress) -> Void
+  /// Bytes: the attempt's, and those of the furthest before it.
+  private let reach = Mutex<(now: Int64, before: Int64)>((0, 0))
+
+  init(total: Int64, reporting: @escaping @Sendable (TransferProgress) -> Void) {
+    (self.total, self.reporting) = (total, reporting)
+  }
+
+  /// Whether the attempt that ends here came further than all before it.
+  func hasAdvanced() -> Bool {
+    reach.withLock { reach in
+      defer { reach = (0, max(reach.now, reach.before)) }
+      return reach.now > reach.before
+    }
+  }
 
   func announce(_ attempt: Int, _ failure: UploadError) {
     reporting(TransferProgress(sent: 0, total: total, attempt: attempt, retrying: failure))
   }
 
   func pass(_ progress: TransferProgress, _ attempt: Int) {
+    reach.withLock { $0.now = max($0.now, progress.sent) }
     reporting(TransferProgress(sent: progress.sent, total: progress.total, attempt: attempt))
   }
 

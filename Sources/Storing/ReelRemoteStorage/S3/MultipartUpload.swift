@@ -230,10 +230,10 @@ struct MultipartUpload: Sendable {
           uploads.fail(error)
         }
       }
-      if uploads.failure != nil { group.cancelAll() }
+      if uploads.endsTheRest { group.cancelAll() }
       while let result = await group.next() {
         uploads.take(result)
-        if uploads.failure != nil { group.cancelAll() }
+        if uploads.endsTheRest { group.cancelAll() }
       }
       return (await uploads.result(afterProof: hashing), uploads.taken)
     }
@@ -330,12 +330,11 @@ struct MultipartUpload: Sendable {
         + "up to \(minutes) min", after: silence / 10)
     defer { waiting.cancel() }
     if case .failure(let failure) = try await client.outcome(of: request) {
-      if failure.isMissingUpload { throw lost }
-      if failure.isBrokenUpload {
-        await abort(id)
-        throw lost
-      }
-      throw client.error(failure, request)
+      if failure.isMissingUpload { throw lost.ofWhole(.notPutTogether) }
+      let error = client.error(failure, request)
+      guard failure.isBrokenUpload else { throw error }
+      await abort(id)
+      throw error.ofWhole(.notPutTogether)
     }
   }
 
@@ -385,6 +384,10 @@ private struct PartUploads {
   init(width: Int) { self.width = width }
 
   var isFull: Bool { running >= width }
+
+  /// Whether it is of no use to let those come to their end that are on their way. A store that is too busy for one part
+  /// may take the others (Backblaze says 503 by design).
+  var endsTheRest: Bool { failure.map { $0.code != .unavailable } ?? false }
 
   mutating func begin() { running += 1 }
 

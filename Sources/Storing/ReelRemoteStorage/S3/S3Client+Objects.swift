@@ -192,8 +192,8 @@ extension S3Client {
     guard let head = try await head(key, size: source.size), let size = head.size else {
       throw UploadError(
         .interrupted,
-        "\(store.destination) did not say how storing \(key) ended: try again, and check its address if "
-          + "it happens again")
+        "\(store.destination) took \(key), and does not show it: try again, and check its address if it happens again"
+      ).ofWhole(.notShown)
     }
     if size == source.size {
       if try await isProved(head) { return }

@@ -243,6 +243,11 @@ struct S3ErrorMessages: Sendable {
       return made(
         .unavailable,
         "\(store.destination) is busy (\(whole)) and did not \(task): try again later")
+    case "InvalidPart", "InvalidPartOrder":
+      return made(
+        .interrupted,
+        "\(store.destination) has not the parts that it took (\(whole)), and did not \(task): try again, and ask who runs "
+          + "it if it happens again")
     case "RequestTimeout", "IncompleteBody":
       return made(
         .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")

@@ -179,8 +179,9 @@ extension S3Uploader {
     }
     return UploadError(
       .unavailable,
-      "\(destination) says that it has \(key) already, and then that it has not: try again; if it goes on so, it does not "
-        + "know If-None-Match, which --no-conditional-puts leaves out")
+      "\(destination) says that it has \(key) already, and then that it has not: try again later; if it goes on so, it may "
+        + "not know If-None-Match, which --no-conditional-puts leaves out"
+    ).ofWhole(.notShown)
   }
 
   private func send(
