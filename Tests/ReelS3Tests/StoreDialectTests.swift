@@ -1,5 +1,6 @@
 import HTTPTypes
 import ReelCore
+import ReelFaultCampaign
 import ReelHTTPFakes
 import ReelStorage
 import ReelTestSupport
@@ -216,6 +217,7 @@ import Testing
   static let unknown: [(Int, String?)] = [
     (405, "ERRLakeFSNotSupported"), (405, nil), (501, nil), (404, "NoSuchKey"), (404, nil),
     (400, "InvalidArgument"), (400, "InvalidRequest"), (400, "NotImplemented"), (400, nil),
+    (500, "InternalError"),
   ]
 
   private static func reply(_ answer: (Int, String?)) -> HTTPReply {
@@ -241,7 +243,7 @@ import Testing
     func mend() { state.withLock { $0 = false } }
   }
 
-  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<9)
+  @Test("a store that lists no unfinished uploads takes large objects, and removes them", arguments: 0..<10)
   func unlistedUploads(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploads=")
@@ -254,7 +256,7 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
   }
 
-  @Test("one that lists no parts begins anew, and leaves nothing", arguments: 0..<9)
+  @Test("one that lists no parts begins anew, and leaves nothing", arguments: 0..<10)
   func unlistedParts(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploadId=")
@@ -277,6 +279,129 @@ import Testing
       _ = try await uploader(fake.transport()).upload(large, to: key) { _ in }
     }
     #expect(error?.code == .rejected && fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  /// Backblaze binds each upload to a place, which may be full.
+  @Test("an upload that its store can't go on with is given up for another one")
+  func boundUpload() async throws {
+    let bound = Mutex<String?>(nil)
+    let fake = FakeS3 { sent in
+      guard sent.call.target.contains("partNumber="), sent.body.count > 1000 else { return nil }
+      let id = sent.call.target.split(separator: "uploadId=").last.map(String.init)
+      let isFull = bound.withLock { bound in
+        bound = bound ?? id
+        return bound == id
+      }
+      return isFull && !sent.call.target.contains("partNumber=1&")
+        ? FakeS3.error(503, "ServiceUnavailable") : nil
+    }
+    _ = try await retrying(fake.transport()).upload(large, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+  }
+
+  @Test("a store that is busy for every upload keeps what it has of one")
+  func busy() async throws {
+    let taking = Mutex(1)
+    let fake = FakeS3 { sent in
+      guard sent.call.target.contains("partNumber="), sent.body.count > 1000 else { return nil }
+      return taking.withLock { taking in
+        taking -= 1
+        return taking < 0 ? FakeS3.error(503, "SlowDown") : nil
+      }
+    }
+    await #expect(throws: UploadError.self) {
+      _ = try await retrying(fake.transport(), partsAtOnce: 1).upload(large, to: key) { _ in }
+    }
+    #expect(fake.bucket.withLock { $0.uploads.values.map(\.parts.count) } == [1])
+    taking.withLock { $0 = .max }
+    _ = try await retrying(fake.transport()).upload(large, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun > 1 })
+  }
+
+  @Test("each part has its attempts at a store that refuses some by design")
+  func someParts() async throws {
+    let refused = Mutex<Set<String>>([])
+    let fake = FakeS3 { sent in
+      guard sent.call.target.contains("partNumber="), sent.body.count > 1000 else { return nil }
+      let number = String(sent.call.target.split(separator: "&")[0])
+      return refused.withLock { $0.insert(number).inserted } ? FakeS3.error(503, "ServiceUnavailable") : nil
+    }
+    let transport = fake.transport()
+    let source = TestSource(size: 41 << 20).summed.upload
+    _ = try await retrying(transport, partsAtOnce: 1).upload(source, to: key) { _ in }
+    #expect(transport.calls.count { $0.body.count == 5 << 20 } == 16)
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+  }
+
+  // MARK: What a store shows late
+
+  /// As of `rclone serve s3`, some seconds after it has taken it; with If-None-Match it knows that it has it.
+  @Test(
+    "what a store shows late is sent once, and what it never shows twice", arguments: [1000, 11 << 20],
+    [true, false])
+  func late(_ size: Int, _ isShown: Bool) async throws {
+    let asked = Mutex(0)
+    let fake = FakeS3(tellsChecksums: false)
+    let transport = ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      if sent.call.method == .put, !sent.call.target.contains("?"), reply.isSuccess {
+        return HTTPReply(status: .ok, fields: [.eTag: "\"abc\""])
+      }
+      guard sent.call.method == .head, reply.isSuccess else { return reply }
+      return asked.withLock { asked in
+        asked += 1
+        return asked > 3 && isShown ? reply : FakeS3.empty(404)
+      }
+    }
+    let (store, source) = (try retrying(transport), TestSource(size: size).upload)
+    do throws(UploadError) {
+      _ = try await store.upload(source, to: key) { _ in }
+      #expect(isShown)
+    } catch {
+      #expect(!isShown && error.code == .unavailable, "\(error.message)")
+    }
+    let ends = transport.calls.count { sent in
+      size == 1000
+        ? sent.call.method == .put
+        : sent.call.method == .post && sent.call.target.contains("uploadId=")
+          && sent.body.count > 100
+    }
+    #expect(ends == (isShown ? 1 : 2), "\(ends)")
+    #expect(fake.bucket.withLock { $0.objects.count } == 1)
+  }
+
+  @Test("a tag that what stands before a store calls weak is the part's own")
+  func weakTags() async throws {
+    let fake = FakeS3()
+    let transport = ScriptedTransport { sent in
+      let reply = fake.answer(sent)
+      guard sent.call.target.contains("partNumber="), let tag = reply.fields[.eTag] else { return reply }
+      var fields = reply.fields
+      fields[.eTag] = "W/" + tag
+      return HTTPReply(status: reply.status, fields: fields)
+    }
+    _ = try await uploader(transport).upload(large, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count } == 1)
+  }
+
+  @Test("parts that a store does not know at the end are sent once more, and then it is told in its words")
+  func invalidPart() async throws {
+    let fake = FakeS3 { sent in
+      sent.call.method == .post && sent.call.target.contains("uploadId=") && sent.body.count > 100
+        ? FakeS3.error(400, "InvalidPart") : nil
+    }
+    let transport = fake.transport()
+    let error = await #expect(throws: UploadError.self) {
+      _ = try await retrying(transport).upload(large, to: key) { _ in }
+    }
+    #expect(error?.code == .interrupted && error?.message.contains("InvalidPart: words") == true)
+    #expect(transport.calls.count { $0.call.target.contains("partNumber=1&") && $0.body.count > 1000 } == 2)
+    #expect(fake.bucket.withLock { $0.objects.isEmpty && $0.uploads.isEmpty })
+  }
+
+  private func retrying(_ transport: any HTTPTransport, partsAtOnce: Int = 3) throws -> RetryingUploader {
+    let options = S3Options(singleLimit: 5 << 20, partSize: 5 << 20, partsAtOnce: partsAtOnce)
+    return RetryingUploader(base: try uploader(transport, options), clock: HurriedClock())
   }
 
   @Test("a bucket that is not there is no store that lists no uploads")
