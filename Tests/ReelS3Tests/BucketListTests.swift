@@ -29,7 +29,7 @@ import Testing
 
   @Test(
     "are read to their end",
-    arguments: ["as Amazon's", "True", "no IsTruncated", "white space", "an empty page"])
+    arguments: ["as Amazon's", "True", "no IsTruncated", "white space", "an empty page", "a token always"])
   func whole(_ dialect: String) async throws {
     let hasBeenEmpty = Mutex(false)
     let transport = fake { body, call in
@@ -39,6 +39,10 @@ import Testing
         return body.replacing("<IsTruncated>true</IsTruncated>", with: "")
           .replacing("<IsTruncated>false</IsTruncated>", with: "")
       case "white space": return "\n" + body.replacing(">true<", with: "> true <")
+      case "a token always":
+        return body.replacing(
+          ">false</IsTruncated>",
+          with: ">false</IsTruncated><NextContinuationToken>token+/=a/b/v4.mp4</NextContinuationToken>")
       case "an empty page":
         // It has come to no name yet, and says where it stands.
         let isFirst = hasBeenEmpty.withLock { has in

@@ -159,7 +159,9 @@ enum S3Documents {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
     let isEncoded = list["EncodingType"] == "url"
     let token = list.text("NextContinuationToken")
-    var page = S3ListPage(isWhole: !list.isTrue("IsTruncated") && token == nil)
+    // A token says that it goes on only where nothing else does: some stores send one always.
+    let isTold = list.text("IsTruncated")?.lowercased() == "false"
+    var page = S3ListPage(isWhole: isTold || !list.isTrue("IsTruncated") && token == nil)
     for object in list.all("Contents") {
       // One that can't be read would be passed over without a word.
       guard let name = object["Key"].flatMap({ name($0, isEncoded) }),
