@@ -111,6 +111,7 @@ import Testing
     arguments: [
       ("bytes 0-65535/2147483648", 0..<65_536, 2_147_483_648), ("bytes 5-5/6", 5..<6, 6),
       ("Bytes 0-0/*", 0..<1, nil), ("bytes */100", nil, 100),
+      ("bytes 0-10/10", 0..<10, 10), ("bytes 0-65535/300", 0..<300, 300),
     ] as [(String, Range<Int64>?, Int64?)])
   func contentRange(_ text: String, _ range: Range<Int64>?, _ size: Int64?) {
     let found = ContentRange(parsing: text)
@@ -118,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "bytes", "bytes 0-5", "bytes 5-0/10", "bytes 0-10/10", "bytes -1-5/10", "bytes 0-5/-10", "bytes */*",
+    "", "bytes", "bytes 0-5", "bytes 5-0/10", "bytes 10-10/10", "bytes -1-5/10", "bytes 0-5/-10", "bytes */*",
     "pages 0-5/10", "bytes 0-99999999999999999999/100", "bytes 0-5/10/3", "bytes 0x0-5/10", "bytes +0-5/10",
     "bytes 0-\(Int64.max)/*", "bytes a-b/c",
   ])

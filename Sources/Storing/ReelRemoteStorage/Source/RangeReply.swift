@@ -109,6 +109,16 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: try pinned(reply, size: Int64(reply.body.count)))
   }
 
+  /// What to ask for where a server refuses a range that ends behind the file's end, and says where that is
+  /// (VersityGW 0.22 did).
+  func shorter(after reply: HTTPReply) -> Range<Int64>? {
+    guard reply.status.code == 416, pin.size == nil, range.lowerBound == 0,
+      let size = reply.fields[.contentRange].flatMap({ ContentRange(parsing: $0) })?.size,
+      size > 0, size < range.upperBound
+    else { return nil }
+    return 0..<size
+  }
+
   /// Of an empty file there is no range.
   private func unsatisfiable(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     let told = reply.fields[.contentRange].flatMap { ContentRange(parsing: $0) }
@@ -209,10 +219,10 @@ struct ContentRange: Hashable, Sendable {
     }
     let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
-      first <= last,
-      last < size ?? .max
+      first <= last, last < .max, first < size ?? .max
     else { return nil }
-    range = first..<last + 1
+    // Some say where the question ended (s3rver); nothing is behind the end.
+    range = first..<min(last + 1, size ?? .max)
   }
 }
 
