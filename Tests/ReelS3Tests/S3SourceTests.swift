@@ -208,6 +208,71 @@ import Testing
     #expect(pieces == bytes)
   }
 
+  /// SeaweedFS 3.97 takes no tag for its own (#7274).
+  @Test(
+    "a store that takes its own tag for another's is read while the tag stays the same",
+    arguments: [(false, 4), (true, 3)])
+  func refusedTags(_ changes: Bool, _ requests: Int) async throws {
+    let bytes = TestSource(size: 3 << 20).bytes
+    let transport = ScriptedTransport { sent in
+      if sent.call.fields[.ifMatch] != nil { return FakeS3.empty(412) }
+      let range = (sent.call.fields[.range] ?? "").dropFirst("bytes=".count).split(separator: "-").compactMap
+      {
+        Int($0)
+      }
+      let (first, last) = (range.first ?? 0, min(range.last ?? 0, bytes.count - 1))
+      return HTTPReply(
+        status: .partialContent,
+        fields: [
+          .contentRange: "bytes \(first)-\(last)/\(bytes.count)",
+          .eTag: changes && first > 0 ? "\"new\"" : "\"e\"",
+        ], body: Array(bytes[first...last]))
+    }
+    let source = S3Source(
+      try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),
+      clock: StoppedClock(), policy: RetryPolicy(attempts: 1))
+    let read = await threads.run { () -> [UInt8]? in
+      guard let file = try? source.open(nil, for: .probing, cancellation: CancellationFlag()) else {
+        return nil
+      }
+      var found: [UInt8] = []
+      for offset in [1 << 20, 2 << 20 + 1 << 19] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 8)
+        defer { buffer.deallocate() }
+        guard let count = try? file.handle.read(into: buffer, at: Int64(offset)) else { return nil }
+        found += buffer.prefix(count)
+      }
+      return found
+    }
+    #expect(
+      read
+        == (changes
+          ? nil : Array(bytes[1 << 20..<1 << 20 + 64] + bytes[2 << 20 + 1 << 19..<2 << 20 + 1 << 19 + 64])))
+    #expect(transport.calls.count == requests, "\(transport.calls.count)")
+  }
+
+  @Test(
+    "a small object is read where a range behind its end is refused, or answered as it was asked",
+    arguments: [true, false])
+  func behindTheEnd(_ isRefused: Bool) async throws {
+    let bytes = TestSource(size: 300).bytes
+    let transport = ScriptedTransport { sent in
+      let isShort = sent.call.fields[.range] == "bytes=0-299"
+      if isRefused, !isShort {
+        return HTTPReply(
+          status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */300"],
+          body: Array("<Error><Code>InvalidRange</Code></Error>".utf8))
+      }
+      let range = (sent.call.fields[.range] ?? "").dropFirst("bytes=".count)
+      return HTTPReply(
+        status: .partialContent, fields: [.contentRange: "bytes \(range)/300", .eTag: "\"e\""], body: bytes)
+    }
+    let source = S3Source(
+      try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),
+      clock: StoppedClock())
+    #expect(try await source.head(for: .probing) == bytes)
+  }
+
   @Test("a store that gives a large object only as a whole is told so")
   func noRanges() async throws {
     let bytes = TestSource(size: 2 << 20).bytes

@@ -127,6 +127,10 @@ enum RemoteFirst {
 private struct S3Ranges: RangeFetcher {
   let client: S3Client
   let name: String
+  /// Whether the store takes its own tag, as it has told it, for another object's (SeaweedFS 3.97).
+  private let refusesItsTag = FoundLimit()
+
+  init(client: S3Client, name: String) { (self.client, self.name) = (client, name) }
 
   var server: String { client.store.destination.name }
 
@@ -140,29 +144,33 @@ private struct S3Ranges: RangeFetcher {
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError> {
     var request = S3Request(.get, name: name, task: "read \(name)", permission: "s3:GetObject")
-    request.fields = .asking(for: range, of: pin)
+    let unpinned = FilePin(size: pin.size)
+    var isFree = refusesItsTag.isFound
+    request.fields = .asking(for: range, of: isFree ? unpinned : pin)
     request.replyLimit = RangeAnswer.replyLimit(for: range)
     request.patience = .seconds(60 + range.count / (16 << 10))
     request.answer = .object
     let answer = RangeAnswer(range: range, pin: pin, server: server, isOfBucket: true)
     var outcome = try await client.outcome(ofSmall: request)
     // A store that writes its tags otherwise in a list than in a reply takes what stood there for another object's, and some
-    // know no condition: then what the reply says of the object decides. Of a tag that a reply has told there is no doubt.
-    if case .failure(let failure)? = outcome, !pin.conditions.isEmpty,
-      failure.reply.status.code == 501 || failure.reply.status.code == 412 && pin.toldTag == nil
+    // know no condition: then what the reply says of the object decides.
+    if case .failure(let failure)? = outcome, !pin.conditions.isEmpty, !isFree,
+      [412, 501].contains(failure.reply.status.code)
     {
-      let refused = failure.reply
-      request.fields = .asking(for: range, of: FilePin(size: pin.size))
+      isFree = failure.reply.status == .preconditionFailed
+      request.fields = .asking(for: range, of: unpinned)
       outcome = try await client.outcome(ofSmall: request)
-      if case .reply(let reply)? = outcome, refused.status == .preconditionFailed, reply.fields[.eTag] == nil
-      {
-        return .failure(RangeAnswer.changed)
-      }
+    }
+    if case .reply(let reply)? = outcome, isFree,
+      reply.fields[.eTag].map({ pin.toldTag != nil && $0.hasPrefix("W/") }) ?? true
+    {
+      return .failure(RangeAnswer.changed)
     }
     switch outcome {
     case nil: return .failure(answer.noRanges)
     case .reply(let reply)?:
       let read = Result { () throws(SourceError) in try answer.read(reply) }
+      if isFree, pin.toldTag != nil, case .success = read { refusesItsTag.find() }
       guard case .failure(RangeAnswer.changed) = read else { return read }
       return try await underAnotherTag(reply, range, of: pin).map { .success($0) } ?? read
     case .failure(let failure)?:
