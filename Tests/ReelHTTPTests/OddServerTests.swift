@@ -163,6 +163,19 @@ struct OddServerTests {
     }
   }
 
+  @Test("a field that is sent twice with one value is one")
+  func doubledFields() async throws {
+    try await serve { _ in
+      Self.raw(
+        "HTTP/1.1 200 OK\r\netag: \"a\"\r\nupload-offset: 7\r\nETag: \"a\"\r\nallow: GET\r\nupload-offset: 7\r\n"
+          + "allow: PUT\r\ncontent-length: 0\r\n\r\n")
+    } _: { _, transport, origin in
+      let fields = try await transport.send(HTTPCall(.get, origin, "/")).fields
+      #expect(fields[.eTag] == "\"a\"" && fields[.uploadOffset] == "7")
+      #expect(fields[.allow] == "GET, PUT")
+    }
+  }
+
   @Test("no length, date or range that a server writes ends the process")
   func extremes() async throws {
     let texts = (Extremes.texts + Extremes.times).filter { !$0.contains("\u{0}") }

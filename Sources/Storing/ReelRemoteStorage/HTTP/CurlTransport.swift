@@ -133,8 +133,10 @@ extension CurlReply {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
         let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
       else { continue }
-      let value = line[(colon + 1)...].trimming { [0x20, 0x09, 0x0D].contains($0) }
-      fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
+      let value = String(
+        decoding: line[(colon + 1)...].trimming { [0x20, 0x09, 0x0D].contains($0) }, as: UTF8.self)
+      // Said twice, it is the same (some servers, and what stands before them, both write a field).
+      if fields[name] != value { fields.append(HTTPField(name: name, value: value)) }
     }
     return fields
   }

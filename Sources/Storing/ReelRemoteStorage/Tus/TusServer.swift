@@ -177,8 +177,9 @@ struct TusFailure: Sendable {
     }
     return UploadError(
       .storeUnusable,
-      "what answers at \(store) speaks no tus 1.0 (\(reply.status.code), and no Tus-Version): name the address "
-        + "where uploads are created, such as tus+https://host/files/")
+      "what answers at \(store) speaks no tus 1.0 (\(reply.status.code) to OPTIONS, and no Tus-Version): name the address "
+        + "where uploads are created, such as tus+https://host/files/; if it is that, let OPTIONS through to the server, as "
+        + "nginx and others answer it themselves")
   }
 
   var noCreation: UploadError {
