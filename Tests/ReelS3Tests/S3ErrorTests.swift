@@ -35,6 +35,15 @@ struct S3ErrorTests {
       (400, "XAmzContentSHA256Mismatch", .interrupted, "other bytes"),
       (400, "BadDigest", .interrupted, "other bytes"),
       (507, "InsufficientStorage", .storeFull, "free some space"),
+      (403, "InvalidAccessKeyId", .storeUnusable, "InvalidAccessKeyId: words"),
+      (403, "SignatureDoesNotMatch", .storeUnusable, "SignatureDoesNotMatch: words"),
+      (403, "SignatureDoesNotMatch", .storeUnusable, "the region us-east-1 (`region`)"),
+      (403, "SecondLevelDomainForbidden", .storeUnusable, "use `noPathStyle`"),
+      (403, "PathStyleDomainForbidden", .storeUnusable, "use `noPathStyle`"),
+      (403, "StorageLimitExceeded", .storeFull, "takes no more"),
+      (403, "BandwidthLimitExceeded", .storeFull, "takes no more"),
+      (503, "RequestLimitExceeded", .unavailable, "busy"),
+      (409, "FileImmutable", .rejected, "until its retention is over"),
       (400, "SomethingNew", .rejected, "SomethingNew: words"),
     ] as [(Int, String, UploadError.Code, String)])
   func sentences(_ status: Int, _ code: String, _ expected: UploadError.Code, _ words: String) async throws {
@@ -71,6 +80,16 @@ struct S3ErrorTests {
     let advice = message.firstRange(of: "s3:PutObject")?.lowerBound
     #expect(error?.code == .denied)
     #expect(place.flatMap { place in advice.map { place < $0 } } == true, "\(message)")
+    #expect(!message.contains("--no-conditional-puts"))
+  }
+
+  @Test("Google's reason stands behind its message")
+  func details() async throws {
+    let body =
+      "<Error><Code>AccessDenied</Code><Message>Access denied.</Message>"
+      + "<Details>a@b does not have storage.objects.create access to the bucket.</Details></Error>"
+    let message = try await failure(HTTPReply(status: .forbidden, body: Array(body.utf8)))?.message ?? ""
+    #expect(message.contains("Access denied. a@b does not have storage.objects.create"), "\(message)")
     #expect(!message.contains("--no-conditional-puts"))
   }
 

@@ -9,7 +9,8 @@ extension S3Client {
   /// `x-amz-delete-marker`, `x-amz-version-id`). No version is removed: they are kept because somebody wants them.
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     guard let reply = try await removeObject(named: key.rawValue),
-      reply.fields[.deleteMarker] == "true" || reply.fields[.versionID] != nil
+      // "null" is what has no version.
+      reply.fields[.deleteMarker] == "true" || (reply.fields[.versionID] ?? "null") != "null"
     else { return .gone }
     let marker =
       reply.fields[.deleteMarker] == "true" ? reply.fields[.versionID].map { HTTPReply.oneLine($0) } : nil

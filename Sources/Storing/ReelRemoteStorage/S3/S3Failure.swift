@@ -31,7 +31,9 @@ struct S3Failure: Sendable {
       hasToken && reply.status == .badRequest && reply.body.isEmpty
       && (isToHead || call?.endsAtHead ?? false)
     code = error?["Code"]
-    words = error?["Message"]
+    // Google says why in a second element.
+    let texts = [error?["Message"], error?["Details"]].compactMap(\.self)
+    words = texts.isEmpty ? nil : texts.joined(separator: " ")
     endpoint = error?["Endpoint"]
     let named = reply.fields[.bucketRegion] ?? error?["Region"]
     region = named.flatMap { S3Store.isRegion($0) ? $0 : nil }
@@ -218,13 +220,22 @@ struct S3ErrorMessages: Sendable {
     case "InvalidAccessKeyId":
       return made(
         .storeUnusable,
-        "\(host) does not know the access key \(keyID): correct the credentials or the endpoint")
+        "\(host) does not know the access key \(keyID) (\(whole)): correct the credentials or the endpoint")
     case "SignatureDoesNotMatch":
       return made(
         .storeUnusable,
-        "the secret of the access key \(keyID) is wrong, says \(host) (SignatureDoesNotMatch): correct the credentials; if "
-          + "they are right, see whether a proxy on the way changes requests"
-      )
+        "the secret of the access key \(keyID) is wrong, says \(host) (\(whole)): correct the credentials; if they are right, "
+          + "see whether the bucket is in the region \(region) (\(setting: .region)), and whether a proxy on the way changes "
+          + "requests")
+    case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
+      return made(
+        .storeUnusable,
+        "\(host) wants the bucket in the name of its host (\(whole)): use \(setting: .noPathStyle)")
+    case "FileImmutable":
+      return made(
+        .rejected,
+        "\(store.destination) keeps it until its retention is over and did not \(task) (\(whole)): change the bucket's rule, "
+          + "or try again then")
     case "InvalidToken", "ExpiredToken", "TokenRefreshRequired":
       return made(
         .storeUnusable,
@@ -251,6 +262,10 @@ struct S3ErrorMessages: Sendable {
     case "RequestTimeout", "IncompleteBody":
       return made(
         .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")
+    case let code? where code.hasSuffix("LimitExceeded") || code.hasSuffix("QuotaExceeded"):
+      return made(
+        .storeFull,
+        "\(store.destination) takes no more (\(whole)): free some space there, or have its limit raised")
     default: break
     }
     if failure.isDamaged {

@@ -65,6 +65,9 @@ struct TusClient: Sendable {
     let reply = try await send(call)
     guard reply.status.code == 201 else {
       if reply.status.code == 404 { throw failure.noTus(reply) }
+      if reply.status.code == 413, first.isEmpty, reply.fields[.tusResumable] != nil {
+        throw failure.tooLarge(source.size, reply)
+      }
       throw failure(reply, "begin an upload of \(key)")
     }
     guard let location = reply.fields[.location],

@@ -123,9 +123,11 @@ struct TusFailure: Sendable {
     case 404, 410: interrupted("it does not know the upload any more (it may have expired)")
     case 423:
       UploadError(
-        .unavailable, "the store \(store) is still at work on that upload: it is tried again",
+        .unavailable, "the store \(store) is still at work on that upload: try again later",
         retryAfter: reply.retryAfter(now: now()) ?? Self.lockTime)
     case 460: interrupted("a part arrived damaged (its checksum differs)")
+    case 400 where reply.ownWords?.hasPrefix("ERR_UPLOAD_INTERRUPTED") ?? false:
+      interrupted("it was interrupted there")
     default: reply.failure(store: store, task: task, reason: words(of: reply), now: now())
     }
   }
@@ -233,6 +235,14 @@ struct TusFailure: Sendable {
       .rejected,
       "the tus server \(store) has handed \(key) on and can't remove it any more; it is at \(address): remove it there, then "
         + "try again")
+  }
+
+  /// By the server's own word, to a question without a body.
+  func tooLarge(_ size: Int64, _ reply: HTTPReply) -> UploadError {
+    UploadError(
+      .tooLarge,
+      "the tus server \(store) takes no upload of \(size) bytes (413\(words(of: reply).map { ": \($0)" } ?? "")): raise "
+        + "its limit")
   }
 
   func tooLarge(_ size: Int64, _ largest: Int64) -> UploadError {
