@@ -444,6 +444,23 @@ import Testing
     #expect(call.map { HTTPTimeouts().limit(for: $0.call, at: nil) > .seconds(900) } == true)
   }
 
+  @Test("lists, removals and beginnings have the minute after which a store counts as silent")
+  func slowAnswers() async throws {
+    let transport = FakeS3().transport()
+    let store = try uploader(transport)
+    try await store.prepare()
+    _ = try await store.upload(large, to: key) { _ in }
+    try await store.remove(key)
+    for sent in transport.calls {
+      let isLong =
+        sent.call.method == .delete || sent.call.target.contains("uploads=")
+        || sent.call.target.contains("list-type=")
+      guard let limit = HTTPTimeouts().answerLimit(for: sent.call) else { continue }
+      let isOfUpload = sent.call.method == .get && sent.call.target.contains("uploadId=")
+      #expect(isOfUpload || limit == .seconds(isLong ? 60 : 20), "\(sent.call.method) \(sent.call.target)")
+    }
+  }
+
   @Test("a completion that takes long is told", arguments: [true, false])
   func toldCompletion(isSlow: Bool) async throws {
     let (notices, telling) = AsyncStream.makeStream(of: String.self)

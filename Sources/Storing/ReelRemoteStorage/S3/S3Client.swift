@@ -41,6 +41,13 @@ struct S3Request: Sendable {
     case object
   }
 
+  /// Whether it is for a list, a removal or the beginning of an upload: some stores take more than 20 s for these (MinIO,
+  /// Ceph), and who asks again begins with the same.
+  var isLong: Bool {
+    guard case .none = body else { return false }
+    return name == nil || method == .delete || method == .post
+  }
+
   /// Whether it is sent as it is or not at all: what proves it stands in its extras.
   var keepsExtras = false
 
@@ -391,7 +398,7 @@ final class S3Client: Sendable {
       request.method, addressing.origin, query.isEmpty ? path : path + "?" + query, fields: request.fields,
       body: request.body)
     call.patience = request.patience
-    call.thinking = request.thinking
+    call.thinking = max(request.thinking, request.isLong ? .seconds(40) : .zero)
     call.endsAtHead = request.endsAtHead
     call.replyLimit = request.replyLimit
     call.fetchLimit = request.fetchLimit
