@@ -182,9 +182,10 @@ def a_store_that_is_gone_is_no_verdict(server):
     assert not list((server.library / "uploads").glob("*/bytes"))
     path = server.create(len(video))
     assert server.tus("PATCH", path, video, Upload_Offset=0).status == 503
-    # Nothing that could be taken for a verdict.
+    # Nothing that could be taken for a verdict, or for a reason to begin anew.
     head = server.tus("HEAD", path)
-    assert (head.status, head.headers["Upload-Offset"]) == (503, str(len(video))), head
+    assert (head.status, head.headers["Upload-Offset"]) == (423, str(len(video))), head
+    assert head.headers["Retry-After"] and "Reel-Verdict" not in head.headers, head
     store.unlink()
     (server.folder / "away").rename(store)
     answer = server.tus("PATCH", path, b"", Upload_Offset=len(video))

@@ -18,12 +18,12 @@ private final class TestServer: Sendable {
   private let key: AccessKey
   private let door: Door
 
-  init(maxSize: Int64 = 1_000, room: Int64 = .max) throws {
+  init(maxSize: Int64 = 1_000, room: Int64 = .max, uploader: any Uploader = MemoryUploader()) throws {
     store = try uploads.open { _ throws(Problem) in room }
     key = try #require(AccessKey("0123456789abcdef0123456789abcdef"))
     let (prober, metrics) = (ScriptedProber(), ServerMetrics())
     let judge = Judge(
-      IngestServices(prober: prober, uploader: MemoryUploader(), catalog: catalog), store, maxSize: maxSize,
+      IngestServices(prober: prober, uploader: uploader, catalog: catalog), store, maxSize: maxSize,
       posters: .none, atOnce: 2, metrics: metrics, logger: Logger(label: "test"))
     let receiver = Receiver(
       store: store, judge: judge,
@@ -194,6 +194,24 @@ private final class TestServer: Sendable {
     try await server.uploads.append("a video", to: id, in: server.store)
     #expect(await server.tus(.delete, "/uploads/\(id)").status == .locked)
     #expect(try await server.store.find(id).isComplete)
+  }
+
+  /// Asked where an upload stands that can't be judged just now, a client that takes the answer for a failure of the upload
+  /// begins anew (tus-js-client does, but for a 423).
+  @Test func whatCannotBeJudgedNowIsNotBegunAnew() async throws {
+    let uploader = ScriptedUploader(base: MemoryUploader()) { _ throws(UploadError) in
+      throw UploadError(.unavailable, "away")
+    }
+    let server = try TestServer(uploader: uploader)
+    let place = try #require(
+      await server.tus(.post, "/uploads", [.uploadLength: "7"]).headers[.location])
+    #expect(await server.tus(.patch, place, [.uploadOffset: "0"], "a video").status == .serviceUnavailable)
+    let head = await server.tus(.head, place)
+    #expect(head.status == .locked && head.headers[.uploadOffset] == "7")
+    #expect(head.headers[.retryAfter] == "10" && head.headers[.reelVerdict] == nil)
+    #expect(await server.draft(.head, place, [:]).status == .serviceUnavailable)
+    let again = await server.tus(.patch, place, [.uploadOffset: "7", .contentType: Tus.contentType])
+    #expect(again.status == .serviceUnavailable)
   }
 
   @Test func aFormMayComeWithTheDraftsFields() async throws {

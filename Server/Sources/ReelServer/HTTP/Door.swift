@@ -48,7 +48,12 @@ struct Door: HTTPResponder {
         context.logger.error(
           "\(error.message)", metadata: ["code": "\(error.code)", "status": "\(error.status)"])
       }
-      response = .problem(error)
+      // tus-js-client takes any other status for an upload to begin anew, and sends the video once more.
+      var problem = error
+      if error.status >= 500, request.method == .head, request.headers[.tusResumable] != nil {
+        problem.status = HTTPResponse.Status.locked.code
+      }
+      response = .problem(problem)
     }
     if request.headers.closesConnection { response.headers[.connection] = "close" }
     if request.headers[.tusResumable] != nil || request.method == .options {
