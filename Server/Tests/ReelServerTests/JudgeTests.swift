@@ -157,6 +157,35 @@ import Testing
     }
     #expect(verdict.word == .published)
   }
+
+  /// A machine that paused, or a video that is to keep it busy: a few tries tell.
+  @Test(arguments: [(1, "published"), (2, "published"), (3, "refused")])
+  func whatMayBeTheVideosFaultIsTriedAFewTimes(times: Int, word: String) async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("a video", of: 7, in: store)
+    let left = Mutex(times)
+    let prober = ScriptedProber({ file throws(ProbeError) in
+      let isPaused = left.withLock { left in
+        defer { left -= 1 }
+        return left > 0
+      }
+      if isPaused { throw ProbeError(.timeout, "raise `deadline`") }
+      return .sample(size: file.size)
+    })
+    for number in 1...3 {
+      // Another process knows of the tries before.
+      switch await judge(store, prober: prober).judgement(of: try store.find(id)) {
+      case .postponed(let problem):
+        #expect(number <= times && number < 3 && problem.status == 503 && problem.code == "timeout")
+      case .verdict(let verdict):
+        #expect(number == min(times + 1, 3) && verdict.word.rawValue == word)
+        #expect(verdict.problem?.message.contains("deadline") != true)
+        return
+      case .unwritten(let problem): Issue.record("\(problem)")
+      }
+    }
+    Issue.record("no verdict")
+  }
 }
 
 @Suite struct SharedAddressTests {
@@ -251,7 +280,7 @@ import Testing
       (.removed(RemovedPost(post: .sample(), removal: Removal(at: .distantPast))), 410, "removed"),
       (.refused(refusal), 422, "policy"),
       (.failed(FileFailure(code: .probe(.notMedia), message: "no")), 422, "notMedia"),
-      (.failed(FileFailure(code: .probe(.timeout), message: "no")), 422, "timeout"),
+      (.failed(FileFailure(code: .probe(.crashed), message: "no")), 422, "crashed"),
     ] as [(PublishResult, Int, String?)])
   func isAVerdict(result: PublishResult, status: Int, code: String?) throws {
     guard case .verdict(let verdict) = Judgement(result) else {
@@ -269,6 +298,8 @@ import Testing
       (.failed(FileFailure(code: .catalog(.locked), message: "no")), 503),
       (.failed(FileFailure(code: .probe(.workerMissing), message: "no")), 503),
       (.failed(FileFailure(code: .probe(.noReader), message: "no")), 503),
+      (.failed(FileFailure(code: .probe(.timeout), message: "no")), 503),
+      (.failed(FileFailure(code: .probe(.memoryLimit), message: "no")), 503),
       (.cancelled, 503),
     ] as [(PublishResult, Int)])
   func isPutOff(result: PublishResult, status: Int) throws {

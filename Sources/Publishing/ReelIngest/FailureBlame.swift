@@ -3,7 +3,7 @@ import ReelCore
 extension FileFailure.Code {
   /// Whether the file is what it should not be, here and anywhere: nobody who tries again fares better with it. False for
   /// what this machine, its network or its stores had to do with, and for a file that is not there.
-  package var isOfTheFile: Bool {
+  public var isOfTheFile: Bool {
     switch self {
     case .source(let code):
       [.notRegular, .isLink, .outsideRoot, .invalidName, .sidecarInvalid, .readLimit].contains(code)

@@ -33,6 +33,9 @@ final class Judge: Sendable {
     var isAnnounced = false
   }
 
+  /// How often a video is tried of which it is in doubt whether it, or the server, is to blame: a minute apart.
+  private static let mostTries = 3
+
   /// - Parameters:
   ///   - atOnce: how many are judged at a time.
   ///   - outbox: where events of posts wait for the webhook; nil where there is none.
@@ -149,13 +152,20 @@ final class Judge: Sendable {
       if case .postPublished = event.body { told.append(event) }
     }
     let error = await run.summary.error
-    let judgement = Judgement(result ?? error.map(PublishResult.failed) ?? .cancelled)
+    let end = result ?? error.map(PublishResult.failed) ?? .cancelled
+    let judgement = Judgement(end)
     switch judgement {
     case .verdict(let verdict):
       return await conclude(id, Ending(verdict: verdict, told: told, run: run))
     case .postponed(let problem), .unwritten(let problem):
       log(problem, id)
-      return judgement
+      guard let doubt = end.doubt else { return judgement }
+      var upload = upload
+      let tries = (state.tries ?? 0) + 1
+      upload.state.tries = tries
+      try await store.save(upload)
+      guard tries >= Self.mostTries else { return judgement }
+      return await conclude(id, Ending(verdict: .refused(doubt), run: run))
     }
   }
 

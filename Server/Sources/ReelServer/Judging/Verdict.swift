@@ -84,9 +84,9 @@ extension Judgement {
     let status: HTTPResponse.Status? =
       switch failure.code {
       case .upload(.storeFull), .catalog(.diskFull): .insufficientStorage
-      case .source, .upload, .catalog, .cancelled, .other: .serviceUnavailable
-      case .probe(let code): code.isOfTheServer ? .serviceUnavailable : nil
-      case .poster: nil
+      // Its path is the server's.
+      case .source, .other: .serviceUnavailable
+      default: failure.code.isOfTheFile ? nil : .serviceUnavailable
       }
     guard let status else {
       self = .verdict(.refused(Problem(.unprocessableContent, failure.code.rawValue, failure.message)))
@@ -100,13 +100,19 @@ extension Judgement {
   }
 }
 
-extension ProbeError.Code {
-  /// Whether another try may end otherwise, as it says nothing of the video.
-  fileprivate var isOfTheServer: Bool {
-    if isInstallation { return true }
-    return switch self {
-    case .cancelled, .tooManyOpenFiles, .noReader, .unreadable, .sourceChanged: true
-    default: false
+extension PublishResult {
+  /// What is said of the video if it goes on like that: it may be its fault, or that of a machine that has paused, or has too
+  /// little. Nil for any other end.
+  var doubt: Problem? {
+    guard case .failed(let failure) = self else { return nil }
+    let what: String
+    switch failure.code {
+    case .probe(.timeout), .poster(.timeout): what = "time"
+    case .probe(.memoryLimit), .poster(.memoryLimit): what = "memory"
+    default: return nil
     }
+    return Problem(
+      .unprocessableContent, failure.code.rawValue, "to read it takes more \(what) than a video may take here"
+    )
   }
 }
