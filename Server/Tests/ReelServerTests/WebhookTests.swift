@@ -30,6 +30,8 @@ private final class TestWebhook: HTTPTransport {
   private let heard = Mutex<[String]>([])
   /// Whether a success begins to say more, and then ends in no way; nil where it says no more.
   let isCut = Mutex<Bool?>(nil)
+  /// Called before an answer.
+  let onCall = Mutex<(@Sendable () -> Void)?>(nil)
   private let answers = Mutex<[String: (status: Int, retryAfter: String?)]>([:])
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -61,6 +63,7 @@ private final class TestWebhook: HTTPTransport {
     #expect(call.origin.description + call.target == "https://app.example/hook?key=1")
     let id = call.fields[.webhookID] ?? ""
     heard.withLock { $0.append(id) }
+    onCall.withLock { $0 }?()
     guard let answer = answers.withLock({ $0.first { id.hasPrefix($0.key) }?.value }) else {
       return HTTPReply(status: .noContent)
     }
@@ -143,6 +146,40 @@ private final class TestWebhook: HTTPTransport {
       #expect(own.count == 2 && own.first == "post_published_\(post.id)")
     }
     #expect(try outbox.waiting().isEmpty)
+  }
+
+  /// As on a disk that has become read-only.
+  @Test func whatWasTakenAndCannotBeRemovedIsNotSentAgain() async throws {
+    let (first, second) = (Post.sample(1), Post.sample(2))
+    let outbox = try webhook.outbox()
+    try outbox.add([webhook.published(first)])
+    let path = "\(webhook.folder)/\(try #require(outbox.waiting().first).fileName)"
+    // A folder is not removed as a file is.
+    webhook.onCall.withLock {
+      $0 = {
+        unlink(path)
+        mkdir(path, 0o700)
+      }
+    }
+    let delivery = try webhook.delivery()
+    var schedule = DeliverySchedule()
+    while await delivery.deliver(by: &schedule) {}
+    webhook.onCall.withLock { $0 = nil }
+    #expect(webhook.came() == ["post_published_\(first.id)"])
+    // What comes later does not wait for that, also of the same post.
+    try outbox.add([webhook.published(second), webhook.restored(first)])
+    for _ in 0..<5 {
+      webhook.clock.pass(60)
+      while await delivery.deliver(by: &schedule) {}
+    }
+    let came = webhook.came()
+    #expect(came.count == 2 && came.contains("post_published_\(second.id)"))
+    #expect(!came.contains("post_published_\(first.id)"))
+    #expect(try outbox.waiting().count == 1)
+    rmdir(path)
+    try Data().write(to: URL(filePath: path))
+    _ = await delivery.deliver(by: &schedule)
+    #expect(try webhook.came().isEmpty && outbox.waiting().isEmpty)
   }
 
   @Test(arguments: [true, false])

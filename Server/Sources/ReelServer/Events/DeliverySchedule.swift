@@ -16,6 +16,8 @@ struct DeliverySchedule {
   private var timesAway = 0
   private var lastTaken: Instant?
   private(set) var resumesAt: Instant?
+  /// Events that were taken, and could not be removed: they are not sent again.
+  var unremoved: Set<OutgoingEvent> = []
 
   /// Whether the last that was heard of the webhook is that it takes nothing.
   var isAway: Bool { timesAway > 0 }

@@ -47,6 +47,8 @@ struct WebhookDelivery: Service {
     var left: [OutgoingEvent] = []
     var reason = Reason.answered(.taken)
     var taken: [OutgoingEvent] = []
+    /// Those of ``taken`` that could not be removed, and why.
+    var unremoved: [(event: OutgoingEvent, problem: Problem)] = []
   }
 
   /// Sends what is due.
@@ -55,8 +57,12 @@ struct WebhookDelivery: Service {
     guard schedule.isDue(now()) else { return false }
     let waiting: [OutgoingEvent]
     do {
-      let outbox = outbox
-      waiting = try await disk.run { () throws(Problem) in try outbox.deliverable() }
+      let (outbox, unremoved) = (outbox, schedule.unremoved)
+      (waiting, schedule.unremoved) = try await disk.run { () throws(Problem) in
+        let waiting = try outbox.deliverable()
+        let left = unremoved.filter { (try? outbox.remove($0)) == nil }
+        return (unremoved.isEmpty ? waiting : waiting.filter { !unremoved.contains($0) }, left)
+      }
     } catch {
       logger.error("events can't be read", metadata: ["message": "\(error.message)"])
       return false
@@ -98,7 +104,11 @@ struct WebhookDelivery: Service {
           return ending
         }
         ending.taken.append(event)
-        try await disk.run { () throws(Problem) in try outbox.remove(event) }
+        do throws(Problem) {
+          try await disk.run { () throws(Problem) in try outbox.remove(event) }
+        } catch {
+          ending.unremoved.append((event, error))
+        }
       } catch {
         (ending.left, ending.reason) = (Array(events[index...]), .unreadable(error))
         return ending
@@ -112,6 +122,12 @@ struct WebhookDelivery: Service {
       for event in schedule.noteTaken(ending.taken, now()) {
         await setAside(waiting.filter { $0.post == event.post && $0.number >= event.number })
       }
+    }
+    for (event, problem) in ending.unremoved {
+      schedule.unremoved.insert(event)
+      logger.error(
+        "an event that was taken can't be removed; it is not sent again, unless the server is restarted",
+        metadata: ["event": "\(event.id)", "message": "\(problem.message)"])
     }
     guard let first = ending.left.first else { return }
     let metadata: Logger.Metadata = ["webhook": "\(webhook.name)", "event": "\(first.id)"]
