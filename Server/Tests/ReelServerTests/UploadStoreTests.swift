@@ -70,6 +70,38 @@ final class TestUploads: Sendable {
     #expect(uploads_wait_for_writing(-1, 0, 10) == -1 && errno == EBADF)
   }
 
+  /// A mount whose disk is gone leaves an empty folder.
+  @Test(arguments: [false, true])
+  func aFolderOutOfReachIsNoUploadThatIsGone(isReplaced: Bool) async throws {
+    let store = try uploads.open()
+    let id = try await uploads.upload("a", of: 2, in: store)
+    try FileManager.default.moveItem(atPath: uploads.folder, toPath: uploads.folder + ".away")
+    if isReplaced {
+      try FileManager.default.createDirectory(atPath: uploads.folder, withIntermediateDirectories: false)
+    }
+    func is503(_ error: any Error) -> Bool { (error as? Problem)?.status == 503 }
+    await #expect { _ = try await store.find(id) } throws: { is503($0) }
+    await #expect { _ = try await store.make(UploadID(), uploads.state(2)) } throws: { is503($0) }
+    await #expect { try await store.settle(id, .published(.sample())) } throws: { is503($0) }
+    #expect { try store.checkRoom(for: 0) } throws: { is503($0) }
+    if isReplaced { rmdir(uploads.folder) }
+    try FileManager.default.moveItem(atPath: uploads.folder + ".away", toPath: uploads.folder)
+    #expect(try await store.find(id).offset == 1)
+    await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(UploadID()) }
+  }
+
+  @Test func theFolderMayBeALink() async throws {
+    let target = uploads.folder + ".target"
+    defer { try? FileManager.default.removeItem(atPath: target) }
+    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(atPath: uploads.folder, withDestinationPath: target)
+    let store = try uploads.open()
+    let id = try await uploads.upload("hello world", of: 11, in: store)
+    #expect(try await store.seal(store.find(id)).path.text == "\(target)/\(id)/whole")
+    let events = try EventOutbox(folder: uploads.folder, clock: SystemWallClock())
+    #expect(events.folder == target)
+  }
+
   @Test func goesOnWhereItStood() async throws {
     var store = Optional(try uploads.open())
     let first = try #require(store)

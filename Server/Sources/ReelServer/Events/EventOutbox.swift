@@ -33,13 +33,10 @@ public final class EventOutbox: Sendable {
   }
 
   init(folder: String, clock: any WallClock) throws(Problem) {
-    (self.folder, self.clock) = (folder, clock)
-    for path in [folder, folder + "/aside"] where mkdir(path, 0o700) != 0 && errno != EEXIST {
-      throw Problem(errno: errno, in: "mkdir")
-    }
+    self.clock = clock
+    self.folder = try Disk.makeFolder(folder)
     last = Mutex(0)
-    try Disk.syncFolder(of: folder + "/aside")
-    try Disk.syncFolder(of: folder)
+    _ = try Disk.makeFolder(asideFolder)
     // A clock that went back would put what comes now before it.
     let newest = try waiting().last?.number ?? 0
     last.withLock { $0 = newest }
@@ -85,7 +82,9 @@ public final class EventOutbox: Sendable {
         try Disk.call("rename") { rename(new, path) }
       } catch {
         unlink(new)
-        throw error
+        // Nobody asks for an upload here.
+        throw error == .noSuchUpload
+          ? Problem(.serviceUnavailable, "storage", "\(folder) is gone") : error
       }
       count += 1
     }

@@ -46,7 +46,8 @@ struct Door: HTTPResponder {
       metrics.count(problem: error.code)
       if error.status >= 500 {
         context.logger.error(
-          "\(error.message)", metadata: ["code": "\(error.code)", "status": "\(error.status)"])
+          "\(error.detail ?? error.message)",
+          metadata: ["code": "\(error.code)", "status": "\(error.status)"])
       }
       // tus-js-client takes any other status for an upload to begin anew, and sends the video once more.
       var problem = error

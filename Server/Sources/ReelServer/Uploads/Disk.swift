@@ -114,6 +114,19 @@ enum Disk {
     return lstat(path, &status) == 0 ? status : nil
   }
 
+  /// Makes the folder (0700) where it is missing; it may be a link to one.
+  /// - Returns: its path without links: nothing here follows any.
+  static func makeFolder(_ path: String) throws(Problem) -> String {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
+    try syncFolder(of: path)
+    guard let target = realpath(path, nil) else {
+      throw Problem(
+        .serviceUnavailable, "storage", "\(path) leads nowhere (\(String(cString: strerror(errno))))")
+    }
+    defer { free(target) }
+    return String(cString: target)
+  }
+
   static func syncFolder(of path: String) throws(Problem) {
     let folder = try open(
       String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), O_RDONLY | O_DIRECTORY)

@@ -30,7 +30,7 @@ final class UploadStore: Sendable {
   /// Bytes that every upload needs besides its own: for what is known of it, and for its post.
   private static let leastRoom: Int64 = 1 << 20
 
-  /// Makes the folder (0700) where it is missing. Blocks.
+  /// Makes the folder (0700) where it is missing; it may be a link to one. Blocks.
   /// - Parameter room: bytes that may still be written to a folder.
   /// - Throws: a 503 when another server has it.
   init(
@@ -39,12 +39,11 @@ final class UploadStore: Sendable {
       try Disk.room(at: path)
     }
   ) throws(Problem) {
-    (self.folder, self.disk, self.lifetime, self.clock) = (folder, disk, lifetime, clock)
+    (self.disk, self.lifetime, self.clock) = (disk, lifetime, clock)
     self.room = room
     openedAt = clock.now()
-    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw Problem(errno: errno, in: "mkdir") }
-    try Disk.syncFolder(of: folder)
-    lock = try Disk.open(folder + "/.lock", O_RDWR | O_CREAT)
+    self.folder = try Disk.makeFolder(folder)
+    lock = try Disk.open(self.folder + "/.lock", O_RDWR | O_CREAT)
     if flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
       throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
     }
@@ -54,6 +53,29 @@ final class UploadStore: Sendable {
 
   func files(_ id: UploadID) -> UploadFiles { UploadFiles(id, in: folder) }
 
+  /// Does something with the files of uploads. Where their folder is out of reach, nobody can say that there is no such upload.
+  func onDisk<Value: Sendable>(
+    _ body: @escaping @Sendable () throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    try await disk.run { [self] () throws(Problem) in
+      do throws(Problem) {
+        return try body()
+      } catch {
+        if error == .noSuchUpload { try checkFolder() }
+        throw error
+      }
+    }
+  }
+
+  /// - Throws: a 503 where the folder is not there, or is another: that of a mount whose disk is gone, say.
+  private func checkFolder() throws(Problem) {
+    guard Disk.status(of: folder + "/.lock") == nil else { return }
+    var problem = Problem(
+      .serviceUnavailable, "storage", "the server can't keep uploads just now", retryAfter: 10)
+    problem.detail = "\(folder)/.lock is gone: the disk is not mounted, or somebody removed it"
+    throw problem
+  }
+
   /// Makes an upload, unless there is one of that name, which it returns then. One whose time is over makes place.
   /// - Parameter least: bytes that it will have at least, where its length is not known.
   /// - Throws: a 507 when there is no room for it.
@@ -61,7 +83,7 @@ final class UploadStore: Sendable {
     _ id: UploadID, _ state: UploadState, atLeast least: Int64? = nil
   ) async throws(Problem) -> Upload? {
     let files = files(id)
-    return try await disk.run { [self] () throws(Problem) in
+    return try await onDisk { [self] () throws(Problem) in
       // One that is there takes no more room.
       if let known = try files.find() {
         guard isOver(known, isSealed: files.isSealed) else { return known }
@@ -74,8 +96,9 @@ final class UploadStore: Sendable {
   }
 
   /// Blocks.
-  /// - Throws: a 507 when there is no room for an upload of so many bytes.
+  /// - Throws: a 507 when there is no room for an upload of so many bytes, a 503 where there is no place.
   func checkRoom(for length: Int64) throws(Problem) {
+    try checkFolder()
     guard try room(folder) - Self.leastRoom >= length else { throw .diskFull }
   }
 
@@ -93,8 +116,10 @@ final class UploadStore: Sendable {
   /// - Throws: a 404 when there is none, a 410 when its time is over.
   func find(_ id: UploadID) async throws(Problem) -> Upload {
     let files = files(id)
-    let found = try await disk.run { () throws(Problem) in (try files.find(), files.isSealed) }
-    guard case let (upload?, isSealed) = found else { throw .noSuchUpload }
+    let (upload, isSealed) = try await onDisk { () throws(Problem) in
+      guard let upload = try files.find() else { throw .noSuchUpload }
+      return (upload, files.isSealed)
+    }
     guard !isOver(upload, isSealed: isSealed) else {
       throw Problem(.gone, "expired", "this upload was not finished in time")
     }
@@ -190,19 +215,19 @@ final class UploadStore: Sendable {
   /// Writes down what is known of an upload. For who holds it.
   func save(_ upload: Upload) async throws(Problem) {
     let files = files(upload.id)
-    try await disk.run { () throws(Problem) in try files.save(upload.state) }
+    try await onDisk { () throws(Problem) in try files.save(upload.state) }
   }
 
   /// As ``save(_:)``, of one that nothing of was to be there after a power cut.
   func keep(_ upload: Upload) async throws(Problem) {
     let files = files(upload.id)
-    try await disk.run { () throws(Problem) in try files.keep(upload.state) }
+    try await onDisk { () throws(Problem) in try files.keep(upload.state) }
   }
 
   /// Writes down what became of an upload, durably; its bytes go. Of one that nobody can ask for all goes.
   func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     let files = files(id)
-    try await disk.run { () throws(Problem) in
+    try await onDisk { () throws(Problem) in
       guard var upload = try files.find() else { throw .noSuchUpload }
       guard upload.state.isDurable else { return files.remove() }
       // What was refused early is all that came of it.
@@ -218,7 +243,7 @@ final class UploadStore: Sendable {
   func remove(_ id: UploadID) async throws(Problem) {
     let files = files(id)
     remember(nil, of: id)
-    try await disk.run { () throws(Problem) in files.remove() }
+    try await onDisk { () throws(Problem) in files.remove() }
   }
 
   /// What the bytes of an upload hash to. What this process has not written itself it reads, so much at a time that others get
@@ -229,7 +254,7 @@ final class UploadStore: Sendable {
     if hash.count > upload.offset { hash = ContentHash() }
     while hash.count < upload.offset {
       let known = hash
-      hash = try await disk.run { () throws(Problem) in try files.hash(going: known, to: upload.offset) }
+      hash = try await onDisk { () throws(Problem) in try files.hash(going: known, to: upload.offset) }
       remember(hash, of: upload.id)
     }
     return hash
@@ -241,7 +266,7 @@ final class UploadStore: Sendable {
   /// Takes an upload that is whole out of the reach of whoever sends bytes. For who holds it.
   func seal(_ upload: Upload) async throws(Problem) -> OwnedFile {
     let (files, hash) = (files(upload.id), try await hash(of: upload))
-    try await disk.run { () throws(Problem) in try files.seal() }
+    try await onDisk { () throws(Problem) in try files.seal() }
     return OwnedFile(path: SourcePath(files.wholePath), digest: try hash.digest(), size: hash.count)
   }
 
@@ -258,13 +283,13 @@ final class UploadStore: Sendable {
   /// - Returns: those that are complete, and have no verdict yet; and those of which nothing can be said, which stay.
   func sweep() async throws(Problem) -> (complete: [UploadID], unreadable: [UploadID]) {
     let folder = folder
-    let names = try await disk.run { () throws(Problem) in try Disk.names(in: folder) }
+    let names = try await onDisk { () throws(Problem) in try Disk.names(in: folder) }
     var (complete, unreadable): ([UploadID], [UploadID]) = ([], [])
     for id in names.compactMap({ UploadID($0) }) {
       let files = files(id)
       let found: (Upload?, Bool, Bool)
       do throws(Problem) {
-        found = try await disk.run { () throws(Problem) in
+        found = try await onDisk { () throws(Problem) in
           (try files.find(), files.hasBytes, files.isSealed)
         }
       } catch {
@@ -286,7 +311,7 @@ final class UploadStore: Sendable {
   /// who comes meanwhile is told that somebody works on it; and who is at work on it shows that it is not over.
   private func tidy(_ files: UploadFiles) async throws(Problem) {
     try await holding(files.id) { () throws(Problem) in
-      try await disk.run { [self] () throws(Problem) in
+      try await onDisk { [self] () throws(Problem) in
         guard let upload = try files.find(), isAlive(upload, isSealed: files.isSealed) else {
           remember(nil, of: files.id)
           return files.remove()

@@ -98,7 +98,7 @@ final class UploadWriter: Sendable {
   ) async throws(Problem) -> UploadWriter {
     let files = store.files(upload.id)
     let start = try await store.hash(of: upload)
-    return try await store.disk.run { () throws(Problem) in
+    return try await store.onDisk { () throws(Problem) in
       let file = try Disk.open(files.path, O_RDWR)
       try Disk.call("ftruncate") { ftruncate(file.number, off_t(upload.offset)) }
       var state = upload.state
@@ -219,7 +219,7 @@ final class UploadWriter: Sendable {
     await wait { !$0.isWriting }
     let failure = queue.withLock { $0.failure }
     let isWhole = isWhole && failure == nil
-    let (refusal, offset) = try await store.disk.run { [self] () throws(Problem) -> (ProbeError?, Int64) in
+    let (refusal, offset) = try await store.onDisk { [self] () throws(Problem) -> (ProbeError?, Int64) in
       try position.withLock { position throws(Problem) in
         guard let file = position.file.take() else { throw .shuttingDown }
         defer { withExtendedLifetime(file) {} }
