@@ -102,6 +102,25 @@ final class TestUploads: Sendable {
     #expect(events.folder == target)
   }
 
+  /// What can't be synced just now is not thrown away, unless the disk has lost it.
+  @Test func whatTheDiskCannotSyncStays() async throws {
+    var store = Optional(try uploads.open())
+    let first = try #require(store)
+    let id = try await uploads.upload("hello ", of: 11, in: first)
+    let path = first.files(id).path
+    store = nil
+    _ = consume first
+    let second = try uploads.open()
+    let upload = try await second.find(id)
+    // A pipe can't be synced.
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+    #expect(mkfifo(path, 0o600) == 0)
+    await #expect(throws: Problem.self) { _ = try await second.hash(of: upload) }
+    unlink(path)
+    try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+    #expect(try await second.hash(of: upload).count == 6)
+  }
+
   @Test func goesOnWhereItStood() async throws {
     var store = Optional(try uploads.open())
     let first = try #require(store)

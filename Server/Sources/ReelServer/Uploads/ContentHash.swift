@@ -29,16 +29,11 @@ extension UploadFiles {
   /// - Throws: a 404 where there are not so many bytes.
   func hash(going hash: ContentHash, to end: Int64) throws(Problem) -> ContentHash {
     // SMB, and some NFS servers, sync only for whoever may write.
-    var found = try Disk.opened(path, O_RDWR)
-    if found == nil { found = try Disk.opened(wholePath, O_RDWR) }
+    let received = try Disk.opened(path, O_RDWR)
+    let found = received == nil ? try Disk.opened(wholePath, O_RDONLY) : received
     guard let file = found else { throw .noSuchUpload }
-    // A dead process may have written what the disk would not take: it is in memory, where it can be read, and not said twice.
-    do throws(Problem) {
-      try Disk.call("fdatasync") { fdatasync(file.number) }
-    } catch {
-      remove()
-      throw error
-    }
+    // What is sealed was on disk before, and may be a post.
+    if received != nil { try sync(file) }
     var hash = hash
     let end = min(end, hash.count + Self.turn)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
@@ -51,5 +46,16 @@ extension UploadFiles {
       hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
     return hash
+  }
+
+  /// A dead process may have written what the disk would not take: it is in memory, where it can be read, and not said twice.
+  /// So it goes.
+  private func sync(_ file: OpenFile) throws(Problem) {
+    while fdatasync(file.number) != 0 {
+      let code = errno
+      if code == EINTR { continue }
+      if [EIO, ENOSPC, EDQUOT].contains(code) { remove() }
+      throw Problem(errno: code, in: "fdatasync")
+    }
   }
 }
