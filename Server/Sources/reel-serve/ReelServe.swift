@@ -118,6 +118,12 @@ struct UploadURL: ParsableCommand {
   @Option(help: ArgumentHelp("How long it may be used.", valueName: "time"), transform: seconds)
   var expires: Int64 = 3_600
 
+  func validate() throws {
+    guard (author?.utf8.count ?? 0) <= UploadTicket.longestAuthor else {
+      throw ValidationError("--author is longer than \(UploadTicket.longestAuthor) bytes")
+    }
+  }
+
   func run() throws {
     let ticket = UploadTicket(
       author: author, maxSize: maxSize, expires: Date(timeIntervalSinceNow: Double(expires)))

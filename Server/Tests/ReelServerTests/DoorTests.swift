@@ -119,6 +119,16 @@ private final class TestServer: Sendable {
     #expect(await server.ask(.put, address, [:], "a video").status == .created)
   }
 
+  /// What no shared catalog could look up would be judged every minute, for ever.
+  @Test func anAuthorIsNoLongerThanCatalogsTake() async throws {
+    let server = try TestServer()
+    for (length, put, sign) in [(2_000, 201, 201), (2_001, 400, 400)] {
+      let author = String(repeating: "a", count: length)
+      #expect(await server.ask(.put, "/videos?author=\(author)", [:], "a video").status.code == put)
+      #expect(await server.ask(.post, "/uploads?author=\(author)").status.code == sign)
+    }
+  }
+
   @Test func aFieldWithoutAChosenFileIsNone() async throws {
     let server = try TestServer()
     let empty = "--b\r\nContent-Disposition: form-data; name=w; filename=\"\"\r\n\r\n\r\n"

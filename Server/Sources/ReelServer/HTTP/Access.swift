@@ -91,6 +91,16 @@ public struct UploadTicket: Hashable, Sendable, Codable {
     end = Int64(expires.timeIntervalSince1970)
   }
 
+  /// Bytes of an author's id: a catalog that servers share has room for no more (docs/fleet.md).
+  public static let longestAuthor = 2_000
+
+  /// - Throws: a 400.
+  static func check(author: String?) throws(Problem) {
+    guard (author?.utf8.count ?? 0) <= longestAuthor else {
+      throw .badRequest("author is longer than \(longestAuthor) bytes")
+    }
+  }
+
   fileprivate init?(claims: [UInt8]) {
     guard let ticket = try? JSONDecoder().decode(UploadTicket.self, from: Data(claims)) else { return nil }
     self = ticket

@@ -184,6 +184,7 @@ struct Door: HTTPResponder {
       size = SizeText.bytes(text)
       if size == nil { throw .badRequest("maxSize is a size, such as 500MB") }
     }
+    try UploadTicket.check(author: query["author"].map(String.init))
     let ticket = UploadTicket(
       author: query["author"].map(String.init), maxSize: size,
       expires: store.now.addingTimeInterval(Double(seconds)))

@@ -116,8 +116,10 @@ struct UploadTerms: Sendable {
     for name in ["caption", "music"] where ticket != nil && (said(name)?.utf8.count ?? 0) > Self.longestWord {
       throw .badRequest("\(name) is longer than \(Self.longestWord) bytes")
     }
+    let author = ticket == nil ? said("author") : ticket?.author
+    try UploadTicket.check(author: author)
     return PostMetadata(
-      authorID: ticket == nil ? said("author") : ticket?.author,
+      authorID: author,
       authorName: ticket == nil ? said("authorName") : nil,
       caption: said("caption"), music: said("music"))
   }
