@@ -103,6 +103,23 @@ import Testing
     try access.checkSender(request("localhost", [.origin: "https://app.example"]))
     #expect(access.headers(for: "https://app.example")[.accessControlAllowOrigin] == "https://app.example")
     #expect(access.headers(for: "https://evil.example").isEmpty)
+    // What a page's client may send, or is to read, has to be named: else the browser says nothing but that it failed.
+    let headers = access.headers(for: "https://app.example")
+    func names(_ field: HTTPField.Name) -> Set<String> {
+      Set(
+        (headers[field] ?? "").split(separator: ",").map { $0.lowercased().trimmingPrefix(" ") }.map(
+          String.init))
+    }
+    #expect(
+      names(.accessControlAllowHeaders).isSuperset(of: [
+        "upload-concat", "upload-defer-length", "upload-complete", "upload-draft-interop-version",
+        "x-request-id",
+        "traceparent",
+      ]))
+    #expect(
+      names(.accessControlExposeHeaders).isSuperset(of: [
+        "upload-offset", "upload-complete", "upload-draft-interop-version", "upload-limit", "retry-after",
+      ]))
   }
 
   @Test(

@@ -172,10 +172,11 @@ struct Access: Sendable {
     return [
       .accessControlAllowOrigin: origin, .vary: "Origin",
       .accessControlExposeHeaders:
-        "Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, Retry-After, Reel-Verdict, Reel-Post",
+        "Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Upload-Complete, Upload-Draft-Interop-Version, Upload-Limit, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, Retry-After, Reel-Verdict, Reel-Post",
       .accessControlAllowMethods: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+      // With those that are refused here: who may not send them does not hear why.
       .accessControlAllowHeaders:
-        "Authorization, Content-Type, Prefer, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum, X-HTTP-Method-Override",
+        "Authorization, Content-Type, Prefer, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum, Upload-Concat, Upload-Defer-Length, Upload-Complete, Upload-Incomplete, Upload-Draft-Interop-Version, X-HTTP-Method-Override, X-Request-ID, traceparent, tracestate",
       .accessControlMaxAge: "86400",
     ]
   }
