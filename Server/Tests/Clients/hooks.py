@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,12 @@ def what_can_not_work_is_told_at_once(folder):
     assert "https://app.example" in said("--allow-origin", "https://other.example/")
     assert "https://upload.example" in said("--url", "other.example")
     assert "PGPASSWORD" in said("--catalog", "postgres://postgres:secret@127.0.0.1/reel", "--to", f"{folder}/store")
+    key = Path(folder) / "key"
+    key.write_text(KEY)
+    key.chmod(0o600)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "another port" in said("--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert "no address of this machine" in said("--listen", "192.0.2.1:8080", "--key-file", str(key))
     path.chmod(0o644)
     assert "chmod 600" in said("--webhook", "https://app.example/hook", "--webhook-secret-file", str(path))
     path.unlink()

@@ -143,6 +143,15 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [(EADDRINUSE, "--listen"), (EACCES, "1024"), (EADDRNOTAVAIL, "no address"), (EIO, nil)]
+      as [(Int32, String?)])
+  func whereNobodyCanListenIsTold(code: Int32, words: String?) throws {
+    let failure = ListenAddress.standard.failure(code)
+    #expect((failure == nil) == (words == nil))
+    if let words { #expect(failure?.description.contains(words) == true) }
+  }
+
   @Test func aLibraryThatNoShellHasExpandedIsNone() throws {
     #expect(throws: StartFailure.self) {
       try ServerConfiguration(library: "~/library", address: .standard).check()

@@ -52,7 +52,14 @@ public enum FrontDoor {
         services: [.init(service: library), .init(service: application)]
           + library.deliveries.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-    try await group.run()
+    do {
+      try await group.run()
+    } catch let error as IOError {
+      if let failure = configuration.address.failure(error.errnoCode) { throw failure }
+      throw error
+    } catch is SocketAddressError.UnknownHost {
+      throw StartFailure(configuration.address.isNotHere)
+    }
   }
 
   /// - Returns: how many descriptors there may be now.

@@ -1,3 +1,4 @@
+import Glibc
 import Reel
 
 /// How a server is run.
@@ -125,6 +126,21 @@ public struct ListenAddress: Hashable, Sendable {
     guard !host.isEmpty else { return nil }
     (self.host, self.port) = (String(host), Int(port))
   }
+
+  /// Why nobody can listen there; nil for any other error.
+  func failure(_ code: Int32) -> StartFailure? {
+    switch code {
+    case EADDRINUSE:
+      StartFailure("another program has port \(port): stop it, or name another port with --listen")
+    case EACCES:
+      StartFailure(
+        "this user may not listen on port \(port): take one from 1024 on, or give it CAP_NET_BIND_SERVICE")
+    case EADDRNOTAVAIL: StartFailure(isNotHere)
+    default: nil
+    }
+  }
+
+  var isNotHere: String { "--listen \(host):\(port): \(host) is no address of this machine" }
 
   /// Whether only this machine gets there.
   var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
