@@ -86,10 +86,13 @@ enum Disk {
   static func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile, at offset: Int64) throws(Problem) {
     var done = 0
     while done < bytes.count {
-      done += try call("pwrite") {
+      let count = try call("pwrite") {
         pwrite(
           file.number, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
       }
+      // Some file systems of FUSE take nothing, and say no error.
+      guard count > 0 else { throw Problem(errno: EIO, in: "pwrite") }
+      done += count
     }
   }
 

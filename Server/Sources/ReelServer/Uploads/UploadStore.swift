@@ -45,6 +45,7 @@ final class UploadStore: Sendable {
     self.folder = try Disk.makeFolder(folder)
     lock = try Disk.open(self.folder + "/.lock", O_RDWR | O_CREAT)
     if flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK else { throw Problem(errno: errno, in: "flock") }
       throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
     }
   }
