@@ -138,4 +138,75 @@ import Testing
     #expect(try database.connect().value("SELECT count(*) FROM reel.change", as: Int.self) == 0)
     try await catalog.close()
   }
+
+  /// A post that the server has made, and whose making nobody heard of, is told by who meets it next.
+  @Test(.besidePostgres, arguments: [false, true])
+  func whatWasPublishedAndNeverHeardOfIsTold(_ isTriedAgain: Bool) async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let catalog = try await PostgresCatalog.open(
+      try database.pool(port: proxy.port) { $0.patience = .milliseconds(200) }, lease: .seconds(3600),
+      heartbeat: .seconds(86_400))
+    let requests = (0..<3).map { _ in sketch.request(sketch.publication()) }
+    for (place, request) in requests.enumerated() {
+      let intent = try #require(try await catalog.claim(request).intent)
+      proxy.arm(.after)
+      proxy.refuse(true)
+      let completion = Completion(intent: intent, draft: sketch.draft(), stored: sketch.stored(intent))
+      await #expect(throws: CatalogError.self) {
+        try await onThread { _ = try catalog.complete([completion], noting: []) }
+      }
+      if !isTriedAgain {
+        await #expect(throws: CatalogError.self) { try await catalog.release(intent, because: .retryLater) }
+      }
+      #expect(proxy.cuts == place + 1)
+      proxy.refuse(false)
+      if isTriedAgain {
+        let error = await #expect(throws: CatalogError.self) {
+          try await onThread { _ = try catalog.complete([completion], noting: [])[0].get() }
+        }
+        #expect(error?.code == .leaseLost)
+      }
+      let told: Bool?
+      switch place {
+      case 0: told = try catalog.published(request.publication)?.announced
+      case 1: told = try await catalog.claim(request).post?.announced
+      default: told = try catalog.claim([request], noting: [])[0].get().post?.announced
+      }
+      #expect(told == false)
+      #expect(try catalog.published(request.publication)?.announced == true)
+    }
+    #expect(try database.connect().value("SELECT count(*) FROM reel.outbox", as: Int.self) == 3)
+    try await catalog.close()
+  }
+
+  /// The event of a dead process, which the server has handed over without being heard.
+  @Test(.besidePostgres) func whatWasHandedOverAndNeverHeardOfIsTold() async throws {
+    let database = try await TestDatabase()
+    let proxy = try CuttingProxy(to: database.server.port)
+    let dead = try await PostgresCatalog.open(try database.pool())
+    let requests = (0..<2).map { _ in sketch.request(sketch.publication()) }
+    for request in requests { _ = try await publish(request, in: dead) }
+    try await dead.die()
+    let catalog = try await PostgresCatalog.open(
+      try database.pool(port: proxy.port) { $0.patience = .milliseconds(200) }, lease: .seconds(3600),
+      heartbeat: .seconds(86_400))
+    for request in requests {
+      #expect(try await catalog.status().posts == 2)
+      proxy.arm(.after)
+      proxy.refuse(true)
+      await #expect(throws: CatalogError.self) {
+        if request.newID == requests[0].newID {
+          try await onThread { _ = try catalog.published(request.publication) }
+        } else {
+          _ = try await catalog.claim(request)
+        }
+      }
+      proxy.refuse(false)
+      #expect(try catalog.published(request.publication)?.announced == false)
+      #expect(try catalog.published(request.publication)?.announced == true)
+    }
+    #expect(proxy.cuts == 2)
+    try await catalog.close()
+  }
 }

@@ -197,6 +197,7 @@ extension PostgresCatalog {
   /// Two reads for all. An event that a dead process left untold makes it write.
   package func contents(of questions: [ContentQuestion]) throws(CatalogError) -> [KnownContent] {
     if questions.isEmpty { return [] }
+    writableIfAny?.writer.settle()
     let me = writableIfAny?.owner.id
     let (found, readings) = try lookUp { db in
       (try published(questions, me: me, in: db), try Self.readings(of: questions.map(\.digest), in: db))
@@ -274,18 +275,24 @@ extension PostgresCatalog {
   private func hand(
     _ post: PostgresPublishing.StoredPost, from teller: Int64
   ) throws(CatalogError) -> Bool {
-    let owner = try writable().owner.id
+    let writing = try writable()
+    let owner = writing.owner.id
     var call = PostgresPublishing.ClaimCall()
-    return try CatalogError.mapping(at: server) {
-      try pool.transaction { tx in
-        let steps = PostgresPublishing(tx: tx, me: owner, server: server)
-        if try steps.hand(post, from: teller, call: &call) { return true }
-        // Nobody was told whether an earlier attempt at the same was committed.
-        let now = try tx.value(
-          "SELECT owner FROM reel.outbox WHERE page_number = $1", [.int(Int64(post.pageNumber))],
-          as: Int64.self)
-        return tx.mayBeDone && now == owner && call.handed.contains(post.pageNumber)
+    do throws(CatalogError) {
+      return try CatalogError.mapping(at: server) {
+        try pool.transaction { tx in
+          let steps = PostgresPublishing(tx: tx, me: owner, server: server)
+          if try steps.hand(post, from: teller, call: &call) { return true }
+          // Nobody was told whether an earlier attempt at the same was committed.
+          let now = try tx.value(
+            "SELECT owner FROM reel.outbox WHERE page_number = $1", [.int(Int64(post.pageNumber))],
+            as: Int64.self)
+          return tx.mayBeDone && now == owner && call.handed.contains(post.pageNumber)
+        }
       }
+    } catch {
+      writing.writer.owe(.claims(call))
+      throw error
     }
   }
 
@@ -296,6 +303,7 @@ extension PostgresCatalog {
     _ files: [RecalledFile], readingPosts: Bool
   ) throws(CatalogError) -> [CachedRecord?] {
     if files.isEmpty { return [] }
+    writableIfAny?.writer.settle()
     let me = writableIfAny?.owner.id
     let rows = try lookUp { db in
       try db.rows(

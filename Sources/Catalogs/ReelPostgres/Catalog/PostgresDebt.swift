@@ -5,7 +5,7 @@ import Synchronization
 /// not heard: left alone, it would be held for as long as the process lives. To pay twice does no harm.
 enum PostgresDebt: Sendable {
   case release(Intent, ReleaseReason)
-  /// All that was granted, aside from what somebody has been told of.
+  /// All that was granted, and all events that were handed over, aside from what somebody has been told of.
   case claims(PostgresPublishing.ClaimCall)
   case changes([Int64])
   /// All that was begun, and taken from the dead.
@@ -24,6 +24,9 @@ enum PostgresDebt: Sendable {
         WHERE owner = $1 AND claim = $2
           AND NOT EXISTS (SELECT FROM reel.intent i WHERE i.number = intent AND i.post_id = ANY($3))
         """, [.int(me), .int(call.token), .byteStrings(call.told.map(\.bytes))])
+      if call.handed.isEmpty { return }
+      try PostgresPublishing(tx: tx, me: me, server: "").leaveUntold(
+        "SELECT unnest($2::bigint[])", [.ints(call.handed.map(Int64.init))])
     case .changes(let numbers):
       try tx.run(
         "UPDATE reel.change SET owner = NULL WHERE number = ANY($1) AND owner = $2",
@@ -37,16 +40,20 @@ enum PostgresDebt: Sendable {
 }
 
 final class PostgresDebts: Sendable {
-  private let debts = Mutex<[PostgresDebt]>([])
+  private let state = Mutex<(debts: [PostgresDebt], isPaying: Bool)>(([], false))
 
-  var isEmpty: Bool { debts.withLock { $0.isEmpty } }
+  /// Whether all has been paid.
+  var isEmpty: Bool { state.withLock { $0.debts.isEmpty && !$0.isPaying } }
 
-  func add(_ debt: PostgresDebt) { debts.withLock { $0.append(debt) } }
+  func add(_ debt: PostgresDebt) { state.withLock { $0.debts.append(debt) } }
 
+  /// To pay them, until ``endPaying()``.
   func takeAll() -> [PostgresDebt] {
-    debts.withLock { debts in
-      defer { debts = [] }
-      return debts
+    state.withLock { state in
+      defer { state = ([], !state.debts.isEmpty) }
+      return state.debts
     }
   }
+
+  func endPaying() { state.withLock { $0.isPaying = false } }
 }

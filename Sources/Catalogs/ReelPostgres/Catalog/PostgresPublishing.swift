@@ -474,7 +474,8 @@ struct PostgresPublishing {
 
   // MARK: The end of an intent
 
-  /// Gives intents up, those that their attempts still hold.
+  /// Gives intents up, those that their attempts still hold. Of one that its attempt has published all the same, whoever
+  /// meets the post tells it: who gives it up was not told.
   func release(_ releases: [(intent: Intent, reason: ReleaseReason)]) throws {
     for (intent, reason) in releases {
       let held = "post_id = $1) AND attempt = $2 AND owner = $3"
@@ -487,15 +488,16 @@ struct PostgresPublishing {
             SELECT intent FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE \(held))
           """, values + [.text(poster.rawValue)])
       }
+      let count: Int
       switch reason {
       case .retryLater, .posterUnusable:
-        try tx.run(
+        count = try tx.run(
           """
           UPDATE reel.attempt SET owner = NULL, changed_at = \(PostgresSchema.now)
           WHERE intent = (SELECT number FROM reel.intent WHERE \(held)
           """, values)
       case .keyUnusable:
-        try tx.run(
+        count = try tx.run(
           """
           WITH gone AS (
             DELETE FROM reel.attempt WHERE intent = (SELECT number FROM reel.intent WHERE \(held) RETURNING intent
@@ -504,7 +506,23 @@ struct PostgresPublishing {
           WHERE number IN (SELECT intent FROM gone)
           """, values)
       }
+      guard count == 0 else { continue }
+      try leaveUntold(
+        """
+        SELECT p.page_number FROM reel.intent i JOIN reel.post p ON p.intent = i.number AND p.attempt = $3
+        WHERE i.post_id = $2
+        """, Array(values.prefix(2)))
     }
+  }
+
+  /// Has whoever meets these posts tell of them, where that was ours to do.
+  /// - Parameters:
+  ///   - pages: a query for their page numbers.
+  ///   - values: from `$2` on.
+  func leaveUntold(_ pages: String, _ values: [PostgresValue]) throws {
+    // No owner has that number.
+    try tx.run(
+      "UPDATE reel.outbox SET owner = 0 WHERE owner = $1 AND page_number IN (\(pages))", [.int(me)] + values)
   }
 
   // MARK: T2

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import ReelCore
 
@@ -52,7 +53,8 @@ final class PostgresWriter: Sendable {
   func claim(
     _ requests: [ClaimRequest], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<PostgresPublishing.Answer, CatalogError>] {
-    try write(Batch(notes: notes, requests: requests)).claims
+    settle()
+    return try write(Batch(notes: notes, requests: requests)).claims
   }
 
   /// Remembers what could not be written: it goes before what tasks hand in next, or comes with a sign of life.
@@ -63,11 +65,23 @@ final class PostgresWriter: Sendable {
     if !transactions.debts.isEmpty { _ = groups.handIn(.flush { _ in }) }
   }
 
+  /// Pays what is owed, if that can be: by it, who looks for posts sees which of them nobody here tells. Blocks.
+  func settle() {
+    if transactions.debts.isEmpty { return }
+    let isOver = DispatchSemaphore(value: 0)
+    if groups.handIn(.flush { _ in isOver.signal() }) { isOver.wait() }
+  }
+
   /// T2 for all of them, and `notes`. Blocks.
   func complete(
     _ finishing: [PostgresPublishing.Finishing], noting notes: [CatalogNote]
   ) throws(CatalogError) -> [Result<PostgresPublishing.Place, CatalogError>] {
-    try write(Batch(notes: notes, finishing: finishing)).places
+    let places = try write(Batch(notes: notes, finishing: finishing)).places
+    for (one, place) in zip(finishing, places) {
+      // An earlier call for it may have published it, and not heard of that.
+      if case .failure(let error) = place, error.code == .leaseLost { owe(.release(one.intent, .retryLater)) }
+    }
+    return places
   }
 
   /// One transaction for all of a batch.
@@ -218,6 +232,7 @@ final class PostgresWriter: Sendable {
     func write(_ group: [Piece]) -> Bool {
       var call = PostgresPublishing.ClaimCall()
       let isWritten = write(debts.takeAll().map(Piece.owed) + group, of: &call)
+      defer { debts.endPaying() }
       // The server may have granted it all the same.
       if call.isUnheard { debts.add(.claims(call)) }
       return isWritten
@@ -226,7 +241,13 @@ final class PostgresWriter: Sendable {
     private func write(_ group: [Piece], of call: inout PostgresPublishing.ClaimCall) -> Bool {
       do throws(Failure) {
         let outcome = try carryOut(Batch(group), of: &call)
-        for case .success(.granted(let intent)) in outcome.claims { call.told.insert(intent.id) }
+        for case .success(let answer) in outcome.claims {
+          switch answer {
+          case .granted(let intent): call.told.insert(intent.id)
+          case .published(let post, _): call.handed.remove(post.pageNumber)
+          case .removed, .held: break
+          }
+        }
         answer(group, with: outcome)
         return true
       } catch {
