@@ -486,6 +486,17 @@ final class TestUploads: Sendable {
     await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(own) }
   }
 
+  @Test func aLockThatIsJustGivenUpIsWaitedFor() async throws {
+    _ = try uploads.open()
+    // As the child of a server that was killed has it, until it is another program.
+    let child = open(uploads.folder + "/.lock", O_RDWR | O_CLOEXEC)
+    #expect(flock(child, LOCK_EX | LOCK_NB) == 0)
+    async let opened = Task.detached { [uploads] in try uploads.open() }.value
+    try await Task.sleep(for: .milliseconds(200))
+    close(child)
+    _ = try await opened
+  }
+
   @Test func whatCannotFitIsNotBegun() async throws {
     let store = try uploads.open()
     let known = try await uploads.upload("a", of: 2, in: store)

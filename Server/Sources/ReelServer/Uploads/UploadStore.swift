@@ -27,6 +27,8 @@ final class UploadStore: Sendable {
     var stop: StopSignal?
     var waiting: [(stop: StopSignal?, turn: CheckedContinuation<Bool, Never>)] = []
   }
+  /// How long a lock is waited for: the child of a server that was killed has it, too, between its fork and its exec.
+  private static let lockPatience = Duration.seconds(5)
   /// Bytes that every upload needs besides its own: for what is known of it, and for its post.
   private static let leastRoom: Int64 = 1 << 20
 
@@ -44,9 +46,13 @@ final class UploadStore: Sendable {
     openedAt = clock.now()
     self.folder = try Disk.makeFolder(folder)
     lock = try Disk.open(self.folder + "/.lock", O_RDWR | O_CREAT)
-    if flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
-      guard errno == EWOULDBLOCK else { throw Problem(errno: errno, in: "flock") }
-      throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
+    let end = ContinuousClock.now + Self.lockPatience
+    while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK || errno == EINTR else { throw Problem(errno: errno, in: "flock") }
+      guard ContinuousClock.now < end else {
+        throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
+      }
+      usleep(50_000)
     }
   }
 
