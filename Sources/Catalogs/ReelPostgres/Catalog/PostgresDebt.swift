@@ -5,6 +5,8 @@ import Synchronization
 /// not heard: left alone, it would be held for as long as the process lives. To pay twice does no harm.
 enum PostgresDebt: Sendable {
   case release(Intent, ReleaseReason)
+  /// The event of a post that its attempt may have made unheard.
+  case event(Intent)
   /// All that was granted, and all events that were handed over, aside from what somebody has been told of.
   case claims(PostgresPublishing.ClaimCall)
   case changes([Int64])
@@ -17,6 +19,7 @@ enum PostgresDebt: Sendable {
     case .release(let intent, let reason):
       // The fence: what has been claimed again meanwhile stays as it is.
       try PostgresPublishing(tx: tx, me: me, server: "").release([(intent, reason)])
+    case .event(let intent): try PostgresPublishing(tx: tx, me: me, server: "").leaveUntold(intent)
     case .claims(let call):
       try tx.run(
         """
@@ -40,10 +43,10 @@ enum PostgresDebt: Sendable {
 }
 
 final class PostgresDebts: Sendable {
-  private let state = Mutex<(debts: [PostgresDebt], isPaying: Bool)>(([], false))
+  private let state = Mutex<(debts: [PostgresDebt], isAtIt: Bool)>(([], false))
 
-  /// Whether all has been paid.
-  var isEmpty: Bool { state.withLock { $0.debts.isEmpty && !$0.isPaying } }
+  /// Whether all has been paid, and nobody is about to add any.
+  var isEmpty: Bool { state.withLock { $0.debts.isEmpty && !$0.isAtIt } }
 
   func add(_ debt: PostgresDebt) { state.withLock { $0.debts.append(debt) } }
 
@@ -55,5 +58,8 @@ final class PostgresDebts: Sendable {
     }
   }
 
-  func endPaying() { state.withLock { $0.isPaying = false } }
+  /// Somebody is told of an error before what is owed because of it is here, until ``endPaying()``.
+  func expectOne() { state.withLock { $0.isAtIt = true } }
+
+  func endPaying() { state.withLock { $0.isAtIt = false } }
 }

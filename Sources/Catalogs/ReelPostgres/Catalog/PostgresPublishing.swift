@@ -506,23 +506,29 @@ struct PostgresPublishing {
           WHERE number IN (SELECT intent FROM gone)
           """, values)
       }
-      guard count == 0 else { continue }
-      try leaveUntold(
-        """
-        SELECT p.page_number FROM reel.intent i JOIN reel.post p ON p.intent = i.number AND p.attempt = $3
-        WHERE i.post_id = $2
-        """, Array(values.prefix(2)))
+      if count == 0 { try leaveUntold(intent) }
     }
   }
 
-  /// Has whoever meets these posts tell of them, where that was ours to do.
+  /// Has whoever meets the post of this attempt tell of it, where there is one and that was ours to do.
+  func leaveUntold(_ intent: Intent) throws {
+    try leaveUntold(
+      """
+      SELECT p.page_number FROM reel.intent i JOIN reel.post p ON p.intent = i.number AND p.attempt = $3
+      WHERE i.post_id = $2
+      """, [.bytes(intent.id.bytes), .int(Int64(intent.attempt))])
+  }
+
+  /// The same of several.
   /// - Parameters:
   ///   - pages: a query for their page numbers.
   ///   - values: from `$2` on.
   func leaveUntold(_ pages: String, _ values: [PostgresValue]) throws {
-    // No owner has that number.
+    // No owner has that number. All of the rows are locked: one may be handed to us in a transaction that nobody hears of.
     try tx.run(
-      "UPDATE reel.outbox SET owner = 0 WHERE owner = $1 AND page_number IN (\(pages))", [.int(me)] + values)
+      """
+      UPDATE reel.outbox SET owner = CASE owner WHEN $1 THEN 0 ELSE owner END WHERE page_number IN (\(pages))
+      """, [.int(me)] + values)
   }
 
   // MARK: T2

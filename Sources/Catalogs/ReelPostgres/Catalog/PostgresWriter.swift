@@ -79,7 +79,7 @@ final class PostgresWriter: Sendable {
     let places = try write(Batch(notes: notes, finishing: finishing)).places
     for (one, place) in zip(finishing, places) {
       // An earlier call for it may have published it, and not heard of that.
-      if case .failure(let error) = place, error.code == .leaseLost { owe(.release(one.intent, .retryLater)) }
+      if case .failure(let error) = place, error.code == .leaseLost { owe(.event(one.intent)) }
     }
     return places
   }
@@ -273,6 +273,7 @@ final class PostgresWriter: Sendable {
       case .note: break
       case .claim(_, let answer):
         call.isUnheard = true
+        debts.expectOne()
         answer(.failure(error))
       case .release(let intent, let reason, let answer):
         debts.add(.release(intent, reason))
