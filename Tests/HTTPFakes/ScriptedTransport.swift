@@ -25,7 +25,8 @@ package final class ScriptedTransport: HTTPTransport {
   package var calls: [Sent] { sent.withLock { $0 } }
 
   package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply {
-    let reply = try await reply(to: call)
+    var reply = try await reply(to: call)
+    if call.endsAtHead, reply.isSuccess { reply = HTTPReply(status: reply.status, fields: reply.fields) }
     if reply.body.count > call.replyLimit { throw .replyTooLarge(limit: call.replyLimit) }
     return reply
   }
