@@ -54,8 +54,8 @@ struct TrackPresentation: Hashable {
     // Where its header agrees: a single sample whose time is wild makes no film longer.
     let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
-    let isClaimed = abs(latest - claimed) <= min(times.ordinaryStep, abs(total - claimed))
-    let tail = latest > total && isClaimed ? latest - total : 0
+    let isClaimed = latest > total && abs(latest - claimed) <= times.ordinaryStep
+    let tail = isClaimed ? max(0, min(latest, claimed) - total) : 0
     mediaSeconds = Double(total + tail) * tick
     let step = times.ordinaryStep
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
@@ -92,12 +92,12 @@ struct TrackPresentation: Hashable {
       seconds = waits + shownSeconds
     }
     let recorded: Rate?
-    if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0,
-      shownTail / 3 <= only / 2
-    {
+    // What an edit cuts off at the beginning may look like a short one.
+    let hasLongTail = shownTail / 3 > step / 2
+    if count > 0, steps.count == 1, let only = steps.first.flatMap(\.self), only > 0, !hasLongTail {
       recorded = Rate(samples: scale, ticks: only)
     } else if count > 0, ticks > 0, count < 1 << 31 {
-      recorded = Rate(samples: count * scale, ticks: shownTicks)
+      recorded = Rate(samples: count * scale, ticks: hasLongTail ? shownTicks : ticks)
     } else {
       let all = times.samples(from: 0, to: total)
       recorded = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
