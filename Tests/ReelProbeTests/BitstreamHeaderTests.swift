@@ -20,6 +20,19 @@ struct BitstreamHeaderTests {
     #expect(square.usability.colour == nil)
   }
 
+  /// Of 4:2:0, and of 4:4:4, which only a decoder tells of.
+  @Test(arguments: [SmallAV1.record, [0x81, 0x20, 0, 0] + SmallAV1.sequence(profile: 1)])
+  func frameOfAV1MayBeSmaller(record: [UInt8]) throws {
+    let frame = [0x12, 0x00] + record.dropFirst(4) + SmallAV1.picture
+    let file = SmallMatroska(width: 48, height: 32, codec: ("V_AV1", record, frame))
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let open = try #require(OpenFile(holding: file.bytes))
+      let media = try open.read(as: .matroska, by: ways).media
+      #expect(media.video?.storedWidth == 48 && media.video?.storedHeight == 32, "\(ways)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// From x265: 10 bits, scaling lists, three temporal layers, pixels twice as wide as high, PQ.
   @Test func hevcSequenceParametersAreRead() throws {
     let set = try #require(

@@ -1,4 +1,4 @@
-/// A small Matroska file, element by element: one VP8 track of frames of 40 ms.
+/// A small Matroska file, element by element: one track of frames of 40 ms, of VP8 unless ``codec`` says otherwise.
 struct SmallMatroska {
   /// What the track says that its pictures measure.
   var width = 64
@@ -14,6 +14,8 @@ struct SmallMatroska {
   var frames = 50
   /// Bytes of each frame, at least 10.
   var frameSize = 100
+  /// The name of another codec than VP8, its record, and what each block holds.
+  var codec: (name: String, record: [UInt8], frame: [UInt8])?
   /// Other video tracks before it, uncropped.
   var tracksBefore = 0
 
@@ -69,7 +71,8 @@ struct SmallMatroska {
     return Self.element(
       0xAE,
       Self.number(0xD7, number) + Self.number(0x73C5, number) + Self.number(0x83, 1)
-        + Self.number(0x88, isDefault ? 1 : 0) + Self.text(0x86, "V_VP8")
+        + Self.number(0x88, isDefault ? 1 : 0) + Self.text(0x86, codec?.name ?? "V_VP8")
+        + (codec.map { Self.element(0x63A2, $0.record) } ?? [])
         + Self.number(0x23E383, 40_000_000) + Self.element(0xE0, video))
   }
 
@@ -86,7 +89,7 @@ struct SmallMatroska {
     let head: [UInt8] = [
       0x80 | UInt8(tracksBefore + 1), UInt8(time >> 8), UInt8(time & 0xFF), 0x80,
     ]
-    return Self.element(0xA3, head + keyFrame)
+    return Self.element(0xA3, head + (codec?.frame ?? keyFrame))
   }
 
   /// The head of a VP8 key frame (RFC 6386, 9.1), and nothing to decode.

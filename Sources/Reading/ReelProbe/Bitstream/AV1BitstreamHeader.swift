@@ -10,7 +10,7 @@ extension BitstreamHeader {
     guard record.count > 4, record[0] == 0x81,
       let told = AV1Units(record[4...]).first(where: { $0.type == AV1Units.Kind.sequenceHeader }),
       let sequence = AV1SequenceHeader(told.payload),
-      let frame = Self.firstFrame(AV1Units(Self.bytes(of: packet)[...]), sequence),
+      let frame = AV1FrameHeader(firstOf: AV1Units(Self.bytes(of: packet)[...]), told: sequence),
       let format = Self.format(bitDepth: sequence.bitDepth)
     else { return nil }
     // A decoder takes the shape of the pixels from the frame and the colours from the sequence, whatever the
@@ -21,16 +21,26 @@ extension BitstreamHeader {
       width: frame.width, height: frame.height, format: format, profile: 0, level: Int32(sequence.level),
       usability: usability)
   }
+}
 
-  /// SVT-AV1 writes a record whose tools differ from those that its samples use; their pictures are the same.
-  private static func firstFrame(_ units: AV1Units, _ told: AV1SequenceHeader) -> AV1FrameHeader? {
+extension AV1FrameHeader {
+  /// Of the first frame of a sample. SVT-AV1 writes a record whose tools differ from those that its samples use; their pictures
+  /// are the same.
+  ///
+  /// - Parameter told: the sequence header of the record; nil where only the sample's own counts.
+  init?(firstOf units: AV1Units, told: AV1SequenceHeader?) {
     var sequence = told
     for unit in units {
       switch unit.type {
       case AV1Units.Kind.sequenceHeader:
-        guard let found = AV1SequenceHeader(unit.payload), found.showsTheSame(as: told) else { return nil }
+        guard let found = AV1SequenceHeader(unit.payload), told.map(found.showsTheSame) != false else {
+          return nil
+        }
         sequence = found
-      case AV1Units.Kind.frameHeader, AV1Units.Kind.frame: return AV1FrameHeader(unit.payload, in: sequence)
+      case AV1Units.Kind.frameHeader, AV1Units.Kind.frame:
+        guard let sequence, let frame = AV1FrameHeader(unit.payload, in: sequence) else { return nil }
+        self = frame
+        return
       default: break
       }
     }

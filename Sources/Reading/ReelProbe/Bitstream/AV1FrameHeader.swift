@@ -9,17 +9,20 @@ struct AV1FrameHeader: Hashable {
   ///   - payload: of an OBU of type 3 or 6.
   ///   - sequence: the header that it follows.
   ///
-  /// Nil for anything but a key frame that is shown as it is stored, in the size of the sequence.
+  /// Nil for anything but a key frame that is shown as it is stored.
   init?(_ payload: some Collection<UInt8>, in sequence: AV1SequenceHeader) {
     let tools = sequence.tools
     var reader = BitReader(payload.prefix(32))
     // Nothing shown again, a key frame, shown.
     guard reader.bits(4) == 0b0001, reader.skipBits(1), Self.skipScreenContent(&reader, tools),
-      reader.skipBits(tools.frameIDBits), reader.flag() == false, reader.skipBits(tools.orderHintBits),
+      reader.skipBits(tools.frameIDBits), let isOfOwnSize = reader.flag(),
+      reader.skipBits(tools.orderHintBits),
+      // Encoders in hardware state a maximum of whole blocks, or of all that they can do (5.9.5).
+      let size = isOfOwnSize
+        ? sequence.sizeBits.read(&reader) : AVIHeaders.Size(width: sequence.width, height: sequence.height),
       !tools.superResolution || reader.flag() == false, reader.flag() == false
     else { return nil }
-    width = sequence.width
-    height = sequence.height
+    (width, height) = (size.width, size.height)
   }
 
   private static func skipScreenContent(_ reader: inout BitReader, _ tools: AV1SequenceHeader.Tools) -> Bool {

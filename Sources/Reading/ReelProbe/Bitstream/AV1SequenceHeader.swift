@@ -1,15 +1,27 @@
 /// The sequence header of AV1 (AV1 bitstream specification, 5.5), of the kind that videos have: 4:2:0, one
 /// operating point, no timing of its own.
 struct AV1SequenceHeader: Hashable {
-  /// In pixels; a frame may say otherwise.
+  /// In pixels, at most; a frame may say otherwise.
   let width: Int
-  /// In pixels.
+  /// In pixels, at most.
   let height: Int
+  let sizeBits: SizeBits
   let level: Int
   /// Bits of one component: 8 or 10.
   let bitDepth: Int
   let colour: VideoUsability.Colour
   let tools: Tools
+
+  /// How many bits a size has.
+  struct SizeBits: Hashable {
+    let across: Int
+    let down: Int
+
+    func read(_ reader: inout BitReader) -> AVIHeaders.Size? {
+      guard let width = reader.bits(across), let height = reader.bits(down) else { return nil }
+      return AVIHeaders.Size(width: Int(width) + 1, height: Int(height) + 1)
+    }
+  }
 
   /// What decides how a frame's header is written.
   struct Tools: Hashable {
@@ -30,11 +42,13 @@ struct AV1SequenceHeader: Hashable {
     guard reader.bits(3) == 0, reader.flag() != nil, reader.flag() == false, reader.flag() == false,
       let hasDelay = reader.flag(), reader.bits(5) == 0, reader.skipBits(12), let level = reader.bits(5),
       level <= 7 || reader.skipBits(1), !hasDelay || Self.skipDelay(&reader),
-      let size = Self.size(&reader), let tools = Tools(&reader), reader.skipBits(2),
+      let sizeBits = SizeBits(&reader), let size = sizeBits.read(&reader), let tools = Tools(&reader),
+      reader.skipBits(2),
       let isDeep = reader.flag(), reader.flag() == false, let colour = Self.colour(&reader)
     else { return nil }
     self.level = Int(level)
-    (width, height) = size
+    (width, height) = (size.width, size.height)
+    self.sizeBits = sizeBits
     self.tools = tools
     bitDepth = isDeep ? 10 : 8
     self.colour = colour
@@ -43,13 +57,6 @@ struct AV1SequenceHeader: Hashable {
   private static func skipDelay(_ reader: inout BitReader) -> Bool {
     guard let isPresent = reader.flag() else { return false }
     return !isPresent || reader.skipBits(4)
-  }
-
-  private static func size(_ reader: inout BitReader) -> (Int, Int)? {
-    guard let across = reader.bits(4), let down = reader.bits(4), let width = reader.bits(Int(across) + 1),
-      let height = reader.bits(Int(down) + 1)
-    else { return nil }
-    return (Int(width) + 1, Int(height) + 1)
   }
 
   /// 5.5.2, for profile 0 with colours. Nothing said is 2, unspecified.
@@ -61,6 +68,13 @@ struct AV1SequenceHeader: Hashable {
       matrix != 0
     else { return nil }
     return VideoUsability.Colour(primaries: primaries, transfer: transfer, matrix: matrix)
+  }
+}
+
+extension AV1SequenceHeader.SizeBits {
+  fileprivate init?(_ reader: inout BitReader) {
+    guard let across = reader.bits(4), let down = reader.bits(4) else { return nil }
+    (self.across, self.down) = (Int(across) + 1, Int(down) + 1)
   }
 }
 

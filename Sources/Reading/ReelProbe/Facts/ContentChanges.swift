@@ -119,9 +119,10 @@ struct ContentChanges {
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
       return sizeOfSequence(beginning(of: packet, upTo: lookedAt))
     case AV_CODEC_ID_AV1:
-      return AV1Units(beginning(of: packet, upTo: lookedAt)[...])
-        .first { $0.type == AV1Units.Kind.sequenceHeader }
-        .flatMap { AV1SequenceHeader($0.payload) }.map { Size(width: $0.width, height: $0.height) }
+      // A frame ends where its sample does.
+      return AV1FrameHeader(firstOf: AV1Units(BitstreamHeader.bytes(of: packet)[...]), told: nil).map {
+        Size(width: $0.width, height: $0.height)
+      }
     case AV_CODEC_ID_H264:
       return size(
         ofH264: units(packet, AVCConfiguration(BitstreamHeader.extradata(of: parameters))?.lengthSize))
