@@ -84,6 +84,31 @@ import Testing
     #expect(SoundHeader(codec, frame: bytes) == nil)
   }
 
+  /// A core of 5.1 at 48 kHz, from FFmpeg's encoder, and what may extend it: nothing, a channel behind, another rate, and
+  /// DTS-HD of 7.1, of 96 kHz, and one that does not say it in this frame.
+  @Test(
+    arguments: [
+      ("7ffe8001fc3c7ff2770005380009ef7b", "", "", 6, 48_000),
+      ("7ffe8001fc3c7ff2770015380009ef7b", "", "", 6, 48_000),
+      ("7ffe8001fc3c7ff2770015380009ef7b", "5a5a5a5a", "", 7, 48_000),
+      ("7ffe8001fc3c7ff2770055380009ef7b", "1d95f262", "", 6, 96_000),
+      ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07ff8008080f5c2e05f01e70847", 8, 48_000),
+      ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07ff8008080f5c2e05f416e001e", 6, 96_000),
+      ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07fe8008080f5c2e05f416e001e", nil, nil),
+    ] as [(String, String, String, Int?, Int?)])
+  func extensionsOfDTS(head: String, within: String, behind: String, channels: Int?, rate: Int?) {
+    let core = Self.bytes(head) + [UInt8](repeating: 0x11, count: 984) + Self.bytes(within)
+    let frame = core + [UInt8](repeating: 0x11, count: 2048 - core.count) + Self.bytes(behind)
+    let found = DTSFrame(frame + [UInt8](repeating: 0, count: 64))
+    #expect(found?.channels == channels && found?.sampleRate == rate)
+    for length in 0..<200 { _ = DTSFrame(Array(frame.dropLast(length))) }
+  }
+
+  private static func bytes(_ hex: String) -> [UInt8] {
+    let digits = Array(hex).compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+
   @Test(
     .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
     arguments: [

@@ -17,8 +17,8 @@ extension AudioFacts {
 }
 
 extension SoundHeader {
-  /// Bytes of a sample that are looked at: a frame of E-AC-3 and those that depend on it.
-  private static let lookedAt = 4096
+  /// Bytes of a sample that are looked at: a frame of E-AC-3 and those that depend on it, or of DTS and what extends it.
+  static let lookedAt = 4096
 
   /// The header of the sound in a stream: the one that the container keeps, else that of its first sample, where an index
   /// says where it is. Nil where neither is there.
