@@ -121,4 +121,91 @@ struct NamedCodecsTests {
       #expect(media.audio == [AudioFacts()])
     }
   }
+
+  /// HEVC and AV1 under the numbers that programs in China gave them: as H.264, with another number.
+  @Test func picturesOfNumbersThatAreNotAdobes() throws {
+    let coded = ["-pix_fmt", "yuv420p", "-c:v", "libx265", "-x265-params", "keyint=1:log-level=none"]
+    guard let numbered = try Self.made(),
+      let hevc = try FFmpegTool.make("a.hevc", FFmpegTool.picture + coded)?.allBytes
+    else { return }
+    func u16(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
+    let units = Array(StartCodeUnits(hevc)).map { (kind: ($0.first ?? 0) >> 1 & 63, bytes: Array($0)) }
+    let sets = [32, 33, 34].compactMap { kind in units.first { $0.kind == kind } }
+    let record =
+      [1] + [UInt8](repeating: 0, count: 20) + [0xFF, UInt8(sets.count)]
+      + sets.flatMap { [$0.kind, 0, 1] + u16($0.bytes.count) + $0.bytes }
+    let pictures = units.filter { (16...21).contains($0.kind) }.map {
+      [0, 0] + u16($0.bytes.count) + $0.bytes
+    }
+    let av1 = SmallAV1.frame
+    for (number, record, pictures, size) in [
+      (12, record, pictures, (64, 48)), (13, SmallAV1.record, [[UInt8]](repeating: av1, count: 50), (48, 32)),
+    ] as [(UInt8, [UInt8], [[UInt8]], (Int, Int))] {
+      var place = 0
+      let tags = Self.tags(of: numbered).compactMap { tag -> Tag? in
+        // What `onMetaData` says is of the other pictures.
+        guard tag.kind != 18 else { return nil }
+        guard tag.kind == 9, tag.body.count > 5 else { return tag }
+        var changed = tag
+        changed.body = [0x10 | number, tag.body[1], 0, 0, 0]
+        if tag.body[1] == 0 {
+          changed.body += record
+        } else if tag.body[1] == 1, place < pictures.count {
+          changed.body += pictures[place]
+          place += 1
+        }
+        return changed
+      }
+      for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+        #expect(media.video?.codec == (number == 12 ? "hevc" : "av1"))
+        #expect(media.video?.width == size.0 && media.video?.height == size.1)
+        #expect(media.video?.frameRate?.description == "25/1" && media.video?.streams == 1)
+        #expect(media.audio == [AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)])
+        #expect(media.warnings.isEmpty, "\(media.warnings)")
+      }
+      // Without the record of its codec it is none that is known.
+      let bare = tags.filter { !($0.kind == 9 && $0.body[1] == 0) }
+      for media in try allWays(Self.file(numbered.prefix(13), bare)) {
+        #expect(media.video?.codec == nil)
+        #expect(media.warnings.contains { $0.message.contains("(\(number))") }, "\(media.warnings)")
+      }
+    }
+  }
+
+  /// As OBS records several sounds: the first as ever, each other in tags of its own.
+  @Test(arguments: [1, 2]) func furtherSounds(count: Int) throws {
+    guard let numbered = try Self.made() else { return }
+    let tags = Self.tags(of: numbered).flatMap { tag -> [Tag] in
+      guard tag.kind == 8, tag.body.count > 2 else { return [tag] }
+      return [tag]
+        + (1...count).map { track in
+          var other = tag
+          other.body = [0x95, tag.body[1]] + Array("mp4a".utf8) + [UInt8(track)] + tag.body.dropFirst(2)
+          return other
+        }
+    }
+    let sound = AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)
+    for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+      #expect(media.audio == [AudioFacts](repeating: sound, count: 1 + count))
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
+  /// Data on the colours (`colorInfo`) between the record of the pictures' codec and that of the sound's, at which FFmpeg before
+  /// 6.1 stops.
+  @Test(arguments: ["aac", "libmp3lame"]) func soundBehindColours(codec: String) throws {
+    guard let numbered = try Self.made(sound: ["-c:a", codec]) else { return }
+    var tags = Self.tags(of: Self.named(numbered, "avc1"))
+    let first = try #require(tags.firstIndex { $0.kind == 9 })
+    var colours = tags.remove(at: first)
+    tags.insert(colours, at: tags.firstIndex { $0.kind != 18 } ?? 0)
+    colours.body = [0x84] + Array("avc1".utf8) + [2, 0, 9] + Array("colorInfo".utf8) + [3, 0, 0, 9]
+    let place = try #require(tags.firstIndex { $0.kind == 9 })
+    tags.insert(colours, at: place + 1)
+    for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+      #expect(
+        media.audio == [AudioFacts(codec: codec == "aac" ? "aac" : "mp3", channels: 1, sampleRate: 44_100)])
+      #expect(media.video?.codec == "h264" && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
 }

@@ -230,6 +230,7 @@ struct FileReading {
     let search = DurationSearch(structure: structure, header: header, streams: streams, size: source.size)
     takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
     if let evidence { takeContent(evidence, &scan, into: &media) }
+    media.audio += structure.namedCodecs?.soundsWithoutStreams(streams) ?? []
     let others = SoundSigns(
       structure: structure, streams: streams, clock: evidence?.clock, source: source
     ).take(scan, into: &media)

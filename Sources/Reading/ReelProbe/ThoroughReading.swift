@@ -128,6 +128,9 @@ struct ThoroughReading {
       }
       note(facts, decoded == nil ? .bitstream : .decoder)
     }
+    for place in media.audio.indices.dropFirst(streams.audios.count) {
+      note(["codec", "channels", "sampleRate"].map { "audio.\(place).\($0)" }, .bitstream)
+    }
   }
 }
 

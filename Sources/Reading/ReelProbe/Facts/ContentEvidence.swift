@@ -604,7 +604,8 @@ struct ContentEvidence {
 
   /// Whether the flags of an FLV's tags are no flags, as a name of its codec follows: FFmpeg before 8 takes them for some.
   func hasNamedCodec(_ stream: StreamChoice.Stream) -> Bool {
-    structure.namedCodecs?.sound.map { $0.id == stream.pointee.codecpar?.pointee.codec_id } ?? false
+    let named = structure.namedCodecs.map { [$0.sound].compactMap(\.self) + $0.furtherSounds } ?? []
+    return named.contains { $0.id == stream.pointee.codecpar?.pointee.codec_id }
   }
 
   private func stated(
@@ -798,9 +799,11 @@ struct ContentEvidence {
     return ((codec, own.first), later)
   }
 
-  /// FLV has one stream of sound (E.4.2.1); FFmpeg makes another one where the flags of a tag say so.
+  /// FLV has one stream of sound (E.4.2.1) besides those that say that they are others; FFmpeg makes another one where the flags
+  /// of a tag say so.
   private var soundsOfTags: [MediaWarning] {
-    guard structure.container == .flv, streams.audios.count > 1 else { return [] }
+    let further = structure.namedCodecs?.furtherSounds.count ?? 0
+    guard structure.container == .flv, streams.audios.count > 1 + further else { return [] }
     return [
       MediaWarning(
         .soundMismatch, "its tags say different things of its sound, of which there is one", fact: "audio")

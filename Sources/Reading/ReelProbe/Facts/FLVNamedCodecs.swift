@@ -2,11 +2,15 @@ import CFFmpeg
 import ReelCore
 
 /// The codecs of an FLV file that have a name in its tags (Enhanced RTMP), which FFmpeg reads from 6.1 on, and takes for
-/// numbers of others before.
+/// numbers of others before; and those that have a number that is not Adobe's, which it does not know.
 struct FLVNamedCodecs: Hashable {
   /// Of the pictures, and of the sound; nil where it has a number.
   let pictures: Codec?
   let sound: Codec?
+  /// The sounds besides the first that have a track each, in the order of these; of which FFmpeg before 8 makes one stream.
+  let furtherSounds: [Codec]
+  /// The sound without a name; beside pictures with one FFmpeg may stop before it.
+  private let plainSound: AudioFacts?
 
   struct Codec: Hashable {
     let name: FourCharacterCode
@@ -38,22 +42,31 @@ struct FLVNamedCodecs: Hashable {
     var (names, records, keyFrame): ([Int: FourCharacterCode], [Int: [UInt8]], Range<Int64>?) = (
       [:], [:], nil
     )
+    var (further, plain): ([UInt8: Codec], AudioFacts?) = ([:], nil)
     for _ in 0..<Self.mostTags {
       guard let tag = FLVTag(file, at: next) else {
         guard let end = FLVTag.end(file, at: next) else { break }
         next = end + 4
         continue
       }
-      if let name = tag.name {
+      if let name = tag.name ?? Self.name(ofNumberIn: tag, file) {
         if names[tag.kind] == nil { names[tag.kind] = name }
         if records[tag.kind] == nil, let record = tag.record {
           records[tag.kind] = file.bytes(at: record.lowerBound, count: record.count)
         }
-        keyFrame = keyFrame ?? tag.keyFrame
+      } else if let (track, name) = tag.furtherSound {
+        if further[track] == nil {
+          let record = tag.furtherRecord.map { file.bytes(at: $0.lowerBound, count: $0.count) }
+          further[track] = Codec(
+            name: name, id: Self.codecs[name] ?? AV_CODEC_ID_NONE, record: record ?? [], keyFrame: nil)
+        }
+      } else if tag.soundFormat != nil {
+        plain = plain ?? Self.plainSound(tag, file)
       } else if tag.isContent, names[tag.kind] == nil, tag.kind == 9 {
         // The first one decides, and pictures come first or soon.
         break
       }
+      if names[9] != nil { keyFrame = keyFrame ?? tag.keyFrame }
       if names[9] != nil, keyFrame != nil, names[8] != nil { break }
       next = tag.end + 4
     }
@@ -65,11 +78,51 @@ struct FLVNamedCodecs: Hashable {
       }
     }
     (pictures, sound) = (codec(9), codec(8))
-    guard !names.isEmpty else { return nil }
+    furtherSounds = further.sorted { $0.key < $1.key }.map(\.value)
+    plainSound = plain
+    guard !names.isEmpty || !further.isEmpty else { return nil }
     let sides = [FLVFile.metadata("width", of: file), FLVFile.metadata("height", of: file)].compactMap {
       $0.flatMap { (1...65_536).contains($0) ? Int($0) : nil }
     }
     size = sides.count == 2 ? AVIHeaders.Size(width: sides[0], height: sides[1]) : nil
+  }
+
+  /// Where the record of such a codec is there, too.
+  private static func name(ofNumberIn tag: FLVTag, _ file: some ByteReading) -> FourCharacterCode? {
+    guard let name = tag.nameOfNumber, let range = tag.record else { return nil }
+    let record = file.bytes(at: range.lowerBound, count: range.count)
+    return (name == "hvc1" ? HEVCConfiguration(record) != nil : record.first == 0x81) ? name : nil
+  }
+
+  /// By its record or frame; flags tell nothing of AAC, and little of others.
+  private static func plainSound(_ tag: FLVTag, _ file: some ByteReading) -> AudioFacts {
+    let (codec, told): (AVCodecID, SoundHeader?) =
+      switch tag.soundFormat {
+      case 10:
+        (
+          AV_CODEC_ID_AAC,
+          tag.record.flatMap {
+            SoundHeader(AV_CODEC_ID_AAC, record: file.bytes(at: $0.lowerBound, count: $0.count))
+          }
+        )
+      case 2, 14:
+        (AV_CODEC_ID_MP3, SoundHeader(AV_CODEC_ID_MP3, frame: file.bytes(at: tag.start + 12, count: 4)))
+      default: (AV_CODEC_ID_NONE, nil)
+      }
+    return AudioFacts(
+      codec: VideoFacts.codecName(told?.codec ?? codec), channels: told?.channels,
+      sampleRate: told?.sampleRate)
+  }
+
+  /// The sounds of which FFmpeg has made no stream.
+  func soundsWithoutStreams(_ streams: StreamChoice) -> [AudioFacts] {
+    func facts(_ codec: Codec) -> AudioFacts {
+      let told = SoundHeader(codec.id, record: codec.record)
+      return AudioFacts(
+        codec: VideoFacts.codecName(codec.id), channels: told?.channels, sampleRate: told?.sampleRate)
+    }
+    let first = sound.map(facts) ?? plainSound
+    return Array(([first].compactMap(\.self) + furtherSounds.map(facts)).dropFirst(streams.audios.count))
   }
 
   /// Gives the streams the codecs that they have, where FFmpeg does not know their names.
@@ -85,6 +138,11 @@ struct FLVNamedCodecs: Hashable {
     if let sound, let stream = Self.unknown(AVMEDIA_TYPE_AUDIO, sound, streams) {
       Self.put(sound, in: stream)
     }
+    let unnamed = streams.filter {
+      $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+        && $0.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_NONE
+    }
+    for (stream, sound) in zip(unnamed, furtherSounds) { Self.put(sound, in: stream) }
   }
 
   /// The first of a kind of streams, where none of them has the codec.

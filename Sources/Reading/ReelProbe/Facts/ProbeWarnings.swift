@@ -128,10 +128,12 @@ struct ProbeWarnings {
   private var codec: MediaWarning? {
     guard let stream = streams.video, media.video?.codec == nil else { return nil }
     let tag = stream.pointee.codecpar.pointee.codec_tag
-    let name = tag == 0 ? "" : " (\(FourCharacterCode(codecTag: tag).text))"
+    // Some containers number their codecs.
+    let name = tag == 0 ? nil : tag < 256 ? "\(tag)" : FourCharacterCode(codecTag: tag).text
     return MediaWarning(
-      .codecUnknown, "its video is in a codec that this FFmpeg does not know\(name)", fact: "video.codec",
-      stated: tag == 0 ? nil : .text(FourCharacterCode(codecTag: tag).text))
+      .codecUnknown,
+      "its video is in a codec that this FFmpeg does not know\(name.map { " (\($0))" } ?? "")",
+      fact: "video.codec", stated: name.map { .text($0) })
   }
 
   private var samples: MediaWarning? {

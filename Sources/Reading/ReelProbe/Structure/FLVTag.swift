@@ -89,8 +89,15 @@ struct FLVTag {
   }
 
   private var isPacked: Bool {
-    head[11] & 0x80 == 0 && [7, 12].contains(head[11] & 0x0f) && head.count >= 16
+    head[11] & 0x80 == 0 && (head[11] & 0x0f == 7 || Self.numbered[head[11] & 0x0f] != nil)
+      && head.count >= 16
   }
+
+  /// Numbers that are not Adobe's, of codecs that have the form of H.264: of cameras, and of programs for live streams in China.
+  private static let numbered: [UInt8: FourCharacterCode] = [12: "hvc1", 13: "av01"]
+
+  /// The name of the codec of pictures that has such a number.
+  var nameOfNumber: FourCharacterCode? { kind == 9 && isPacked ? Self.numbered[head[11] & 0x0f] : nil }
 
   // MARK: Enhanced RTMP
 
@@ -125,12 +132,33 @@ struct FLVTag {
     return FourCharacterCode(head[12..<16])
   }
 
+  /// Which sound it is of besides the first, of those that have a tag for each track, and the name of its codec.
+  var furtherSound: (track: UInt8, name: FourCharacterCode)? {
+    guard kind == 8, isEnhanced, packetType == Enhanced.tracksOfSound, head.count >= 18, end - start > 18,
+      head[12] >> 4 == 0
+    else { return nil }
+    return (head[17], FourCharacterCode(head[13..<17]))
+  }
+
+  /// Where such a tag has the header of a codec.
+  var furtherRecord: Range<Int64>? {
+    guard furtherSound != nil, head[12] & 0x0f == Enhanced.sequenceStart,
+      (1...Self.longestRecord).contains(end - start - 18)
+    else { return nil }
+    return (start + 18)..<end
+  }
+
+  /// The number of the sound's codec; nil where it has a name, or there is none in it.
+  var soundFormat: UInt8? { kind == 8 && !isEnhanced && end - start > 12 ? head[11] >> 4 : nil }
+
   /// Whether it is a picture that builds on those before it.
   var isDependent: Bool { kind == 9 && isContent && [2, 3].contains(head[11] >> 4 & 7) }
 
-  /// A picture with which decoding may begin, without what stands before it; of a codec with a name only.
+  /// A picture with which decoding may begin, without what stands before it; of a codec that Adobe gave no number only.
   var keyFrame: Range<Int64>? {
-    guard kind == 9, isEnhanced, isContent, name != nil, head[11] >> 4 & 7 == 1 else { return nil }
+    guard kind == 9, isContent, isEnhanced ? name != nil : nameOfNumber != nil, head[11] >> 4 & 7 == 1 else {
+      return nil
+    }
     let start = self.start + (hasDelay ? 19 : 16)
     return start < end ? start..<end : nil
   }
