@@ -10,6 +10,8 @@ struct SmallMovie {
   var movieDuration: UInt32 = 2000
   /// Samples in `stts`, 40 ms each.
   var samples = 50
+  /// How long they last instead, one after the other and again, in milliseconds.
+  var steps: [UInt32]?
   var sampleSize = 16
   /// What the tables claim instead of `samples`.
   var claimedSamples: UInt32?
@@ -24,6 +26,8 @@ struct SmallMovie {
   var extra: [UInt8] = []
   /// How many tracks; all alike.
   var tracks = 1
+  /// Widths of several sample entries, and which of these each of as many chunks has, from 1 on; nil for one.
+  var entries: (widths: [Int], chunks: [Int])?
   /// The sample entry's format.
   var format = "jpeg"
   /// What the media's handler says that the track holds; nil for no handler.
@@ -89,7 +93,7 @@ struct SmallMovie {
   private func media(dataAt offset: Int) -> [UInt8] {
     let header = Self.box(
       "mdhd",
-      Self.u32(0) + Self.zeros(8) + Self.u32(1000) + Self.u32(UInt32(samples * 40)) + [0x55, 0xC4, 0, 0])
+      Self.u32(0) + Self.zeros(8) + Self.u32(1000) + Self.u32(lengths.reduce(0, +)) + [0x55, 0xC4, 0, 0])
     let handler = handler.map {
       Self.box("hdlr", Self.u32(0) + Self.u32(0) + Array($0.utf8) + Self.zeros(13))
     }
@@ -105,21 +109,40 @@ struct SmallMovie {
     return Self.box("mdia", header + (handler ?? []) + information)
   }
 
+  /// Of each sample.
+  private var lengths: [UInt32] { (0..<samples).map { steps?[$0 % (steps?.count ?? 1)] ?? 40 } }
+
   private func table(dataAt offset: Int) -> [UInt8] {
     let shape = pixelShape.map { Self.box("pasp", Self.u32($0.0) + Self.u32($0.1)) } ?? []
-    let entry = Self.box(
-      format,
-      Self.zeros(6) + Self.u16(reference) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
-        + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32) + Self.u16(24)
-        + Self.u16(0xFFFF) + shape + entryExtra)
+    let widths = entries?.widths ?? [width]
+    let described = widths.flatMap { width in
+      Self.box(
+        format,
+        Self.zeros(6) + Self.u16(reference) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
+          + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32)
+          + Self.u16(24)
+          + Self.u16(0xFFFF) + shape + entryExtra)
+    }
     let count = claimedSamples ?? UInt32(samples)
+    let times =
+      steps == nil
+      ? Self.u32(1) + Self.u32(count) + Self.u32(40)
+      : Self.u32(count) + lengths.flatMap { Self.u32(1) + Self.u32($0) }
+    let chunks = entries?.chunks ?? [1]
+    let each = count / UInt32(chunks.count)
+    let runs = chunks.enumerated().flatMap {
+      Self.u32(UInt32($0 + 1)) + Self.u32(each) + Self.u32(UInt32($1))
+    }
+    let places = chunks.indices.flatMap {
+      Self.u32(UInt32(offset) + UInt32($0) * each * UInt32(sampleSize))
+    }
     return Self.box(
       "stbl",
-      Self.box("stsd", Self.u32(0) + Self.u32(1) + entry)
-        + Self.box("stts", Self.u32(0) + Self.u32(1) + Self.u32(count) + Self.u32(40))
-        + Self.box("stsc", Self.u32(0) + Self.u32(1) + Self.u32(1) + Self.u32(count) + Self.u32(1))
+      Self.box("stsd", Self.u32(0) + Self.u32(UInt32(widths.count)) + described)
+        + Self.box("stts", Self.u32(0) + times)
+        + Self.box("stsc", Self.u32(0) + Self.u32(UInt32(chunks.count)) + runs)
         + Self.box("stsz", Self.u32(0) + Self.u32(UInt32(sampleSize)) + Self.u32(count))
-        + Self.box("stco", Self.u32(0) + Self.u32(1) + Self.u32(UInt32(offset))))
+        + Self.box("stco", Self.u32(0) + Self.u32(UInt32(chunks.count)) + places))
   }
 
   private static func matrixBytes(_ matrix: [Int32]) -> [UInt8] {

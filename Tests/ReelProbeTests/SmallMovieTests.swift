@@ -1,8 +1,9 @@
 import FoundationEssentials
 import ReelCore
-import ReelProbe
 import ReelTestSupport
 import Testing
+
+@testable import ReelProbe
 
 /// Corner cases of ISO base media files, each made byte by byte.
 struct SmallMovieTests {
@@ -219,6 +220,26 @@ struct SmallMovieTests {
     #expect(media.duration == 2)
     #expect(media.bitRate == nil)
     #expect(media.warnings.map(\.message) == ["it was cut off: \(left) of its 2.0 seconds are there"])
+  }
+
+  /// Recorders of network packets make a sample of each.
+  @Test(arguments: [[0, 0, 0, 40], [40, 0, 0], [0, 40]] as [[UInt32]])
+  func aPictureInSeveralSamples(steps: [UInt32]) throws {
+    let media = try read(SmallMovie(samples: 50 * steps.count, steps: steps))
+    #expect(media.video?.frameRate?.description == "25/1" && media.video?.variableFrameRate == false)
+    #expect(media.duration == 2 && media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  /// Two pictures that are decoded at once are shown one after the other, and the last one of a file may take no time.
+  @Test func picturesThatTakeNoTime() throws {
+    let pairs = try #require(
+      SampleTimes((0..<50).flatMap { _ in [SampleTimes.Run(count: 1, step: 0), .init(count: 1, step: 80)] }))
+    #expect(pairs.ofPictures(offsets: (0..<32).map { $0 % 2 == 0 ? 40 : 0 }) == pairs)
+    #expect(pairs.ofPictures(offsets: []).samples == 50)
+    let last = try #require(SampleTimes([.init(count: 49, step: 40), .init(count: 1, step: 0)]))
+    #expect(last.ofPictures(offsets: []) == last)
+    let still = try #require(SampleTimes([.init(count: 1 << 40, step: 0)]))
+    #expect(still.ofPictures(offsets: [1]) == still)
   }
 
   @Test func bytesBehindTheEndAreNoTruncation() throws {

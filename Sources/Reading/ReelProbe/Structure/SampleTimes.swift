@@ -74,6 +74,29 @@ struct SampleTimes: Hashable {
     return SampleTimes(kept)
   }
 
+  /// Of pictures, one each: where most samples take no time, and are shown at the moment of another, they are parts of one,
+  /// as those have it who store what they receive packet by packet.
+  ///
+  /// - Parameter offsets: as for ``shownEnd(of:offsets:first:)``.
+  func ofPictures(offsets: [Int64]) -> SampleTimes {
+    let parts = runs.reduce(Int64(0)) { $0.addingClamped($1.step == 0 ? $1.count : 0) }
+    guard parts >= samples - parts, let lasting = SampleTimes(runs.filter { $0.step > 0 }) else {
+      return self
+    }
+    var (moments, time, place): (Set<Int64>, Int64, Int) = ([], 0, 0)
+    for run in runs.reversed() {
+      for _ in 0..<min(run.count, Int64(Self.mostLast - place)) {
+        time -= run.step
+        moments.insert(time + (offsets.indices.contains(place) ? offsets[place] : 0))
+        place += 1
+      }
+    }
+    return moments.count * 4 <= place * 3 ? lasting : self
+  }
+
+  /// Samples at the end that are looked at.
+  private static let mostLast = 32
+
   /// In ticks; nil when no number holds it.
   var total: Int64? {
     var total: Int64 = 0

@@ -57,7 +57,8 @@ struct TrackPresentation: Hashable {
     let isClaimed = latest > total && abs(latest - claimed) <= times.ordinaryStep
     let tail = isClaimed ? max(0, min(latest, claimed) - total) : 0
     mediaSeconds = Double(total + tail) * tick
-    let step = times.ordinaryStep
+    let shownTimes = track.handler == "vide" ? times.ofPictures(offsets: track.lastOffsets) : times
+    let step = shownTimes.ordinaryStep
     let edits = track.edits.flatMap { movieScale == nil ? nil : $0 } ?? []
     let windows = Self.windows(edits, of: track, total: total, step: step, movieScale ?? 1)
     guard windows.count * times.runs.count <= Self.mostSteps else { return nil }
@@ -69,14 +70,14 @@ struct TrackPresentation: Hashable {
     self.speed = speed
     ordinaryRate =
       step > 0 && speed != 0 ? Double(scale) / Double(step) * Double(speed ?? 1 << 16) / 65_536 : nil
-    evenStep = isRetimed ? nil : times.evenStep(scale: scale)
+    evenStep = isRetimed ? nil : shownTimes.evenStep(scale: scale)
     let waits = edits.filter { $0.start == nil }.reduce(0) {
       $0 + Double($1.duration) / Double(movieScale ?? 1)
     }
     var (count, ticks): (Int64, Int64) = (0, 0)
     var steps: Set<Int64?> = []
     for window in windows {
-      let found = times.samples(from: window.start, to: window.end)
+      let found = shownTimes.samples(from: window.start, to: window.end)
       // Edits may show the same again and again.
       count = count.addingClamped(found.count)
       ticks = ticks.addingClamped(window.end - window.start)
@@ -99,7 +100,7 @@ struct TrackPresentation: Hashable {
     } else if count > 0, ticks > 0, count < 1 << 31 {
       recorded = Rate(samples: count * scale, ticks: hasLongTail ? shownTicks : ticks)
     } else {
-      let all = times.samples(from: 0, to: total)
+      let all = shownTimes.samples(from: 0, to: total)
       recorded = total > 0 && all.count < 1 << 31 ? Rate(samples: all.count * scale, ticks: total) : nil
     }
     rate = speed.map { speed in recorded.flatMap { $0.multiplied(by: speed) } } ?? recorded
