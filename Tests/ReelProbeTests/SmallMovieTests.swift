@@ -222,6 +222,19 @@ struct SmallMovieTests {
     #expect(media.warnings.map(\.message) == ["it was cut off: \(left) of its 2.0 seconds are there"])
   }
 
+  /// Another camera at the end, or an advertisement in the middle.
+  @Test(arguments: [[1, 2], [2, 1], [1, 2, 1], [2, 1, 2], [1, 1]])
+  func sampleEntriesThatChange(chunks: [Int]) throws {
+    let movie = SmallMovie(samples: 48, entries: ([64, 96], chunks))
+    let track = try #require(ISOFileMap(BytesInMemory(all: movie.bytes)).tracks.first)
+    #expect(track.entry?.width == [64, 96][chunks[0] - 1])
+    #expect(track.laterEntry?.width == (Set(chunks).count == 1 ? nil : [96, 64][chunks[0] - 1]))
+    let media = try read(movie)
+    #expect(
+      media.warnings.map(\.code).filter { $0 == .contentChanges }.count == Set(chunks).count - 1,
+      "\(media.warnings)")
+  }
+
   /// Recorders of network packets make a sample of each.
   @Test(arguments: [[0, 0, 0, 40], [40, 0, 0], [0, 40]] as [[UInt32]])
   func aPictureInSeveralSamples(steps: [UInt32]) throws {

@@ -60,8 +60,12 @@ struct HeaderFacts: Hashable {
       }
       guard parameters.pointee.width > 0, parameters.pointee.height > 0
       else { continue }
+      // Of several sample entries FFmpeg tells the size of the last.
+      let entry = tracks?.track(of: stream).flatMap { $0.hasSeveralEntries ? $0.entry : nil }
       sizes[Int32(index)] = Size(
-        width: parameters.pointee.width, height: parameters.pointee.height, isOfBlocks: structure.mxf != nil)
+        width: entry?.width.map { Int32(clamping: $0) } ?? parameters.pointee.width,
+        height: entry?.height.map { Int32(clamping: $0) } ?? parameters.pointee.height,
+        isOfBlocks: structure.mxf != nil)
     }
     self.sizes = sizes
     self.rates = rates

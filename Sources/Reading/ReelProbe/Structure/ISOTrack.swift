@@ -23,7 +23,7 @@ struct ISOTrack: Hashable {
   /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
   private(set) var presentation: TrackPresentation?
 
-  /// Another one, which its last samples have; nil where that is the same.
+  /// Another one, which later samples have: the first that tells of other pictures or sound; nil where all are the same.
   private(set) var laterEntry: SampleEntry?
   /// Whether that of its first samples is another than the first one, which FFmpeg goes by.
   private(set) var hasLaterEntry = false
@@ -68,11 +68,18 @@ struct ISOTrack: Hashable {
     guard let entry = entries.indices.contains(used) ? entries[used] : entries.first else { return }
     hasLaterEntry = entry != entries.first
     self.entry = SampleEntry(entry, handler: handler, of: file)
-    let later = (counts.lastEntry ?? 1) - 1
-    if later != used, entries.indices.contains(later) {
-      laterEntry = SampleEntry(entries[later], handler: handler, of: file)
-    }
+    let later = counts.laterEntries.map { $0 - 1 }.filter { $0 != used && entries.indices.contains($0) }
+      .prefix(Self.mostEntries).map { SampleEntry(entries[$0], handler: handler, of: file) }
+    let own = self.entry
+    laterEntry =
+      later.first { $0.pictureSize != own?.pictureSize || $0.soundHeader != own?.soundHeader } ?? later.first
   }
+
+  /// Entries that are looked at.
+  private static let mostEntries = 16
+
+  /// Whether its samples have more than one.
+  var hasSeveralEntries: Bool { hasLaterEntry || laterEntry != nil }
 
   /// Once all of its boxes have been taken.
   mutating func present(movieScale: UInt32?) {
@@ -209,8 +216,11 @@ struct SampleCounts: Hashable {
 
   /// The number of the sample entry that the first samples have, from 1 on; nil where no table tells.
   var firstEntry: Int? { runs?.first { $0.samples > 0 }?.entry }
-  /// The same of the last samples.
-  var lastEntry: Int? { runs?.last { $0.samples > 0 }?.entry }
+  /// Those of other samples, in their order.
+  fileprivate var laterEntries: [Int] {
+    var known: Set<Int> = []
+    return (runs ?? []).filter { $0.samples > 0 && known.insert($0.entry).inserted }.dropFirst().map(\.entry)
+  }
 
   /// Runs of chunks that are read.
   private static let mostRuns = 1 << 18
