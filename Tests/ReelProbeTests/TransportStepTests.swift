@@ -72,6 +72,22 @@ struct TransportStepTests {
     #expect(media.audio.first?.channels == 1 && media.warnings.isEmpty, "\(media.warnings)")
   }
 
+  /// What a recorder that keeps one language of a broadcast leaves in its table, and a second video that is not on air.
+  @Test(arguments: [["0:v", "1:a", "1:a"], ["0:v", "0:v", "1:a"]], [0x101, 0x102])
+  func whatIsListedAndNotThere(streams: [String], absent: Int) throws {
+    let inputs = FFmpegTool.picture + FFmpegTool.tone
+    let maps = streams.flatMap { ["-map", $0] }
+    guard let all = try FFmpegTool.make("a.ts", inputs + maps + Self.coded)?.allBytes else { return }
+    let packets = stride(from: 0, to: all.count, by: 188)
+    let media = try read(packets.filter { id(all, $0) != absent }.flatMap { all[$0..<($0 + 188)] })
+    let isOfVideo = streams[absent - 0x100] == "0:v"
+    // Nothing else can be heard where the only sound is not there.
+    #expect(media.audio.count == 1 && media.video?.streams == (streams[1] == "1:a" || isOfVideo ? 1 : 2))
+    if isOfVideo || streams[1] == "1:a" {
+      #expect(media.audio.first?.sampleRate == 44_100 && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   @Test func damagedBitsAreNoScrambling() throws {
     guard var bytes = try made("a.ts") else { return }
     let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }

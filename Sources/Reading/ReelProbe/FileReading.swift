@@ -214,7 +214,7 @@ struct FileReading {
     if let stream = streams.video, let track = MovieTracks(structure)?.track(of: stream),
       track.isPassedOver(by: stream)
     {
-      var video = VideoFacts(track, structure.iso?.fragmentTable, streams: streams.videos.count)
+      var video = VideoFacts(track, structure.iso?.fragmentTable, streams: streams.countOfVideos)
       video.hasCover = streams.hasCover
       media.video = video
       rewriting.shownStream = nil

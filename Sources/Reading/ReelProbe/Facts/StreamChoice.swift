@@ -8,7 +8,7 @@ struct StreamChoice {
   let all: [Stream]
   /// Moving pictures: no covers, no thumbnails of chapters.
   let videos: [Stream]
-  let audios: [Stream]
+  private(set) var audios: [Stream]
   /// Still pictures that are attached as covers.
   let covers: [Stream]
   /// Moving pictures of which none is in the file, by their indexes, beside others that are.
@@ -41,15 +41,25 @@ struct StreamChoice {
     return shown.first { !isStill($0) } ?? shown.first
   }
 
-  /// Takes from the times of the packets which videos have none. Those of a scrambled one are not seen.
+  /// How many videos are in the file.
+  var countOfVideos: Int { videos.count - absent.count }
+
+  /// Takes from the times of the packets which videos have none. Those of a scrambled one are not seen. A multiplex lists sound
+  /// that is not on air, too, or that a recorder has left out: of which FFmpeg has seen nothing, either.
   mutating func take(_ clock: ContentClock?, in structure: FileStructure) {
     guard let clock, structure.encrypted != true else { return }
-    let absent = videos.filter { stream in
+    func isAbsent(_ stream: Stream) -> Bool {
       guard !structure.isScrambled(stream), let key = ContentClock.key(of: stream, among: self, in: structure)
       else { return false }
       return !clock.hasSeen(key)
     }
+    let absent = videos.filter(isAbsent)
     if absent.count < videos.count { self.absent = Set(absent.map(\.pointee.index)) }
+    guard structure.container.isMPEG else { return }
+    let heard = audios.filter {
+      !isAbsent($0) || reel_channels($0.pointee.codecpar) > 0 || $0.pointee.codecpar.pointee.sample_rate > 0
+    }
+    if !heard.isEmpty { audios = heard }
   }
 
   /// Whether a stream is a single picture, as far as its header tells.

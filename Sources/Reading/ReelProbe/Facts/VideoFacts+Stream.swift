@@ -13,7 +13,7 @@ extension VideoFacts {
     among streams: StreamChoice, crops: PictureCrops, structure: FileStructure, header: HeaderFacts
   ) {
     self.init()
-    self.streams = streams.videos.count
+    self.streams = streams.countOfVideos
     hasCover = streams.hasCover
     let parameters = stream.pointee.codecpar.pointee
     codec = Self.codecName(parameters.codec_id)
