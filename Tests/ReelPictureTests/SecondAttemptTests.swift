@@ -74,6 +74,21 @@ struct SecondAttemptTests {
       try FFmpegTool.make("a.avi", Self.picture + ["-vf", "scale=192:108"] + format + ["-c:v", codec]), codec)
   }
 
+  /// Pictures for two eyes in one, to which mkvmerge gives the size of both: FFmpeg's writer gives that of one eye.
+  @Test(arguments: ["left_right", "top_bottom"]) func picturesForBothEyesAreOne(_ mode: String) throws {
+    var bytes = try FFmpegTool.make(
+      "a.mkv",
+      ["-f", "lavfi", "-i", "testsrc=size=96x54:rate=25:duration=1", "-c:v", "mpeg4"]
+        + ["-metadata:s:v", "stereo_mode=\(mode)"])
+    for (id, own, whole) in [(0xB0, 48, 96), (0xBA, 27, 54)] as [(UInt8, UInt8, UInt8)] {
+      if let place = Data(bytes).range(of: Data([0x54, id, 0x81, own])) {
+        bytes[place.upperBound - 1] = whole
+      }
+    }
+    let poster = try TestVideo(bytes).poster()
+    #expect((poster.width, poster.height) == (96, 54))
+  }
+
   /// What holds nothing is still said to hold nothing.
   @Test func nothingIsNothing() throws {
     var bytes = try FFmpegTool.make("a.mkv", Self.picture + ["-c:v", "mpeg4", "-frames:v", "3"])

@@ -16,6 +16,8 @@ struct FrameRenderer {
   let side: Int
   let orientation: DisplayOrientation
   let crop: PictureCrop?
+  /// Whether pixels are as wide as high, whatever FFmpeg says.
+  private let isSquare: Bool
   /// How often the decoder has halved the sides.
   let halvings: Int
   let context: UnsafeMutablePointer<AVFormatContext>
@@ -25,6 +27,7 @@ struct FrameRenderer {
   init(_ video: OpenedVideo, _ decoder: PictureDecoder, side: Int) {
     self.side = side
     (orientation, crop, halvings) = (video.orientation, video.crop, decoder.halvings)
+    isSquare = video.hasSquarePixels
     (context, stream) = (video.context, decoder.stream)
   }
 
@@ -34,6 +37,7 @@ struct FrameRenderer {
   ) {
     self.side = side
     (orientation, crop, halvings) = (DisplayOrientation(), nil, decoder.halvings)
+    isSquare = false
     (context, self.stream) = (video.context, stream)
   }
 
@@ -48,7 +52,7 @@ struct FrameRenderer {
 
   /// Nil when libswscale does not take its format, or memory is short.
   func picture(_ frame: UnsafeMutablePointer<AVFrame>) -> RawPicture? {
-    let shape = PixelShape(crop, context, stream, frame)
+    let shape = PixelShape(crop, isSquare: isSquare, context, stream, frame)
     cut(frame)
     guard let layout = av_pix_fmt_desc_get(AVPixelFormat(rawValue: frame.pointee.format)) else { return nil }
     let colours = FrameColours(frame.pointee, stream.pointee.codecpar.pointee)
@@ -109,11 +113,15 @@ struct PixelShape {
 
   /// - Parameter frame: nil where none is decoded yet.
   init(
-    _ crop: PictureCrop?, _ context: UnsafeMutablePointer<AVFormatContext>,
+    _ crop: PictureCrop?, isSquare: Bool, _ context: UnsafeMutablePointer<AVFormatContext>,
     _ stream: UnsafeMutablePointer<AVStream>, _ frame: UnsafeMutablePointer<AVFrame>?
   ) {
     if let crop {
       ratio = crop.pixel?.ratio.value ?? 1
+      return
+    }
+    guard !isSquare else {
+      ratio = 1
       return
     }
     let guess = av_guess_sample_aspect_ratio(context, stream, frame)

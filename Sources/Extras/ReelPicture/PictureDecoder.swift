@@ -104,7 +104,8 @@ final class PictureDecoder {
   private static func longerSide(of stream: UnsafeMutablePointer<AVStream>, _ video: OpenedVideo) -> Int {
     let parameters = stream.pointee.codecpar.pointee
     let crop = stream == video.cover ? nil : video.crop
-    let shape = PixelShape(crop, video.context, stream, nil)
+    let isSquare = stream != video.cover && video.hasSquarePixels
+    let shape = PixelShape(crop, isSquare: isSquare, video.context, stream, nil)
     let (width, height) = shape.size(
       crop?.width ?? Int(parameters.width), crop?.height ?? Int(parameters.height), side: .max)
     // Less than is stored: cropping and narrow pixels; more, wide ones, is not decoded.

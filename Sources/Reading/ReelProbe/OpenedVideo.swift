@@ -15,6 +15,8 @@ package final class OpenedVideo {
   package let orientation: DisplayOrientation
   /// What the container cuts off the pictures of ``video``; nil for nothing.
   package let crop: PictureCrop?
+  /// Whether the container gives square pixels to the pictures of ``video``, whatever FFmpeg makes of it.
+  package let hasSquarePixels: Bool
   /// Whether it takes a key to decode.
   package let isEncrypted: Bool
   /// Whether times are searched for in the bytes, as there is no index: the beginning is found by its place only.
@@ -63,7 +65,9 @@ package final class OpenedVideo {
     orientation =
       streams.video.flatMap { DisplayMatrix.numbers(of: $0) }.map { DisplayOrientation(matrix: $0) }
       ?? DisplayOrientation()
-    crop = streams.video.flatMap { PictureCrops(structure).crop(of: $0, among: streams) }
+    let crops = PictureCrops(structure)
+    crop = streams.video.flatMap { crops.crop(of: $0, among: streams) }
+    hasSquarePixels = streams.video.map { crops.isSquareForBothEyes($0, among: streams) } ?? false
   }
 
   /// Whether the header does not say what it takes to open a decoder.
