@@ -1,8 +1,9 @@
 import Foundation
 import ReelCore
-import ReelProbe
 import Testing
 import ReelTestSupport
+
+@testable import ReelProbe
 
 /// Where the samples of a movie lie: in it, or in files that it only names.
 struct ExternalMediaTests {
@@ -227,5 +228,28 @@ extension SmallMovie {
     let compressed =
       Self.box("dcom", Array("zlib".utf8)) + Self.box("cmvd", Self.u32(UInt32(index.count)) + stream)
     return Array(bytes[..<(place - 4)]) + Self.box("moov", Self.box("cmov", compressed))
+  }
+
+  /// Chapters that are to be played in their order, and nothing else: a part of the file, or it twice.
+  @Test(
+    arguments: [([(0.5, 1.5)], 1.0), ([(0, 2), (0, 2)], 4), ([(0, 2)], nil)]
+      as [([(Double, Double)], Double?)])
+  func orderedChapters(chapters: [(Double, Double)], stated: Double?) throws {
+    func warnings(isOrdered: Bool) throws -> [MediaWarning] {
+      let atoms = chapters.flatMap { start, end in
+        SmallMatroska.element(
+          0xB6, SmallMatroska.number(0x91, Int(start * 1e9)) + SmallMatroska.number(0x92, Int(end * 1e9)))
+      }
+      let disabled = SmallMatroska.element(
+        0xB6,
+        SmallMatroska.number(0x91, 0) + SmallMatroska.number(0x92, 1_000_000_000)
+          + SmallMatroska.number(0x4598, 0))
+      let edition = SmallMatroska.element(
+        0x45B9, SmallMatroska.number(0x45DD, isOrdered ? 1 : 0) + atoms + disabled)
+      let file = SmallMatroska(beforeClusters: SmallMatroska.element(0x1043_A770, edition))
+      return try #require(OpenFile(holding: file.bytes)).read(as: .matroska).media.warnings
+    }
+    #expect(try warnings(isOrdered: true).map(\.stated) == [stated].compactMap { $0.map { .number($0) } })
+    #expect(try warnings(isOrdered: false).isEmpty)
   }
 }

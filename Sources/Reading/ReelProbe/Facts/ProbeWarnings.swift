@@ -19,6 +19,7 @@ struct ProbeWarnings {
   var found: [MediaWarning] {
     let found = [
       size, cropping, shape, turn, duration, transfer, codec, samples, truncation, blank?.warning, links,
+      orderedChapters,
     ]
     .compactMap {
       $0
@@ -158,6 +159,17 @@ struct ProbeWarnings {
 
   private var links: MediaWarning? {
     structure.matroska?.links.sentence.map { MediaWarning(.linkedSegments, $0) }
+  }
+
+  /// Some players show the chapters of such a file, others all that is in it.
+  private var orderedChapters: MediaWarning? {
+    guard let stated = structure.matroska?.links.orderedSeconds, let seconds = media.duration,
+      abs(stated - seconds) > max(0.1, 0.01 * seconds)
+    else { return nil }
+    return MediaWarning(
+      .claimUnchecked,
+      "its chapters play \(Self.text(stated)) seconds of it, in an order of their own; not every player goes by them",
+      fact: "duration", stated: .number(stated), measured: .number(seconds))
   }
 
   static func text(_ seconds: Double) -> String {

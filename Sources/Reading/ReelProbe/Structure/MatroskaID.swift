@@ -24,6 +24,11 @@ package enum MatroskaID {
   package static let edition: UInt32 = 0x45B9
   package static let chapter: UInt32 = 0xB6
   package static let chapterSegmentUUID: UInt32 = 0x6E67
+  static let editionFlagDefault: UInt32 = 0x45DB
+  static let editionFlagOrdered: UInt32 = 0x45DD
+  static let chapterStart: UInt32 = 0x91
+  static let chapterEnd: UInt32 = 0x92
+  static let chapterEnabled: UInt32 = 0x4598
 
   package static let attachedFile: UInt32 = 0x61A7
   package static let fileMediaType: UInt32 = 0x4660

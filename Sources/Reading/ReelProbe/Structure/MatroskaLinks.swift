@@ -4,6 +4,8 @@ struct MatroskaLinks: Hashable {
   private(set) var isLinked = false
   /// Whether a chapter plays a part of another file (5.1.7.1.4, ChapterSegmentUUID).
   private(set) var chaptersPointOutside = false
+  /// Seconds that its chapters last, where they are to be played in their order and nothing else is (20.1.3, "Ordered-Edition").
+  private(set) var orderedSeconds: Double?
 
   /// Elements that are looked at among the chapters, on all levels.
   private static let mostElements = 65_536
@@ -20,6 +22,7 @@ struct MatroskaLinks: Hashable {
       outermost.first { $0.id == MatroskaID.chapters }
       ?? segment.sought(MatroskaID.chapters, from: outermost, in: file)
     chaptersPointOutside = chapters.map { Self.pointOutside($0, own: own, in: file) } ?? false
+    if !chaptersPointOutside { orderedSeconds = chapters.flatMap { Self.orderedSeconds($0, in: file) } }
   }
 
   /// About "it"; nil when all of it is here.
@@ -46,6 +49,29 @@ struct MatroskaLinks: Hashable {
     }
     return false
   }
+
+  /// Of the default edition, else of the first.
+  private static func orderedSeconds(_ chapters: EBMLElement, in file: some ByteReading) -> Double? {
+    func number(_ id: UInt32, _ parts: [EBMLElement]) -> UInt64? {
+      parts.first { $0.id == id }.flatMap { $0.number(in: file) }
+    }
+    func parts(_ id: UInt32, of all: [EBMLElement]) -> [[EBMLElement]] {
+      all.filter { $0.id == id }.prefix(mostChapters).map { $0.children(in: file) }
+    }
+    let editions = parts(MatroskaID.edition, of: chapters.children(in: file))
+    let shown = editions.first { number(MatroskaID.editionFlagDefault, $0) == 1 } ?? editions.first
+    guard let shown, number(MatroskaID.editionFlagOrdered, shown) == 1 else { return nil }
+    let lengths = parts(MatroskaID.chapter, of: shown).compactMap { chapter -> Double? in
+      guard number(MatroskaID.chapterEnabled, chapter) != 0,
+        let start = number(MatroskaID.chapterStart, chapter),
+        let end = number(MatroskaID.chapterEnd, chapter), end > start
+      else { return nil }
+      return Double(end - start) / 1e9
+    }
+    return lengths.isEmpty ? nil : lengths.reduce(0, +)
+  }
+
+  private static let mostChapters = 4096
 
   /// The 16 bytes that name a segment; nil for anything else.
   private static func identifier(_ element: EBMLElement, in file: some ByteReading) -> [UInt8]? {
