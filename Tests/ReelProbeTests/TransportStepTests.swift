@@ -88,6 +88,19 @@ struct TransportStepTests {
     }
   }
 
+  /// The types of streams whose samples are encrypted while their packets are in the clear.
+  @Test func samplesThatAreEncrypted() throws {
+    guard let clear = try made("a.ts") else { return }
+    let sound = UntrustedEntryTests.renamed(0x0F, 0xCF, in: clear)
+    for bytes in [sound, UntrustedEntryTests.renamed(0x1B, 0xDB, in: sound)] {
+      let media = try read(bytes)
+      #expect(media.encrypted == true && media.audio.count == 1)
+      #expect(media.video?.codec == "h264" && media.video?.width == 64)
+      #expect(abs((media.duration ?? 0) - 2) < 0.3 && media.warnings.isEmpty, "\(media.warnings)")
+    }
+    #expect(try read(clear).encrypted == false)
+  }
+
   @Test func damagedBitsAreNoScrambling() throws {
     guard var bytes = try made("a.ts") else { return }
     let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }

@@ -237,7 +237,7 @@ struct UntrustedEntryTests {
   }
 
   /// A transport stream whose tables name a stream's type otherwise, with the checksum that goes with it (2.4.4.8, annex A).
-  private static func renamed(_ old: UInt8, _ new: UInt8, in stream: [UInt8]) -> [UInt8] {
+  static func renamed(_ old: UInt8, _ new: UInt8, in stream: [UInt8]) -> [UInt8] {
     var bytes = stream
     for at in stride(from: 0, to: bytes.count, by: 188)
     where bytes[at + 1] & 0x5F == 0x50 && bytes[at + 2] == 0 {

@@ -99,6 +99,18 @@ extension FileStructure {
     scrambling?.streams.contains(Int(stream.pointee.id) & 0x1fff) ?? false
   }
 
+  /// Whether it takes a key to decode it: the headers of its packets, and of its pictures, may be in the clear.
+  private func isEncrypted(_ stream: StreamChoice.Stream) -> Bool {
+    guard scrambling != nil, let parameters = stream.pointee.codecpar?.pointee else { return false }
+    return isScrambled(stream) || Self.encryptedKinds[parameters.codec_tag] == parameters.codec_id
+  }
+
+  /// The types of streams whose samples are encrypted within packets that are not ("MPEG-2 Stream Encryption Format for HTTP
+  /// Live Streaming").
+  private static let encryptedKinds: [UInt32: AVCodecID] = [
+    0xDB: AV_CODEC_ID_H264, 0xCF: AV_CODEC_ID_AAC, 0xC1: AV_CODEC_ID_AC3, 0xC2: AV_CODEC_ID_EAC3,
+  ]
+
   /// Whether that of any pictures or sound is.
   func hasScrambled(_ streams: StreamChoice) -> Bool {
     (streams.videos + streams.audios).contains(where: isScrambled)
@@ -108,7 +120,7 @@ extension FileStructure {
   /// several programs in a transport stream others may be encrypted.
   func isEncrypted(_ streams: StreamChoice) -> Bool? {
     guard scrambling != nil, encrypted == false else { return encrypted }
-    return streams.video.map(isScrambled) == true
-      || !streams.audios.isEmpty && streams.audios.allSatisfy(isScrambled)
+    return streams.video.map(isEncrypted) == true
+      || !streams.audios.isEmpty && streams.audios.allSatisfy(isEncrypted)
   }
 }
