@@ -101,6 +101,19 @@ struct TransportStepTests {
     #expect(try read(clear).encrypted == false)
   }
 
+  /// Types that FFmpeg does not know, in packets of pictures.
+  @Test func picturesOfAnUnknownType() throws {
+    guard let known = try made("a.ts") else { return }
+    var bytes = UntrustedEntryTests.renamed(0x1B, 0x7F, in: known)
+    // It would find out H.264 by its units.
+    for packet in stride(from: 0, to: bytes.count, by: 188) where id(bytes, packet) == 0x100 {
+      for place in (packet + 36)..<(packet + 188) { bytes[place] = 0x55 }
+    }
+    let media = try read(bytes)
+    #expect(media.video == nil && media.audio.count == 1)
+    #expect(media.warnings.map(\.code) == [.codecUnknown], "\(media.warnings)")
+  }
+
   @Test func damagedBitsAreNoScrambling() throws {
     guard var bytes = try made("a.ts") else { return }
     let pictures = stride(from: 0, to: bytes.count, by: 188).filter { id(bytes, $0) == 0x100 }

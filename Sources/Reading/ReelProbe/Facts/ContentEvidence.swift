@@ -744,6 +744,15 @@ struct ContentEvidence {
     if streams.videos.contains(where: { isOfPictures($0) == false }) {
       found.append(.misnamed("pictures", whatIs: "sound", fact: "audio"))
     }
+    if structure.container != .mpegPS, streams.videos.isEmpty,
+      let stream = streams.all.first(where: { isOfPictures($0) == true && !streams.audios.contains($0) })
+    {
+      let number = "\(stream.pointee.codecpar.pointee.codec_tag)"
+      found.append(
+        MediaWarning(
+          .codecUnknown, "it has pictures in a codec that this FFmpeg does not know (\(number))",
+          fact: "video.codec", stated: .text(number)))
+    }
     if let sizes = beginning?.sizes, sizes.count == 2, sizes[0] != sizes[1], streams.videos.count == 1,
       let codec = streams.video?.pointee.codecpar?.pointee.codec_id,
       [AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO].contains(codec)
