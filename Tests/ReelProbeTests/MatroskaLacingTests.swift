@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
 struct MatroskaLacingTests {
   /// - Parameter frames: of a track that share a block each, of a file of one segment whose clusters have simple blocks.
-  private func laced(_ bytes: [UInt8], track: UInt8, frames: Int) throws -> [UInt8] {
+  /// - Parameter lasting: nanoseconds that a frame of any track lasts by the header.
+  private func laced(_ bytes: [UInt8], track: UInt8, frames: Int, lasting: Int? = nil) throws -> [UInt8] {
     let file = BytesInMemory(all: bytes)
     func contents(_ element: EBMLElement) -> [UInt8] {
       Array(bytes[Int(element.contents)..<Int(element.end ?? file.size)])
@@ -18,6 +19,11 @@ struct MatroskaLacingTests {
     while let element = EBMLElement(file, at: next), let end = element.end {
       if element.id == MatroskaID.cluster {
         found += SmallMatroska.element(element.id, lacedCluster(element, file, track, frames, contents))
+      } else if let lasting, element.id == MatroskaID.tracks {
+        let entries = element.children(in: file).filter { $0.id == 0xAE }.flatMap {
+          SmallMatroska.element(0xAE, contents($0) + SmallMatroska.number(0x23E383, lasting))
+        }
+        found += SmallMatroska.element(element.id, entries)
       } else if ![MatroskaID.cues, 0x114D_9B74].contains(element.id) {
         found += SmallMatroska.element(element.id, contents(element))
       }
@@ -84,6 +90,18 @@ struct MatroskaLacingTests {
       #expect(media.video?.frameRate == truth.video?.frameRate)
       #expect(media.warnings.isEmpty, "\(media.warnings)")
     }
+  }
+
+  /// mkvmerge counts in ticks of a sample's length where there is no video, and says how long each frame lasts.
+  @Test(arguments: [21_333_333, 20_000_000]) func anUnusualTick(lasting: Int) throws {
+    let coded = ["-c:a", "ac3", "-ac", "1", "-ar", "48000"]
+    guard let plain = try FFmpegTool.make("a.mka", FFmpegTool.tone + coded) else { return }
+    // Of 1536 samples each.
+    var bytes = try laced(plain.allBytes, track: 1, frames: 4, lasting: lasting * 3 / 2)
+    let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83, 0x0F, 0x42, 0x40]))
+    bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x0F, 0x3E, 0x58])
+    let warnings = try #require(OpenFile(holding: bytes)).read(as: .matroska).media.warnings
+    #expect(warnings.map(\.code) == (lasting > 21_000_000 ? [] : [.claimUnchecked]), "\(warnings)")
   }
 
   /// The first of these frames counts against what the track claims, as one that stands alone does.

@@ -325,8 +325,10 @@ struct MatroskaClock<Bytes: ByteReading> {
   /// How long a block lasts that has fewer frames than the one before, as the last one may; 0 where that is not known.
   private mutating func lasting(_ track: Int, _ time: Int64, frames: Int64) -> Int64 {
     defer { before[track] = (time, frames) }
-    guard let before = before[track], frames < before.frames else { return 0 }
+    guard let before = before[track] else { return 0 }
     let (step, overflow) = time.subtractingReportingOverflow(before.time)
+    if !overflow { clock.note(track, step: step, of: before.frames) }
+    guard frames < before.frames else { return 0 }
     return !overflow && (0..<1 << 32).contains(step) ? step * frames / before.frames : 0
   }
 

@@ -20,6 +20,8 @@ struct ContentClock {
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
   private(set) var shared: Set<Key> = []
+  /// How many steps from one packet to the next are as long as the header says of the frames in it, of how many.
+  private var statedSteps: [Key: (agreeing: Int, all: Int)] = [:]
   /// Ticks from one frame of a stream to the next, as the header has it.
   private var stated: [Key: Double] = [:]
   /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
@@ -133,6 +135,20 @@ struct ContentClock {
 
   /// Several packets of this stream share one time.
   mutating func noteShared(_ key: Key) { shared.insert(key) }
+
+  /// So many ticks pass from a packet of so many frames to the next.
+  mutating func note(_ key: Key, step: Int64, of frames: Int64) {
+    guard let stated = stated[key] else { return }
+    let expected = stated * Double(frames)
+    let agrees = abs(Double(step) - expected) <= 1 + 0.03 * expected
+    statedSteps[key, default: (0, 0)].agreeing += agrees ? 1 : 0
+    statedSteps[key, default: (0, 0)].all += 1
+  }
+
+  /// Whether most frames of a stream last as long by the times of its packets as the header says, however many share one.
+  func keepsStatedPace(_ key: Key) -> Bool {
+    statedSteps[key].map { $0.all >= 8 && $0.agreeing * 3 > $0.all * 2 } ?? false
+  }
 
   /// The header says so of the frames of this stream.
   mutating func note(_ key: Key, stated ticks: Double) { stated[key] = ticks }

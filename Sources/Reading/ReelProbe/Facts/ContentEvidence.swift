@@ -943,7 +943,9 @@ struct ContentEvidence {
       }
     }
     // Writers of films and recordings count in milliseconds.
-    guard clock.base.num != Self.usualScale else { return [] }
+    guard clock.base.num != Self.usualScale,
+      !streams.audios.contains(where: { key(of: $0).map(clock.keepsStatedPace) == true })
+    else { return [] }
     doubted = media.video?.frameRate == nil ? ["duration"] : ["duration", "video.frameRate"]
     return doubted.map { fact in
       MediaWarning(
