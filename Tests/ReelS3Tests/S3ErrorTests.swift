@@ -43,6 +43,8 @@ struct S3ErrorTests {
       (403, "StorageLimitExceeded", .storeFull, "takes no more"),
       (403, "BandwidthLimitExceeded", .storeFull, "takes no more"),
       (503, "RequestLimitExceeded", .unavailable, "busy"),
+      (503, "UploadTrafficRateLimitExceeded", .unavailable, "try again later"),
+      (429, "QpsLimitExceeded", .unavailable, "try again later"),
       (409, "FileImmutable", .rejected, "until its retention is over"),
       (400, "SomethingNew", .rejected, "SomethingNew: words"),
     ] as [(Int, String, UploadError.Code, String)])

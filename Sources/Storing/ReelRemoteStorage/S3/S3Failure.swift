@@ -262,7 +262,10 @@ struct S3ErrorMessages: Sendable {
     case "RequestTimeout", "IncompleteBody":
       return made(
         .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")
-    case let code? where code.hasSuffix("LimitExceeded") || code.hasSuffix("QuotaExceeded"):
+    // Said of the moment, it is a rate (503 UploadTrafficRateLimitExceeded, Alibaba OSS).
+    case let code?
+    where (code.hasSuffix("LimitExceeded") || code.hasSuffix("QuotaExceeded"))
+      && HTTPReply.code(of: failure.reply.status) != .unavailable:
       return made(
         .storeFull,
         "\(store.destination) takes no more (\(whole)): free some space there, or have its limit raised")
