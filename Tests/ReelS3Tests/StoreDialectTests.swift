@@ -247,7 +247,7 @@ import Testing
   func unlistedUploads(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploads=")
-    let store = try uploader(fake.transport())
+    let store = RetryingUploader(base: try uploader(fake.transport()), clock: HurriedClock())
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
     #expect(fake.bucket.withLock { $0.uploads.isEmpty }, "nobody would find them again")
     lines.mend()
@@ -260,12 +260,31 @@ import Testing
   func unlistedParts(_ number: Int) async throws {
     let lines = CutLines()
     let fake = Self.fake(cutting: lines, answering: Self.unknown[number], to: "uploadId=")
-    let store = try uploader(fake.transport())
+    let store = RetryingUploader(base: try uploader(fake.transport()), clock: HurriedClock())
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
     lines.mend()
     _ = try await store.upload(large, to: key) { _ in }
     #expect(try await store.readBack(key) == large.digest)
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
+  }
+
+  @Test("a store that can't list for a moment keeps the parts that it has", arguments: ["uploads=", "uploadId="])
+  func failingLists(_ question: String) async throws {
+    let (lines, left) = (CutLines(), Mutex(2))
+    let fake = FakeS3 { sent async throws(HTTPFailure) in
+      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, lines.areCut { throw .broken("a test") }
+      guard !lines.areCut, sent.call.method == .get, sent.call.target.contains(question) else { return nil }
+      let fails = left.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+      return fails ? FakeS3.error(500, "InternalError") : nil
+    }
+    let store = try retrying(fake.transport())
+    await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
+    lines.mend()
+    _ = try await store.upload(large, to: key) { _ in }
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 1 })
   }
 
   @Test("a refusal of the list of parts leaves no parts behind")
@@ -318,19 +337,22 @@ import Testing
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun > 1 })
   }
 
-  @Test("each part has its attempts at a store that refuses some by design")
-  func someParts() async throws {
-    let refused = Mutex<Set<String>>([])
+  @Test("each part has its attempts at a store that refuses some by design", arguments: 1...2)
+  func someParts(_ times: Int) async throws {
+    let refused = Mutex<[String: Int]>([:])
     let fake = FakeS3 { sent in
       guard sent.call.target.contains("partNumber="), sent.body.count > 1000 else { return nil }
       let number = String(sent.call.target.split(separator: "&")[0])
-      return refused.withLock { $0.insert(number).inserted } ? FakeS3.error(503, "ServiceUnavailable") : nil
+      return refused.withLock { refused in
+        refused[number, default: 0] += 1
+        return refused[number, default: 0] <= times ? FakeS3.error(503, "ServiceUnavailable") : nil
+      }
     }
     let transport = fake.transport()
     let source = TestSource(size: 41 << 20).summed.upload
     _ = try await retrying(transport, partsAtOnce: 1).upload(source, to: key) { _ in }
-    #expect(transport.calls.count { $0.body.count == 5 << 20 } == 16)
-    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+    #expect(transport.calls.count { $0.body.count == 5 << 20 } == 8 * (times + 1))
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 1 })
   }
 
   // MARK: What a store shows late
@@ -444,7 +466,7 @@ import Testing
     #expect(call.map { HTTPTimeouts().limit(for: $0.call, at: nil) > .seconds(900) } == true)
   }
 
-  @Test("lists, removals and beginnings have the minute after which a store counts as silent")
+  @Test("lists, removals and beginnings have twice the time, and less than a store may be silent")
   func slowAnswers() async throws {
     let transport = FakeS3().transport()
     let store = try uploader(transport)
@@ -457,7 +479,8 @@ import Testing
         || sent.call.target.contains("list-type=")
       guard let limit = HTTPTimeouts().answerLimit(for: sent.call) else { continue }
       let isOfUpload = sent.call.method == .get && sent.call.target.contains("uploadId=")
-      #expect(isOfUpload || limit == .seconds(isLong ? 60 : 20), "\(sent.call.method) \(sent.call.target)")
+      #expect(isOfUpload || limit == .seconds(isLong ? 40 : 20), "\(sent.call.method) \(sent.call.target)")
+      #expect(isOfUpload || limit < RetryPolicy().longestSilence, "one that is lost is sent once more")
     }
   }
 

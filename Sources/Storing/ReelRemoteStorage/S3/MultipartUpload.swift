@@ -53,7 +53,7 @@ struct MultipartUpload: Sendable {
     var (areSent, isStuck) = (false, false)
     do throws(UploadError) {
       let sending = await sendParts(id, start.stored, proving)
-      isStuck = start.isGoingOn && sending.taken == 0
+      if sending.taken > 0 { client.goesOn(id) } else { isStuck = start.isGoingOn }
       let parts = try sending.parts.get()
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
@@ -63,7 +63,7 @@ struct MultipartUpload: Sendable {
       }
     } catch {
       var isGivenUp = open == nil || !Self.leavesParts(error)
-      if isStuck, !areSent, error.code == .unavailable, !isGivenUp {
+      if isStuck, !areSent, error.code == .unavailable, !isGivenUp, client.isInVain(id, for: 2) {
         isGivenUp = await beginsAnother(proving)
       }
       if isGivenUp { await abort(id) }
@@ -182,12 +182,14 @@ struct MultipartUpload: Sendable {
       let request = S3Request(
         .get, key, query: [("uploadId", id)] + (marker.map { [("part-number-marker", "\($0)")] } ?? []),
         task: "list the parts of \(key)", permission: "s3:ListMultipartUploadParts")
-      switch try await client.outcome(ofList: request) {
+      switch try await client.outcome(of: request) {
       case .failure(let failure):
         if failure.isMissingUpload { return .gone }
         let error = client.error(failure, request)
         if error.code == .denied { return .unlisted }
-        guard try await client.isOfTheQuestion(failure) else { throw error }
+        guard failure.reply.status.code != 500 || client.isInVain(id, for: S3Client.mostFailedLists),
+          try await client.isOfTheQuestion(failure)
+        else { throw error }
         return .unlisted
       case .reply(let reply):
         guard let page = S3Documents.parts(reply.body) else { return .listed(found) }

@@ -310,15 +310,9 @@ extension S3Client {
     return page
   }
 
-  /// As ``outcome(of:)``, of a list that an upload can do without: some stores answer 500 whenever they are asked for it
-  /// (localstack), so what says it is asked again at once.
-  func outcome(ofList request: S3Request) async throws(UploadError) -> Outcome {
-    for _ in 1..<Self.mostUnreadable {
-      let outcome = try await outcome(of: request)
-      guard case .failure(let failure) = outcome, failure.reply.status.code == 500 else { return outcome }
-    }
-    return try await outcome(of: request)
-  }
+  /// Attempts in which a store answers 500 to a list that an upload can do without, until it counts as one that has none
+  /// (localstack): once, anybody says it.
+  static let mostFailedLists = 3
 
   /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
   /// not, or the store knows no such question, or answers it in XML that is none: then nobody finds again what an
@@ -337,8 +331,10 @@ extension S3Client {
         .get, nil, query: [("uploads", ""), ("prefix", name)] + encoding + position,
         task: "list the unfinished uploads", permission: "s3:ListBucketMultipartUploads")
       request.replyLimit = Self.listLimit
-      switch try await outcome(ofList: request) {
+      switch try await outcome(of: request) {
       case .reply(let reply):
+        goesOn(name)
+        failsToList = false
         // Some stores take this for another question, and answer that. What is not an answer at all is none.
         guard XMLNode(parsing: reply.body) != nil else {
           unreadable += 1
@@ -363,6 +359,10 @@ extension S3Client {
         if failure.isMissingUpload { return [] }
         let error = error(failure, request)
         if error.code == .denied { return nil }
+        if failure.reply.status.code == 500, !failsToList {
+          guard isInVain(name, for: Self.mostFailedLists) else { throw error }
+          failsToList = true
+        }
         guard try await isOfTheQuestion(failure) else { throw error }
         // It may know the question, and not how the names are to be written.
         if encoding.isEmpty || ![400, 501].contains(failure.reply.status.code) { return nil }

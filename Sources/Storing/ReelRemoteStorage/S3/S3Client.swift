@@ -42,7 +42,8 @@ struct S3Request: Sendable {
   }
 
   /// Whether it is for a list, a removal or the beginning of an upload: some stores take more than 20 s for these (MinIO,
-  /// Ceph), and who asks again begins with the same.
+  /// Ceph), and who asks again begins with the same. So they have 40, which leave time for a second attempt
+  /// (``RetryPolicy/longestSilence``): the first one's connection may have been lost.
   var isLong: Bool {
     guard case .none = body else { return false }
     return name == nil || method == .delete || method == .post
@@ -145,6 +146,10 @@ final class S3Client: Sendable {
     /// else.
     var hasTried = false
     var checks: S3Checks?
+    /// Attempts one after the other that could not go on, by an unfinished upload's name or an object's.
+    var inVain: [String: Int] = [:]
+    /// Whether it has said 500 to each attempt to list the unfinished uploads of an object, and listed none since.
+    var failsToList = false
     /// Whether it was told that signed addresses end before their time.
     var hasToldEnd = false
   }
@@ -171,6 +176,23 @@ final class S3Client: Sendable {
   var knownChecks: S3Checks? { learned.withLock { $0.checks } }
 
   func remember(_ checks: S3Checks) { learned.withLock { $0.checks = checks } }
+
+  /// Counts an attempt that could not go on.
+  /// - Returns: whether there were so many in a row, the pauses between attempts in between; then it is counted anew.
+  func isInVain(_ name: String, for most: Int) -> Bool {
+    learned.withLock { learned in
+      let count = learned.inVain[name, default: 0] + 1
+      learned.inVain[name] = count < most ? count : nil
+      return count >= most
+    }
+  }
+
+  func goesOn(_ name: String) { learned.withLock { $0.inVain[name] = nil } }
+
+  var failsToList: Bool {
+    get { learned.withLock { $0.failsToList } }
+    set { learned.withLock { $0.failsToList = newValue } }
+  }
 
   /// Where requests go now.
   var addressing: S3Addressing { S3Addressing(store: store, region: learned.withLock { $0.region }) }
@@ -398,7 +420,7 @@ final class S3Client: Sendable {
       request.method, addressing.origin, query.isEmpty ? path : path + "?" + query, fields: request.fields,
       body: request.body)
     call.patience = request.patience
-    call.thinking = max(request.thinking, request.isLong ? .seconds(40) : .zero)
+    call.thinking = max(request.thinking, request.isLong ? .seconds(20) : .zero)
     call.endsAtHead = request.endsAtHead
     call.replyLimit = request.replyLimit
     call.fetchLimit = request.fetchLimit
