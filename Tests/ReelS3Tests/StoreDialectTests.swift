@@ -268,11 +268,14 @@ import Testing
     #expect(fake.bucket.withLock { $0.uploads.isEmpty })
   }
 
-  @Test("a store that can't list for a moment keeps the parts that it has", arguments: ["uploads=", "uploadId="])
+  @Test(
+    "a store that can't list for a moment keeps the parts that it has", arguments: ["uploads=", "uploadId="])
   func failingLists(_ question: String) async throws {
     let (lines, left) = (CutLines(), Mutex(2))
     let fake = FakeS3 { sent async throws(HTTPFailure) in
-      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, lines.areCut { throw .broken("a test") }
+      if sent.call.target.contains("partNumber=2"), sent.body.count > 1000, lines.areCut {
+        throw .broken("a test")
+      }
       guard !lines.areCut, sent.call.method == .get, sent.call.target.contains(question) else { return nil }
       let fails = left.withLock { left in
         left -= 1
