@@ -846,7 +846,7 @@ struct ContentClockTests {
     }
     let file = try #require(OpenFile(holding: bytes))
     for media in [try file.read(as: .mpegTS).media, try file.read(as: .mpegTS, by: [.thorough]).media] {
-      #expect(media.video?.width == 96 && media.video?.streams == 2 && media.video?.hasSamples == true)
+      #expect(media.video?.width == 96 && media.video?.streams == 1 && media.video?.hasSamples == true)
       #expect(media.video?.frameRate?.value == 25)
     }
   }

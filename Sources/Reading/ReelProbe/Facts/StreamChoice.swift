@@ -13,6 +13,8 @@ struct StreamChoice {
   let covers: [Stream]
   /// Moving pictures of which none is in the file, by their indexes, beside others that are.
   private(set) var absent: Set<Int32> = []
+  /// How many videos there are; of a multiplex, which lists what is not on air, too, those that are in the file.
+  private(set) var countOfVideos: Int
 
   init(_ streams: [Stream]) {
     all = streams
@@ -22,6 +24,7 @@ struct StreamChoice {
     }
     videos = pictures.filter { !Self.has($0, AV_DISPOSITION_ATTACHED_PIC) }
     audios = streams.filter { Self.type($0) == AVMEDIA_TYPE_AUDIO }
+    countOfVideos = videos.count
   }
 
   /// Whether a still picture is attached as a cover.
@@ -41,9 +44,6 @@ struct StreamChoice {
     return shown.first { !isStill($0) } ?? shown.first
   }
 
-  /// How many videos are in the file.
-  var countOfVideos: Int { videos.count - absent.count }
-
   /// Takes from the times of the packets which videos have none. Those of a scrambled one are not seen. A multiplex lists sound
   /// that is not on air, too, or that a recorder has left out: of which FFmpeg has seen nothing, either.
   mutating func take(_ clock: ContentClock?, in structure: FileStructure) {
@@ -56,6 +56,7 @@ struct StreamChoice {
     let absent = videos.filter(isAbsent)
     if absent.count < videos.count { self.absent = Set(absent.map(\.pointee.index)) }
     guard structure.container.isMPEG else { return }
+    countOfVideos = videos.count - self.absent.count
     let heard = audios.filter {
       !isAbsent($0) || reel_channels($0.pointee.codecpar) > 0 || $0.pointee.codecpar.pointee.sample_rate > 0
     }
