@@ -288,7 +288,8 @@ import Testing
     await #expect(throws: UploadError.self) { _ = try await store.upload(large, to: key) { _ in } }
     lines.mend()
     _ = try await store.upload(large, to: key) { _ in }
-    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 }, "one asks what is checked")
+    // One asks what is checked.
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 })
   }
 
   @Test("a refusal of the list of parts leaves no parts behind")
@@ -356,7 +357,8 @@ import Testing
     let source = TestSource(size: 41 << 20).summed.upload
     _ = try await retrying(transport, partsAtOnce: 1).upload(source, to: key) { _ in }
     #expect(transport.calls.count { $0.body.count == 5 << 20 } == 8 * (times + 1))
-    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 }, "one asks what is checked")
+    // One asks what is checked.
+    #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty && $0.begun == 2 })
   }
 
   // MARK: What a store shows late
