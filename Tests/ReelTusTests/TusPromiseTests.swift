@@ -68,7 +68,10 @@ import Testing
   /// that all is there.
   @Test(
     "what a server refuses at its end is no object, and is sent once a run; what a proxy says there is nobody's no",
-    arguments: [(500, true), (400, true), (403, true), (413, true), (500, false), (400, false), (423, true)])
+    arguments: [
+      (500, true), (400, true), (403, true), (413, true), (500, false), (400, false), (423, true),
+      (503, true), (429, true),
+    ])
   func refusedAtTheEnd(_ status: Int, isOfServer: Bool) async throws {
     let server = RefusingServer(status, isOfServer: isOfServer)
     let (checkpoints, key) = (MemoryCheckpoints(), try #require(ObjectKey("k.mp4")))
@@ -80,7 +83,7 @@ import Testing
           checkpoints: checkpoints),
         clock: HurriedClock())
     }
-    let isRefusal = isOfServer && status != 423
+    let isRefusal = isOfServer && ![423, 429, 503].contains(status)
     for run in 1...2 {
       var error: UploadError?
       do { _ = try await uploader().upload(source, to: key) { _ in } } catch let failure as UploadError {

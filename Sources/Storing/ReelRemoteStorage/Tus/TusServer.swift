@@ -132,9 +132,10 @@ struct TusFailure: Sendable {
     }
   }
 
-  /// Whether a refusal is of the request, not of what was sent: another one stands in its way, or it came damaged.
+  /// Whether a refusal is of the request, not of what was sent: another one stands in its way, it came damaged, or the server
+  /// can't judge it just now. A hook's no is a 4xx or a 500.
   func isOfTheMoment(_ reply: HTTPReply) -> Bool {
-    [404, 409, 410, 423, 460].contains(reply.status.code)
+    [404, 408, 409, 410, 423, 425, 429, 460, 503].contains(reply.status.code)
       || reply.ownWords?.hasPrefix("ERR_LOCK_TIMEOUT") ?? false
   }
 
