@@ -175,6 +175,9 @@ struct MultipartUpload: Sendable {
     case unlisted
   }
 
+  /// What failed attempts to list the parts of an upload are counted by.
+  private static func list(of id: String) -> String { "parts of \(id)" }
+
   private func stored(_ id: String) async throws(UploadError) -> Stored {
     var found = StoredUpload()
     var marker: Int?
@@ -187,11 +190,14 @@ struct MultipartUpload: Sendable {
         if failure.isMissingUpload { return .gone }
         let error = client.error(failure, request)
         if error.code == .denied { return .unlisted }
-        guard failure.reply.status.code != 500 || client.isInVain(id, for: S3Client.mostFailedLists),
+        guard
+          failure.reply.status.code != 500
+            || client.isInVain(Self.list(of: id), for: S3Client.mostFailedLists),
           try await client.isOfTheQuestion(failure)
         else { throw error }
         return .unlisted
       case .reply(let reply):
+        client.goesOn(Self.list(of: id))
         guard let page = S3Documents.parts(reply.body) else { return .listed(found) }
         for part in page.parts { found.parts[part.number] = part }
         found.algorithm = page.algorithm
