@@ -245,9 +245,7 @@ extension PostChanges {
     if found.size == object.size, digest != object.digest {
       digest = try await uploader.readFound(object.key)
     }
-    guard found.size == object.size,
-      digest == object.digest || digest == nil && uploader.traits.trustsClientDigest
-    else {
+    guard found.size == object.size, digest == object.digest else {
       throw UploadError(
         .conflict, "what is stored as \(object.key) in \(uploader.destination) is not what was published")
     }
