@@ -352,11 +352,11 @@ extension MovieFragments.Run {
       ? lastStep - ordinary : 0
   }
 
-  /// Whether what is shown last comes later than the others do, and nothing tells so but its own time: no sound lasts until
-  /// then.
+  /// Whether what is shown last comes later than the others do, and the sound is over then. Without one, a film that ends with a
+  /// pause looks like that.
   fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
     guard hasLongTail, let end = seconds.last?.upperBound else { return false }
-    return heard.map { abs($0 - end) > MovieFragments.drift } ?? true
+    return heard.map { abs($0 - end) > MovieFragments.drift } ?? false
   }
 
   private var hasLongTail: Bool { Double(tail) > max(0.1 * Double(scale), 1.5 * Double(usualStep)) }
