@@ -116,9 +116,10 @@ final class TestUploads: Sendable {
     try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
     #expect(mkfifo(path, 0o600) == 0)
     await #expect(throws: Problem.self) { _ = try await second.hash(of: upload) }
-    unlink(path)
+    #expect(unlink(path) == 0)
     try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
     #expect(try await second.hash(of: upload).count == 6)
+    #expect(try await second.find(id).offset == 6)
   }
 
   @Test func goesOnWhereItStood() async throws {

@@ -21,6 +21,8 @@ final class Judge: Sendable {
   private let addresses: SharedAddresses?
   private let places: Places
   private let running = Mutex<[UploadID: Task<Judgement, Never>]>([:])
+  /// How often such videos were tried, and when that was counted last.
+  private let doubts = Mutex<[ContentDigest: (tries: Int, at: Date)]>([:])
   /// Verdicts that could not be written down yet: judged anew in this process, a post would be called a duplicate of itself.
   private let unwritten = Mutex<[UploadID: Ending]>([:])
 
@@ -33,8 +35,11 @@ final class Judge: Sendable {
     var isAnnounced = false
   }
 
-  /// How often a video is tried of which it is in doubt whether it, or the server, is to blame: a minute apart.
+  /// How often a video is tried of which it is in doubt whether it, or the server, is to blame.
   private static let mostTries = 3
+  /// Seconds after which another try counts: what ails the server may last for some, in which a sender asks again and again.
+  private static let tryPause = 50.0
+  private static let mostDoubts = 1_000
 
   /// - Parameters:
   ///   - atOnce: how many are judged at a time.
@@ -156,16 +161,25 @@ final class Judge: Sendable {
     let judgement = Judgement(end)
     switch judgement {
     case .verdict(let verdict):
+      doubts.withLock { $0[file.digest] = nil }
       return await conclude(id, Ending(verdict: verdict, told: told, run: run))
     case .postponed(let problem), .unwritten(let problem):
       log(problem, id)
-      guard let doubt = end.doubt else { return judgement }
-      var upload = upload
-      let tries = (state.tries ?? 0) + 1
-      upload.state.tries = tries
-      try await store.save(upload)
-      guard tries >= Self.mostTries else { return judgement }
+      guard let doubt = end.doubt, isTriedEnough(file.digest) else { return judgement }
       return await conclude(id, Ending(verdict: .refused(doubt), run: run))
+    }
+  }
+
+  /// Counts a try. By its bytes: who puts a video sends it anew each time.
+  private func isTriedEnough(_ digest: ContentDigest) -> Bool {
+    let now = store.now
+    return doubts.withLock { doubts in
+      let last = doubts[digest]
+      if let last, abs(now.timeIntervalSince(last.at)) < Self.tryPause { return false }
+      let tries = (last?.tries ?? 0) + 1
+      if doubts.count >= Self.mostDoubts { doubts.removeAll() }
+      doubts[digest] = tries < Self.mostTries ? (tries, now) : nil
+      return tries >= Self.mostTries
     }
   }
 

@@ -166,6 +166,11 @@ final class OpenFile: Sendable {
 
   init(number: Int32) { self.number = number }
 
+  var status: stat? {
+    var status = stat()
+    return fstat(number, &status) == 0 ? status : nil
+  }
+
   deinit { close(number) }
 }
 

@@ -19,8 +19,6 @@ struct UploadState: Codable, Sendable {
   var rememberedUntil: Date?
   /// Bytes from here on belong to a part whose checksum nobody has compared yet: should the process die, they go.
   var uncheckedFrom: Int64?
-  /// How often it could not be judged, maybe by its own fault.
-  var tries: Int?
   /// What became of it; its bytes are gone then.
   var verdict: Verdict?
 

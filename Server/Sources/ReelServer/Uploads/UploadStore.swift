@@ -76,10 +76,14 @@ final class UploadStore: Sendable {
 
   /// - Throws: a 503 where the folder is not there, or is another: that of a mount whose disk is gone, say.
   private func checkFolder() throws(Problem) {
-    guard Disk.status(of: folder + "/.lock") == nil else { return }
+    if let there = Disk.status(of: folder + "/.lock"), let own = lock.status, there.st_ino == own.st_ino,
+      there.st_dev == own.st_dev
+    {
+      return
+    }
     var problem = Problem(
       .serviceUnavailable, "storage", "the server can't keep uploads just now", retryAfter: 10)
-    problem.detail = "\(folder)/.lock is gone: the disk is not mounted, or somebody removed it"
+    problem.detail = "\(folder)/.lock is gone, or another: the disk is not mounted, or somebody removed it"
     throw problem
   }
 
