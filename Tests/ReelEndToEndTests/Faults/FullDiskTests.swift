@@ -62,7 +62,8 @@ struct FullDiskTests {
       let inspection = try LibraryInspection(
         library: URL(fileURLWithPath: library), store: bench.folder.appendingPathComponent("store"))
       #expect(try inspection.broken() == [] && inspection.published.count == 4, place)
-      #expect(try await reel(["doctor", "--read"]).status == 0)
+      let looked = try await reel(["doctor", "--read"])
+      #expect(looked.status == 0, "\(looked)")
     }
     #expect(codes == ["full"], "it was never full")
   }

@@ -3,6 +3,7 @@ import ReelCore
 import ReelHTTPFakes
 import ReelTestServers
 import ReelTestSupport
+import Synchronization
 import Testing
 
 /// `reel probe` and `reel validate` of what lies at an address, over a server that counts.
@@ -111,18 +112,23 @@ struct AddressTests {
   func changes() async throws {
     let bench = try Workbench()
     let large = try Self.large("large.mp4", in: bench.folder, indexFirst: false)
-    let server = try await ObjectServer.start(["bucket/a.mp4": .init(.file(large.path), tag: "\"one\"")]) {
-      request in
+    let first = ObjectServer.Object(.file(large.path), tag: "\"one\"")
+    let changing = Mutex<ObjectServer?>(nil)
+    let server = try await ObjectServer.start(["bucket/a.mp4": first]) { request in
+      guard request.header("If-Match") != nil else { return nil }
       // Another one from the second request on.
-      request.header("If-Match") == nil
-        ? nil : .reply(412, body: Array("<Error><Code>PreconditionFailed</Code></Error>".utf8))
+      changing.withLock { $0?.set(.init(.file(large.path), tag: "\"two\""), at: "bucket/a.mp4") }
+      return .reply(412, body: Array("<Error><Code>PreconditionFailed</Code></Error>".utf8))
     }
+    changing.withLock { $0 = server }
     for address in [
       "s3+http://127.0.0.1:\(server.port)/bucket/a.mp4", "http://127.0.0.1:\(server.port)/bucket/a.mp4",
     ] {
       let outcome = try await Self.run(bench, ["probe", "--json", address])
       #expect(outcome.status == 3 && outcome.output.contains("\"sourceChanged\""), "\(outcome)")
+      server.set(first, at: "bucket/a.mp4")
     }
+    changing.withLock { $0 = nil }
     await server.stop()
   }
 
