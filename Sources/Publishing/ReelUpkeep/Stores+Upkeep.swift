@@ -20,7 +20,7 @@ extension Stores {
     _ destination: Destination, option: ErrorMessage = "\(setting: .to)"
   ) async throws(UploadError) -> PostChanges.Store {
     guard let opened = try await open(destination) else {
-      throw UploadError(.storeUnusable, "\(destination) \(Self.withheld(option))")
+      throw UploadError(.storeUnusable, "\(destination) " + Self.withheld(option))
     }
     return PostChanges.Store(
       uploader: decorated(opened), recorder: try opened.recorder(),
@@ -70,7 +70,7 @@ extension Stores {
 
   private func needed(_ destination: Destination) async throws(UploadError) -> OpenedStore {
     guard let opened = try await open(destination) else {
-      throw UploadError(.storeUnusable, "it \(Self.withheld("\(setting: .to)"))")
+      throw UploadError(.storeUnusable, "it " + Self.withheld("\(setting: .to)"))
     }
     return opened
   }

@@ -78,7 +78,7 @@ package struct Stores: Sendable {
       throw UploadError(
         .storeUnusable,
         "the catalog names the store \(destination), but that now leads to \(found), a different store, which was "
-          + "left alone: \(Self.remedy(address))")
+          + "left alone: " + Self.remedy(address))
     }
     return opened
   }
