@@ -491,7 +491,8 @@ struct FileReading {
     let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
     let isLeft =
       [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
-      || codec == AV_CODEC_ID_AV1 && mayBeSmaller(stream, header)
+      // FFmpeg goes by the largest size that the stream allows.
+      || codec == AV_CODEC_ID_AV1 && structure.encrypted != true && !structure.isScrambled(stream)
       || StatedPictureSize.codecs.contains(codec) && structure.encrypted != true
     let isUnseen = !isParsed && hasUnseenPictures(stream)
     guard !isTold, isEncrypted || isLeft || namesTransfer || isUnseen else { return }
@@ -534,16 +535,6 @@ struct FileReading {
     } else {
       BitstreamHeader(parameters, packet: packet)?.applyTransfer(in: parameters)
     }
-  }
-
-  /// Whether an AV1 stream's pictures may be smaller than FFmpeg has them, which goes by the largest that the stream allows:
-  /// the container does not say that same size.
-  private func mayBeSmaller(_ stream: StreamChoice.Stream, _ header: HeaderFacts) -> Bool {
-    guard let parameters = stream.pointee.codecpar, structure.encrypted != true,
-      !structure.isScrambled(stream)
-    else { return false }
-    let (width, height) = (Int(parameters.pointee.width), Int(parameters.pointee.height))
-    return header.sizes[stream.pointee.index]?.allows(width: width, height: height) != true
   }
 
   /// Whether FFmpeg has stopped looking before it saw a picture, which may come late beside much sound, or has no decoder

@@ -55,7 +55,7 @@ struct FLVNamedCodecs: Hashable {
           records[tag.kind] = file.bytes(at: record.lowerBound, count: record.count)
         }
       } else if let (track, name) = tag.furtherSound {
-        if further[track] == nil {
+        if further[track]?.record.isEmpty ?? true {
           let record = tag.furtherRecord.map { file.bytes(at: $0.lowerBound, count: $0.count) }
           further[track] = Codec(
             name: name, id: Self.codecs[name] ?? AV_CODEC_ID_NONE, record: record ?? [], keyFrame: nil)

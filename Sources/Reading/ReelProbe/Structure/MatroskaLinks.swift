@@ -61,14 +61,17 @@ struct MatroskaLinks: Hashable {
     let editions = parts(MatroskaID.edition, of: chapters.children(in: file))
     let shown = editions.first { number(MatroskaID.editionFlagDefault, $0) == 1 } ?? editions.first
     guard let shown, number(MatroskaID.editionFlagOrdered, shown) == 1 else { return nil }
-    let lengths = parts(MatroskaID.chapter, of: shown).compactMap { chapter -> Double? in
-      guard number(MatroskaID.chapterEnabled, chapter) != 0,
-        let start = number(MatroskaID.chapterStart, chapter),
+    let all = parts(MatroskaID.chapter, of: shown)
+    guard all.count < mostChapters else { return nil }
+    var sum = 0.0
+    for chapter in all where number(MatroskaID.chapterEnabled, chapter) != 0 {
+      // One of which the end is not known makes the whole unknown.
+      guard let start = number(MatroskaID.chapterStart, chapter),
         let end = number(MatroskaID.chapterEnd, chapter), end > start
       else { return nil }
-      return Double(end - start) / 1e9
+      sum += Double(end - start) / 1e9
     }
-    return lengths.isEmpty ? nil : lengths.reduce(0, +)
+    return sum > 0 ? sum : nil
   }
 
   private static let mostChapters = 4096

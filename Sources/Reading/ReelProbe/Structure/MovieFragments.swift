@@ -340,7 +340,9 @@ extension MovieFragments.Run {
   /// Ticks for which what is shown last stays after all are decoded: where pictures are put in order, those before it may
   /// come later than their turn to be decoded, by as much as they are apart.
   private var tail: Int64 {
-    guard let lastShown, let end = stretches.last?.end, lastShown < 1 << 62 else { return 0 }
+    let limits = -Int64(1 << 61)...Int64(1 << 61)
+    guard let lastShown, let end = stretches.last?.end, limits.contains(lastShown), limits.contains(end)
+    else { return 0 }
     // Its own step is the time until the next one is decoded, and that of the very last what the writer knows of the end.
     return max(0, lastShown + lastStep - (firstOffset ?? 0) - end)
   }
@@ -355,7 +357,8 @@ extension MovieFragments.Run {
   /// Whether what is shown last comes later than the others do, and the sound is over then. Without one, a film that ends with a
   /// pause looks like that.
   fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
-    guard hasLongTail, let end = seconds.last?.upperBound else { return false }
+    let isLong = Double(tail) > max(0.5 * Double(scale), 8 * Double(usualStep))
+    guard isLong, let end = seconds.last?.upperBound else { return false }
     return heard.map { abs($0 - end) > MovieFragments.drift } ?? false
   }
 

@@ -1,8 +1,8 @@
 /// A DTS frame, in the byte order of MP4, Matroska and MPEG's multiplexes: a core (ETSI TS 102 114, 5.3.1), and what extends it.
 struct DTSFrame: Hashable {
-  /// Hertz; nil where an extension does not say it.
+  /// Hertz.
   private(set) var sampleRate: Int?
-  /// Nil for an arrangement of the user's own, and where an extension does not say it.
+  /// Nil for an arrangement of the user's own.
   private(set) var channels: Int?
 
   /// Nil where none begins.
@@ -19,8 +19,10 @@ struct DTSFrame: Hashable {
     (sampleRate, channels) = (found, own)
     let length = Int(size) + 1
     if let other = DTSExtension(frame, at: (length + 3) / 4 * 4) {
-      sampleRate = other.told.map { max($0.sampleRate, found) }
-      channels = other.told.map { max($0.channels, own ?? 0) }
+      // Where this frame's does not tell, the core's are the least that there is.
+      if let told = other.told {
+        (sampleRate, channels) = (max(told.sampleRate, found), max(told.channels, own ?? 0))
+      }
     } else if isExtended, let mark = Self.marks[kind], Self.has(mark, frame.prefix(length)) {
       if kind == 0 { channels = own.map { $0 + 1 } } else { sampleRate = 2 * found }
     }
