@@ -94,7 +94,7 @@ import Testing
       ("7ffe8001fc3c7ff2770055380009ef7b", "1d95f262", "", 6, 96_000),
       ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07ff8008080f5c2e05f01e70847", 8, 48_000),
       ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07ff8008080f5c2e05f416e001e", 6, 96_000),
-      ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07fe8008080f5c2e05f416e001e", nil, nil),
+      ("7ffe8001fc3c7ff2770005380009ef7b", "", "645820250004e07fe8008080f5c2e05f416e001e", 6, 48_000),
     ] as [(String, String, String, Int?, Int?)])
   func extensionsOfDTS(head: String, within: String, behind: String, channels: Int?, rate: Int?) {
     let core = Self.bytes(head) + [UInt8](repeating: 0x11, count: 984) + Self.bytes(within)

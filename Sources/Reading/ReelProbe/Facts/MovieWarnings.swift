@@ -18,12 +18,13 @@ struct MovieWarnings {
     let clock = clock
     return
       [
-        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, fragments, jumps, pause, another,
+        hasDuration ? nil : clock?.duration, clock?.rate, tables, places, jumps, pause, another,
         shape,
         sound,
         dates,
       ]
-      .compactMap { $0 } + changes + kinds + unread + rate + soundRates + soundClock + untimed + edits
+      .compactMap { $0 } + fragments + changes + kinds + unread + rate + soundRates + soundClock + untimed
+      + edits
       + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
   }
@@ -366,9 +367,9 @@ struct MovieWarnings {
   }
 
   /// Tables of fragments that cannot all be true.
-  private var fragments: MediaWarning? {
+  private var fragments: [MediaWarning] {
     guard let fault = iso.fragmentTable?.faults.sorted(by: { $0.rawValue < $1.rawValue }).first else {
-      return nil
+      return []
     }
     let what =
       switch fault {
@@ -376,8 +377,12 @@ struct MovieWarnings {
       case .track: "a fragment is of a track that it does not have"
       case .bytes: "the samples of a fragment are not as large together as its media data"
       case .pace: "the times of its fragments do not follow from one another"
+      case .tail: "its last picture comes far later than the others, and nothing else tells when it ends"
       }
-    return MediaWarning(.indexMismatch, what, fact: "duration")
+    if fault == .tail {
+      return ["duration", "video.frameRate"].map { MediaWarning(.claimUnchecked, what, fact: $0) }
+    }
+    return [MediaWarning(.indexMismatch, what, fact: "duration")]
   }
 
   private var jumps: MediaWarning? {

@@ -59,6 +59,9 @@ struct MovieFragments: Hashable {
     /// Times do not follow from one another: tracks drift apart, one begins elsewhere than it ended and not all pause
     /// there, or a sample lasts far longer than all others, or than the sound.
     case pace
+    /// Its last picture is shown far later than the others are, and no sound lasts until then: true of a film that ends with a
+    /// pause, and nothing else tells.
+    case tail
   }
 
   /// By the id of the track.
@@ -128,7 +131,7 @@ struct MovieFragments: Hashable {
     let heard = sounds.compactMap { runs[$0] }.map(\.length).max() ?? 0
     if heard > 0, chosen.contains(where: { runs[$0]?.outlasts(heard) ?? false }) { faults.insert(.pace) }
     let heardUntil = sounds.compactMap { runs[$0]?.seconds.last?.upperBound }.max()
-    if chosen.contains(where: { runs[$0]?.hasOddEnd(beside: heardUntil) ?? false }) { faults.insert(.pace) }
+    if chosen.contains(where: { runs[$0]?.hasOddEnd(beside: heardUntil) ?? false }) { faults.insert(.tail) }
   }
 
   /// `trex` (8.8.3): how long a sample lasts, and how large it is, where its fragment does not say.
@@ -354,12 +357,12 @@ extension MovieFragments.Run {
       ? lastStep - ordinary : 0
   }
 
-  /// Whether what is shown last comes later than the others do, and the sound is over then. Without one, a film that ends with a
-  /// pause looks like that.
+  /// Whether what is shown last comes far later than the others do, and nothing tells so but its own time: no sound lasts until
+  /// then.
   fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
     let isLong = Double(tail) > max(0.5 * Double(scale), 8 * Double(usualStep))
     guard isLong, let end = seconds.last?.upperBound else { return false }
-    return heard.map { abs($0 - end) > MovieFragments.drift } ?? false
+    return heard.map { abs($0 - end) > MovieFragments.drift } ?? true
   }
 
   private var hasLongTail: Bool { Double(tail) > max(0.1 * Double(scale), 1.5 * Double(usualStep)) }
