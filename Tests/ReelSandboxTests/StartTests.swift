@@ -104,17 +104,17 @@ import Testing
     let real = Program.path(Sabotaged.name)
     try folder.script(
       "worker", "echo started >>\(folder.path)/starts; [ -e \(folder.path)/whole ] || exit 127; exec \(real)")
-    let breaker = StartCircuitBreaker(validity: .milliseconds(1))
+    let breaker = StartCircuitBreaker(validity: .seconds(2))
     let starter = WorkerStarter(
       settings: settings(forks: false), thread: SpawnThread(), breaker: breaker)
     func start() throws { _ = try starter.start(FrameBuffer(), CancellationFlag()) }
     #expect(throws: ProbeError.self) { try start() }
     #expect(starts() == StartCircuitBreaker.patience)
-    usleep(2000)
+    usleep(2_100_000)
     #expect(throws: ProbeError.self) { try start() }
     #expect(starts() == StartCircuitBreaker.patience + 1)
     try folder.write("whole", [])
-    usleep(2000)
+    usleep(2_100_000)
     try start()
     breaker.failed("once")
     try breaker.check()
