@@ -273,6 +273,19 @@ import Testing
     #expect(try await source.head(for: .probing) == bytes)
   }
 
+  @Test("a store that says that an object is shorter each time it is asked is not asked again and again")
+  func shorterAndShorter() async throws {
+    let transport = ScriptedTransport { sent in
+      let last = (sent.call.fields[.range] ?? "").split(separator: "-").last.flatMap { Int($0) } ?? 0
+      return HTTPReply(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */\(last)"])
+    }
+    let source = S3Source(
+      try #require(FakeS3.store), name: "clip.mp4", transport: transport, credentials: Keys(),
+      clock: StoppedClock())
+    await #expect(throws: SourceError.self) { _ = try await source.head(for: .probing) }
+    #expect(transport.calls.count == 2, "\(transport.calls.count)")
+  }
+
   @Test("a store that gives a large object only as a whole is told so")
   func noRanges() async throws {
     let bytes = TestSource(size: 2 << 20).bytes

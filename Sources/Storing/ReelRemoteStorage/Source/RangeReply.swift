@@ -109,14 +109,16 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: try pinned(reply, size: Int64(reply.body.count)))
   }
 
-  /// What to ask for where a server refuses a range that ends behind the file's end, and says where that is
+  /// What to ask for, once, where a server refuses a range that ends behind the file's end, and says where that is
   /// (VersityGW 0.22 did).
-  func shorter(after reply: HTTPReply) -> Range<Int64>? {
+  func shorter(after reply: HTTPReply) -> (range: Range<Int64>, pin: FilePin)? {
     guard reply.status.code == 416, pin.size == nil, range.lowerBound == 0,
       let size = reply.fields[.contentRange].flatMap({ ContentRange(parsing: $0) })?.size,
       size > 0, size < range.upperBound
     else { return nil }
-    return 0..<size
+    var known = pin
+    known.size = size
+    return (0..<size, known)
   }
 
   /// Of an empty file there is no range.

@@ -174,7 +174,9 @@ private struct S3Ranges: RangeFetcher {
       guard case .failure(RangeAnswer.changed) = read else { return read }
       return try await underAnotherTag(reply, range, of: pin).map { .success($0) } ?? read
     case .failure(let failure)?:
-      if let shorter = answer.shorter(after: failure.reply) { return try await fetch(shorter, of: pin) }
+      if let shorter = answer.shorter(after: failure.reply) {
+        return try await fetch(shorter.range, of: shorter.pin)
+      }
       if failure.reply.status.code == 412 || failure.reply.status.code == 416 {
         return Result { () throws(SourceError) in try answer.read(failure.reply) }
       }

@@ -116,7 +116,7 @@ private struct WebRanges: RangeFetcher {
       throw error.ofSource(server)
     }
     try reply.checkAvailable(server)
-    if let shorter = answer.shorter(after: reply) { return try await fetch(shorter, of: pin) }
+    if let shorter = answer.shorter(after: reply) { return try await fetch(shorter.range, of: shorter.pin) }
     return Result { () throws(SourceError) in try answer.read(reply) }
   }
 }
