@@ -349,6 +349,7 @@ struct MultipartUpload: Sendable {
 
   /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
   private func abort(_ id: String) async {
+    for name in [id, Self.list(of: id)] { client.goesOn(name) }
     try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
   }
 }
