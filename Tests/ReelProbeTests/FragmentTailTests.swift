@@ -158,6 +158,70 @@ struct FragmentTailTests {
     }
   }
 
+  /// What is decoded last, a B picture, lasts until the last one is shown, after a pause, as x264 says by FFmpeg from 6.1 on.
+  @Test(arguments: [true, false]) func aPauseBeforeTheLastPictureCountsOnce(hasSound: Bool) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=8"]
+    let sound = hasSound ? ["-f", "lavfi", "-i", "sine=duration=6"] : []
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0"]
+    let some = [
+      "-x264-params", "scenecut=0", "-vf", "select=lt(n\\,119)*not(eq(n\\,50))+eq(n\\,179)", "-fps_mode",
+      "vfr",
+      "-movflags", "frag_keyframe+empty_moov+default_base_moof",
+    ]
+    guard var bytes = try FFmpegTool.make("a.mp4", source + sound + coded + some)?.allBytes else { return }
+    let flags: [UInt8] = [0, 0, 0x0B, 0x05]
+    let place = try #require(
+      bytes.indices.dropLast(8).last {
+        bytes[$0..<($0 + 4)].elementsEqual("trun".utf8)
+          && bytes[($0 + 5)..<($0 + 8)].elementsEqual(flags.dropFirst())
+      })
+    let count = bytes[(place + 8)..<(place + 12)].reduce(0) { $0 << 8 | Int($1) }
+    // A place, the flags of the first sample, and 12 bytes for each: how long it lasts comes first.
+    let last = place + 20 + 12 * (count - 1)
+    bytes.replaceSubrange(last..<(last + 4), with: SmallMovie.u32(30_720))
+    let media = try read(bytes)
+    #expect(abs((media.duration ?? 0) - 6.03) < 0.1, "\(media.duration ?? 0)")
+    #expect(media.warnings.isEmpty, "\(media.warnings)")
+  }
+
+  /// Times at both ends of what a number holds: a picture shown before all others, and an end that is later than any.
+  @Test func timesBeyondAllNumbersAreAnError() throws {
+    let bytes = try made("frag_keyframe+empty_moov")
+    let boxes = Array(ISOBoxes(BytesInMemory(all: bytes), in: 0..<Int64(bytes.count), atMost: 1000))
+    let first = try #require(boxes.first { $0.type == "moof" })
+    func wide(_ number: Int64) -> [UInt8] {
+      SmallMovie.u32(UInt32(truncatingIfNeeded: number >> 32))
+        + SmallMovie.u32(UInt32(truncatingIfNeeded: number))
+    }
+    func full(_ type: String, _ flags: UInt32, _ contents: [UInt8]) -> [UInt8] {
+      SmallMovie.box(type, SmallMovie.u32(1 << 24 | flags) + contents)
+    }
+    func run(_ count: UInt32, offset: Int32? = nil) -> [UInt8] {
+      full(
+        "trun", offset == nil ? 0 : 0x800,
+        SmallMovie.u32(count) + (offset.map { SmallMovie.u32(UInt32(bitPattern: $0)) } ?? []))
+    }
+    func fragment(_ start: Int64?, step: UInt32, _ runs: [UInt8]) -> [UInt8] {
+      let head = full("tfhd", 0x02_0018, SmallMovie.u32(1) + SmallMovie.u32(step) + SmallMovie.u32(0))
+      let time = start.map { full("tfdt", 0, wide($0)) } ?? []
+      return SmallMovie.box(
+        "moof", full("mfhd", 0, SmallMovie.u32(1)) + SmallMovie.box("traf", head + time + runs))
+        + SmallMovie.box("mdat", [])
+    }
+    let begun: Int64 = 1_000_000_000
+    var (left, film) = (Int64.max - begun, Array(bytes[..<Int(first.start)]))
+    film += fragment(0, step: 1, run(1, offset: .max)) + fragment(begun, step: 0, run(1, offset: .min))
+    let (count, longest) = (UInt32(1) << 20, Int64(UInt32.max))
+    while left >= Int64(count) * longest {
+      let runs = min(60, left / (Int64(count) * longest))
+      film += fragment(nil, step: .max, (0..<runs).flatMap { _ in run(count) })
+      left -= runs * Int64(count) * longest
+    }
+    film += fragment(nil, step: .max, run(UInt32(left / longest)))
+    film += fragment(nil, step: UInt32(left % longest / 2), run(2)) + fragment(nil, step: 0, run(1))
+    #expect(throws: ProbeError.self) { _ = try read(film) }
+  }
+
   /// A picture may stay; a frame of sound lasts as long as the others.
   @Test func theLastFrameOfSoundLastsAsLongAsTheOthers() throws {
     let bytes = try made("frag_keyframe+empty_moov", pictures: 2, sound: 2)

@@ -13,6 +13,8 @@ struct MovieFragments: Hashable {
     fileprivate var firstOffset: Int64?
     /// When the last one of the last stretch is shown; nil where nothing but their order of decoding tells.
     fileprivate var lastShown: Int64?
+    /// Whether that is the one decoded last.
+    fileprivate var isLastShownLast = false
     /// How far that is from those of the samples beside it.
     fileprivate var firstOffsetBeyond: Int64 = 0
     fileprivate var defaultStep: Int64 = 0
@@ -262,9 +264,9 @@ extension MovieFragments.Run {
       firstOffset = first
       if let others = told.otherOffsets { firstOffsetBeyond = others.distance(to: first) }
     }
-    if let shown = told.lastShown.map({ start.addingClamped($0) }) {
-      lastShown = max(lastShown ?? shown, shown)
-    }
+    let shown = told.lastShown.map { start.addingClamped($0) }
+    isLastShownLast = told.isLastShownLast && shown.map { $0 >= lastShown ?? $0 } ?? false
+    if let shown { lastShown = max(lastShown ?? shown, shown) }
     for (step, count) in told.steps { note(step, count) }
     even = told.even
     if !isConfirmed {
@@ -346,8 +348,10 @@ extension MovieFragments.Run {
     let limits = -Int64(1 << 61)...Int64(1 << 61)
     guard let lastShown, let end = stretches.last?.end, limits.contains(lastShown), limits.contains(end)
     else { return 0 }
-    // Its own step is the time until the next one is decoded, and that of the very last what the writer knows of the end.
-    return max(0, lastShown + lastStep - (firstOffset ?? 0) - end)
+    // Its own step is the time until the next one is decoded, and that of the very last what the writer knows of the end: of
+    // another picture it may be a pause that comes before this one (x264 as FFmpeg 6.1 has it).
+    let step = isLastShownLast ? lastStep : min(lastStep, usualStep)
+    return max(0, lastShown + step - (firstOffset ?? 0) - end)
   }
 
   /// Ticks by which the last sample of a sound lasts longer than the others: a picture may stay, and no frame of sound does.
@@ -461,6 +465,7 @@ private struct TrackFragment {
     var otherOffsets: ClosedRange<Int64>?
     /// When the last one is shown, against when the first is decoded; nil without offsets.
     var lastShown: Int64?
+    var isLastShownLast = false
   }
 
   var id: UInt32 { header.id }
@@ -594,6 +599,7 @@ extension TrackFragment.Samples {
   /// - Parameter time: when the sample is decoded.
   fileprivate mutating func note(offset: Int64, at time: Int64) {
     let shown = time &+ offset
+    isLastShownLast = lastShown.map { shown > $0 } ?? true
     lastShown = max(lastShown ?? shown, shown)
     guard firstOffset != nil else { return firstOffset = offset }
     let other = otherOffsets ?? offset...offset
