@@ -24,12 +24,17 @@ struct BitstreamHeaderTests {
   @Test(arguments: [SmallAV1.record, [0x81, 0x20, 0, 0] + SmallAV1.sequence(profile: 1)])
   func frameOfAV1MayBeSmaller(record: [UInt8]) throws {
     let frame = [0x12, 0x00] + record.dropFirst(4) + SmallAV1.picture
-    let file = SmallMatroska(width: 48, height: 32, codec: ("V_AV1", record, frame))
-    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
-      let open = try #require(OpenFile(holding: file.bytes))
-      let media = try open.read(as: .matroska, by: ways).media
-      #expect(media.video?.storedWidth == 48 && media.video?.storedHeight == 32, "\(ways)")
-      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    // The container says what a frame does, or what the sequence does.
+    for (width, height, warnings) in [(48, 32, []), (64, 64, [.sizeMismatch])]
+      as [(Int, Int, [MediaWarning.Code])]
+    {
+      let file = SmallMatroska(width: width, height: height, codec: ("V_AV1", record, frame))
+      for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+        let open = try #require(OpenFile(holding: file.bytes))
+        let media = try open.read(as: .matroska, by: ways).media
+        #expect(media.video?.storedWidth == 48 && media.video?.storedHeight == 32, "\(ways)")
+        #expect(media.warnings.map(\.code) == warnings, "\(ways) \(media.warnings)")
+      }
     }
   }
 

@@ -230,9 +230,10 @@ extension SmallMovie {
     return Array(bytes[..<(place - 4)]) + Self.box("moov", Self.box("cmov", compressed))
   }
 
-  /// Chapters that are to be played in their order, and nothing else: a part of the file, or it twice.
+  /// Chapters that are to be played in their order, and nothing else: a part of the file, or it twice, or one whose end says
+  /// nothing.
   @Test(
-    arguments: [([(0.5, 1.5)], 1.0), ([(0, 2), (0, 2)], 4), ([(0, 2)], nil)]
+    arguments: [([(0.5, 1.5)], 1.0), ([(0, 2), (0, 2)], 4), ([(0, 2)], nil), ([(0, 1), (1, 1)], nil)]
       as [([(Double, Double)], Double?)])
   func orderedChapters(chapters: [(Double, Double)], stated: Double?) throws {
     func warnings(isOrdered: Bool) throws -> [MediaWarning] {

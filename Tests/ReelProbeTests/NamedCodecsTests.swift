@@ -172,16 +172,21 @@ struct NamedCodecsTests {
     }
   }
 
-  /// As OBS records several sounds: the first as ever, each other in tags of its own.
-  @Test(arguments: [1, 2]) func furtherSounds(count: Int) throws {
+  /// As OBS records several sounds: the first as ever, each other in tags of its own; where it is of many channels, that may be
+  /// said before its record is there (Enhanced RTMP v2, MultichannelConfig).
+  @Test(arguments: [1, 2], [false, true]) func furtherSounds(count: Int, saysChannels: Bool) throws {
     guard let numbered = try Self.made() else { return }
     let tags = Self.tags(of: numbered).flatMap { tag -> [Tag] in
       guard tag.kind == 8, tag.body.count > 2 else { return [tag] }
       return [tag]
-        + (1...count).map { track in
-          var other = tag
-          other.body = [0x95, tag.body[1]] + Array("mp4a".utf8) + [UInt8(track)] + tag.body.dropFirst(2)
-          return other
+        + (1...count).flatMap { track -> [Tag] in
+          func other(_ kind: UInt8, _ body: some Sequence<UInt8>) -> Tag {
+            var other = tag
+            other.body = [0x95, kind] + Array("mp4a".utf8) + [UInt8(track)] + body
+            return other
+          }
+          let channels = saysChannels && tag.body[1] == 0 ? [other(4, [1, 1, 0, 0, 0, 4])] : []
+          return channels + [other(tag.body[1], tag.body.dropFirst(2))]
         }
     }
     let sound = AudioFacts(codec: "aac", channels: 1, sampleRate: 44_100)
