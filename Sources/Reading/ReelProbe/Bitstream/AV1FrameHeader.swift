@@ -19,7 +19,7 @@ struct AV1FrameHeader: Hashable {
       reader.skipBits(tools.orderHintBits),
       // Encoders in hardware state a maximum of whole blocks, or of all that they can do (5.9.5).
       let size = isOfOwnSize
-        ? sequence.sizeBits.read(&reader) : AVIHeaders.Size(width: sequence.width, height: sequence.height),
+        ? sequence.sizeBits.read(&reader) : PixelSize(width: sequence.width, height: sequence.height),
       !tools.superResolution || reader.flag() == false, reader.flag() == false
     else { return nil }
     (width, height) = (size.width, size.height)

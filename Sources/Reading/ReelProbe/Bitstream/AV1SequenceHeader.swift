@@ -17,9 +17,9 @@ struct AV1SequenceHeader: Hashable {
     let across: Int
     let down: Int
 
-    func read(_ reader: inout BitReader) -> AVIHeaders.Size? {
+    func read(_ reader: inout BitReader) -> PixelSize? {
       guard let width = reader.bits(across), let height = reader.bits(down) else { return nil }
-      return AVIHeaders.Size(width: Int(width) + 1, height: Int(height) + 1)
+      return PixelSize(width: Int(width) + 1, height: Int(height) + 1)
     }
   }
 

@@ -4,12 +4,10 @@ import ReelCore
 /// Where pictures change their size, or sound its channels or its rate, in the middle of a file: by the headers within all of its
 /// packets.
 struct ContentChanges {
-  typealias Size = AVIHeaders.Size
-
   private let video: StreamChoice.Stream?
   private let audios: [StreamChoice.Stream]
   /// At the beginning, and what comes after it first.
-  private var sizes: (first: Size?, other: Size?)
+  private var sizes: (first: PixelSize?, other: PixelSize?)
   private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
 
   /// Packets of another sound that are no damage.
@@ -93,7 +91,7 @@ struct ContentChanges {
   }
 
   /// By the codec's record; of H.264 and HEVC only.
-  static func size(_ codec: AVCodecID, record: [UInt8]) -> Size? {
+  static func size(_ codec: AVCodecID, record: [UInt8]) -> PixelSize? {
     switch codec {
     case AV_CODEC_ID_H264:
       size(ofH264: (AVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
@@ -105,23 +103,25 @@ struct ContentChanges {
 
   private static func size(
     of packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream
-  ) -> Size? {
+  ) -> PixelSize? {
     guard let parameters = stream.pointee.codecpar else { return nil }
     let codec = parameters.pointee.codec_id
     if let record = newRecord(packet) { return size(codec, record: record) }
     switch codec {
     case AV_CODEC_ID_VP8:
       return VP8FrameHeader(BitstreamHeader.bytes(of: packet)).map {
-        Size(width: $0.width, height: $0.height)
+        PixelSize(width: $0.width, height: $0.height)
       }
     case AV_CODEC_ID_VP9:
-      return VP9FrameHeader(beginning(of: packet, upTo: 64)).map { Size(width: $0.width, height: $0.height) }
+      return VP9FrameHeader(beginning(of: packet, upTo: 64)).map {
+        PixelSize(width: $0.width, height: $0.height)
+      }
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
       return sizeOfSequence(beginning(of: packet, upTo: lookedAt))
     case AV_CODEC_ID_AV1:
       // A frame ends where its sample does.
       return AV1FrameHeader(firstOf: AV1Units(BitstreamHeader.bytes(of: packet)[...]), told: nil).map {
-        Size(width: $0.width, height: $0.height)
+        PixelSize(width: $0.width, height: $0.height)
       }
     case AV_CODEC_ID_H264:
       return size(
@@ -140,28 +140,28 @@ struct ContentChanges {
     return Array(LengthPrefixedUnits(beginning(of: packet, upTo: lookedAt), lengthSize: lengthSize))
   }
 
-  private static func size(ofH264 units: [ArraySlice<UInt8>]) -> Size? {
+  private static func size(ofH264 units: [ArraySlice<UInt8>]) -> PixelSize? {
     units.lazy.filter { ($0.first ?? 0) & 0x1F == 7 }.compactMap { H264SequenceParameters(unit: $0) }.first
-      .map { Size(width: $0.width, height: $0.height) }
+      .map { PixelSize(width: $0.width, height: $0.height) }
   }
 
-  private static func size(ofHEVC units: [ArraySlice<UInt8>]) -> Size? {
+  private static func size(ofHEVC units: [ArraySlice<UInt8>]) -> PixelSize? {
     units.lazy.compactMap { HEVCSequenceParameters(unit: $0) }.first.map {
-      Size(width: $0.width, height: $0.height)
+      PixelSize(width: $0.width, height: $0.height)
     }
   }
 
   /// The sequence header of MPEG-1 and MPEG-2 (ISO/IEC 13818-2, 6.2.2.1).
-  private static func sizeOfSequence(_ bytes: [UInt8]) -> Size? {
+  private static func sizeOfSequence(_ bytes: [UInt8]) -> PixelSize? {
     let unit = StartCodeUnits(bytes).first { $0.first == 0xB3 && $0.count >= 4 }.map(Array.init)
     return unit.map {
-      Size(width: Int($0[1]) << 4 | Int($0[2]) >> 4, height: Int($0[2] & 15) << 8 | Int($0[3]))
+      PixelSize(width: Int($0[1]) << 4 | Int($0[2]) >> 4, height: Int($0[2] & 15) << 8 | Int($0[3]))
     }
   }
 }
 
 extension MediaWarning {
-  static func changedSize(_ first: AVIHeaders.Size, _ other: AVIHeaders.Size) -> MediaWarning {
+  static func changedSize(_ first: PixelSize, _ other: PixelSize) -> MediaWarning {
     MediaWarning(
       .contentChanges,
       "its pictures change their size from \(first) to \(other); the facts are those of its beginning",

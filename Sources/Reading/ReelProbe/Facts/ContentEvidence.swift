@@ -30,7 +30,7 @@ struct ContentEvidence {
   /// The first packets of a multiplex.
   private let beginning: MultiplexBeginning?
   /// The size that an FLV's `onMetaData` gives its pictures.
-  private let metadataSize: AVIHeaders.Size?
+  private let metadataSize: PixelSize?
   /// The frames of an AVI by their chunks; nil where its index and the header of their stream agree.
   private let frames: AVIFrames?
 
@@ -250,7 +250,7 @@ struct ContentEvidence {
   }
 
   /// - Parameter one: nil for a size that no picture has.
-  private static func sizes(_ one: AVIHeaders.Size?, _ other: AVIHeaders.Size) -> MediaWarning {
+  private static func sizes(_ one: PixelSize?, _ other: PixelSize) -> MediaWarning {
     MediaWarning(
       .sizeMismatch,
       "its headers give two sizes: \(one?.description ?? "one that is impossible") and \(other)",

@@ -23,7 +23,7 @@ struct FLVNamedCodecs: Hashable {
   }
 
   /// What the header says of the size of pictures.
-  private let size: AVIHeaders.Size?
+  private let size: PixelSize?
 
   /// Tags in which these are looked for, and bytes of a picture at most.
   private static let mostTags = 256
@@ -84,7 +84,7 @@ struct FLVNamedCodecs: Hashable {
     let sides = [FLVFile.metadata("width", of: file), FLVFile.metadata("height", of: file)].compactMap {
       $0.flatMap { (1...65_536).contains($0) ? Int($0) : nil }
     }
-    size = sides.count == 2 ? AVIHeaders.Size(width: sides[0], height: sides[1]) : nil
+    size = sides.count == 2 ? PixelSize(width: sides[0], height: sides[1]) : nil
   }
 
   /// Where the record of such a codec is there, too.

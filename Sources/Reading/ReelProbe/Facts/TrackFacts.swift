@@ -73,14 +73,14 @@ extension ISOTrack {
 
 extension SampleEntry {
   /// Of its pictures, by the codec's own record where that tells.
-  var pictureSize: AVIHeaders.Size? {
+  var pictureSize: PixelSize? {
     let record = configuration ?? []
     if let set = AVCConfiguration(record)?.sequenceParameterSets.first,
       let told = H264SequenceParameters(unit: set)
     {
-      return AVIHeaders.Size(width: told.width, height: told.height)
+      return PixelSize(width: told.width, height: told.height)
     }
-    return width.flatMap { width in height.map { AVIHeaders.Size(width: width, height: $0) } }
+    return width.flatMap { width in height.map { PixelSize(width: width, height: $0) } }
   }
 
   var soundHeader: SoundHeader? {

@@ -47,7 +47,7 @@ enum ASFFile {
 
   /// The sizes that the header gives the pictures of the first video stream, which it states twice (3.3, 9.2); nil without
   /// such a stream.
-  static func sizes(_ file: some ByteReading) -> (stated: AVIHeaders.Size, format: AVIHeaders.Size)? {
+  static func sizes(_ file: some ByteReading) -> (stated: PixelSize, format: PixelSize)? {
     var next: Int64 = 30
     for _ in 0..<256 {
       guard let size = file.littleEndian(at: next + 16, width: 8), size >= 24, size < 1 << 32 else {
@@ -133,11 +133,11 @@ enum ASFFile {
     0x91, 0x07, 0xDC, 0xB7, 0xB7, 0xA9, 0xCF, 0x11, 0x8E, 0xE6, 0x00, 0xC0, 0x0C, 0x20, 0x53, 0x65,
   ]
 
-  private static func size(_ file: some ByteReading, at offset: Int64) -> AVIHeaders.Size? {
+  private static func size(_ file: some ByteReading, at offset: Int64) -> PixelSize? {
     guard let width = file.littleEndian(at: offset, width: 4),
       let height = file.littleEndian(at: offset + 4, width: 4)
     else { return nil }
-    return AVIHeaders.Size(
+    return PixelSize(
       width: Int(Int32(truncatingIfNeeded: width)), height: Int(Int32(truncatingIfNeeded: height).magnitude))
   }
 

@@ -14,9 +14,9 @@ struct AVIHeaders: Hashable {
     /// For sound.
     fileprivate(set) var sound: Sound?
     /// In pixels, for pictures.
-    fileprivate(set) var size: Size?
+    fileprivate(set) var size: PixelSize?
     /// The size to which the properties of the video give a shape (`vprp`, OpenDML 1.02).
-    fileprivate(set) var shapedSize: Size?
+    fileprivate(set) var shapedSize: PixelSize?
 
     fileprivate var bytesPerSecond: Double? {
       guard scale > 0, rate > 0, sampleSize > 0 else { return nil }
@@ -68,16 +68,9 @@ struct AVIHeaders: Hashable {
     let isCut: Bool
   }
 
-  struct Size: Hashable, CustomStringConvertible {
-    let width: Int
-    let height: Int
-
-    var description: String { "\(width)x\(height)" }
-  }
-
   /// Of a frame; 0 when it does not say.
   private(set) var microseconds: UInt32 = 0
-  private(set) var size: Size?
+  private(set) var size: PixelSize?
   /// Whether the main header has numbers in the place of a size that are none.
   private(set) var hasImpossibleSize = false
   private(set) var streams: [Stream] = []
@@ -157,7 +150,7 @@ struct AVIHeaders: Hashable {
     var (hasIndex, hasImpossibleSize) = (hasIndex, false)
     let length = file.littleEndian(at: 4, width: 4) ?? 0
     let isFinished = length != 0 && length != UInt32.max
-    var main = (microseconds: UInt32(0), size: Size?.none)
+    var main = (microseconds: UInt32(0), size: PixelSize?.none)
     Self.chunks(file, in: range) { id, chunk in
       if id == "avih" {
         let bytes = file.bytes(at: chunk.lowerBound, count: 40)
@@ -240,12 +233,12 @@ struct AVIHeaders: Hashable {
     return bytes[at..<(at + width)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  private static func size(_ bytes: [UInt8], _ width: Int, _ height: Int) -> Size? {
+  private static func size(_ bytes: [UInt8], _ width: Int, _ height: Int) -> PixelSize? {
     let (width, height) = (
       Int32(bitPattern: number(bytes, width, 4)), Int32(bitPattern: number(bytes, height, 4))
     )
     // Pictures that are stored from the bottom up have a height below 0.
     guard width > 0, height != 0, height != .min else { return nil }
-    return Size(width: Int(width), height: Int(abs(height)))
+    return PixelSize(width: Int(width), height: Int(abs(height)))
   }
 }

@@ -10,7 +10,7 @@ struct AVIParts: Hashable {
   /// Whether their pictures come alike: as fast as those of the first, and none is left out.
   let areEven: Bool
   /// The size of the first's pictures, and another that one of the others has.
-  let sizes: [AVIHeaders.Size]
+  let sizes: [PixelSize]
 
   private static let most = 1000
 
@@ -33,7 +33,7 @@ struct AVIParts: Hashable {
     var rate: Rational?
     /// Whether so many are left out that the others do not come at that rate.
     var leavesOut = false
-    var size: AVIHeaders.Size?
+    var size: PixelSize?
 
     init(_ file: some ByteReading) {
       guard let headers = AVIHeaders(file) else { return }

@@ -30,11 +30,11 @@ enum FLVFile {
   }
 
   /// Of the pictures, in `onMetaData`.
-  static func size(_ file: some ByteReading) -> AVIHeaders.Size? {
+  static func size(_ file: some ByteReading) -> PixelSize? {
     guard let width = metadata("width", of: file).flatMap({ Int(exactly: $0.rounded()) }),
       let height = metadata("height", of: file).flatMap({ Int(exactly: $0.rounded()) })
     else { return nil }
-    return AVIHeaders.Size(width: width, height: height)
+    return PixelSize(width: width, height: height)
   }
 
   private static let tagHeader: Int64 = 11

@@ -19,7 +19,7 @@ struct FileStructure {
   /// For an FLV whose tags name codecs.
   let namedCodecs: FLVNamedCodecs?
   /// The two sizes that the header of an ASF or an Ogg gives its pictures, where they differ.
-  let unlikeSizes: [AVIHeaders.Size]
+  let unlikeSizes: [PixelSize]
   /// Streams that an ASF lists under another kind.
   let misnamedInASF: [MediaWarning]
   /// The times of an Ogg file's pages; nil for a large file.

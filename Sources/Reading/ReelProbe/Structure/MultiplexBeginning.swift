@@ -4,7 +4,7 @@ struct MultiplexBeginning: Hashable {
   /// The kinds of streams, by packet identifier; of a transport stream only.
   private var kinds: [Int: UInt8] = [:]
   /// The sizes in the first sequence header and in the next.
-  private(set) var sizes: [AVIHeaders.Size] = []
+  private(set) var sizes: [PixelSize] = []
 
   private static let looked = 512 << 10
 
@@ -53,7 +53,7 @@ struct MultiplexBeginning: Hashable {
       if unit.starts(with: [0, 0, 1, 0xB3]), CodecSign.isMPEGSequence(ArraySlice(unit.dropFirst(3))) {
         let (high, low) = (Int(bytes[place + 5]), Int(bytes[place + 6]))
         sizes.append(
-          AVIHeaders.Size(width: Int(bytes[place + 4]) << 4 | high >> 4, height: (high & 15) << 8 | low))
+          PixelSize(width: Int(bytes[place + 4]) << 4 | high >> 4, height: (high & 15) << 8 | low))
       }
       place += 1
     }

@@ -18,7 +18,7 @@ struct OggTimes: Hashable {
   /// Whether it has a stream of a kind that is not known.
   private(set) var hasUnknown = false
   /// The size that Theora's header gives its blocks, and that of the pictures in them, where these leave out whole blocks.
-  private(set) var unlikeSizes: [AVIHeaders.Size] = []
+  private(set) var unlikeSizes: [PixelSize] = []
   /// How many files were joined in it: the links of a chain (RFC 3533, 4).
   private(set) var links = 1
   /// How long those before the last one last together; nil where that is not known.
@@ -153,7 +153,7 @@ struct OggTimes: Hashable {
     let blocks = [10, 12].map { 16 * (packet.number(at: $0, bytes: 2) ?? 0) }
     let pictures = [14, 17].map { packet.number(at: $0, bytes: 3) ?? 0 }
     guard zip(blocks, pictures).contains(where: { !(0..<16).contains($0 - $1) }) else { return }
-    unlikeSizes = [blocks, pictures].map { AVIHeaders.Size(width: $0[0], height: $0[1]) }
+    unlikeSizes = [blocks, pictures].map { PixelSize(width: $0[0], height: $0[1]) }
   }
 
   /// What other streams begin with: FLAC, Speex, Dirac, VP8, OGM, PCM, CELT, Kate, CMML, Skeleton, Daala, MIDI, and annotations.

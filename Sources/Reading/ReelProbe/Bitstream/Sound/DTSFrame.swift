@@ -1,7 +1,7 @@
 /// A DTS frame, in the byte order of MP4, Matroska and MPEG's multiplexes: a core (ETSI TS 102 114, 5.3.1), and what extends it.
 struct DTSFrame: Hashable {
   /// Hertz.
-  private(set) var sampleRate: Int?
+  private(set) var sampleRate: Int
   /// Nil for an arrangement of the user's own.
   private(set) var channels: Int?
 
