@@ -107,7 +107,7 @@ public final class CurlTransport: HTTPTransport {
         whole: { [timeouts = rules.timeouts, rate = limiter?.bytesPerSecond] received in
           timeouts.limit(for: call, at: rate, received: isFetched ? received : nil)
         },
-        idle: rules.timeouts.idle + call.thinking, answer: rules.timeouts.answerLimit(for: call)))
+        idle: rules.timeouts.idleLimit(for: call), answer: rules.timeouts.answerLimit(for: call)))
   }
 }
 

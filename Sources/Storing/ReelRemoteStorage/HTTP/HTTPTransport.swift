@@ -61,6 +61,13 @@ public struct HTTPTimeouts: Hashable, Sendable {
     return nil
   }
 
+  /// That may pass without a byte, either way: while a server thinks about the body that it got, or until it answers a
+  /// question without one.
+  func idleLimit(for call: HTTPCall) -> Duration {
+    guard call.thinking > .zero else { return idle }
+    return answerLimit(for: call).map { max(idle, $0) } ?? idle + call.thinking
+  }
+
   /// Bytes a second of a reply, on average,
   private static let slowestReply = 16 << 10
   /// and what passes before that counts.
