@@ -158,6 +158,18 @@ struct FragmentTailTests {
     }
   }
 
+  /// A voice goes on: it tells that the film does.
+  @Test func soundGoesOnBehindALatePicture() throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40", "-f", "lavfi", "-i", "sine=d=40"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0", "-g", "25"]
+    let some = ["-vf", "select=lt(n\\,100)+eq(n\\,148)", "-fps_mode", "vfr", "-movflags", Self.flags[0]]
+    guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }
+    for media in try file.readBothWays(as: .mp4) {
+      #expect(abs((media.duration ?? 0) - 40) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// What is decoded last, a B picture, lasts until the last one is shown, after a pause, as x264 says by FFmpeg from 6.1 on.
   @Test(arguments: [true, false]) func aPauseBeforeTheLastPictureCountsOnce(hasSound: Bool) throws {
     let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=8"]

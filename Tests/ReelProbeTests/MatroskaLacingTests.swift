@@ -1,3 +1,4 @@
+import CFFmpeg
 import ReelCore
 import Testing
 
@@ -102,6 +103,18 @@ struct MatroskaLacingTests {
     bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x0F, 0x3E, 0x58])
     let warnings = try #require(OpenFile(holding: bytes)).read(as: .matroska).media.warnings
     #expect(warnings.map(\.code) == (lasting == 21_333_333 ? [] : [.claimUnchecked]), "\(warnings)")
+  }
+
+  /// mkvmerge keeps the milliseconds of what a file was made from, in ticks of a sample.
+  @Test(arguments: [21_333_333, 20_906_666]) func roundedTimesKeepAPaceOnTheWhole(lasting: Int) {
+    let (tick, frames) = (20_832.0, 8.0)
+    var clock = ContentClock(base: AVRational(num: 20_832, den: 1_000_000_000), ahead: 10)
+    clock.note(1, stated: Double(lasting) / tick)
+    let times = (0..<50).map { (Double($0) * frames * 1024 / 48).rounded() * 1e6 / tick }
+    for (time, next) in zip(times, times.dropFirst()) {
+      clock.note(1, step: Int64(next.rounded()) - Int64(time.rounded()), of: Int64(frames))
+    }
+    #expect(clock.keepsStatedPace(1) == (lasting == 21_333_333))
   }
 
   /// The first of these frames counts against what the track claims, as one that stands alone does.

@@ -213,4 +213,28 @@ struct NamedCodecsTests {
       #expect(media.video?.codec == "h264" && media.warnings.isEmpty, "\(media.warnings)")
     }
   }
+
+  /// There FFmpeg knows nothing of sound that has a number and no header: the flags beside it tell.
+  @Test(arguments: [
+    (["pcm_s16le", "-ar", "22050", "-ac", "2"], AudioFacts(codec: "pcm_s16le", channels: 2, sampleRate: 22_050)),
+    (["pcm_u8", "-ar", "11025"], AudioFacts(codec: "pcm_u8", channels: 1, sampleRate: 11_025)),
+    (["adpcm_swf", "-ar", "44100"], AudioFacts(codec: "adpcm_swf", channels: 1, sampleRate: 44_100)),
+    (["nellymoser", "-ar", "8000"], AudioFacts(codec: "nellymoser", channels: 1, sampleRate: 8_000)),
+    (["nellymoser", "-ar", "16000"], AudioFacts(codec: "nellymoser", channels: 1, sampleRate: 16_000)),
+    (["pcm_alaw", "-ar", "8000"], AudioFacts(codec: "pcm_alaw", channels: 1, sampleRate: 8_000)),
+    (["pcm_mulaw", "-ar", "8000"], AudioFacts(codec: "pcm_mulaw", channels: 1, sampleRate: 8_000)),
+  ]) func soundOfANumberBehindColours(coded: [String], expected: AudioFacts) throws {
+    guard let numbered = try Self.made(sound: ["-c:a"] + coded) else { return }
+    var tags = Self.tags(of: Self.named(numbered, "avc1"))
+    let place = try #require(tags.firstIndex { $0.kind == 9 })
+    var colours = tags[place]
+    colours.body = [0x84] + Array("avc1".utf8) + [2, 0, 9] + Array("colorInfo".utf8) + [3, 0, 0, 9]
+    let sound = try #require(tags.firstIndex { $0.kind == 8 })
+    if sound < place { tags.insert(tags.remove(at: place), at: sound) }
+    tags.insert(colours, at: min(sound, place) + 1)
+    for media in try allWays(Self.file(numbered.prefix(13), tags)) {
+      #expect(media.audio == [expected])
+      #expect(media.video?.codec == "h264" && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
 }

@@ -494,7 +494,8 @@ struct FileReading {
       // FFmpeg goes by the largest size that the stream allows.
       || codec == AV_CODEC_ID_AV1 && structure.encrypted != true && !structure.isScrambled(stream)
       || StatedPictureSize.codecs.contains(codec) && structure.encrypted != true
-    let isUnseen = !isParsed && hasUnseenPictures(stream)
+    // AV1 is looked at in any case.
+    let isUnseen = !isParsed && codec != AV_CODEC_ID_AV1 && hasUnseenPictures(stream)
     guard !isTold, isEncrypted || isLeft || namesTransfer || isUnseen else { return }
     scan.run(untilSeen: stream.pointee.index)
     guard let packet = scan.first else { return }

@@ -20,8 +20,8 @@ struct ContentClock {
   private(set) var firsts: [Key: Range<Int64>] = [:]
   /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
   private(set) var shared: Set<Key> = []
-  /// How many steps from one packet to the next are as long as the header says of the frames in it, of how many.
-  private var statedSteps: [Key: (agreeing: Int, all: Int)] = [:]
+  /// The steps from one packet to the next, where the header says how long these frames last.
+  private var statedSteps: [Key: StatedSteps] = [:]
   /// Ticks from one frame of a stream to the next, as the header has it.
   private var stated: [Key: Double] = [:]
   /// The codecs' records that stand between the packets: the first of a stream, and one that differs from it.
@@ -139,16 +139,13 @@ struct ContentClock {
   /// So many ticks pass from a packet of so many frames to the next.
   mutating func note(_ key: Key, step: Int64, of frames: Int64) {
     guard let stated = stated[key] else { return }
-    let expected = stated * Double(frames)
-    // Both are rounded to a tick, which mkvmerge makes about as long as a sample.
-    let agrees = abs(Double(step) - expected) <= 2 + 0.002 * expected
-    statedSteps[key, default: (0, 0)].agreeing += agrees ? 1 : 0
-    statedSteps[key, default: (0, 0)].all += 1
+    statedSteps[key, default: StatedSteps(in: base)]
+      .add(Double(step), stated * Double(frames))
   }
 
   /// Whether most frames of a stream last as long by the times of its packets as the header says, however many share one.
   func keepsStatedPace(_ key: Key) -> Bool {
-    statedSteps[key].map { $0.all >= 8 && $0.agreeing * 3 > $0.all * 2 } ?? false
+    statedSteps[key]?.agree ?? false
   }
 
   /// The header says so of the frames of this stream.
@@ -286,5 +283,34 @@ struct ContentClock {
       || pacesFurtherOn(of: key).contains {
         $0.isVariable || abs($0.ordinary - first.ordinary) > FramePace.tolerance * first.ordinary
       }
+  }
+}
+
+/// Steps from one packet to the next, beside how long the header says that the frames in them last.
+private struct StatedSteps {
+  /// A millisecond in ticks.
+  let millisecond: Double
+  private var agreeing = 0
+  private var all = 0
+  private var ticks = 0.0
+  private var expected = 0.0
+
+  init(in base: AVRational) { millisecond = Double(base.den) / (1000 * Double(max(1, base.num))) }
+
+  mutating func add(_ step: Double, _ stated: Double) {
+    all += 1
+    guard isClose(step, stated) else { return }
+    agreeing += 1
+    ticks += step
+    expected += stated
+  }
+
+  /// Whether most of them last so long, and those together, too: what is rounded does not add up, a wrong clock does.
+  var agree: Bool { all >= 8 && agreeing * 3 > all * 2 && isClose(ticks, expected) }
+
+  /// Both are rounded to a tick, which mkvmerge makes about as long as a sample, and before it to the millisecond of a file
+  /// that it was made from.
+  private func isClose(_ step: Double, _ stated: Double) -> Bool {
+    abs(step - stated) <= 2 + millisecond + 0.002 * stated
   }
 }

@@ -107,11 +107,32 @@ struct FLVNamedCodecs: Hashable {
         )
       case 2, 14:
         (AV_CODEC_ID_MP3, SoundHeader(AV_CODEC_ID_MP3, frame: file.bytes(at: tag.start + 12, count: 4)))
-      default: (AV_CODEC_ID_NONE, nil)
+      default: sound(ofNumber: tag.soundFormat, flags: tag.soundFlags)
       }
     return AudioFacts(
       codec: VideoFacts.codecName(told?.codec ?? codec), channels: told?.channels,
       sampleRate: told?.sampleRate)
+  }
+
+  /// By the number and the flags (Adobe, Video File Format Specification 10.1, E.4.2.1), of what has no header of its own.
+  private static func sound(ofNumber format: UInt8?, flags: UInt8) -> (AVCodecID, SoundHeader?) {
+    let rate = 44_100 >> (3 - Int(flags >> 2 & 3))
+    let isWide = flags & 2 != 0
+    let codec: AVCodecID
+    var told = (channels: Int(flags & 1) + 1, rate: rate)
+    switch format {
+    // Stored as the machine did that wrote it: all there are today write the smaller end first.
+    case 0, 3: codec = isWide ? AV_CODEC_ID_PCM_S16LE : AV_CODEC_ID_PCM_U8
+    case 1: codec = AV_CODEC_ID_ADPCM_SWF
+    case 4: (codec, told) = (AV_CODEC_ID_NELLYMOSER, (1, 16_000))
+    case 5: (codec, told) = (AV_CODEC_ID_NELLYMOSER, (1, 8_000))
+    case 6: codec = AV_CODEC_ID_NELLYMOSER
+    case 7: (codec, told.rate) = (AV_CODEC_ID_PCM_ALAW, 8_000)
+    case 8: (codec, told.rate) = (AV_CODEC_ID_PCM_MULAW, 8_000)
+    case 11: (codec, told) = (AV_CODEC_ID_SPEEX, (1, 16_000))
+    default: return (AV_CODEC_ID_NONE, nil)
+    }
+    return (codec, SoundHeader(channels: told.channels, sampleRate: told.rate))
   }
 
   /// The sounds of which FFmpeg has made no stream.

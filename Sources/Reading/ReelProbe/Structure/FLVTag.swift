@@ -151,6 +151,9 @@ struct FLVTag {
   /// The number of the sound's codec; nil where it has a name, or there is none in it.
   var soundFormat: UInt8? { kind == 8 && !isEnhanced && end - start > 12 ? head[11] >> 4 : nil }
 
+  /// Beside a sound's number: how many hertz, bits and channels it has; of some codecs nothing.
+  var soundFlags: UInt8 { head[11] & 0x0f }
+
   /// Whether it is a picture that builds on those before it.
   var isDependent: Bool { kind == 9 && isContent && [2, 3].contains(head[11] >> 4 & 7) }
 

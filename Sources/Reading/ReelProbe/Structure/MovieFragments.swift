@@ -366,7 +366,7 @@ extension MovieFragments.Run {
   fileprivate func hasOddEnd(beside heard: Double?) -> Bool {
     let isLong = Double(tail) > max(0.5 * Double(scale), 8 * Double(usualStep))
     guard isLong, let end = seconds.last?.upperBound else { return false }
-    return heard.map { abs($0 - end) > MovieFragments.drift } ?? true
+    return heard.map { end - $0 > MovieFragments.drift } ?? true
   }
 
   private var hasLongTail: Bool { Double(tail) > max(0.1 * Double(scale), 1.5 * Double(usualStep)) }
