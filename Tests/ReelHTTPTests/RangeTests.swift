@@ -329,6 +329,22 @@ import Testing
     #expect(sources[0].path == sources[1].path)
   }
 
+  @Test("a server that says that a file is shorter each time it is asked is not asked again and again")
+  func shorterAndShorter() async throws {
+    let transport = ScriptedTransport { sent in
+      let last = (sent.call.fields[.range] ?? "").split(separator: "-").last.flatMap { Int($0) } ?? 0
+      return HTTPReply(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */\(last)"])
+    }
+    let source = WebSource(try WebAddress(parsing: "https://host/a.mp4"), transport: transport)
+    let queue = BlockingQueue(label: "reel.test", width: 1)
+    await #expect(throws: SourceError.self) {
+      try await queue.run { () throws in
+        _ = try source.open(nil, for: .probing, cancellation: CancellationFlag()).handle.head(1000)
+      }
+    }
+    #expect(transport.calls.count == 2, "\(transport.calls.count)")
+  }
+
   // MARK: States
 
   @Test func anIdentityIsOfOneStateOfOneAddress() {

@@ -314,6 +314,12 @@ private final class TestServer: Sendable {
     #expect(answer.status.code == (status == 200 ? 201 : 507))
   }
 
+  @Test func whereTheFolderIsOutOfReachItIsNotWell() async throws {
+    let server = try TestServer()
+    try FileManager.default.removeItem(atPath: server.uploads.folder)
+    #expect(await server.ask(.get, "/healthz").status == .serviceUnavailable)
+  }
+
   @Test(arguments: ["close", "Close, TE", "keep-alive, close"])
   func whoWantsToCloseIsToldSo(value: String) async throws {
     let server = try TestServer()

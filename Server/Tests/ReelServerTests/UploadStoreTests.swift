@@ -78,13 +78,15 @@ final class TestUploads: Sendable {
     try FileManager.default.moveItem(atPath: uploads.folder, toPath: uploads.folder + ".away")
     if isReplaced {
       try FileManager.default.createDirectory(atPath: uploads.folder, withIntermediateDirectories: false)
+      // As another server left it there.
+      try #require(FileManager.default.createFile(atPath: uploads.folder + "/.lock", contents: nil))
     }
     func is503(_ error: any Error) -> Bool { (error as? Problem)?.status == 503 }
     await #expect { _ = try await store.find(id) } throws: { is503($0) }
     await #expect { _ = try await store.make(UploadID(), uploads.state(2)) } throws: { is503($0) }
     await #expect { try await store.settle(id, .published(.sample())) } throws: { is503($0) }
     #expect { try store.checkRoom(for: 0) } throws: { is503($0) }
-    if isReplaced { rmdir(uploads.folder) }
+    if isReplaced { try FileManager.default.removeItem(atPath: uploads.folder) }
     try FileManager.default.moveItem(atPath: uploads.folder + ".away", toPath: uploads.folder)
     #expect(try await store.find(id).offset == 1)
     await #expect(throws: Problem.noSuchUpload) { _ = try await store.find(UploadID()) }

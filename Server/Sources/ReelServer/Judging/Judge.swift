@@ -39,6 +39,8 @@ final class Judge: Sendable {
   private static let mostTries = 3
   /// Seconds after which another try counts: what ails the server may last for some, in which a sender asks again and again.
   private static let tryPause = 50.0
+  /// Seconds after which a try counts no more.
+  private static let tryMemory = 3_600.0
   private static let mostDoubts = 1_000
 
   /// - Parameters:
@@ -170,11 +172,11 @@ final class Judge: Sendable {
     }
   }
 
-  /// Counts a try. By its bytes: who puts a video sends it anew each time.
+  /// Counts a try, beside those of the last hour. By its bytes: who puts a video sends it anew each time.
   private func isTriedEnough(_ digest: ContentDigest) -> Bool {
     let now = store.now
     return doubts.withLock { doubts in
-      let last = doubts[digest]
+      let last = doubts[digest].flatMap { abs(now.timeIntervalSince($0.at)) < Self.tryMemory ? $0 : nil }
       if let last, abs(now.timeIntervalSince(last.at)) < Self.tryPause { return false }
       let tries = (last?.tries ?? 0) + 1
       if doubts.count >= Self.mostDoubts { doubts.removeAll() }
