@@ -47,7 +47,7 @@ func share(
   case .duplicate(let post):  // The same author has published the same video before.
     return post
   case .removed(let removed):  // Its post was removed, and it is not to come back.
-    tell("\(path): \(removed.text)")
+    tell("\(path): \(removed.text.description)")
     return nil
   case .planned:  // Only in a dry run.
     return nil

@@ -116,8 +116,8 @@ import Testing
 
   @Test("whose fault it is survives being told in other words")
   func worded() {
-    let error = UploadError(ofTheFile: .tooLarge, "x").worded { "\($0)!" }
+    let error = UploadError(ofTheFile: .tooLarge, "x").worded { $0.description + "!" }
     #expect(error.isOfTheFile && error.message == "x!")
-    #expect(!UploadError(.tooLarge, "x").worded { "\($0)!" }.isOfTheFile)
+    #expect(!UploadError(.tooLarge, "x").worded { $0.description + "!" }.isOfTheFile)
   }
 }

@@ -147,6 +147,12 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
   }
 }
 
+extension DefaultStringInterpolation {
+  /// A message within a text would lose its settings and commands: where either would do, Swift takes a text.
+  @available(*, deprecated, message: "this loses its settings: add it with +, or say .description")
+  package mutating func appendInterpolation(_ message: ErrorMessage) { appendLiteral(message.description) }
+}
+
 extension ErrorMessage: Hashable, Codable {
   /// Whether both read the same.
   public static func == (left: ErrorMessage, right: ErrorMessage) -> Bool {

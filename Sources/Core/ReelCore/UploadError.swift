@@ -109,9 +109,9 @@ extension UploadError {
   }
 
   /// The same, with `advice` behind its sentence.
-  package func adding(_ advice: String) -> UploadError {
+  package func adding(_ advice: ErrorMessage) -> UploadError {
     var error = self
-    error.text = text + ErrorMessage("; \(advice)")
+    error.text = text + "; " + advice
     return error
   }
 

@@ -101,7 +101,7 @@ struct IngestContext: Sendable {
     } catch {
       let isItsFault = error.code != .cancelled && !error.code.isInstallation
       throw isItsFault
-        ? MendError(.notProven, "mended, it could not be read (\(error.text)); the source is as it was")
+        ? MendError(.notProven, "mended, it could not be read (" + error.text + "); the source is as it was")
         : MendError(error)
     }
     try MendValidation.check(before.media, after.media, mends, outcome)

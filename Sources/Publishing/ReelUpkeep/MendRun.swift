@@ -123,7 +123,7 @@ package struct MendRun: Sendable {
     do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
       throw error.code == .cancelled
         ? MendError(error)
-        : MendError(.notProven, "mended, it could not be read (\(error.message)); the source is as it was")
+        : MendError(.notProven, "mended, it could not be read (" + error.text + "); the source is as it was")
     }
     try target.check(after.media.container)
     try MendValidation.check(before, after.media, options, outcome)

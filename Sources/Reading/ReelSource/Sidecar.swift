@@ -127,7 +127,7 @@ public enum Sidecar {
       guard error.code != .notFound, error.code != .invalidName else { return nil }
       // No fault of the sidecar's.
       if [.tooManyOpenFiles, .unreadable, .sidecarInvalid].contains(error.code) { throw error }
-      throw invalid("can't be read: \(error.message)")
+      throw invalid("can't be read: " + error.text)
     }
   }
 
@@ -141,7 +141,7 @@ public enum Sidecar {
     do {
       content = try JSONDecoder().decode(Document.self, from: Data(bytes))
     } catch DecodingError.typeMismatch(_, let context) {
-      throw invalid(wrongType(at: context.codingPath))
+      throw invalid(ErrorMessage(wrongType(at: context.codingPath)))
     } catch {
       throw invalid("is not valid JSON; check its quotes, commas and brackets")
     }
@@ -202,8 +202,8 @@ public enum Sidecar {
     return "has a value at \"\(key)\" that is not a string; put it in quotes, or leave the key out"
   }
 
-  private static func invalid(_ problem: String) -> SourceError {
-    SourceError(.sidecarInvalid, "its sidecar (the .json file of the same name beside it) \(problem)")
+  private static func invalid(_ problem: ErrorMessage) -> SourceError {
+    SourceError(.sidecarInvalid, "its sidecar (the .json file of the same name beside it) " + problem)
   }
 }
 

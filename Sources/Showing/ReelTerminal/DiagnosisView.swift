@@ -47,12 +47,12 @@ package struct DiagnosisView: Sendable {
   }
 
   private func sentence(_ finding: Finding, remedy: Bool) -> String {
-    let known = "\(finding.subject): \(finding.meaning) [\(finding.kind.rawValue)]"
+    let known = "\(finding.subject): \(finding.meaning.description) [\(finding.kind.rawValue)]"
     guard remedy else { return known }
     let way =
       switch finding.repair {
       case .byFix:
-        fixed ? "--fix could not repair it: run it again" : "--fix \(finding.remedy)"
+        fixed ? "--fix could not repair it: run it again" : "--fix \(finding.remedy.description)"
       case .byHand: finding.remedy.description
       }
     return known + "; " + way
@@ -92,7 +92,7 @@ extension DiagnosisView: Encodable {
     AnswerDocument(
       self,
       problems: diagnosis.left.map {
-        AnswerProblem($0.kind.rawValue, "\($0.meaning); \($0.remedy)", subject: $0.subject)
+        AnswerProblem($0.kind.rawValue, "\($0.meaning.description); \($0.remedy.description)", subject: $0.subject)
       } + diagnosis.failures.map { AnswerProblem($0) }, ok: diagnosis.left.isEmpty)
   }
 

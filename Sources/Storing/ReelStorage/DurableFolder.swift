@@ -96,7 +96,6 @@ struct FolderFailure {
   /// - Parameter task: what could not be done, such as "create a file".
   func callAsFunction(_ error: SystemError, _ task: String) -> UploadError {
     let code = Self.code(of: error.code)
-    // In a bare literal, which would be a String, the advice would lose its settings.
     return UploadError(
       code, "could not \(task) in the store \(store) (\(error.reason)): " + advice(code, error))
   }

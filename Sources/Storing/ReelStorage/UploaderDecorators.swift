@@ -70,9 +70,10 @@ extension UploadSource {
     do throws(UploadError) {
       let removal = try await shielded(remove)
       return error.adding(
-        removal.remains ?? "it was removed; try again, and check the store if it happens again")
+        removal.remains.map { ErrorMessage($0) }
+          ?? "it was removed; try again, and check the store if it happens again")
     } catch let failure {
-      return error.adding("\(key) could not be removed (\(failure.message)): remove it by hand")
+      return error.adding("\(key) could not be removed (" + failure.text + "): remove it by hand")
     }
   }
 }

@@ -226,10 +226,11 @@ extension PostChanges {
       case .success?: return
       case .failure(let error)?: throw error
       case nil:
-        let reason = unread.first.map { " (\($0))" } ?? ""
+        let reason: ErrorMessage = unread.first.map { " (" + $0 + ")" } ?? ""
         failure = UploadError(
           .conflict,
-          "its video is neither in \(uploader.destination) nor in what was named with --from\(reason): the right file has the digest \(video.digest)"
+          "its video is neither in \(uploader.destination) nor in what was named with --from"
+            + reason + ": the right file has the digest \(video.digest)"
         )
       }
     }

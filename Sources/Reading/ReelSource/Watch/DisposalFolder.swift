@@ -16,7 +16,7 @@ extension FileDisposal {
         directory = try PathLookup.find(path.bytes, from: nil, links: .follow).openDirectory()
       } catch {
         guard error.code == .notFound else {
-          throw SourceError(error.code, "the folder \(path.text) can't be used: \(error.message)")
+          throw SourceError(error.code, "the folder \(path.text) can't be used: " + error.text)
         }
         throw SourceError(.unreadable, "the folder \(path.text) is not there; make it, or mount it")
       }

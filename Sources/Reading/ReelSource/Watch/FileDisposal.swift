@@ -344,7 +344,7 @@ package struct FileDisposal: Sendable {
     } catch {
       switch error {
       case .source(let error): throw error
-      case .staging(let error): throw SourceError(.unreadable, "it can't be moved\(toFolder): \(error.text)")
+      case .staging(let error): throw SourceError(.unreadable, "it can't be moved\(toFolder): " + error.text)
       }
     }
     guard let copy else { throw .changed }

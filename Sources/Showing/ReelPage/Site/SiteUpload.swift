@@ -29,7 +29,7 @@ package struct SiteUpload: Sendable {
         return stores.decorated(OpenedStore(uploader: stores.uploader(bucket, store), keepsToRate: true))
       } catch {
         throw UploadError(
-          .storeUnusable, "the site's folder \(folder) can't be put into a bucket: \(error.text)")
+          .storeUnusable, "the site's folder \(folder) can't be put into a bucket: " + error.text)
       }
     }
   }
@@ -140,7 +140,7 @@ package struct SiteUpload: Sendable {
 
   private func source(_ file: SiteMedia) async throws(UploadError) -> UploadSource {
     let read = try await rethrowing(
-      as: { UploadError(.sourceUnreadable, "\(file.path): \($0.text)") }
+      as: { UploadError(.sourceUnreadable, "\(file.path): " + $0.text) }
     ) { () async throws(SourceError) in
       try await queue.runCancellable { flag throws(SourceError) -> UploadSource? in
         let source = try FoundFile.named(SourcePath(file.path), followLinks: false).open()

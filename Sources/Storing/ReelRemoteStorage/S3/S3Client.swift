@@ -252,8 +252,8 @@ final class S3Client: Sendable {
     let extras = isAsIs ? [] : request.extras.subtracting(leftOut)
     guard store.endpoint != nil, failure.isUnclear, !extras.isEmpty else { return error }
     return error.adding(
-      "if the store does not know what Reel asks for besides, leave that out: "
-        + S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))
+      "if the store does not know what Reel asks for besides, leave that out: \(S3Extra.allCases.filter(extras.contains).map(\.advice).joined(separator: ", "))"
+    )
   }
 
   /// An address that anybody may open for `seconds`, or for as long as the credentials that sign it are good (AWS, "Sharing

@@ -215,7 +215,6 @@ public struct LocalCredentials: Sendable {
           + "(aws configure export-credentials --format env), then try again")
     }
     let variables = !isNamed ? "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, " : ""
-    // As a bare literal it would be a String, which no longer knows its settings.
     let message: ErrorMessage =
       "no credentials for S3 were found; looked in: \(variables)the profile \(profile) in \(places); \(elsewhere)"
     return UploadError(.storeUnusable, message)

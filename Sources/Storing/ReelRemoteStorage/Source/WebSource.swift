@@ -159,7 +159,7 @@ extension HTTPFailure {
     case .timedOut(let reason), .broken(let reason):
       UploadError(.interrupted, "the connection to \(server) broke (\(reason)): try again")
     case .untrusted(let reason):
-      UploadError(.rejected, "\(server) can't be trusted (\(reason)): \(TLSFault.advice(for: reason))")
+      UploadError(.rejected, "\(server) can't be trusted (\(reason)): " + TLSFault.advice(for: reason))
     case .plainHTTP:
       UploadError(
         .rejected,

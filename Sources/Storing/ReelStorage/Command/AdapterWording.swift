@@ -57,7 +57,7 @@ struct AdapterWording: Sendable {
   func breach(_ breach: AdapterViolation) -> UploadError {
     UploadError(
       .storeUnusable,
-      "\(who) breaks the protocol: \(breach.words)\(quoted(breach.quote)); "
+      "\(who) breaks the protocol: " + breach.words + "\(quoted(breach.quote)); "
         + "reel uploader check shows what it is to do")
   }
 
