@@ -160,7 +160,9 @@ struct FragmentTailTests {
 
   /// A voice goes on: it tells that the film does.
   @Test func soundGoesOnBehindALatePicture() throws {
-    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40", "-f", "lavfi", "-i", "sine=d=40"]
+    let source = [
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=40", "-f", "lavfi", "-i", "sine=d=40",
+    ]
     let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-b_strategy", "0", "-g", "25"]
     let some = ["-vf", "select=lt(n\\,100)+eq(n\\,148)", "-fps_mode", "vfr", "-movflags", Self.flags[0]]
     guard let file = try FFmpegTool.make("a.mp4", source + coded + some) else { return }

@@ -92,7 +92,8 @@ extension DiagnosisView: Encodable {
     AnswerDocument(
       self,
       problems: diagnosis.left.map {
-        AnswerProblem($0.kind.rawValue, "\($0.meaning.description); \($0.remedy.description)", subject: $0.subject)
+        AnswerProblem(
+          $0.kind.rawValue, "\($0.meaning.description); \($0.remedy.description)", subject: $0.subject)
       } + diagnosis.failures.map { AnswerProblem($0) }, ok: diagnosis.left.isEmpty)
   }
 

@@ -74,9 +74,8 @@ struct MultipartUpload: Sendable {
       if start.isGoingOn, !areSent, error.code == .rejected {
         throw UploadError(
           .interrupted,
-          "\(client.store.destination) can't go on with the upload of \(key) that had broken off (" + error.text
-            + "): try again"
-        )
+          "\(client.store.destination) can't go on with the upload of \(key) that had broken off ("
+            + error.text + "): try again")
       }
       throw error
     }
