@@ -219,7 +219,9 @@ struct NamedCodecsTests {
     ("pcm_s16le", 2, 22_050), ("pcm_u8", 1, 11_025), ("adpcm_swf", 1, 44_100), ("nellymoser", 1, 8_000),
     ("nellymoser", 1, 16_000), ("pcm_alaw", 1, 8_000), ("pcm_mulaw", 1, 8_000),
   ]) func soundOfANumberBehindColours(codec: String, channels: Int, rate: Int) throws {
-    guard let numbered = try Self.made(sound: ["-c:a", codec, "-ac", "\(channels)", "-ar", "\(rate)"]) else { return }
+    guard let numbered = try Self.made(sound: ["-c:a", codec, "-ac", "\(channels)", "-ar", "\(rate)"]) else {
+      return
+    }
     var tags = Self.tags(of: Self.named(numbered, "avc1"))
     let place = try #require(tags.firstIndex { $0.kind == 9 })
     var colours = tags[place]
