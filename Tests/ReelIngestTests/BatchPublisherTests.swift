@@ -130,11 +130,8 @@ struct BatchPublisherTests {
 }
 
 /// Takes everything, proves no digest, and gives nothing back.
-private struct UnreadableStore: Uploader {
-  let base: MemoryUploader
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
+private struct UnreadableStore: UploaderDecorator {
+  let base: any Uploader
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -144,6 +141,5 @@ private struct UnreadableStore: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { nil }
 }

@@ -372,11 +372,8 @@ struct IngestModelTests {
 }
 
 /// Stores, says that something was there already, and tells of everything the digest of something else.
-private struct OtherDigests: Uploader {
-  let base: MemoryUploader
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
+private struct OtherDigests: UploaderDecorator {
+  let base: any Uploader
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -388,6 +385,4 @@ private struct OtherDigests: Uploader {
     return StoredObject(
       key: found.key, url: found.url, size: found.size, digest: try MemoryBytes.source("of parts").digest)
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

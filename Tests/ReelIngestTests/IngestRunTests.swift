@@ -190,10 +190,8 @@ struct IngestRunTests {
 }
 
 /// A store that is prepared until its task is cancelled.
-private struct SlowToPrepare: Uploader {
-  let base: MemoryUploader
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
+private struct SlowToPrepare: UploaderDecorator {
+  let base: any Uploader
 
   func prepare() async throws(UploadError) {
     for await _ in AsyncStream<Void>.makeStream().stream {}
@@ -204,9 +202,6 @@ private struct SlowToPrepare: Uploader {
   ) async throws(UploadError) -> StoredObject {
     try await base.upload(source, to: key, reporting: reporting)
   }
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 extension DispatchQueue {

@@ -196,20 +196,15 @@ struct PostChangesTests {
 }
 
 /// A store that removes nothing while `isBroken`.
-private struct UnremovableStore: Uploader {
-  let base: MemoryUploader
+private struct UnremovableStore: UploaderDecorator {
+  let base: any Uploader
   let isBroken: @Sendable () -> Bool
 
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) { try await base.prepare() }
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject { try await base.upload(source, to: key, reporting: reporting) }
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     if isBroken() { throw UploadError(.denied, "no right to remove anything (a test)") }
     return try await base.remove(key)
   }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

@@ -147,17 +147,9 @@ import Testing
     func leave() { state.withLock { $0.now -= 1 } }
   }
 
-  private struct GaugedUploader: Uploader {
-    let base: MemoryUploader
+  private struct GaugedUploader: UploaderDecorator {
+    let base: any Uploader
     let gauge: Gauge
-    var traits: UploadTraits { base.traits }
-    var destination: Destination { base.destination }
-    func prepare() async throws(UploadError) {}
-    func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-    func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-    func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
-      try await base.readBack(key)
-    }
 
     func upload(
       _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void

@@ -240,31 +240,22 @@ private struct Shortest: Randomness {
 }
 
 /// Loses the reply of every upload.
-private struct LosingReplies: Uploader {
-  let base: MemoryUploader
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
+private struct LosingReplies: UploaderDecorator {
+  let base: any Uploader
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     _ = try await base.upload(source, to: key, reporting: reporting)
     throw UploadError(.interrupted, "lost (a test)")
   }
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 /// Breaks, and leaves something else of the same length under the key; its `find` proves no digest.
-private struct Replacing: Uploader {
-  let base: MemoryUploader
+private struct Replacing: UploaderDecorator {
+  let base: any Uploader
   let other: UploadSource
   /// As the digest of whatever is found.
   var told: ContentDigest?
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -274,17 +265,12 @@ private struct Replacing: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: told) }
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 /// Fails each look: silent for so many seconds, or with a refusal.
-private struct Moody: Uploader {
-  let base: MemoryUploader
+private struct Moody: UploaderDecorator {
+  let base: any Uploader
   let mood: @Sendable () -> Double?
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -293,19 +279,14 @@ private struct Moody: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     throw UploadError(.interrupted, "moody (a test)", silence: mood())
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 /// The first upload hears nothing; everything else is answered.
-private final class SilentOnce: Uploader {
-  let base: MemoryUploader
+private final class SilentOnce: UploaderDecorator {
+  let base: any Uploader
   let error: UploadError
   private let asked = Mutex(0)
-  init(base: MemoryUploader, error: UploadError) { (self.base, self.error) = (base, error) }
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
+  init(base: any Uploader, error: UploadError) { (self.base, self.error) = (base, error) }
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -316,22 +297,16 @@ private final class SilentOnce: Uploader {
     if number == 1 { throw error }
     return try await base.upload(source, to: key, reporting: reporting)
   }
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }
 
 /// Loses the reply of every upload, proves no digest, and gives nothing back so many times.
-private final class Unreadable: Uploader {
-  let base: MemoryUploader
+private final class Unreadable: UploaderDecorator {
+  let base: any Uploader
   private let left: Mutex<Int>
-  init(base: MemoryUploader, times: Int) {
+  init(base: any Uploader, times: Int) {
     self.base = base
     left = Mutex(times)
   }
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -341,7 +316,6 @@ private final class Unreadable: Uploader {
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     try await base.find(key).map { StoredObject(key: $0.key, url: $0.url, size: $0.size, digest: nil) }
   }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     let isHidden = left.withLock { left in
       left -= 1
@@ -352,14 +326,11 @@ private final class Unreadable: Uploader {
 }
 
 /// Breaks 39 times, each time two bytes further, or at the same place.
-private final class Stepping: Uploader {
-  let base: MemoryUploader
+private final class Stepping: UploaderDecorator {
+  let base: any Uploader
   private let advances: Bool
   let attempts = Mutex(0)
-  init(base: MemoryUploader, advances: Bool) { (self.base, self.advances) = (base, advances) }
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-  func prepare() async throws(UploadError) {}
+  init(base: any Uploader, advances: Bool) { (self.base, self.advances) = (base, advances) }
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
@@ -371,7 +342,4 @@ private final class Stepping: Uploader {
     reporting(TransferProgress(sent: advances ? Int64(attempt * 2) : 50, total: source.size))
     throw UploadError(.interrupted, "broken (a test)")
   }
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 }

@@ -69,23 +69,15 @@ enum Lie: CaseIterable, Sendable {
   case noDigest
 }
 
-struct LyingUploader: Uploader {
+struct LyingUploader: UploaderDecorator {
   let base: any Uploader
   let lie: Lie
-  var traits: UploadTraits { base.traits }
-  var destination: Destination { base.destination }
-
-  func prepare() async throws(UploadError) { try await base.prepare() }
 
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     twisted(try await base.upload(source, to: key, reporting: reporting))
   }
-
-  func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? { try await base.find(key) }
-  func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval { try await base.remove(key) }
-  func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? { try await base.readBack(key) }
 
   private func twisted(_ object: StoredObject) -> StoredObject {
     switch lie {
