@@ -141,6 +141,26 @@ def what_can_not_work_is_told_at_once(folder):
     assert "new-webhook-secret" in said("--webhook", "https://app.example/hook", "--webhook-secret-file", str(path))
 
 
+def a_store_that_is_not_mounted_is_not_made_anew(folder):
+    store = Path(folder) / "store"
+    with Server(PROGRAM, folder, "--to", str(store)) as server:
+        assert server.ask("PUT", "/videos", variant(5)).status == 201
+        assert server.stop() == 0
+    # As the folder that a disk is mounted at.
+    store.rename(Path(folder) / "away")
+    store.mkdir()
+    try:
+        server.start()
+    except RuntimeError as error:
+        assert "mount it" in str(error), error
+    else:
+        raise AssertionError("it started")
+    assert not any(store.iterdir())
+    store.rmdir()
+    (Path(folder) / "away").rename(store)
+    assert server.start().stop() == 0
+
+
 def a_policy_decides(folder):
     policy = Path(folder) / "short.yaml"
     policy.write_text("policy: 1\nrules:\n  duration.max: 0.5s\n")
@@ -265,7 +285,10 @@ def an_address_is_for_one_upload_at_all_of_them(folder, options):
 
 def main():
     failed = 0
-    for check in [a_webhook_is_told_of_posts, what_can_not_work_is_told_at_once, a_policy_decides, servers_share_a_catalog]:
+    for check in [
+        a_webhook_is_told_of_posts, what_can_not_work_is_told_at_once, a_store_that_is_not_mounted_is_not_made_anew,
+        a_policy_decides, servers_share_a_catalog,
+    ]:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             try:

@@ -100,11 +100,6 @@ struct ServerLibrary: Service {
       // Somebody would wait for the next one.
       idleTime: .seconds(60), makesPosters: configuration.posters)
     try prober.checkInstallation()
-    let uploader = PreparedUploader(
-      try await ServerStore.open(
-        configuration.to, folder, publicBaseURL: configuration.mediaURL
-      ) { logger.warning("\($0)") })
-    try await uploader.prepare()
     let disk = DiskThreads(count: 16)
     let store: UploadStore
     do {
@@ -118,6 +113,11 @@ struct ServerLibrary: Service {
       } else {
         try await SQLiteCatalog.open(library: folder)
       }
+    let uploader = PreparedUploader(
+      try await ServerStore.open(
+        configuration.to, folder, catalog, publicBaseURL: configuration.mediaURL
+      ) { logger.warning("\($0)") })
+    try await uploader.prepare()
     let addresses = configuration.catalog.flatMap { _ in
       (catalog as? any UploadCheckpoints).map { SharedAddresses($0, uploader.destination) }
     }

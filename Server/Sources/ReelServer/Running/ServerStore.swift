@@ -7,7 +7,7 @@ enum ServerStore {
   ///   - onNotice: told what the store can't promise.
   /// - Throws: a sentence for whoever starts the server.
   static func open(
-    _ to: String?, _ library: LibraryFolder, publicBaseURL: String?,
+    _ to: String?, _ library: LibraryFolder, _ catalog: any PostCatalog, publicBaseURL: String?,
     onNotice: @escaping @Sendable (String) -> Void
   ) async throws -> any Uploader {
     guard let to else {
@@ -21,8 +21,9 @@ enum ServerStore {
       throw StartFailure("a server stores in a folder or in a bucket (s3://…), not yet in \(to)")
     }
     // Neither goes on from what an earlier process has noted.
-    return try await AddressedStore.open(
-      at: to, publicBaseURL: publicBaseURL, checkpoints: MemoryCheckpoints(), onNotice: onNotice
-    ).uploader
+    let store = try await AddressedStore.open(
+      at: to, publicBaseURL: publicBaseURL, checkpoints: MemoryCheckpoints(), onNotice: onNotice)
+    try await store.checkIsMounted(in: catalog)
+    return store.uploader
   }
 }
