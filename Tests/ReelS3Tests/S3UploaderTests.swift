@@ -577,6 +577,28 @@ struct S3UploaderTests {
     #expect(fake.bucket.withLock { $0.objects.count == 1 && $0.begun == 1 })
   }
 
+  @Test("what lies there beside the object is given up once more where that request got lost")
+  func lostRemoval() async throws {
+    let fake = fake(.amazons)
+    let isLost = Mutex(false)
+    let transport = ScriptedTransport { sent async throws(HTTPFailure) in
+      if Self.isCompletion(sent.call) {
+        // As of a request that something on its way sent twice.
+        fake.bucket.withLock { bucket in
+          if let own = bucket.uploads.values.first { bucket.uploads["another"] = own }
+        }
+      }
+      let isFirst = isLost.withLock { isLost in
+        defer { isLost = isLost || sent.call.target.contains("uploadId=another") }
+        return !isLost
+      }
+      if isFirst, sent.call.target.contains("uploadId=another") { throw .broken("a test") }
+      return fake.answer(sent)
+    }
+    _ = try await uploader(transport).upload(source(11 << 20), to: try key()) { _ in }
+    #expect(isLost.withLock { $0 } && fake.bucket.withLock { $0.objects.count == 1 && $0.uploads.isEmpty })
+  }
+
   // MARK: Bytes that change
 
   @Test(

@@ -100,8 +100,14 @@ struct MultipartUpload: Sendable {
   /// What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
   /// What can't be looked up now is left to the bucket's own rule for leftovers.
   private func abortOthers(than id: String, of open: [String]?) async {
-    guard let open else { return }
-    for old in (try? await client.openUploads(of: key)) ?? open where old != id { await abort(old) }
+    guard var known = open else { return }
+    // And once more, as a request may be lost.
+    for _ in 1...2 {
+      let others = ((try? await client.openUploads(of: key)) ?? known).filter { $0 != id }
+      if others.isEmpty { return }
+      for old in others { await abort(old) }
+      known = []
+    }
   }
 
   private static func leavesParts(_ error: UploadError) -> Bool {
