@@ -13,9 +13,12 @@ struct UploadID: Hashable, Sendable, Codable, CustomStringConvertible {
 
   /// A new one.
   init() {
-    var generator = SystemRandomNumberGenerator()
-    let digits = Array("0123456789abcdef")
-    description = String((0..<32).map { _ in digits[Int.random(in: 0..<16, using: &generator)] })
+    let digits = Array("0123456789abcdef".utf8)
+    let bits = UInt128.random(in: 0 ... .max)
+    description = String(unsafeUninitializedCapacity: 32) { text in
+      for place in 0..<32 { text[place] = digits[Int(truncatingIfNeeded: bits >> (4 * place)) & 15] }
+      return 32
+    }
   }
 
   init(from decoder: any Decoder) throws {
