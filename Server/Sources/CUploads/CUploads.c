@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 
 void uploads_start_writing(int file, off_t offset, off_t count) {
   (void)sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
@@ -13,4 +14,11 @@ int uploads_wait_for_writing(int file, off_t offset, off_t count) {
   if (sync_file_range(file, offset, count, flags) == 0) return 0;
   // A kernel or a file system that can't be asked. All else is of the disk, and is told once.
   return errno == EINVAL || errno == ENOSYS || errno == ESPIPE ? 0 : -1;
+}
+
+void uploads_keep_memory(void) {
+#ifdef M_TRIM_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
 }

@@ -10,4 +10,8 @@ void uploads_start_writing(int file, off_t offset, off_t count);
 /// no later sync by this descriptor would say so.
 int uploads_wait_for_writing(int file, off_t offset, off_t count);
 
+/// Has malloc keep what is freed for who asks next, tens of megabytes of it: what a body is read into is needed again at
+/// once, and to take memory from the system costs more than to copy into it. For the beginning of a program.
+void uploads_keep_memory(void);
+
 #endif

@@ -1,3 +1,4 @@
+import CUploads
 import FoundationEssentials
 import Glibc
 import Hummingbird
@@ -20,6 +21,7 @@ public enum FrontDoor {
     _ configuration: ServerConfiguration, logger: Logger, registry: MetricsRegistry
   ) async throws {
     try configuration.check()
+    uploads_keep_memory()
     let connections = configuration.connections(withDescriptors: raiseFileLimit())
     let library = try await ServerLibrary.open(configuration, logger: logger, ServerMetrics(registry))
     let counts = ConnectionCounts(
