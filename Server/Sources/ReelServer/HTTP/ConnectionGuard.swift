@@ -14,6 +14,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
   /// Bytes that are read from a connection at once.
   private static let mostAtOnce = 256 << 10
+  /// Of a body: it is larger than most heads.
+  private static let firstAtOnce = 128 << 10
   /// For a request's head to be there.
   private let headPatience: TimeAmount
   /// For the rest of a request that has its answer: who sends it may read the answer only then.
@@ -40,10 +42,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     // Each piece of a body is handed from thread to thread. It grows only where so much comes at once, and one is kept.
     try? context.channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+    expect(2_048, context)
+    watch(context)
+  }
+
+  private func expect(_ count: Int, _ context: ChannelHandlerContext) {
     try? context.channel.syncOptions?.setOption(
       .recvAllocator,
-      value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2_048, maximum: Self.mostAtOnce))
-    watch(context)
+      value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: count, maximum: Self.mostAtOnce))
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { cancel() }
@@ -69,6 +75,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     case .head(var head):
       (isRequestOpen, unanswered) = (true, unanswered + 1)
       watch(context)
+      if (head.headerFields[.contentLength].flatMap { Int($0) }) ?? 0 >= Self.firstAtOnce {
+        expect(Self.firstAtOnce, context)
+      }
       // The decoder takes what follows such a request for another protocol's, and would keep all of it.
       isLast = isLast || head.method == .connect || head.headerFields[.upgrade] != nil
       // Hummingbird closes for this word alone.

@@ -126,8 +126,9 @@ final class UploadWriter: Sendable {
       return !queue.isWriting
     }
     if isIdle { writeNext() }
+    let (end, head) = (offset, min(Self.head, length ?? .max))
     let isWaitedFor =
-      checksum == nil && offset - Int64(bytes.readableBytes) < Self.head
+      checksum == nil && end >= head && end - Int64(bytes.readableBytes) < head
       || store.disk.waiting.load(ordering: .relaxed) > Self.mostWaitingOfAll
     await wait { isWaitedFor ? !$0.isWriting : $0.waiting < Self.mostWaiting }
     if let failure = queue.withLock({ $0.failure }) { throw failure }
