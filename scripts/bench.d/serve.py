@@ -70,15 +70,19 @@ class Peer:
 
     def processor_time(self):
         """Of all its processes, those that have ended and were waited for, too."""
-        total, tick = 0, os.sysconf("SC_CLK_TCK")
+        found = {}
         for folder in Path("/proc").iterdir():
             try:
-                if folder.name.isdigit() and os.getsid(int(folder.name)) == self.process.pid:
-                    words = (folder / "stat").read_text().rsplit(") ", 1)[1].split()
-                    total += sum(int(word) for word in words[11:15])
+                if folder.name.isdigit():
+                    found[int(folder.name)] = (folder / "stat").read_text().rsplit(") ", 1)[1].split()
             except OSError:
                 pass
-        return total / tick
+        # By their parents: reel-serve's readers have sessions of their own.
+        own = {self.process.pid}
+        while more := {number for number, words in found.items() if int(words[1]) in own} - own:
+            own |= more
+        ticks = sum(int(word) for number in own & found.keys() for word in found[number][11:15])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def ask(self, method, path, headers, file=None):
         """Status, headers."""
