@@ -28,6 +28,10 @@ extension KnownHead {
   static let texts: [KnownHead] = [
     .refused(
       .lfsPointer, "a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"),
+    .refused(
+      .lfsPointer, "a Git LFS pointer", "version https://hawser.github.com/spec/v1\noid sha256:00\nsize 1\n"),
+    .refused(.lfsPointer, "a Git LFS pointer", "version http://git-media.io/v/2\noid sha256:00\nsize 1\n"),
+    .refused(.notMedia, "a pointer of git-annex", "/annex/objects/SHA256E-s7632--00.mp4\n"),
     .refused(.notMedia, "a WebVTT subtitle file", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n"),
     .refused(.notMedia, "a SubRip subtitle file", "1\r\n00:00:01,000 --> 00:00:02,000\r\nHello\r\n"),
     .refused(.notMedia, "an ASS subtitle file", "[Script Info]\nTitle: x\n"),

@@ -241,4 +241,11 @@ import Testing
       #expect(error.message.contains(hint))
     }
   }
+
+  @Test("a video that is named by mistake is not to be deleted; a byte order mark is no other file")
+  func bytesOfOthers() throws {
+    let error = #expect(throws: LockError.self) { try LockFile(text: [0, 0, 0, 0x20, 0x66, 0xFF]) }
+    #expect(error?.message.contains("not a lock file; name another") == true)
+    #expect(try LockFile(text: [0xEF, 0xBB, 0xBF] + Array("reel-lock 2\nend\n".utf8)).entries.isEmpty)
+  }
 }

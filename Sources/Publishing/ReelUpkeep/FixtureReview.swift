@@ -124,8 +124,10 @@ extension FixtureReview {
     if let lock {
       let comparison = LockComparison(
         lock.file, acceptance: acceptance, git: GitRepository.facts(of:))
-      files = judgement.files.map { held($0, against: comparison, lock.place) }
-      let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
+      files = judgement.files.map {
+        held($0, as: lock.place.name(of: $0.facts.path, in: lock.file), comparison)
+      }
+      let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path, in: lock.file) })
       files += comparison.gone(found: found, isCovered: met(by: judgement, lock.place))
         .map { ValidatedFile(path: lock.place.file(named: $0.0), findings: [$0.1]) }
     }
@@ -137,9 +139,8 @@ extension FixtureReview {
   }
 
   private func held(
-    _ judged: EvaluatedFile, against comparison: LockComparison, _ place: LockPlace
+    _ judged: EvaluatedFile, as name: SourcePath, _ comparison: LockComparison
   ) -> ValidatedFile {
-    let name = place.name(of: judged.facts.path)
     // A lock of an older version may have it as something that can't be read.
     if judged.isUnread {
       return ValidatedFile(path: judged.facts.path, findings: judged.findings, unjudged: judged.unjudged)
@@ -153,8 +154,14 @@ extension FixtureReview {
   }
 
   /// What stands for another file, which Git LFS has: it is not locked in that one's place.
-  package func pointers(in judgement: Outcome) -> [EvaluatedFile] {
-    judgement.files.filter { $0.facts.problem?.code == .lfsPointer && $0.facts.git?.lfsPlace != nil }
+  package func pointers(in judgement: Outcome, old: LockFile?, place: LockPlace) -> [EvaluatedFile] {
+    judgement.files.filter { file in
+      guard file.facts.problem?.code == .lfsPointer else { return false }
+      if file.facts.git?.lfsPlace != nil { return true }
+      // In an archive of a repository, without what Git knows, the lock tells whose place it has.
+      guard let target = file.facts.pointsTo else { return false }
+      return old?.entries[place.name(of: file.facts.path, in: old)]?.digest == target
+    }
   }
 
   /// What could not be read on this machine, files and folders.
@@ -162,9 +169,10 @@ extension FixtureReview {
 
   /// What a lock of `judgement` would be.
   package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
-    let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
-    let unread = unread(in: judgement).map { place.name(of: $0.facts.path) }
-    let refused = Set(pointers(in: judgement).map { place.name(of: $0.facts.path) } + unread)
+    let current = judgement.files.map { (place.name(of: $0.facts.path, in: old), $0.entry) }
+    let unread = unread(in: judgement).map { place.name(of: $0.facts.path, in: old) }
+    let refused = Set(
+      pointers(in: judgement, old: old, place: place).map { place.name(of: $0.facts.path, in: old) } + unread)
     return LockUpdate(
       old: old, current: Dictionary(current) { first, _ in first }, refused: refused,
       isCovered: met(by: judgement, place))

@@ -88,15 +88,14 @@ final class WorkTreeTops {
   }
 }
 
-/// A small text that stands for a file that Git LFS keeps elsewhere.
-enum LFSPointer {
+extension LFSPointer {
   /// Bytes, by its specification.
   static let most = 1024
 
   /// The file that `bytes` stand for; nil where they are something else.
   static func target(_ bytes: [UInt8]) -> ContentDigest? {
     guard bytes.count <= most, let text = String(validating: bytes, as: UTF8.self),
-      text.hasPrefix("version https://git-lfs.github.com/")
+      beginnings.contains(where: text.hasPrefix)
     else { return nil }
     let lines = text.split(separator: "\n")
     return lines.first { $0.hasPrefix("oid sha256:") }.flatMap { ContentDigest(hex: String($0.dropFirst(4))) }

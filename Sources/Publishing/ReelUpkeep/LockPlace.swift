@@ -15,8 +15,21 @@ package struct LockPlace: Sendable {
     folder = Self.components(SourcePath(path), in: workingFolder).dropLast()
   }
 
-  /// `file` as the lock names it.
-  package func name(of file: SourcePath) -> SourcePath {
+  /// `file` as `lock` names it: also where it has the name with its accents written otherwise (macOS), and no file has it as
+  /// it was locked.
+  package func name(of file: SourcePath, in lock: LockFile?) -> SourcePath {
+    let name = name(of: file)
+    guard let lock, lock.entries[name] == nil, name.bytes.contains(where: { $0 > 0x7F }),
+      let text = String(validating: name.bytes, as: UTF8.self)
+    else { return name }
+    let alike = lock.entries.keys.filter { String(validating: $0.bytes, as: UTF8.self) == text }
+    guard alike.count == 1, let other = alike.first, self.file(named: other).fileStatus == nil else {
+      return name
+    }
+    return other
+  }
+
+  private func name(of file: SourcePath) -> SourcePath {
     let components = self.components(file)
     let shared = zip(folder, components).prefix { $0 == $1 }.count
     let up = [ArraySlice<UInt8>](repeating: Array("..".utf8)[...], count: folder.count - shared)

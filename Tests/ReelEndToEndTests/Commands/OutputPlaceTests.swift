@@ -45,6 +45,16 @@ struct OutputPlaceTests {
       let run = try await run("out")
       #expect(run.status == 0, "\(run)")
     }
+    // A link that leads to nothing yet is followed, as one to a file is.
+    try FileManager.default.createSymbolicLink(
+      atPath: bench.folder.path + "/new", withDestinationPath: "target")
+    for _ in 0..<2 {
+      #expect(try await run("new").status == 0)
+      let target = try FileManager.default.attributesOfItem(atPath: bench.folder.path + "/target")
+      #expect(target[.type] as? FileAttributeType == .typeRegular)
+      #expect(
+        try FileManager.default.destinationOfSymbolicLink(atPath: bench.folder.path + "/new") == "target")
+    }
     let tilde = try await run("~/out")
     #expect(tilde.status == 64 && tilde.errors.contains("~"), "\(tilde)")
     #expect(!FileManager.default.fileExists(atPath: bench.folder.path + "/~"))

@@ -273,7 +273,8 @@ import Testing
   @Test(
     "an author is text, whatever YAML would take it for",
     arguments: [
-      ("author: 12\n", "12"), ("author: 1.50\n", "1.50"), ("author: true\n", "true"), ("author: ~\n", "~"),
+      ("author: 12\n", "12"), ("author: 1.50\n", "1.50"), ("author: true\n", "true"),
+      ("author: ~\n", nil), ("author: null\nto: NULL\n", nil), ("author: 'null'\n", "null"),
       ("'author': |\n  two\n  words\n", "two\nwords\n"), ("\u{FEFF}author: é\r\njobs: 1\r\n", "é"),
       ("authorName: &x me\nauthor: *x\n", "me"), ("author: ''\n", nil),
     ] as [(String, String?)])

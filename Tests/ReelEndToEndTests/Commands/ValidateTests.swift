@@ -285,6 +285,27 @@ struct ValidateTests {
     #expect(try rules(run) == ["clip-00000.mp4": ["lock.reading"]])
   }
 
+  @Test("a file whose accents are written the other way is the one that was locked, where no other one is")
+  func alikeName() async throws {
+    let bench = try Workbench()
+    try bench.addDistinct(2)
+    let (clip, composed, apart) = ("/clip-00000.mp4", "/caf\u{E9}.mp4", "/cafe\u{301}.mp4")
+    func rename(_ old: String, _ new: String) {
+      #expect(Glibc.rename(bench.clips.path + old, bench.clips.path + new) == 0)
+    }
+    rename(clip, composed)
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    rename(composed, apart)
+    let run = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    #expect(run.status == 0, "\(run)")
+    #expect(try await reel(bench, "lock", "clips").status == 0)
+    // As soon as both are there, each is itself.
+    rename("/clip-00001.mp4", composed)
+    let both = try await reel(bench, "validate", "clips", "--lock", "clips/reel.lock", "--report", "json")
+    #expect(
+      both.status == 4 && both.output.contains("lock.new") && both.output.contains("lock.changed"), "\(both)")
+  }
+
   @Test("nothing to validate is a failure, and so is what can't be read; both say so")
   func neverGreenByAbsence() async throws {
     let bench = try Workbench()

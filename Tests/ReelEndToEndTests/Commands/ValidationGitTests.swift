@@ -170,6 +170,14 @@ struct ValidationGitTests {
     #expect(
       try !String(contentsOfFile: bench.folder.path + "/other.lock", encoding: .utf8).contains("file a.mp4"))
 
+    // An archive of it has no `.git`, and the lock as it was.
+    try await shell("mkdir archive && cp -r clips .gitattributes archive")
+    let archived = try await ReelBinary.run(
+      ["lock", "clips", "--force"], in: bench.folder.appendingPathComponent("archive"))
+    #expect(archived.status == 4 && archived.output.contains("not locked"), "\(archived)")
+    #expect(
+      try String(contentsOfFile: bench.folder.path + "/archive/clips/reel.lock", encoding: .utf8) == after)
+
     for (folder, arguments) in [
       (bench.clips, ["./a.mp4"]), (bench.folder, ["clips"]), (URL(filePath: "/"), [bench.clips.path]),
     ] {

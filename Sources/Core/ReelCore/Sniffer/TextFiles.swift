@@ -3,13 +3,14 @@ enum PlainText {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.isText else { return nil }
     let text = LowerCaseText(head)
-    if text.begins(with: "version https://git-lfs.github.com/") { return Refusal.lfsPointer.verdict }
+    if LFSPointer.beginnings.contains(where: { text.begins(with: $0) }) { return Refusal.lfsPointer.verdict }
     if text.begins(with: "<"), text.contains("<svg") { return Refusal.picture("an SVG picture").verdict }
     let found = kinds.first { $0.matches(text) }?.found
     return Refusal.notMedia(found ?? "a text file").verdict
   }
 
   private static let kinds: [TextKind] = [
+    TextKind("a pointer of git-annex", .begins("/annex/objects/")),
     TextKind("a WebVTT subtitle file", .begins("webvtt")),
     TextKind("an ASS subtitle file", .begins("[script info]")),
     TextKind("a SAMI subtitle file", .begins("<sami")),
@@ -25,6 +26,15 @@ enum PlainText {
     TextKind("a PEM file (a key or a certificate)", .begins("-----begin ")),
     TextKind("a JSON text", .begins("{")),
     TextKind("a JSON text", .begins("["), .contains("\"")),
+  ]
+}
+
+/// A small text that stands for a file that Git LFS keeps elsewhere.
+package enum LFSPointer {
+  /// As its specification has it, and as its first versions wrote it, which it still takes (git-lfs, lfs/pointer.go).
+  package static let beginnings = [
+    "version https://git-lfs.github.com/", "version https://hawser.github.com/",
+    "version http://git-media.io/v/",
   ]
 }
 

@@ -88,14 +88,20 @@ package struct LockError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String { (line.map { "line \($0): " } ?? "") + message }
 }
 
+extension LockError {
+  fileprivate static let isNone =
+    "it is not a lock file; name another, or move it away and run `reel lock DIR`"
+}
+
 extension LockFile {
   /// Reads what ``LockText`` writes. Any bytes have an answer.
   ///
   /// - Throws: ``LockError``.
   package init(text bytes: [UInt8]) throws(LockError) {
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw LockError("it is not UTF-8; delete it, and run `reel lock DIR`")
-    }
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    guard
+      let text = String(validating: bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
+    else { throw LockError(LockError.isNone) }
     var reader = LockReader()
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     for (index, line) in lines.enumerated() { try reader.take(line, number: index + 1) }
@@ -137,7 +143,7 @@ private struct LockReader {
 
   mutating func finish() throws(LockError) -> LockFile {
     guard hasHeading else {
-      throw LockError("it is not a lock file; name another, or move it away and run `reel lock DIR`")
+      throw LockError(LockError.isNone)
     }
     guard hasEnded || isVersion1 else {
       throw LockError(
@@ -155,7 +161,7 @@ private struct LockReader {
         line: number,
         isOurs
           ? "it is of another version (\(text.dropFirst(10).prefix(20))) than this one; get a newer reel"
-          : "it is not a lock file; name another, or move it away and run `reel lock DIR`")
+          : LockError.isNone)
     }
     hasHeading = true
   }

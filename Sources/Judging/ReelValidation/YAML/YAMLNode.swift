@@ -27,6 +27,11 @@ package struct YAMLNode: Sendable {
     if case .scalar(let text) = content { text } else { nil }
   }
 
+  /// Whether it says nothing (YAML 1.2, 10.2.1.1).
+  package var isNull: Bool {
+    scalar.map { !isText && ["", "~", "null", "Null", "NULL"].contains($0) } ?? false
+  }
+
   package var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }

@@ -95,7 +95,8 @@ struct ValidateCommand: AsyncParsableCommand {
     let judgement = try await session.judge(
       locks: locked != nil,
       isLocked: { file in
-        locked.map { $0.file.entries[$0.place.name(of: file.path)]?.digest == file.digest } ?? false
+        locked.map { $0.file.entries[$0.place.name(of: file.path, in: $0.file)]?.digest == file.digest }
+          ?? false
       },
       advises: true)
     let acceptance = locked.flatMap {

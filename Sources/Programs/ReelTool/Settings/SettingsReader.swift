@@ -55,7 +55,7 @@ enum SettingsReader {
     _ row: any SettingRow, _ variables: [String: String], _ file: ConfigurationFile?
   ) -> (SettingText, source: String)? {
     let variable = variables[row.variable]
-    let node = file?[row.key]
+    let node = file?[row.key].flatMap { $0.isNull ? nil : $0 }
     guard let text = variable ?? node?.scalar, !text.isEmpty else { return nil }
     let place = file.flatMap { file in node.map { "\(file.path):\($0.mark.line): \(row.key)" } }
     return (

@@ -71,7 +71,7 @@ package struct OutputForm {
   private static func packed(_ text: String) -> String { text.filter { !$0.isWhitespace }.lowercased() }
 
   /// With which a line begins of locks, of policies, and of what Git LFS leaves in the place of a file.
-  private static let otherTexts = ["reel-lock", "policy:", "version https://git-lfs"]
+  private static let otherTexts = ["reel-lock", "policy:"] + LFSPointer.beginnings
   private static let looked = 512
   private static let lookedAtEnd = 8192
 }

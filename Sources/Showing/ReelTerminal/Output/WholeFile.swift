@@ -20,7 +20,7 @@ package final class WholeFile {
     self.path = path
     var facts = stat()
     let isThere = stat(path, &facts) == 0
-    target = isThere ? Self.resolved(path) : path
+    target = Self.resolved(path)
     if isThere, facts.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
     let isReplaced = !isThere || facts.st_mode & S_IFMT == S_IFREG
     temporary = isReplaced ? Self.temporary(for: target) : nil
@@ -70,10 +70,19 @@ package final class WholeFile {
       separator: "/")
   }
 
+  /// Where links lead, also to what is not there yet.
   private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(validatingCString: real) ?? path
+    var path = path
+    // As many as Linux follows.
+    for _ in 0..<40 {
+      var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+      guard readlink(path, &bytes, Int(PATH_MAX)) > 0,
+        let link = bytes.withUnsafeBufferPointer({ $0.baseAddress.flatMap { String(validatingCString: $0) } })
+      else { break }
+      let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+      path = link.hasPrefix("/") ? link : folder + link
+    }
+    return path
   }
 
   private static func failure(_ path: String, _ code: Int32) -> OutputFailure {

@@ -24,7 +24,7 @@ package struct LockReport: Sendable {
   ) {
     (self.place, self.command) = (place, command)
     change = review.update(judgement, old: old, place: place)
-    pointers = review.pointers(in: judgement)
+    pointers = review.pointers(in: judgement, old: old, place: place)
     unread = review.unread(in: judgement)
     isNew = old == nil
     let isMade = isNew && (pointers.isEmpty && unread.isEmpty || !change.lock.entries.isEmpty)
