@@ -285,6 +285,9 @@ import Testing
     #expect(end.status == 130, "\(end.errors)")
     #expect(try db.value("SELECT count(*) FROM reel.worker", as: Int.self) == 0)
     try fleet.checkEachIsOnePost(3)
+    // Nobody interrupted an upload, and no doctor is to say so.
+    let left = try FileManager.default.contentsOfDirectory(atPath: fleet.store + "/.reel-tmp")
+    #expect(left == [], "\(left)")
   }
 
   @Test(arguments: ["intended", "uploaded", "published"])

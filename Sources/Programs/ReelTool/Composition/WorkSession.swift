@@ -5,12 +5,19 @@ import ReelFeeds
 import ReelIngest
 import ReelPostgres
 import ReelSource
+import Synchronization
 
 /// A worker of the queue, as long as its run goes on.
 struct WorkSession: Sendable {
   let feed: QueueFeed
   private let grace: Duration
   private let queue: BlockingQueue
+  /// What is done when the grace is over. It holds the store, which is left in order once nobody does.
+  private let farewell = Farewell()
+
+  private final class Farewell: Sendable {
+    let body = Mutex<(@Sendable () -> Void)?>(nil)
+  }
 
   /// - Parameters:
   ///   - queue: where the feed was begun, and what becomes of its items is written down.
@@ -25,25 +32,33 @@ struct WorkSession: Sendable {
   }
 
   /// How long it may take to give back what is held when the grace is over: the database may be away.
-  private static let farewell = 3.0
+  private static let mostOfFarewell = 3.0
 
   /// The run is to end: what takes longer than the grace is given back, and the process ends, whatever it waits for.
   /// - Parameter abandon: gives back what the run holds.
   func limitGrace(abandoning abandon: @escaping @Sendable () -> Void) {
-    let (feed, end) = (feed, DispatchTime.now() + grace / .seconds(1))
-    let exit: @Sendable () -> Void = {
-      feed.problem?.tell()
-      _exit((feed.problem?.code ?? .interrupted).rawValue)
+    let end = DispatchTime.now() + grace / .seconds(1)
+    let exit: @Sendable () -> Void = { [weak feed] in
+      let problem = feed?.problem
+      problem?.tell()
+      _exit((problem?.code ?? .interrupted).rawValue)
     }
-    DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: end) {
-      abandon()
-      exit()
+    farewell.body.withLock {
+      $0 = {
+        abandon()
+        exit()
+      }
     }
-    DispatchQueue(label: "reel.work.end").asyncAfter(deadline: end + Self.farewell, execute: exit)
+    DispatchQueue(label: "reel.work.grace").asyncAfter(deadline: end) { [farewell] in
+      let body = farewell.body.withLock { $0 }
+      body?()
+    }
+    DispatchQueue(label: "reel.work.end").asyncAfter(deadline: end + Self.mostOfFarewell, execute: exit)
   }
 
   /// Why the run took nothing more, if something was wrong. What it held was given back when the catalog was closed.
   func end() throws {
+    farewell.body.withLock { $0 = nil }
     if let problem = feed.problem { throw problem }
   }
 }
