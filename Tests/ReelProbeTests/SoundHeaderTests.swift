@@ -1,4 +1,5 @@
 import CFFmpeg
+import Glibc
 import ReelCore
 import Testing
 
@@ -137,6 +138,46 @@ import Testing
     #expect(
       DolbyFrame.sound(dec3: [0x14, 0x00, 0x20, 0x0F, 0x02, 0x02])
         == SoundHeader(channels: 8, sampleRate: 48_000))
+  }
+
+  /// Of E-AC-3, with two channels behind those of 5.1: a frame's header, and nothing in it.
+  private static let substream = bytes("0b77401f3480102000") + [UInt8](repeating: 0, count: 55)
+
+  @Test(
+    arguments: [
+      ("0b7700001e40e1", 1792, 48_000), ("0b7700005e40e1", 1950, 44_100), ("0b7700005f40e1", 1952, 44_100),
+      ("0b7700009e40e1", 2688, 32_000), ("0b77037f3f80", 1792, 48_000),
+    ])
+  func channelsThatASubstreamAdds(head: String, length: Int, rate: Int) {
+    let core = Self.bytes(head) + [UInt8](repeating: 0, count: length - head.count / 2)
+    for claimed in [AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3] {
+      #expect(
+        SoundHeader(claimed, frame: core + Self.substream + core + Self.substream)
+          == SoundHeader(channels: 8, sampleRate: rate, codec: AV_CODEC_ID_EAC3))
+      #expect(SoundHeader(claimed, frame: core + core + Self.substream)?.channels == 6)
+    }
+  }
+
+  /// As Blu-ray has it, behind plain frames, and as streaming services do.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.ts", "a.mp4"],
+    ["ac3", "eac3"])
+  func substreamsOfAFile(name: String, core: String) throws {
+    let coded = ["-c:a", core, "-ac", "6", "-ar", "48000", "-b:a", "448k"]
+    guard let cores = try FFmpegTool.make("a.\(core)", FFmpegTool.tone + coded)?.allBytes else { return }
+    let frames = stride(from: 0, through: cores.count - 1792, by: 1792).flatMap {
+      cores[$0..<($0 + 1792)] + Self.substream
+    }
+    let sound = try #require(OpenFile(holding: frames))
+    let input = ["-f", "eac3", "-i", "/proc/\(getpid())/fd/\(sound.descriptor)"]
+    let muxed = ["-c:v", "mpeg4", "-c:a", "copy", "-strict", "-2"]
+    guard let made = try FFmpegTool.make(name, FFmpegTool.picture + input + muxed) else { return }
+    let container = try #require(made.sniffed)
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let media = try made.read(as: container, by: ways).media
+      #expect(media.audio == [AudioFacts(codec: "eac3", channels: 8, sampleRate: 48_000)], "\(ways)")
+      #expect(media.warnings.isEmpty, "\(ways) \(media.warnings)")
+    }
   }
 
   struct Sound: Sendable, CustomTestStringConvertible {

@@ -625,8 +625,7 @@ struct ContentEvidence {
       return SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
     }
     guard let bytes = clock?.firstPacket(of: stream, among: streams, in: structure) else { return nil }
-    let most = Int64(codec == AV_CODEC_ID_DTS ? SoundHeader.lookedAt : 64)
-    let count = Int(min(most, bytes.upperBound - bytes.lowerBound))
+    let count = Int(min(Int64(SoundHeader.lookedAt), bytes.upperBound - bytes.lowerBound))
     return SoundHeader(codec, frame: source.bytes(at: bytes.lowerBound, count: count))
   }
 

@@ -3,18 +3,19 @@ import CFFmpeg
 /// AC-3 and E-AC-3 (ETSI TS 102 366).
 enum DolbyFrame {
   /// From one sample, which for E-AC-3 may hold several frames: the first program, with the channels that its dependent
-  /// substreams add (E.1.2, E.1.3). Nil where no frame begins.
+  /// substreams add (E.1.2, E.1.3), which on Blu-ray stand behind a plain frame. Nil where no frame begins.
   static func sound(_ sample: [UInt8]) -> SoundHeader? {
     guard let first = frame(sample[...]) else { return nil }
-    var (added, rest) = (0, sample.dropFirst(first.length))
-    while first.isEnhanced, let next = frame(rest), next.isDependent {
+    var (added, isEnhanced, rest) = (0, first.isEnhanced, sample.dropFirst(first.length))
+    while let next = frame(rest), next.isDependent {
       added += next.addedChannels
+      isEnhanced = true
       rest = rest.dropFirst(next.length)
     }
     // Plain frames may have enhanced ones beside them, in packets of their own.
     return SoundHeader(
       channels: first.channels + added, sampleRate: first.sampleRate,
-      codec: first.isEnhanced ? AV_CODEC_ID_EAC3 : nil)
+      codec: isEnhanced ? AV_CODEC_ID_EAC3 : nil)
   }
 
   /// The box `dac3` (F.4): what stands in each frame's header.
@@ -76,8 +77,16 @@ enum DolbyFrame {
       mode & 4 == 0 || reader.skipBits(2), mode != 2 || reader.skipBits(2), let low = reader.flag()
     else { return nil }
     return Frame(
-      length: head.count, channels: channels(mode, low), sampleRate: rates[Int(rate)] >> max(0, Int(kind) - 8)
-    )
+      length: length(rates[Int(rate)], code: Int(size)), channels: channels(mode, low),
+      sampleRate: rates[Int(rate)] >> max(0, Int(kind) - 8))
+  }
+
+  /// Bytes of a plain frame (4.4.1.4).
+  private static func length(_ rate: Int, code: Int) -> Int {
+    let kilobits = [
+      32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
+    ]
+    return 2 * (kilobits[code / 2] * 96_000 / rate + (rate == 44_100 ? code % 2 : 0))
   }
 
   /// E.1.2.1 and E.1.2.2
