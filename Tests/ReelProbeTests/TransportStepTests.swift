@@ -88,6 +88,25 @@ struct TransportStepTests {
     }
   }
 
+  /// Data and subtitles have times of their own: what a drone tells of itself, a camera of its place.
+  @Test(arguments: [0, 0.6, 1, 1.3]) func dataThatComesFirst(second: Double) throws {
+    guard let clean = try made("a.ts") else { return }
+    let time = Int(second * 90_000)
+    let stamp = [time >> 29 & 14 | 0x21, time >> 22, time >> 14 | 1, time >> 7, time << 1 | 1]
+    let head = [0x47, 0x43, 0, 0x10, 0, 0, 1, 0xBD, 0, 178, 0x84, 0x80, 5] + stamp
+    var bytes = clean
+    bytes.insert(
+      contentsOf: head.map { UInt8(truncatingIfNeeded: $0) } + [UInt8](repeating: 0x55, count: 170),
+      at: 3 * 188)
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let (file, other) = (try #require(OpenFile(holding: clean)), try #require(OpenFile(holding: bytes)))
+      let (own, media) = try (
+        file.read(as: .mpegTS, by: ways).media, other.read(as: .mpegTS, by: ways).media
+      )
+      #expect(media.duration == own.duration && media.warnings == own.warnings, "\(ways) \(media)")
+    }
+  }
+
   /// The types of streams whose samples are encrypted while their packets are in the clear.
   @Test func samplesThatAreEncrypted() throws {
     guard let clear = try made("a.ts") else { return }

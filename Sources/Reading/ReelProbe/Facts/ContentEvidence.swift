@@ -142,11 +142,8 @@ struct ContentEvidence {
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
-      let found = context.pointee.duration
-      let estimated = Double(found) / Double(reel_time_base)
       // FFmpeg's own knows how long the last packets last, and nothing of what lies between.
-      if sum.jumps == 0, found != reel_no_time,
-        context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_PTS,
+      if sum.jumps == 0, let estimated = streams.estimatedSeconds(context),
         abs(estimated - seconds) <= max(0.5, seconds * 0.01)
           // Where few pictures have a time, the last one would last as long as several.
           || structure.container == .mpegPS && mayLackTimes && estimated < seconds

@@ -107,16 +107,38 @@ struct DurationSearch {
   /// What `avformat_find_stream_info` made of the streams and of their first and last packets. Its guess from a
   /// bit rate is not taken: a scan of the packets is better.
   private func afterFullReading(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
-    let method = context.pointee.duration_estimation_method
-    if method == AVFMT_DURATION_FROM_PTS, context.pointee.duration != reel_no_time {
-      return found(Double(context.pointee.duration) / Double(reel_time_base), .packets)
-    }
+    if let seconds = streams.estimatedSeconds(context) { return found(seconds, .packets) }
     // FFmpeg writes that guess into the streams, too.
-    if method == AVFMT_DURATION_FROM_BITRATE { return nil }
+    if context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }
     return found(longestStream, .stream)
   }
 
   private func found(_ seconds: Double?, _ source: DurationSource) -> FoundDuration? {
     FoundDuration(seconds, source, size: size)
+  }
+}
+
+extension StreamChoice {
+  /// Seconds by the first and the last packets of one of MPEG's multiplexes, as FFmpeg has read them; nil where it has not. What
+  /// it tells of the whole file counts data and subtitles, too.
+  func estimatedSeconds(_ context: UnsafeMutablePointer<AVFormatContext>) -> Double? {
+    let whole = context.pointee.duration
+    guard context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_PTS, whole != reel_no_time
+    else { return nil }
+    let spans = (videos.filter { !absent.contains($0.pointee.index) } + audios).compactMap(Self.span)
+    // Programs may have clocks of their own.
+    guard context.pointee.nb_programs < 2, let start = spans.map(\.start).min(),
+      let end = spans.map(\.end).max(), end > start
+    else { return Double(whole) / Double(reel_time_base) }
+    return (end - start) / Double(reel_time_base)
+  }
+
+  /// In microseconds, as FFmpeg rounds them.
+  private static func span(of stream: Stream) -> (start: Double, end: Double)? {
+    let (first, lasts, base) = (stream.pointee.start_time, stream.pointee.duration, stream.pointee.time_base)
+    guard first != reel_no_time, lasts != reel_no_time, base.num > 0, base.den > 0 else { return nil }
+    let unit = AVRational(num: 1, den: Int32(reel_time_base))
+    let start = Double(av_rescale_q(first, base, unit))
+    return (start, start + Double(av_rescale_q(lasts, base, unit)))
   }
 }
