@@ -59,6 +59,44 @@ struct ContentChangesTests {
     #expect(sound?.stated == .number(1) && sound?.measured == .number(2), "\(told)")
   }
 
+  /// A broadcast of 4:3 before one of 16:9.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [("ts", "mpeg2video"), ("ts", "libx264"), ("ts", "libx265"), ("mpg", "mpeg2video")])
+  func aShapeThatChanges(name: String, video: String) throws {
+    func part(_ shape: String, at second: Int) throws -> [UInt8]? {
+      try FFmpegTool.make(
+        "a.\(name)",
+        [
+          "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=1", "-vf", "setsar=\(shape)", "-c:v",
+          video,
+          "-pix_fmt", "yuv420p", "-output_ts_offset", "\(second)",
+        ])?.allBytes
+    }
+    guard let first = try part("1", at: 0), let same = try part("1", at: 1),
+      let other = try part("4/3", at: 1)
+    else { return }
+    #expect(try changes(first + same) == [])
+    let told = try changes(first + other)
+    #expect(told.map(\.fact) == ["video.sampleAspectRatio"], "\(told)")
+    #expect(told.map(\.stated) == [.text("1:1")] && told.map(\.measured) == [.text("4:3")], "\(told)")
+  }
+
+  /// 4:3 and 16:9 of 720x576, and the middle of a picture that is shown as 4:3.
+  @Test(
+    arguments: [
+      (0x23, [], nil), (0x23, extended, "16:15"), (0x33, extended, "64:45"), (0x13, extended, "1:1"),
+      (0x03, extended, nil),
+      (0x23, extended + [0, 0, 1, 0xB5, 0x2A, 8, 0x72, 0x12, 0, 0, 0, 1, 0xB8], "64:45"),
+    ] as [(UInt8, [UInt8], String?)])
+  func shapesOfMPEG(code: UInt8, extensions: [UInt8], shape: String?) {
+    let head = [0, 0, 1, 0xB3, 0x2D, 0x02, 0x40, code, 0x02, 0x4E, 0xE0, 0x20]
+    let found = MPEGSequenceHeader(head + extensions + [0, 0, 1, 0xB8, 0, 8])
+    #expect(found?.width == 720 && found?.height == 576 && found?.pixel?.description == shape)
+  }
+
+  private static let extended: [UInt8] = [0, 0, 1, 0xB5, 0x14, 0x8A, 0, 1, 0, 0, 0, 0, 1, 0xB2, 0x44]
+
   /// As programs join MP4 files: the samples of each have an entry of their own.
   @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
   func anEntryOfTheLastSamples() throws {

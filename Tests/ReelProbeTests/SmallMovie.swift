@@ -40,6 +40,8 @@ struct SmallMovie {
   var referencesLast = false
   /// Other boxes within the sample entry.
   var entryExtra: [UInt8] = []
+  /// Those within the last of several, instead.
+  var lastEntryExtra: [UInt8]?
 
   static let identity: [Int32] = [1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30]
 
@@ -115,13 +117,14 @@ struct SmallMovie {
   private func table(dataAt offset: Int) -> [UInt8] {
     let shape = pixelShape.map { Self.box("pasp", Self.u32($0.0) + Self.u32($0.1)) } ?? []
     let widths = entries?.widths ?? [width]
-    let described = widths.flatMap { width in
+    let described = widths.enumerated().flatMap { place, width in
       Self.box(
         format,
         Self.zeros(6) + Self.u16(reference) + Self.zeros(16) + Self.u16(width) + Self.u16(height)
           + Self.u32(72 << 16) + Self.u32(72 << 16) + Self.u32(0) + Self.u16(1) + Self.zeros(32)
           + Self.u16(24)
-          + Self.u16(0xFFFF) + shape + entryExtra)
+          + Self.u16(0xFFFF) + shape
+          + (place > 0 && place + 1 == widths.count ? lastEntryExtra ?? entryExtra : entryExtra))
     }
     let count = claimedSamples ?? UInt32(samples)
     let times =

@@ -228,11 +228,40 @@ struct SmallMovieTests {
     let movie = SmallMovie(samples: 48, entries: ([64, 96], chunks))
     let track = try #require(ISOFileMap(BytesInMemory(all: movie.bytes)).tracks.first)
     #expect(track.entry?.width == [64, 96][chunks[0] - 1])
-    #expect(track.laterEntry?.width == (Set(chunks).count == 1 ? nil : [96, 64][chunks[0] - 1]))
+    #expect(track.laterEntries.map(\.width) == (Set(chunks).count == 1 ? [] : [[96, 64][chunks[0] - 1]]))
     let media = try read(movie)
     #expect(
       media.warnings.map(\.code).filter { $0 == .contentChanges }.count == Set(chunks).count - 1,
       "\(media.warnings)")
+  }
+
+  private static let colours = SmallMovie.box("colr", Array("nclx".utf8) + [0, 9, 0, 16, 0, 9, 0])
+  private static let vision = SmallMovie.box(
+    "dvcC", [1, 0, 0x10, 0x35, 0x10] + [UInt8](repeating: 0, count: 19))
+  private static func shape(_ across: UInt32) -> [UInt8] {
+    SmallMovie.box("pasp", SmallMovie.u32(across) + SmallMovie.u32(3))
+  }
+
+  /// FFmpeg tells what the last of them says.
+  @Test(
+    arguments: [
+      (shape(3), shape(4), [1, 2], nil, "video.sampleAspectRatio"), (shape(3), shape(3), [1, 2], nil, nil),
+      ([], colours, [1, 2], nil, "video.hdr"), ([], colours, [2, 1], .pq, nil),
+      ([], colours, [1, 1], nil, nil),
+      (colours, colours, [1, 2], .pq, nil), ([], vision, [1, 2], nil, nil),
+    ] as [([UInt8], [UInt8], [Int], HDR.Kind?, String?)])
+  func whatTheFirstSamplesHaveCounts(
+    first: [UInt8], last: [UInt8], chunks: [Int], range: HDR.Kind?, change: String?
+  ) throws {
+    let movie = SmallMovie(
+      samples: 48, entries: ([64, 64], chunks), entryExtra: first, lastEntryExtra: last)
+    let file = try #require(OpenFile(holding: movie.bytes))
+    for ways in [FFmpegReader.quickWays, [.full], [.thorough]] {
+      let media = try file.read(as: .mp4, by: ways).media
+      #expect(media.video?.hdr?.kind == range && media.video?.width == 64, "\(ways)")
+      let changes = media.warnings.filter { $0.code == .contentChanges }
+      #expect(changes.map(\.fact) == (change == nil ? [] : [change]), "\(ways) \(media.warnings)")
+    }
   }
 
   /// Recorders of network packets make a sample of each.

@@ -58,6 +58,7 @@ struct FileReading {
         source, demuxer: structure.container.demuxer, decoding: video, limits: limits)
     }
     structure.matroska?.applyRates(to: input.streams)
+    MovieTracks(structure)?.applyEntries(to: input.streams)
     return input
   }
 
@@ -67,7 +68,6 @@ struct FileReading {
   ) throws(ProbeError) -> Brief {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
-    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = choice(input)
     var reason: String?
     if ways.contains(.header) {
@@ -131,7 +131,6 @@ struct FileReading {
   ) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
-    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(
       input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
@@ -144,11 +143,10 @@ struct FileReading {
   private func readThoroughly(_ input: borrowing OpenedInput) throws(ProbeError) -> Reading {
     let header = HeaderFacts(input.context, structure)
     input.nameRates()
-    MovieTracks(structure)?.applyEntries(to: input.streams)
     let streams = try analyzed(input)
     var scan = PacketScan(
       input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
-    var changes = ContentChanges(streams)
+    var changes = ContentChanges(streams, structure.container)
     scan.runToTheEnd { changes.note($0) }
     let picture = decodedPicture(streams, scan)
     let content = evidence(header, streams)

@@ -1,13 +1,16 @@
 import CFFmpeg
 import ReelCore
 
-/// Where pictures change their size, or sound its channels or its rate, in the middle of a file: by the headers within all of its
-/// packets.
+/// Where pictures change their size or their shape, or sound its channels or its rate, in the middle of a file: by the headers
+/// within all of its packets.
 struct ContentChanges {
   private let video: StreamChoice.Stream?
   private let audios: [StreamChoice.Stream]
+  /// Whether nothing but the pictures states the shape of their pixels.
+  private let isMultiplex: Bool
   /// At the beginning, and what comes after it first.
-  private var sizes: (first: PixelSize?, other: PixelSize?)
+  private var pictures: (first: Picture?, size: PixelSize?)
+  private var shape: MediaWarning?
   private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
 
   /// Packets of another sound that are no damage.
@@ -15,10 +18,24 @@ struct ContentChanges {
   /// Bytes of a packet in which its headers stand.
   private static let lookedAt = 65_536
 
-  init(_ streams: StreamChoice) {
+  /// What the headers of a picture say of it.
+  private struct Picture {
+    let size: PixelSize
+    /// Nil where it is not said.
+    let pixel: SampleAspectRatio?
+
+    init(_ width: Int, _ height: Int, _ pixel: SampleAspectRatio? = nil) {
+      size = PixelSize(width: width, height: height)
+      self.pixel = pixel
+    }
+  }
+
+  init(_ streams: StreamChoice, _ container: MediaContainer) {
     (video, audios) = (streams.video, streams.audios)
+    isMultiplex = container.isMPEG
     if let parameters = video?.pointee.codecpar {
-      sizes.first = Self.size(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))
+      pictures.first = Self.picture(
+        parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))
     }
     for stream in audios {
       guard let parameters = stream.pointee.codecpar,
@@ -32,11 +49,17 @@ struct ContentChanges {
   mutating func note(_ packet: UnsafeMutablePointer<AVPacket>) {
     let index = packet.pointee.stream_index
     if let video, video.pointee.index == index {
-      guard sizes.other == nil, packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
-        let size = Self.size(of: packet, video)
+      guard pictures.size == nil, packet.pointee.flags & AV_PKT_FLAG_KEY != 0,
+        let picture = Self.picture(of: packet, video)
       else { return }
-      if sizes.first == nil { sizes.first = size }
-      if size != sizes.first { sizes.other = size }
+      let first = pictures.first ?? picture
+      pictures.first = first
+      if picture.size != first.size {
+        pictures.size = picture.size
+      } else if isMultiplex, shape == nil {
+        shape = first.pixel.flatMap { pixel in picture.pixel.flatMap { MediaWarning.changedShape(pixel, $0) }
+        }
+      }
     } else if let stream = audios.first(where: { $0.pointee.index == index }) {
       noteSound(packet, stream)
     }
@@ -64,9 +87,10 @@ struct ContentChanges {
 
   var warnings: [MediaWarning] {
     var found: [MediaWarning] = []
-    if let first = sizes.first, let other = sizes.other {
+    if let first = pictures.first?.size, let other = pictures.size {
       found.append(.changedSize(first, other))
     }
+    if let shape { found.append(shape) }
     for (place, stream) in audios.enumerated() {
       guard let sound = sounds[stream.pointee.index], let other = sound.other, sound.packets >= Self.telling
       else { continue }
@@ -91,43 +115,43 @@ struct ContentChanges {
   }
 
   /// By the codec's record; of H.264 and HEVC only.
-  static func size(_ codec: AVCodecID, record: [UInt8]) -> PixelSize? {
+  static func size(_ codec: AVCodecID, record: [UInt8]) -> PixelSize? { picture(codec, record: record)?.size }
+
+  private static func picture(_ codec: AVCodecID, record: [UInt8]) -> Picture? {
     switch codec {
     case AV_CODEC_ID_H264:
-      size(ofH264: (AVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
+      picture(ofH264: (AVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
     case AV_CODEC_ID_HEVC:
-      size(ofHEVC: (HEVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
+      picture(ofHEVC: (HEVCConfiguration(record)?.sequenceParameterSets ?? []).map { $0[...] })
     default: nil
     }
   }
 
-  private static func size(
+  private static func picture(
     of packet: UnsafeMutablePointer<AVPacket>, _ stream: StreamChoice.Stream
-  ) -> PixelSize? {
+  ) -> Picture? {
     guard let parameters = stream.pointee.codecpar else { return nil }
     let codec = parameters.pointee.codec_id
-    if let record = newRecord(packet) { return size(codec, record: record) }
+    if let record = newRecord(packet) { return picture(codec, record: record) }
     switch codec {
     case AV_CODEC_ID_VP8:
-      return VP8FrameHeader(BitstreamHeader.bytes(of: packet)).map {
-        PixelSize(width: $0.width, height: $0.height)
-      }
+      return VP8FrameHeader(BitstreamHeader.bytes(of: packet)).map { Picture($0.width, $0.height) }
     case AV_CODEC_ID_VP9:
-      return VP9FrameHeader(beginning(of: packet, upTo: 64)).map {
-        PixelSize(width: $0.width, height: $0.height)
-      }
+      return VP9FrameHeader(beginning(of: packet, upTo: 64)).map { Picture($0.width, $0.height) }
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
-      return sizeOfSequence(beginning(of: packet, upTo: lookedAt))
+      return MPEGSequenceHeader(beginning(of: packet, upTo: lookedAt)).map {
+        Picture($0.width, $0.height, $0.pixel)
+      }
     case AV_CODEC_ID_AV1:
       // A frame ends where its sample does.
       return AV1FrameHeader(firstOf: AV1Units(BitstreamHeader.bytes(of: packet)[...]), told: nil).map {
-        PixelSize(width: $0.width, height: $0.height)
+        Picture($0.width, $0.height)
       }
     case AV_CODEC_ID_H264:
-      return size(
+      return picture(
         ofH264: units(packet, AVCConfiguration(BitstreamHeader.extradata(of: parameters))?.lengthSize))
     case AV_CODEC_ID_HEVC:
-      return size(
+      return picture(
         ofHEVC: units(packet, HEVCConfiguration(BitstreamHeader.extradata(of: parameters))?.lengthSize))
     default: return nil
     }
@@ -140,22 +164,14 @@ struct ContentChanges {
     return Array(LengthPrefixedUnits(beginning(of: packet, upTo: lookedAt), lengthSize: lengthSize))
   }
 
-  private static func size(ofH264 units: [ArraySlice<UInt8>]) -> PixelSize? {
+  private static func picture(ofH264 units: [ArraySlice<UInt8>]) -> Picture? {
     units.lazy.filter { ($0.first ?? 0) & 0x1F == 7 }.compactMap { H264SequenceParameters(unit: $0) }.first
-      .map { PixelSize(width: $0.width, height: $0.height) }
+      .map { Picture($0.width, $0.height, $0.usability.pixel) }
   }
 
-  private static func size(ofHEVC units: [ArraySlice<UInt8>]) -> PixelSize? {
+  private static func picture(ofHEVC units: [ArraySlice<UInt8>]) -> Picture? {
     units.lazy.compactMap { HEVCSequenceParameters(unit: $0) }.first.map {
-      PixelSize(width: $0.width, height: $0.height)
-    }
-  }
-
-  /// The sequence header of MPEG-1 and MPEG-2 (ISO/IEC 13818-2, 6.2.2.1).
-  private static func sizeOfSequence(_ bytes: [UInt8]) -> PixelSize? {
-    let unit = StartCodeUnits(bytes).first { $0.first == 0xB3 && $0.count >= 4 }.map(Array.init)
-    return unit.map {
-      PixelSize(width: Int($0[1]) << 4 | Int($0[2]) >> 4, height: Int($0[2] & 15) << 8 | Int($0[3]))
+      Picture($0.width, $0.height, $0.usability.pixel)
     }
   }
 }
@@ -166,6 +182,23 @@ extension MediaWarning {
       .contentChanges,
       "its pictures change their size from \(first) to \(other); the facts are those of its beginning",
       fact: "video", stated: .text("\(first)"), measured: .text("\(other)"))
+  }
+
+  /// Nil where they are the same shape.
+  static func changedShape(_ first: SampleAspectRatio, _ other: SampleAspectRatio) -> MediaWarning? {
+    guard abs(first.ratio.value / other.ratio.value - 1) > 0.01 else { return nil }
+    return MediaWarning(
+      .contentChanges,
+      "its pixels change their shape from \(first) to \(other); the facts are those of its beginning",
+      fact: "video.sampleAspectRatio", stated: .text("\(first)"), measured: .text("\(other)"))
+  }
+
+  /// - Parameter first: nil for standard range, as is `other`.
+  static func changedRange(_ first: HDR.Kind?, _ other: HDR.Kind?) -> MediaWarning {
+    MediaWarning(
+      .contentChanges,
+      "its pictures change from \(first?.rawValue ?? "standard range") to \(other?.rawValue ?? "standard range"); the facts are those of its beginning",
+      fact: "video.hdr", stated: first.map { .text($0.rawValue) }, measured: other.map { .text($0.rawValue) })
   }
 
   /// Nil where they do not contradict one another.

@@ -15,12 +15,16 @@ struct MovieTracks {
     iso.track(UInt32(truncatingIfNeeded: stream.pointee.id))
   }
 
-  /// Gives streams the records of their codecs that their first samples have, where FFmpeg took those of another sample entry.
+  /// Gives streams the records of their codecs and the transfer functions that their first samples have, where FFmpeg took those
+  /// of another sample entry.
   func applyEntries(to streams: [StreamChoice.Stream]) {
     for stream in streams {
-      guard let track = track(of: stream), track.hasLaterEntry, let parameters = stream.pointee.codecpar,
-        let entry = track.entry
+      guard let track = track(of: stream), track.hasSeveralEntries,
+        let parameters = stream.pointee.codecpar, let entry = track.entry
       else { continue }
+      parameters.pointee.color_trc =
+        entry.transfer.map { AVColorTransferCharacteristic(rawValue: $0) } ?? AVCOL_TRC_UNSPECIFIED
+      guard track.hasLaterEntry else { continue }
       let record: [UInt8]? =
         switch parameters.pointee.codec_id {
         case AV_CODEC_ID_AAC: entry.decoderBytes

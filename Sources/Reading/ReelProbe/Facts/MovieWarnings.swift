@@ -111,18 +111,31 @@ struct MovieWarnings {
 
   /// Tracks whose last samples have another entry than the first, as those of files that were joined.
   private var changes: [MediaWarning] {
-    let pictures = video.flatMap { track in
-      track.entry?.pictureSize.flatMap { first in
-        track.laterEntry?.pictureSize.flatMap { $0 == first ? nil : MediaWarning.changedSize(first, $0) }
-      }
-    }
     let sounds = streams.audios.enumerated().compactMap { place, stream -> MediaWarning? in
-      guard let track = tracks.track(of: stream), let first = track.entry?.soundHeader,
-        let later = track.laterEntry?.soundHeader
-      else { return nil }
-      return MediaWarning.changedSound(first, later, place: place)
+      guard let track = tracks.track(of: stream), let first = track.entry?.soundHeader else { return nil }
+      return track.laterEntries.lazy.compactMap(\.soundHeader)
+        .compactMap { MediaWarning.changedSound(first, $0, place: place) }.first
     }
-    return [pictures].compactMap { $0 } + sounds
+    guard let video, let entry = video.entry else { return sounds }
+    return pictureChanges(entry, video.laterEntries) + sounds
+  }
+
+  private func pictureChanges(_ first: SampleEntry, _ later: [SampleEntry]) -> [MediaWarning] {
+    let size = first.pictureSize.flatMap { first in
+      later.compactMap(\.pictureSize).first { $0 != first }.map { MediaWarning.changedSize(first, $0) }
+    }
+    let shape = first.pixel.flatMap { pixel in
+      later.lazy.filter { $0.pictureSize == first.pictureSize }.compactMap(\.pixel)
+        .compactMap { MediaWarning.changedShape(pixel, $0) }.first
+    }
+    // What an entry does not say of light, its pictures may.
+    let range = media.video?.hdr?.kind
+    let other = later.first { entry in
+      entry.transfer != nil && entry.transfer != first.transfer && entry.range != range
+        && (entry.range != nil || first.range != nil)
+    }
+    guard let other, range != .dolbyVision else { return [size, shape].compactMap(\.self) }
+    return [size, shape].compactMap(\.self) + [.changedRange(range, other.range)]
   }
 
   /// Tracks that are handled as sound, or as pictures, and whose sample entry is of the other kind.

@@ -83,6 +83,9 @@ extension SampleEntry {
     return width.flatMap { width in height.map { PixelSize(width: width, height: $0) } }
   }
 
+  /// The high dynamic range that its transfer function makes; nil where it names none of these.
+  var range: HDR.Kind? { transfer.flatMap { [16: .pq, 18: .hlg][$0] } }
+
   var soundHeader: SoundHeader? {
     let record = decoderBytes ?? configuration ?? []
     return (original ?? format) == "mp4a" ? AudioSpecificConfig(record)?.sound : dolbySound

@@ -58,7 +58,11 @@ extension VideoFacts {
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate
     self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
-    takePicture(parameters, of: stream, transfer: header.transfers[stream.pointee.index])
+    // FFmpeg has the record of any sample entry.
+    let isOfAnother = track.map { $0.hasSeveralEntries && $0.entry?.hasDolbyVision == false } ?? false
+    takePicture(
+      parameters, transfer: header.transfers[stream.pointee.index],
+      dolbyVisionProfile: isOfAnother ? -1 : reel_dolby_vision_profile(stream))
   }
 
   private mutating func takeTurn(
@@ -127,8 +131,7 @@ extension VideoFacts {
   static func side(_ pixels: some BinaryInteger) -> Int? { (1...65_536).contains(pixels) ? Int(pixels) : nil }
 
   private mutating func takePicture(
-    _ parameters: AVCodecParameters, of stream: UnsafeMutablePointer<AVStream>,
-    transfer: AVColorTransferCharacteristic?
+    _ parameters: AVCodecParameters, transfer: AVColorTransferCharacteristic?, dolbyVisionProfile: Int32
   ) {
     let layout = PixelLayout(parameters.format)
     pixelFormat = layout?.name
@@ -137,8 +140,7 @@ extension VideoFacts {
     profile = avcodec_profile_name(parameters.codec_id, parameters.profile).map { String(cString: $0) }
     // What a container says of colours is said instead of the bitstream (ISO/IEC 14496-12, 12.1.5; RFC 9559).
     hdr = HDR(
-      parameters, transfer: transfer ?? parameters.color_trc,
-      dolbyVisionProfile: reel_dolby_vision_profile(stream))
+      parameters, transfer: transfer ?? parameters.color_trc, dolbyVisionProfile: dolbyVisionProfile)
   }
 
   /// Frames in a second, if all came at the ordinary step. FFmpeg guesses it from the first packets.

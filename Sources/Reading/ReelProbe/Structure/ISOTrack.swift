@@ -23,8 +23,10 @@ struct ISOTrack: Hashable {
   /// What a player shows of it; nil where its samples lie in fragments, or its tables do not tell.
   private(set) var presentation: TrackPresentation?
 
-  /// Another one, which later samples have: the first that tells of other pictures or sound; nil where all are the same.
-  private(set) var laterEntry: SampleEntry?
+  /// Others, which later samples have, in their order.
+  private(set) var laterEntries: [SampleEntry] = []
+  /// Whether there are several, whichever its samples have: FFmpeg tells some things by the last.
+  private(set) var hasSeveralEntries = false
   /// Whether that of its first samples is another than the first one, which FFmpeg goes by.
   private(set) var hasLaterEntry = false
 
@@ -67,19 +69,14 @@ struct ISOTrack: Hashable {
     let used = (counts.firstEntry ?? 1) - 1
     guard let entry = entries.indices.contains(used) ? entries[used] : entries.first else { return }
     hasLaterEntry = entry != entries.first
+    hasSeveralEntries = entries.count > 1
     self.entry = SampleEntry(entry, handler: handler, of: file)
-    let later = counts.laterEntries.map { $0 - 1 }.filter { $0 != used && entries.indices.contains($0) }
+    laterEntries = counts.laterEntries.map { $0 - 1 }.filter { $0 != used && entries.indices.contains($0) }
       .prefix(Self.mostEntries).map { SampleEntry(entries[$0], handler: handler, of: file) }
-    let own = self.entry
-    laterEntry =
-      later.first { $0.pictureSize != own?.pictureSize || $0.soundHeader != own?.soundHeader } ?? later.first
   }
 
   /// Entries that are looked at.
   private static let mostEntries = 16
-
-  /// Whether its samples have more than one.
-  var hasSeveralEntries: Bool { hasLaterEntry || laterEntry != nil }
 
   /// Once all of its boxes have been taken.
   mutating func present(movieScale: UInt32?) {

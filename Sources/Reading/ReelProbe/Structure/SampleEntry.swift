@@ -13,6 +13,8 @@ struct SampleEntry: Hashable {
   private(set) var pixel: SampleAspectRatio?
   /// Transfer function by `colr` (12.1.5), as numbered in ITU-T H.273; nil where it says none.
   private(set) var transfer: UInt32?
+  /// Whether it has a record of Dolby Vision.
+  private(set) var hasDolbyVision = false
   /// In pixels, of the clean aperture.
   private(set) var aperture: Aperture?
   /// Of sound only.
@@ -86,6 +88,7 @@ struct SampleEntry: Hashable {
     case "sinf", "wave": if depth < 2 { takeBoxes(body, from: 0, depth: depth + 1) }
     case "frma":
       if body.count >= 4, format == "encv" || format == "enca" { original = FourCharacterCode(body) }
+    case "dvcC", "dvvC", "dvwC": hasDolbyVision = true
     case "esds": takeDescriptor(body)
     default:
       if configuration == nil, Self.configurations.contains(type) { configuration = body }
