@@ -87,6 +87,11 @@ struct BitstreamHeaderTests {
     let sample: [UInt8] = [0, 0, 0, 2, 0x65, 1, 0, 0, 0, 9, 0x65]
     #expect(Array(LengthPrefixedUnits(sample, lengthSize: 4)) == [[0x65, 1]])
     #expect(Array(LengthPrefixedUnits([0, 0, 0, 0, 1], lengthSize: 4)).isEmpty)
+    // Reserved, and taken by players.
+    let record = bytes("0142001efee1000e6742001eab40501ed3501010602001000428ce3c80")
+    let size = AVCConfiguration(record)?.lengthSize ?? 0
+    #expect(
+      Array(LengthPrefixedUnits([0, 0, 2, 0x65, 1, 0, 0, 1, 6], lengthSize: size)) == [[0x65, 1], [6]])
   }
 
   @Test func aRecordThatIsCutIsNone() {

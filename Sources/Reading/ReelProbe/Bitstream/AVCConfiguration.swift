@@ -1,6 +1,6 @@
 /// The decoder configuration record of H.264 in MP4 and Matroska (ISO/IEC 14496-15, 5.3.3.1).
 struct AVCConfiguration: Hashable {
-  /// Bytes of the length before each NAL unit: 1, 2 or 4.
+  /// Bytes of the length before each NAL unit: 1, 2 or 4; the standard reserves 3, and players take it.
   let lengthSize: Int
   /// The sequence parameter sets, each with its header byte.
   let sequenceParameterSets: [[UInt8]]
@@ -9,7 +9,6 @@ struct AVCConfiguration: Hashable {
   init?(_ record: [UInt8]) {
     guard record.count > 6, record[0] == 1 else { return nil }
     lengthSize = Int(record[4] & 3) + 1
-    guard lengthSize != 3 else { return nil }
     var sets: [[UInt8]] = []
     var next = 6
     for _ in 0..<(record[5] & 31) {

@@ -1,6 +1,6 @@
 /// The decoder configuration record of HEVC in MP4 and Matroska (ISO/IEC 14496-15, 8.3.3.1).
 struct HEVCConfiguration: Hashable {
-  /// Bytes of the length before each NAL unit: 1, 2 or 4.
+  /// Bytes of the length before each NAL unit: 1, 2 or 4; the standard reserves 3, and players take it.
   let lengthSize: Int
   /// The sequence parameter sets, each with its header of two bytes.
   let sequenceParameterSets: [[UInt8]]
@@ -11,7 +11,6 @@ struct HEVCConfiguration: Hashable {
   init?(_ record: [UInt8]) {
     guard record.count > 22, record[0] == 1 else { return nil }
     lengthSize = Int(record[21] & 3) + 1
-    guard lengthSize != 3 else { return nil }
     var rest = record[23...]
     var sets: [[UInt8]] = []
     var preferred: UInt32?
