@@ -28,8 +28,8 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     case indexMismatch
     /// The clock starts anew or jumps within the file; the stretches are added up.
     case clockJumps
-    /// The pictures change their size, or the sound its channels or its rate, within the file; what is told is of its
-    /// beginning. Found by reading every packet.
+    /// The pictures change their size, their shape or their dynamic range, or the sound its channels or its rate, within the
+    /// file; what is told is of its beginning. Mostly found by reading every packet.
     case contentChanges
     /// The header claims something that this reading did not hold against the content.
     case claimUnchecked
