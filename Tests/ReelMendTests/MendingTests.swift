@@ -29,6 +29,26 @@ struct MendSample: CustomTestStringConvertible {
 }
 
 @Suite(.shortTime) struct MendingTests {
+  /// A place that was found, and that nothing of a mend takes out, is not passed over.
+  @Test func aPlaceThatIsLeftIsNothingToMend() throws {
+    var media = MediaInfo(container: .mp4, size: 1)
+    for isLocation in [nil, false, true] {
+      media.hasLocation = isLocation
+      for mend in Mend.allCases {
+        let isRefused = isLocation == true && (mend == .location || mend == .privateTags)
+        if isRefused {
+          let error = #expect(throws: MendError.self) {
+            try MendValidation.check(undone: MendOptions([mend]), media)
+          }
+          #expect(error?.code == .notMendable)
+        } else {
+          try MendValidation.check(undone: MendOptions([mend]), media)
+        }
+      }
+    }
+    try MendValidation.check(undone: MendOptions([.location]), nil)
+  }
+
   private static let square = Rational(1, 1).map { SampleAspectRatio($0) }
   private static let wide = Rational(4, 3).map { SampleAspectRatio($0) }
   /// What is asked for, and what of it does not count in the proof.

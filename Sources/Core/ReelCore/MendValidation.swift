@@ -18,6 +18,16 @@ package enum MendValidation {
     guard old == new else { throw other(difference(old, new)) }
   }
 
+  /// Holds what was asked for against the facts of a file in which there was nothing to mend.
+  /// - Parameter before: as of ``check(_:_:_:_:)``.
+  /// - Throws: `notMendable`.
+  package static func check(undone options: MendOptions, _ before: MediaInfo?) throws(MendError) {
+    guard before?.hasLocation == true, !options.mends.isDisjoint(with: [.location, .privateTags]) else {
+      return
+    }
+    throw MendError(.notMendable, reason(.location))
+  }
+
   private static func check(
     _ mend: Mend, _ after: MediaInfo, _ options: MendOptions, _ outcome: MendOutcome
   ) throws(MendError) {

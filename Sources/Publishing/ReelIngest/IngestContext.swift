@@ -82,7 +82,10 @@ struct IngestContext: Sendable {
       hub.emit([.fileNotMended(file.file, FileFailure(leftAsItIs: error))])
       return (file, report)
     }
-    guard !outcome.done.isEmpty else { return (file, report) }
+    guard !outcome.done.isEmpty else {
+      try MendValidation.check(undone: mends, report.media)
+      return (file, report)
+    }
     let copy = try PrivateCopy.mended(draft, size: outcome.size, of: file.source) { stop.cancellation.isSet }
     guard let copy else { throw StepFailure.failed(.cancelled) }
     let facts = try self.facts(of: copy, report, mends, outcome)

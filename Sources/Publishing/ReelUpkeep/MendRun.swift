@@ -118,7 +118,10 @@ package struct MendRun: Sendable {
     try claim(name)
     let draft = try MendDraft(at: name, source: file.identity, replaces: target.replaces)
     let outcome = try mender.mend(file, options, into: draft.output.rawValue, cancellation: flag)
-    guard !outcome.done.isEmpty else { return ([], nil, isCutOff) }
+    guard !outcome.done.isEmpty else {
+      try MendValidation.check(undone: options, before)
+      return ([], nil, isCutOff)
+    }
     let after: ProbeReport
     do throws(ProbeError) { after = try prober.probe(draft.sourceFile(), cancellation: flag) } catch {
       throw error.code == .cancelled
