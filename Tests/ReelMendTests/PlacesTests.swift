@@ -434,25 +434,31 @@ extension Place {
     #expect(found[0].count == found[1].count && found[0] != found[1])
   }
 
-  /// AVCHD's cameras write where they are into the pictures themselves.
-  @Test(arguments: [(0xB2 as UInt8, true), (0xE0, false)])
-  func whatPicturesSayIsNotTakenOut(_ tag: UInt8, _ isLocation: Bool) throws {
+  private static let avchd: [UInt8] =
+    [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
+    + Array("MDPM".utf8)
+
+  /// Cameras write where they are into the pictures themselves, some of them once they have found out.
+  @Test(
+    arguments: [
+      (avchd + [1, 0xB2, 0, 48, 0, 1], true), (avchd + [1, 0xE0, 0, 48, 0, 1], false),
+    ], [false, true])
+  func whatPicturesSayIsNotTakenOut(_ message: (bytes: [UInt8], isLocation: Bool), _ isLate: Bool) throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")
     var bytes = contents(of: sample.path)
-    let name: [UInt8] =
-      [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
-      + Array("MDPM".utf8)
-    // Over the first picture's own bytes: who reads it does not decode it.
-    let movie = try TestMovie(bytes).movie
-    let first = try #require(try movie["trak"]?.sampleRanges().first)
-    bytes.replaceSubrange(
-      Int(first.lowerBound) + 8..<Int(first.lowerBound) + 8 + name.count + 6,
-      with: name + [1, tag, 0, 48, 0, 1])
+    // Over the picture's own bytes: who reads it does not decode it.
+    let track = try TestMovie(bytes).movie["trak"]
+    let keys = try #require(track?[["mdia", "minf", "stbl"]]?.keySamples).sorted()
+    let key = try #require(isLate ? keys.last : keys.first)
+    let picture = try #require(try track?.ranges(ofSamples: [key]).first)
+    let start = Int(picture.lowerBound) + 8
+    bytes.replaceSubrange(start..<start + message.bytes.count, with: message.bytes)
     let folder = try TemporaryFolder()
     try folder.write(bytes, to: "own.mp4")
     let path = folder.path(of: "own.mp4")
-    #expect(CameraMessage.disclosure(of: bytes[...]) == (isLocation ? .location : .identity))
-    for (mend, isRefused) in [(Mend.location, isLocation), (.privateTags, true)] {
+    #expect(CameraMessage.disclosure(of: bytes[...]) == (message.isLocation ? .location : .identity))
+    #expect(try facts(of: path, as: .mp4).hasLocation == message.isLocation)
+    for (mend, isRefused) in [(Mend.location, message.isLocation), (.privateTags, true)] {
       if isRefused {
         let error = #expect(throws: MendError.self) {
           try MendedCopy(of: path, as: .mp4, MendOptions([mend]))
@@ -461,6 +467,49 @@ extension Place {
       } else {
         #expect(try MendedCopy(of: path, as: .mp4, MendOptions([mend])).done.isEmpty)
       }
+    }
+  }
+
+  /// A late frame of the sound becomes text that is shown.
+  @Test(arguments: [("GPS(11.5678,48.1234)", true), ("GPS? Not yet.", false)])
+  func whatIsShownLateIsNotTakenOut(_ text: String, _ isLocation: Bool) throws {
+    var bytes = contents(of: MendSample.named("clips/moov-at-end.mp4").path)
+    let movie = try TestMovie(bytes).movie
+    let track = try #require(movie.boxes.last { $0.type == "trak" })
+    let count = try #require(track[["mdia", "minf", "stbl"]]?.sampleCount)
+    let late = try #require(SampleSearch.numbers(of: count).last { $0 < count - 1 })
+    let sample = try #require(try track.ranges(ofSamples: [late]).first)
+    for (old, new) in [("soun", "text"), ("mp4a", "text")] {
+      let place = try #require(Data(bytes).range(of: Data(old.utf8), options: .backwards)).lowerBound
+      bytes.replaceSubrange(place..<place + 4, with: Array(new.utf8))
+    }
+    let start = Int(sample.lowerBound)
+    bytes.replaceSubrange(start..<start + text.utf8.count, with: Array(text.utf8))
+    let folder = try TemporaryFolder()
+    try folder.write(bytes, to: "own.mp4")
+    let path = folder.path(of: "own.mp4")
+    #expect(try facts(of: path, as: .mp4).hasLocation == isLocation)
+    if isLocation {
+      let error = #expect(throws: MendError.self) {
+        try MendedCopy(of: path, as: .mp4, MendOptions([.location]))
+      }
+      #expect(error?.code == .notMendable)
+    } else {
+      #expect(try MendedCopy(of: path, as: .mp4, MendOptions([.location])).done.isEmpty)
+    }
+  }
+
+  @Test func samplesAreFoundByTheirNumbers() throws {
+    let movie = try TestMovie(contents(of: MendSample.named("clips/moov-at-end.mp4").path)).movie
+    for track in movie.boxes where track.type == "trak" {
+      let table = try SampleTable(try #require(track[["mdia", "minf", "stbl"]]))
+      let all = table.samples.map { $0.offset..<$0.end }
+      #expect(try track.ranges(ofSamples: Array(all.indices)) == all)
+      let some = [1, 7, all.count - 1]
+      #expect(try track.ranges(ofSamples: some) == some.map { all[$0] })
+      #expect(
+        track[["mdia", "minf", "stbl"]]?.keySamples ?? Set(all.indices)
+          == Set(all.indices.filter { table.samples[$0].isSync }))
     }
   }
 

@@ -38,6 +38,18 @@ struct PlaceSearchTests {
     #expect(PlaceSearch.finds(in: Array("--------\(text)".utf8)[...]) == expected)
   }
 
+  @Test("looks at the first samples, and at some up to the last one")
+  func samples() {
+    #expect(SampleSearch.numbers(of: 0).isEmpty && SampleSearch.numbers(of: 0) { _ in true }.isEmpty)
+    #expect(SampleSearch.numbers(of: 1) == [0] && SampleSearch.numbers(of: 3) == [0, 1, 2])
+    #expect(SampleSearch.numbers(of: 71) == Array(0..<8) + [10, 20, 30, 40, 50, 60, 70])
+    #expect(SampleSearch.numbers(of: 1_000_000, isFar: true) == Array(0..<8) + [999_999])
+    #expect(SampleSearch.numbers(of: 71) { $0 % 25 == 0 } == [0, 25, 50])
+    #expect(SampleSearch.numbers(of: 71, isFar: true) { $0 % 25 == 0 } == [0, 50])
+    // Where none is marked, they are taken as they are.
+    #expect(SampleSearch.numbers(of: 8) { _ in false } == Array(0..<8))
+  }
+
   @Test("finds a latitude in Exif behind its name, among others that have none")
   func exif() {
     // TIFF, little endian: a directory of one entry, the latitude's.

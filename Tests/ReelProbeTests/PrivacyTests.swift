@@ -147,6 +147,48 @@ struct PrivacyTests {
     #expect(media.hasLocation == isPlace)
   }
 
+  // MARK: Positions that come late
+
+  /// A camera that was just switched on has none.
+  @Test(arguments: [0, 40, 49]) func dataThatTellsLate(_ first: Int) throws {
+    let (without, with): ([UInt8], [UInt8]) = ([0x85, 9, 0, 1, 0x56], [0x85, 1, 0, 1, 0x4E])
+    let movie = SmallMovie(format: "rtmd", handler: "meta")
+    var bytes = movie.bytes
+    let start = bytes.count - movie.samples * movie.sampleSize
+    for sample in 0..<movie.samples {
+      let place = start + sample * movie.sampleSize
+      bytes.replaceSubrange(place..<place + 5, with: sample < first ? without : with)
+    }
+    #expect(try Self.read(bytes).hasLocation == true)
+    #expect(try Self.read(movie.bytes).hasLocation == false)
+  }
+
+  /// Fragments of 2 s, each with one sample of data.
+  @Test(arguments: [false, true]) func fragmentsThatTellLate(_ isPlace: Bool) throws {
+    var movie = SmallMovie(samples: 0, declaresFragments: true, format: "rtmd", handler: "meta")
+    movie.claimedSamples = 0
+    func fragment(_ number: UInt32, _ data: [UInt8]) -> [UInt8] {
+      func boxes(_ offset: UInt32) -> [UInt8] {
+        let header = SmallMovie.box(
+          "tfhd",
+          SmallMovie.u32(0x02_0018) + SmallMovie.u32(1) + SmallMovie.u32(2000)
+            + SmallMovie.u32(UInt32(data.count)))
+        let time = SmallMovie.box("tfdt", SmallMovie.u32(0) + SmallMovie.u32(2000 * (number - 1)))
+        let run = SmallMovie.box("trun", SmallMovie.u32(1) + SmallMovie.u32(1) + SmallMovie.u32(offset))
+        return SmallMovie.box(
+          "moof",
+          SmallMovie.box("mfhd", SmallMovie.u32(0) + SmallMovie.u32(number))
+            + SmallMovie.box("traf", header + time + run))
+      }
+      return boxes(UInt32(boxes(0).count) + 8) + SmallMovie.box("mdat", data)
+    }
+    let last: [UInt8] = [0x85, 1, 0, 1, isPlace ? 0x4E : 0x56]
+    let empty = [UInt8](repeating: 0xAB, count: 5)
+    let parts = (UInt32(1)...30).flatMap { number -> [UInt8] in fragment(number, number == 30 ? last : empty)
+    }
+    #expect(try Self.read(Array(movie.bytes.dropLast(8)) + parts).hasLocation == isPlace)
+  }
+
   // MARK: Matroska's attachments
 
   private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {

@@ -8,6 +8,8 @@ struct HiddenPlaces {
   let source: BoundedSource
   /// Of the tracks that stay.
   let tracks: [MovieBox]
+  /// The samples of each track by its number, where they are in fragments.
+  let fragments: [UInt32: SampleTable]
 
   /// Media data that nobody reads.
   /// - Parameter kept: what samples and items have.
@@ -18,42 +20,52 @@ struct HiddenPlaces {
   }
 
   private static let text: Set<FourCharacterCode> = ["text", "sbtl", "subt", "clcp"]
-  private static let looked = 8
 
-  /// - Parameter ranges: of the samples of each of ``tracks``.
   /// - Throws: `notMendable` where text that is shown tells where it was recorded.
-  func refuseText(_ ranges: [[Range<Int64>]]) throws(MendError) {
-    for (track, ranges) in zip(tracks, ranges) where track.handler.map(Self.text.contains) ?? false {
-      for range in ranges.prefix(Self.looked) {
-        let bytes = source.bytes(
-          at: range.lowerBound, count: Int(min(4096, range.upperBound - range.lowerBound)))
-        guard !PlaceSearch.findsInText(bytes[...]) else {
-          throw MendError(
-            .notMendable,
-            "its subtitles tell where it was recorded, and what is shown is not taken out; take them out with another program"
-          )
-        }
+  func refuseText() throws(MendError) {
+    for track in tracks where track.handler.map(Self.text.contains) ?? false {
+      for sample in try samples(track, upTo: SampleSearch.looked, arePictures: false)
+      where PlaceSearch.findsInText(sample[...]) {
+        throw MendError(
+          .notMendable,
+          "its subtitles tell where it was recorded, and what is shown is not taken out; take them out with another program"
+        )
       }
     }
   }
 
-  /// - Parameters:
-  ///   - ranges: of the samples of each of ``tracks``.
-  ///   - stripping: what is to be taken out.
+  /// - Parameter stripping: what is to be taken out.
   /// - Throws: `notMendable` where the pictures themselves tell it.
-  func refusePictures(_ ranges: [[Range<Int64>]], _ stripping: Stripping) throws(MendError) {
-    for (track, ranges) in zip(tracks, ranges) where track.handler == "vide" {
-      guard let first = ranges.first else { continue }
-      let bytes = source.bytes(
-        at: first.lowerBound,
-        count: Int(min(Int64(CameraMessage.looked), first.upperBound - first.lowerBound)))
-      let disclosure = CameraMessage.disclosure(of: bytes[...])
-      guard !stripping.takes(disclosure) else {
-        throw MendError(
-          .notMendable,
-          "its pictures themselves say \(disclosure == .location ? "where it was recorded" : "what recorded it and how") "
-            + "(data of an AVCHD camera), which only encoding them anew takes out")
-      }
+  func refusePictures(_ stripping: Stripping) throws(MendError) {
+    for track in tracks where track.handler == "vide" {
+      let found = try samples(track, upTo: Int64(CameraMessage.looked), arePictures: true)
+        .map { CameraMessage.disclosure(of: $0[...]) }
+      guard let disclosure = found.first(where: { $0 == .location }) ?? found.first(where: stripping.takes),
+        stripping.takes(disclosure)
+      else { continue }
+      throw MendError(
+        .notMendable,
+        "its pictures themselves say \(disclosure == .location ? "where it was recorded" : "what recorded it and how") "
+          + "(data of the camera), which only encoding them anew takes out")
+    }
+  }
+
+  /// The beginnings of the samples of a track that are looked at.
+  private func samples(
+    _ track: MovieBox, upTo most: Int64, arePictures: Bool
+  ) throws(MendError) -> [[UInt8]] {
+    var ranges: [Range<Int64>] = []
+    if let samples = track.trackID.flatMap({ fragments[$0]?.samples }) {
+      ranges = SampleSearch.numbers(of: samples.count, isKey: arePictures ? { samples[$0].isSync } : nil)
+        .map { samples[$0].offset..<samples[$0].end }
+    } else if let table = track[["mdia", "minf", "stbl"]] {
+      let keys = arePictures ? table.keySamples : nil
+      let numbers = SampleSearch.numbers(
+        of: table.sampleCount, isKey: arePictures ? { keys?.contains($0) ?? true } : nil)
+      ranges = try track.ranges(ofSamples: numbers)
+    }
+    return ranges.map {
+      source.bytes(at: $0.lowerBound, count: Int(min(most, $0.upperBound - $0.lowerBound)))
     }
   }
 }

@@ -257,17 +257,17 @@ struct MovieMender {
     let mends = options.mends.intersection([.location, .privateTags])
     guard !mends.isEmpty else { return }
     let tracks = file.movie.boxes.filter { $0.type == "trak" }
-    let hidden = HiddenPlaces(file: file, source: source, tracks: tracks)
-    var ranges: [[Range<Int64>]] = []
+    var (ranges, tables): ([[Range<Int64>]], [UInt32: SampleTable]) = ([], [:])
     for track in tracks { ranges.append(try track.sampleRanges()) }
     if file.isFragmented {
-      let tables = try Fragments(of: file, source).tables
+      tables = try Fragments(of: file, source).tables
       for (number, track) in tracks.enumerated() {
         ranges[number] = track.trackID.flatMap { tables[$0]?.ranges } ?? ranges[number]
       }
     }
-    try hidden.refuseText(ranges)
-    try hidden.refusePictures(ranges, mends.contains(.privateTags) ? .everything : .location)
+    let hidden = HiddenPlaces(file: file, source: source, tracks: tracks, fragments: tables)
+    try hidden.refuseText()
+    try hidden.refusePictures(mends.contains(.privateTags) ? .everything : .location)
     // Where the keys of encrypted samples are, no sample tells.
     guard !tracks.contains(where: { $0[["mdia", "minf", "stbl", "saio"]] != nil }) else { return }
     let kept = ranges.flatMap(\.self) + (try NamedPlaces(file: file, source: source).itemRanges())

@@ -19,6 +19,24 @@ extension MovieBox {
     return ranges
   }
 
+  /// Of a track: the bytes of the samples with these numbers, from 0 on, which are in order.
+  /// - Throws: `corrupt`.
+  func ranges(ofSamples numbers: [Int]) throws(MendError) -> [Range<Int64>] {
+    guard let table = self[["mdia", "minf", "stbl"]] else { return [] }
+    let sizes = try SampleSizes(table, isSound: false)
+    var (ranges, first, left): ([Range<Int64>], Int, ArraySlice<Int>) = ([], 0, numbers[...])
+    try table.eachChunk { start, count, _ throws(MendError) in
+      while let number = left.first, number < first + count {
+        let offset = (first..<number).reduce(start) { $0 + Int64(sizes.size(of: $1)) }
+        ranges.append(offset..<offset + Int64(sizes.size(of: number)))
+        left.removeFirst()
+      }
+      first += count
+      return !left.isEmpty
+    }
+    return ranges
+  }
+
   /// Of a sample table: where each chunk is, how many samples it holds, and the number of their sample entry (ISO/IEC
   /// 14496-12, 8.7.4 and 8.7.5), until `body` gives false.
   /// - Throws: `corrupt`, and what `body` throws.
@@ -41,6 +59,12 @@ extension MovieBox {
         Int64(place), Int(runs.bigEndian32(at: 12 + 12 * entry)), runs.bigEndian32(at: 16 + 12 * entry))
       if !goesOn { return }
     }
+  }
+
+  /// Of a sample table: the numbers, from 0 on, of those with which decoding may begin (8.6.2); nil where it is all of them.
+  var keySamples: Set<Int>? {
+    guard let sync = self["stss"]?.bytes else { return nil }
+    return Set((0..<sync.entryCount(from: 8, width: 4)).map { Int(sync.bigEndian32(at: 8 + 4 * $0)) - 1 })
   }
 
   /// Of a sample table: how many samples it says that there are.

@@ -2,14 +2,11 @@ import CFFmpeg
 import Glibc
 import ReelCore
 
-/// What a file gives away: its boxes and chunks, its tags, covers and attachments, its tracks of positions, and what its
-/// first pictures say of themselves.
+/// What a file gives away: its boxes and chunks, its tags, covers and attachments, its tracks of positions, and what some of
+/// its pictures say of themselves.
 struct FileDisclosures {
   private(set) var found: Disclosures
   private let source: BoundedSource
-
-  private static let mostSamples: Int32 = 8
-  private static let mostOfSample: Int64 = 4096
 
   init(
     _ structure: FileStructure, _ streams: StreamChoice, of context: UnsafePointer<AVFormatContext>,
@@ -21,7 +18,7 @@ struct FileDisclosures {
     for stream in streams.all {
       lookAtAttachment(stream)
       if MoviePlaces.formatsOfPositions.contains(Self.format(stream)) { found.note(.location) }
-      if structure.iso != nil { lookAtSamples(of: stream) }
+      if structure.iso != nil { lookAtSamples(of: stream, structure.iso) }
     }
   }
 
@@ -85,32 +82,44 @@ struct FileDisclosures {
 
   // MARK: Samples
 
-  /// The first samples, where the index says that they are: text that is shown, data, and a camera's messages in pictures.
-  private mutating func lookAtSamples(of stream: StreamChoice.Stream) {
-    switch stream.pointee.codecpar.pointee.codec_type {
-    case AVMEDIA_TYPE_SUBTITLE:
-      eachSample(of: stream) { if PlaceSearch.findsInText($0) { $1.noteLocationInText() } }
-    case AVMEDIA_TYPE_DATA:
-      let format = Self.format(stream)
-      eachSample(of: stream) {
-        if MoviePlaces.tellsPosition(format, sample: $0) { $1.note(.location) }
-      }
-    case AVMEDIA_TYPE_VIDEO where stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_H264:
-      eachSample(of: stream, atMost: 1, bytes: Int64(CameraMessage.looked)) {
-        $1.note(inPictures: CameraMessage.disclosure(of: $0))
-      }
-    default: break
+  /// Some of the samples (``SampleSearch``), where an index says that they are: text that is shown, data, and a camera's
+  /// messages in pictures.
+  private mutating func lookAtSamples(of stream: StreamChoice.Stream, _ iso: ISOFileMap?) {
+    let parameters = stream.pointee.codecpar.pointee
+    let kind = parameters.codec_type
+    guard kind != AVMEDIA_TYPE_VIDEO || parameters.codec_id == AV_CODEC_ID_H264 else { return }
+    let fragments = iso?.fragmentTable?.places[UInt32(truncatingIfNeeded: stream.pointee.id)] ?? []
+    let entries = numbers(of: Int(avformat_index_get_entries_count(stream)), kind) { number in
+      avformat_index_get_entry(stream, Int32(number)).map { $0.pointee.flags & AVINDEX_KEYFRAME != 0 }
+        ?? false
     }
+    let samples = entries.compactMap { Self.place(of: Int32($0), in: stream) }
+    look(at: samples + numbers(of: fragments.count, kind).map { fragments[$0] }, kind, Self.format(stream))
   }
 
-  private mutating func eachSample(
-    of stream: StreamChoice.Stream, atMost count: Int32 = mostSamples, bytes most: Int64 = mostOfSample,
-    _ body: (ArraySlice<UInt8>, inout Disclosures) -> Void
-  ) {
-    for number in 0..<min(count, avformat_index_get_entries_count(stream)) {
-      guard let entry = avformat_index_get_entry(stream, number), entry.pointee.pos >= 0 else { return }
-      let size = min(most, Int64(entry.pointee.size))
-      body(source.bytes(at: entry.pointee.pos, count: Int(max(0, size)))[...], &found)
+  private func numbers(
+    of count: Int, _ kind: AVMediaType, isKey: @escaping (Int) -> Bool = { _ in true }
+  ) -> [Int] {
+    SampleSearch.numbers(of: count, isFar: source.isFar, isKey: kind == AVMEDIA_TYPE_VIDEO ? isKey : nil)
+  }
+
+  private static func place(of number: Int32, in stream: StreamChoice.Stream) -> Range<Int64>? {
+    let entry = reel_index_entry(stream, number)
+    guard entry.position >= 0, entry.size > 0 else { return nil }
+    return entry.position..<entry.position.addingClamped(Int64(entry.size))
+  }
+
+  private mutating func look(at samples: [Range<Int64>], _ kind: AVMediaType, _ format: FourCharacterCode) {
+    let most = kind == AVMEDIA_TYPE_VIDEO ? Int64(CameraMessage.looked) : SampleSearch.looked
+    for sample in samples {
+      let bytes = source.bytes(
+        at: sample.lowerBound, count: Int(min(most, sample.upperBound - sample.lowerBound)))[...]
+      switch kind {
+      case AVMEDIA_TYPE_VIDEO: found.note(inPictures: CameraMessage.disclosure(of: bytes))
+      case AVMEDIA_TYPE_SUBTITLE: if PlaceSearch.findsInText(bytes) { found.noteLocationInText() }
+      case AVMEDIA_TYPE_DATA: if MoviePlaces.tellsPosition(format, sample: bytes) { found.note(.location) }
+      default: return
+      }
     }
   }
 }

@@ -68,6 +68,8 @@ struct MovieFragments: Hashable {
 
   /// By the id of the track.
   private(set) var runs: [UInt32: Run] = [:]
+  /// Where the media data of each track lie in the fragments, in their order. Apart from ``runs``, which are copied.
+  private(set) var places: [UInt32: [Range<Int64>]] = [:]
   private(set) var faults: Set<Fault> = []
   /// Whether the samples of the last fragment lie beyond the end of the file.
   private(set) var endsBeyondFile = false
@@ -171,6 +173,9 @@ struct MovieFragments: Hashable {
       guard let told else {
         faults.insert(.shape)
         continue
+      }
+      if let start = told.dataStart, start >= 0, start < told.dataEnd {
+        places[fragment.id, default: []].append(start..<told.dataEnd)
       }
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
@@ -452,7 +457,8 @@ private struct TrackFragment {
     var ticks: Int64 = 0
     var bytes: Int64 = 0
     var steps: [Int64: Int64] = [:]
-    /// Where the media data of the last ones end.
+    /// Where the media data of the first ones begin, and those of the last ones end.
+    var dataStart: Int64?
     var dataEnd: Int64
     /// How long the very first one lasts, and the last.
     var firstStep: Int64?
@@ -543,6 +549,7 @@ private struct TrackFragment {
       let start = Self.offset(of: run, file).map { origin.addingClamped($0) } ?? found.dataEnd
       guard Self.add(run, header.step ?? defaultStep, header.size ?? defaultSize, of: file, to: &found)
       else { return nil }
+      found.dataStart = found.dataStart ?? start
       found.dataEnd = start.addingClamped(found.bytes - before)
     }
     return found
