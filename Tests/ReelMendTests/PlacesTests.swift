@@ -437,11 +437,17 @@ extension Place {
   private static let avchd: [UInt8] =
     [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
     + Array("MDPM".utf8)
+  /// Of 37.5 degrees, and without them.
+  private static let cars: [[UInt8]] = [
+    [6, 5, 15, 0x42, 0x42, 0x42, 0x69, 8, 1, 0x59, 0, 0, 3, 0, 0, 3, 0, 0xC0, 0x42, 0x40, 0x80],
+    [6, 5, 6, 0x42, 0x42, 0x42, 0x69, 8, 1, 0x80],
+  ]
 
   /// Cameras write where they are into the pictures themselves, some of them once they have found out.
   @Test(
     arguments: [
-      (avchd + [1, 0xB2, 0, 48, 0, 1], true), (avchd + [1, 0xE0, 0, 48, 0, 1], false),
+      (avchd + [1, 0xB2, 0, 48, 0, 1], true), (avchd + [1, 0xE0, 0, 48, 0, 1], false), (cars[0], true),
+      (cars[1], false),
     ], [false, true])
   func whatPicturesSayIsNotTakenOut(_ message: (bytes: [UInt8], isLocation: Bool), _ isLate: Bool) throws {
     let sample = MendSample.named("clips/moov-at-end.mp4")

@@ -124,6 +124,46 @@ struct PrivacyTests {
     #expect(try Self.isPlaceInPictures(bytes) == (isPlace && isCamera), "\(name)")
   }
 
+  /// A message of Tesla's cars, as it stands before a picture.
+  private static func car(
+    header: [UInt8] = [6], padding: Int = 3, latitude: Double, longitude: Double = 0, isEscaped: Bool = true
+  ) -> [UInt8] {
+    func field(_ number: UInt8, _ value: Double) -> [UInt8] {
+      value == 0 ? [] : [number << 3 | 1] + withUnsafeBytes(of: value.bitPattern.littleEndian, Array.init)
+    }
+    // Its version, gear, the number of the frame, its speed.
+    let fields: [UInt8] = [8, 1, 16, 1, 24, 0x85, 1, 37, 0, 0, 0x56, 0x41]
+    let message =
+      [UInt8](repeating: 0x42, count: padding) + [0x69] + fields + field(11, latitude) + field(12, longitude)
+      + field(13, 270)
+    var escaped: [UInt8] = []
+    for byte in message {
+      if byte <= 3, escaped.suffix(2) == [0, 0] { escaped.append(3) }
+      escaped.append(byte)
+    }
+    return header + [5, UInt8(message.count)] + escaped + [0x80]
+  }
+
+  @Test(
+    arguments: [
+      (car(latitude: 37.3949, longitude: -122.1503), .location), (car(latitude: 37.5), .location),
+      (car(header: [0x4E, 1], latitude: -37.3949), .location),
+      (car(padding: 20, latitude: 37.3949), .location),
+      // As long as its padding is large.
+      (car(padding: 26, latitude: 37.3949, longitude: -122.1503), .location), (car(latitude: 0), .identity),
+      (car(latitude: 1e300), .identity), (car(padding: 0, latitude: 37.3949), .nothing),
+      (car(header: [7], latitude: 37.3949), .nothing),
+    ] as [([UInt8], Disclosure)])
+  func messagesOfCars(_ message: [UInt8], _ disclosure: Disclosure) {
+    let noise = [UInt8](repeating: 0x42, count: 300)
+    #expect(CameraMessage.disclosure(of: message[...]) == disclosure)
+    #expect(CameraMessage.disclosure(of: ([0, 0, 1] + message + noise)[...]) == disclosure)
+    #expect(CameraMessage.disclosure(of: (noise + [0, 0, 1] + message)[300...]) == disclosure)
+    for count in 0..<message.count where disclosure != .location {
+      #expect(CameraMessage.disclosure(of: message.prefix(count)) != .location)
+    }
+  }
+
   // MARK: What FFmpeg writes
 
   @Test(

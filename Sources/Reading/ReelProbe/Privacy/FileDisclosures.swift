@@ -87,7 +87,8 @@ struct FileDisclosures {
   private mutating func lookAtSamples(of stream: StreamChoice.Stream, _ iso: ISOFileMap?) {
     let parameters = stream.pointee.codecpar.pointee
     let kind = parameters.codec_type
-    guard kind != AVMEDIA_TYPE_VIDEO || parameters.codec_id == AV_CODEC_ID_H264 else { return }
+    let isCoded = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
+    guard kind != AVMEDIA_TYPE_VIDEO || isCoded else { return }
     let fragments = iso?.fragmentTable?.places[UInt32(truncatingIfNeeded: stream.pointee.id)] ?? []
     let entries = numbers(of: Int(avformat_index_get_entries_count(stream)), kind) { number in
       avformat_index_get_entry(stream, Int32(number)).map { $0.pointee.flags & AVINDEX_KEYFRAME != 0 }
