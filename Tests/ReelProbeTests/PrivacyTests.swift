@@ -229,6 +229,61 @@ struct PrivacyTests {
     #expect(try Self.read(Array(movie.bytes.dropLast(8)) + parts).hasLocation == isPlace)
   }
 
+  @Test(
+    arguments: [
+      (["F/2.8, GPS (13.6013, 49.7243, 16), D 43.14m"], true), (["GPS is off", "3.1 km"], false),
+      ([String](repeating: "GPS: no fix", count: 49) + ["[latitude: 49.724300]"], true),
+    ])
+  func subtitlesOfMatroska(_ texts: [String], _ isPlace: Bool) throws {
+    let file = try #require(OpenFile(holding: SmallMatroska(frames: 25 * texts.count, texts: texts).bytes))
+    let reading = try file.read(as: .matroska)
+    #expect(reading.media.hasLocation == isPlace && reading.rewriting.isPlaceInText == isPlace)
+  }
+
+  /// A camera's messages stand before pictures that need no other.
+  @Test func picturesOfMatroskaThatTellLate() throws {
+    var bytes = SmallMatroska(frames: 1500).bytes
+    #expect(try Self.read(bytes).hasLocation == false)
+    let message = Self.camera + [1, 0xB2, 48, 0, 0, 3, 1]
+    let last = bytes.count - 90
+    bytes.replaceSubrange(last..<last + message.count, with: message)
+    #expect(try Self.read(bytes).hasLocation == true && Self.isPlaceInPictures(bytes))
+  }
+
+  @Test(arguments: [("GPS (13.6013, 49.7243, 16)", true), ("it rains", false)])
+  func subtitlesOfAVI(_ text: String, _ isPlace: Bool) throws {
+    func u32(_ numbers: Int...) -> [UInt8] {
+      numbers.flatMap { number in withUnsafeBytes(of: UInt32(number).littleEndian, Array.init) }
+    }
+    func header(_ kind: String, _ codec: [UInt8]) -> [UInt8] {
+      Self.chunk(
+        "strh",
+        Array(kind.utf8) + codec + u32(0, 0, 0, 1, 25, 0, 50, 100, -1 & 0xFFFF_FFFF, 0) + [
+          0, 0, 0, 0, 64, 0, 48, 0,
+        ])
+    }
+    func list(_ kind: String, _ contents: [UInt8]) -> [UInt8] {
+      Self.chunk("LIST", Array(kind.utf8) + contents)
+    }
+    let format = Self.chunk(
+      "strf", u32(40, 64, 48) + [1, 0, 24, 0] + Array("MJPG".utf8) + u32(9216, 0, 0, 0, 0))
+    let headers = list(
+      "hdrl",
+      Self.chunk("avih", u32(40_000, 0, 0, 0x10, 50, 0, 2, 0, 64, 48, 0, 0, 0, 0))
+        + list("strl", header("vids", Array("MJPG".utf8)) + format)
+        + list("strl", header("txts", [0, 0, 0, 0]) + Self.chunk("strf", [])))
+    var (movie, index): ([UInt8], [UInt8]) = ([], [])
+    for number in 0..<50 {
+      let picture = [0xFF, 0xD8, 0xFF, 0xD9] + [UInt8](repeating: 1, count: 60)
+      for (name, data) in [("00dc", picture), ("01tx", Array((number < 40 ? "nothing yet" : text).utf8))] {
+        index += Array(name.utf8) + u32(16, movie.count + 4, data.count)
+        movie += Self.chunk(name, data)
+      }
+    }
+    let all = Array("AVI ".utf8) + headers + list("movi", movie) + Self.chunk("idx1", index)
+    #expect(try Self.read(Self.chunk("RIFF", all)).hasLocation == isPlace)
+  }
+
   // MARK: Matroska's attachments
 
   private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {

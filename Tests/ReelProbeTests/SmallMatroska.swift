@@ -16,6 +16,8 @@ struct SmallMatroska {
   var frameSize = 100
   /// The name of another codec than VP8, its record, and what each block holds.
   var codec: (name: String, record: [UInt8], frame: [UInt8])?
+  /// Subtitles in a track of their own, one in each second.
+  var texts: [String] = []
   /// Other video tracks before it, uncropped.
   var tracksBefore = 0
 
@@ -36,7 +38,7 @@ struct SmallMatroska {
     let plain = SmallMatroska(width: width, height: height)
     let entries =
       (0..<tracksBefore).flatMap { plain.track($0 + 1, isDefault: false) }
-      + track(tracksBefore + 1, isDefault: true)
+      + track(tracksBefore + 1, isDefault: true) + (texts.isEmpty ? [] : textTrack)
     let tracks = Self.element(0x1654_AE6B, entries)
     let content = information + tracks + beforeClusters + clusters
     return header + Self.element(0x1853_8067, seekHead(before: content) + content + behindClusters)
@@ -76,11 +78,25 @@ struct SmallMatroska {
         + Self.number(0x23E383, 40_000_000) + Self.element(0xE0, video))
   }
 
+  private var textTrack: [UInt8] {
+    Self.element(
+      0xAE,
+      Self.number(0xD7, tracksBefore + 2) + Self.number(0x73C5, tracksBefore + 2) + Self.number(0x83, 17)
+        + Self.text(0x86, "S_TEXT/UTF8"))
+  }
+
+  private func text(inSecond second: Int) -> [UInt8] {
+    guard texts.indices.contains(second) else { return [] }
+    let block = [0x80 | UInt8(tracksBefore + 2), 0, 0, 0] + Array(texts[second].utf8)
+    return Self.element(0xA0, Self.element(0xA1, block) + Self.number(0x9B, 900))
+  }
+
   /// A cluster for each second.
   private var clusters: [UInt8] {
     stride(from: 0, to: frames, by: 25).flatMap { first -> [UInt8] in
       let blocks = (first..<min(first + 25, frames)).flatMap { block($0, since: first) }
-      return Self.element(0x1F43_B675, Self.number(0xE7, first * 40) + blocks)
+      return Self.element(
+        0x1F43_B675, Self.number(0xE7, first * 40) + blocks + text(inSecond: first / 25))
     }
   }
 

@@ -221,7 +221,7 @@ struct FileReading {
     if structure.container == .asf, media.createdAt == nil { media.createdAt = ASFFile.creationDate(source) }
     let blank = BlankContent.found(in: source, structure, streams)
     media.take(structure, streams, blank)
-    let disclosures = FileDisclosures(structure, streams, of: context, in: source).found
+    let disclosures = FileDisclosures(structure, streams, clock, of: context, in: source).found
     media.take(disclosures)
     (rewriting.isPlaceInText, rewriting.isPlaceInPictures) = (disclosures.isInText, disclosures.isInPictures)
     if media.createdAt == nil { media.createdAt = cameraTime(streams, &scan) }

@@ -60,13 +60,19 @@ struct MatroskaClock<Bytes: ByteReading> {
     clock = ContentClock(base: base, ahead: PacketExtent.Jump.longestPause, isReordered: true)
     outer = outermost
     segmentEnd = segment.end
-    for track in MatroskaTrackList(in: segment, of: file).made {
+    let tracks = MatroskaTrackList(in: segment, of: file).made
+    pictures = Set(tracks.filter { $0.type == MatroskaTrackList.video }.map(\.number))
+    texts = Set(tracks.filter { MatroskaTrackList.texts.contains($0.type) }.map(\.number))
+    for track in tracks {
       if let duration = track.frameDuration {
         clock.note(track.number, stated: Double(duration) / Double(base.num))
       }
     }
   }
 
+  /// Tracks of these kinds.
+  private let pictures: Set<Int>
+  private let texts: Set<Int>
   private let outer: [EBMLElement]
   /// Whether all blocks are to be looked at.
   private let isWhole: Bool
@@ -282,11 +288,15 @@ struct MatroskaClock<Bytes: ByteReading> {
       guard let element = found, isComplete || clusterEnd == file.size else { return nil }
       switch element.id {
       case MatroskaID.timestamp: time = Int64(clamping: element.number(in: file) ?? 0)
-      case MatroskaID.simpleBlock: take(element, time, lasting: 0)
+      case MatroskaID.simpleBlock: take(element, time, lasting: 0, isAlone: false)
       case MatroskaID.blockGroup:
         let parts = element.children(in: file)
         let duration = parts.first { $0.id == MatroskaID.blockDuration }.flatMap { $0.number(in: file) } ?? 0
-        parts.first { $0.id == MatroskaID.block }.map { take($0, time, lasting: Int64(clamping: duration)) }
+        parts.first { $0.id == MatroskaID.block }.map {
+          take(
+            $0, time, lasting: Int64(clamping: duration),
+            isAlone: !parts.contains { $0.id == MatroskaID.reference })
+        }
       default: break
       }
       guard isComplete, let elementEnd = element.end else { return nil }
@@ -296,7 +306,10 @@ struct MatroskaClock<Bytes: ByteReading> {
     return nil
   }
 
-  private mutating func take(_ block: EBMLElement, _ cluster: Int64, lasting duration: Int64) {
+  /// - Parameter isAlone: whether it is of a group that needs no other block.
+  private mutating func take(
+    _ block: EBMLElement, _ cluster: Int64, lasting duration: Int64, isAlone: Bool
+  ) {
     blocks += 1
     let head = file.bytes(at: block.contents, count: 8)
     guard let first = head.first, first.leadingZeroBitCount < 4 else { return }
@@ -313,6 +326,9 @@ struct MatroskaClock<Bytes: ByteReading> {
     let own = isShared && head.count > width + 3 ? Int64(head[width + 3]) + 1 : 1
     let duration = duration > 0 ? duration : lasting(number, time, frames: own)
     let bytes = !isShared && start < end ? start..<end : nil
+    // Whether it needs no other, a flag tells only of a block that is in no group (RFC 9559, 10.2).
+    let mayTell = texts.contains(number) || pictures.contains(number) && (isAlone || head[width + 2] >= 0x80)
+    if mayTell, start < end { clock.note(number, place: start..<end) }
     // Clusters follow one another; within one, pictures stand in the order in which they are decoded.
     let anew = clock.add(number, at: time, decoded: cluster, lasting: duration, bytes: bytes)
     if anew { lasts[number] = nil }

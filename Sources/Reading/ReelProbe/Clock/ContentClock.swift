@@ -18,6 +18,9 @@ struct ContentClock {
   private var decodes: [Key: PacketTimes] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
+  /// Where packets lie in which a place may be told, in the order in which they were looked at: text, data, and pictures that
+  /// need no other.
+  private(set) var places: [Key: [Range<Int64>]] = [:]
   /// Streams of which several packets share one time, so that these tell nothing of how long each of them lasts.
   private(set) var shared: Set<Key> = []
   /// The steps from one packet to the next, where the header says how long these frames last.
@@ -108,6 +111,7 @@ struct ContentClock {
     }
     parts += other.parts
     firsts.merge(other.firsts) { own, _ in own }
+    places.merge(other.places) { $0 + $1 }
     shared.formUnion(other.shared)
     windows += other.windows
     isAtEnd = other.windows.isEmpty ? isAtEnd : other.isAtEnd
@@ -132,6 +136,8 @@ struct ContentClock {
   mutating func note(_ key: Key, steps own: [Int64]) {
     if own.count >= 3 { steps[key, default: []].append(own) }
   }
+
+  mutating func note(_ key: Key, place: Range<Int64>) { places[key, default: []].append(place) }
 
   /// Several packets of this stream share one time.
   mutating func noteShared(_ key: Key) { shared.insert(key) }

@@ -9,8 +9,8 @@ struct FileDisclosures {
   private let source: BoundedSource
 
   init(
-    _ structure: FileStructure, _ streams: StreamChoice, of context: UnsafePointer<AVFormatContext>,
-    in source: BoundedSource
+    _ structure: FileStructure, _ streams: StreamChoice, _ clock: ContentClock?,
+    of context: UnsafePointer<AVFormatContext>, in source: BoundedSource
   ) {
     self.source = source
     found = structure.iso?.disclosures ?? OtherPlaces(source, structure.container).found
@@ -18,8 +18,9 @@ struct FileDisclosures {
     for stream in streams.all {
       lookAtAttachment(stream)
       if MoviePlaces.formatsOfPositions.contains(Self.format(stream)) { found.note(.location) }
-      if structure.iso != nil { lookAtSamples(of: stream, structure.iso) }
+      if structure.iso != nil || structure.container == .avi { lookAtSamples(of: stream, structure.iso) }
     }
+    if let clock, let matroska = structure.matroska { lookAtBlocks(matroska.tracks, clock) }
   }
 
   private static func format(_ stream: StreamChoice.Stream) -> FourCharacterCode {
@@ -98,6 +99,20 @@ struct FileDisclosures {
     look(at: samples + numbers(of: fragments.count, kind).map { fragments[$0] }, kind, Self.format(stream))
   }
 
+  /// The same of Matroska, whose index does not tell: its tracks by their kinds.
+  private mutating func lookAtBlocks(_ tracks: [MatroskaTrackList.Number], _ clock: ContentClock) {
+    for track in tracks {
+      let kind =
+        switch track.type {
+        case MatroskaTrackList.video: AVMEDIA_TYPE_VIDEO
+        case MatroskaTrackList.subtitles: AVMEDIA_TYPE_SUBTITLE
+        default: AVMEDIA_TYPE_DATA
+        }
+      let places = clock.places[track.number] ?? []
+      look(at: numbers(of: places.count, kind).map { places[$0] }, kind, nil)
+    }
+  }
+
   private func numbers(
     of count: Int, _ kind: AVMediaType, isKey: @escaping (Int) -> Bool = { _ in true }
   ) -> [Int] {
@@ -110,7 +125,7 @@ struct FileDisclosures {
     return entry.position..<entry.position.addingClamped(Int64(entry.size))
   }
 
-  private mutating func look(at samples: [Range<Int64>], _ kind: AVMediaType, _ format: FourCharacterCode) {
+  private mutating func look(at samples: [Range<Int64>], _ kind: AVMediaType, _ format: FourCharacterCode?) {
     let most = kind == AVMEDIA_TYPE_VIDEO ? Int64(CameraMessage.looked) : SampleSearch.looked
     for sample in samples {
       let bytes = source.bytes(

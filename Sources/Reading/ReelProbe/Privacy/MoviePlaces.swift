@@ -270,7 +270,8 @@ package enum MoviePlaces {
   }
 
   /// Whether a sample of a track of data tells a position: Sony's real-time metadata has one for each picture.
-  package static func tellsPosition(_ format: FourCharacterCode, sample: ArraySlice<UInt8>) -> Bool {
+  /// - Parameter format: of its sample entry; nil outside of the MP4 family.
+  package static func tellsPosition(_ format: FourCharacterCode?, sample: ArraySlice<UInt8>) -> Bool {
     if format == "rtmd" {
       // The reference of a latitude: a tag, its length, north or south.
       return [UInt8(ascii: "N"), UInt8(ascii: "S")].contains {

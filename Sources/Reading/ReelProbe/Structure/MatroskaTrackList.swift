@@ -67,8 +67,11 @@ struct MatroskaTrackList: Hashable {
       at: entry.contents, count: Int(min((entry.end ?? entry.contents) - entry.contents, compared)))
   }
 
-  /// Pictures, sound, subtitles, metadata.
-  private static let streamed: Set<Int> = [1, 2, 17, 33]
+  /// Kinds of tracks (5.1.4.1.3): pictures; subtitles and metadata.
+  static let video = 1
+  static let (subtitles, metadata) = (17, 33)
+  static let texts: Set<Int> = [subtitles, metadata]
+  private static let streamed = texts.union([video, 2])
 
   /// Nil for a track without a codec, of which FFmpeg makes no stream.
   private static func number(_ parts: [EBMLElement], in file: some ByteReading) -> Number? {
