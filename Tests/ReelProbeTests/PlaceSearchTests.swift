@@ -38,6 +38,28 @@ struct PlaceSearchTests {
     #expect(PlaceSearch.finds(in: Array("--------\(text)".utf8)[...]) == expected)
   }
 
+  /// - Parameter angles: of Novatek's record, in degrees and minutes.
+  private static func record(_ head: String, _ angles: [Float]) -> [UInt8] {
+    Array(head.utf8)
+      + angles.flatMap { angle in withUnsafeBytes(of: angle.bitPattern.littleEndian, Array.init) }
+  }
+
+  @Test(
+    "finds what dashcams write of their way",
+    arguments: [
+      (Array("$GNRMC,081836,A,3751.6512,S".utf8), true), (Array("LIGOGPSINFO".utf8), true),
+      (record("ANE\0", [4807.404, 1130.94]), true), (record("ASW\0", [12.5, 17959.9]), true),
+      (record("ANE\0", [9107.4, 1130.94]), false), (record("ANE\0", [4860.5, 1130.94]), false),
+      (record("ANE\0", [0, 0]), false), (record("ANE\0", [.nan, 12]), false),
+      (record("VNE\0", [4807, 1130]), false),
+      (record("ANE\0", [4807]), false), (Array("full of gratitude, latitude and GPSL".utf8), false),
+    ])
+  func ways(_ bytes: [UInt8], _ expected: Bool) {
+    let noise = [UInt8](repeating: 0xC1, count: 100)
+    #expect(PlaceSearch.findsWay(in: bytes[...]) == expected)
+    #expect(PlaceSearch.findsWay(in: (noise + bytes + noise)[50...]) == (expected))
+  }
+
   @Test("looks at the first samples, and at some up to the last one")
   func samples() {
     #expect(SampleSearch.numbers(of: 0).isEmpty && SampleSearch.numbers(of: 0) { _ in true }.isEmpty)

@@ -164,6 +164,40 @@ struct PrivacyTests {
     }
   }
 
+  // MARK: Dashcams' transport streams
+
+  /// A packet of a stream that no table lists, stuffed.
+  private static func packet(_ payload: [UInt8]) -> [UInt8] {
+    let stuffing = 183 - payload.count
+    return [0x47, 0x41, 0x99, 0x30, UInt8(stuffing), 0] + [UInt8](repeating: 0xFF, count: stuffing - 1)
+      + payload
+  }
+
+  private static func privateStream(_ name: UInt8, _ text: String) -> [UInt8] {
+    [0, 0, 1, name, 0, UInt8(text.utf8.count)] + Array(text.utf8)
+  }
+
+  private static let sentence = "$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4,230394,003.1,W*6A"
+
+  /// At the end, too, as before the satellites are found there is none.
+  @Test(
+    arguments: [
+      (privateStream(0xBD, sentence), true), (privateStream(0xBF, sentence), true),
+      (privateStream(0xE0, sentence), false),
+      (privateStream(0xBD, "\0\0LIGOGPSINFO\0"), true),
+      (privateStream(0xBD, "with latitude and gratitude"), false),
+      (Array(sentence.utf8), false),
+    ], [false, true])
+  func waysInTransport(_ stream: (bytes: [UInt8], isPlace: Bool), _ isLate: Bool) throws {
+    let bytes = try Self.sample("transport.ts")
+    let empty: [UInt8] = [0x47, 0x1F, 0xFF, 0x10] + [UInt8](repeating: 0xFF, count: 184)
+    let own =
+      isLate
+      ? bytes + [[UInt8]](repeating: empty, count: 11_000).joined() + Self.packet(stream.bytes)
+      : Array(bytes[..<376]) + Self.packet(stream.bytes) + bytes[376...]
+    #expect(try Self.read(own).hasLocation == stream.isPlace)
+  }
+
   // MARK: What FFmpeg writes
 
   @Test(

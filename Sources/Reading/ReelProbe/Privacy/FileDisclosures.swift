@@ -13,7 +13,7 @@ struct FileDisclosures {
     of context: UnsafePointer<AVFormatContext>, in source: BoundedSource
   ) {
     self.source = source
-    found = structure.iso?.disclosures ?? OtherPlaces(source, structure.container).found
+    found = structure.iso?.disclosures ?? OtherPlaces(source, structure.container, streams).found
     lookAtTags(of: context, streams)
     for stream in streams.all {
       lookAtAttachment(stream)

@@ -9,7 +9,7 @@ struct OtherPlaces {
   private static let most = 512
   private static let mostDepth = 6
 
-  init(_ file: BoundedSource, _ container: MediaContainer) {
+  init(_ file: BoundedSource, _ container: MediaContainer, _ streams: StreamChoice) {
     self.file = file
     switch container {
     case .avi: lookIntoAVI()
@@ -17,7 +17,15 @@ struct OtherPlaces {
     case .flv: lookIntoFLV()
     case .ogg: lookIntoOgg()
     case .mpegTS, .m2ts:
-      if let stride = TransportPackets.stride(file, container) { lookIntoTransport(stride: stride) }
+      guard let stride = TransportPackets.stride(file, container) else { return }
+      let shown = Set((streams.videos + streams.audios).map { Int($0.pointee.id) & 0x1FFF })
+      let head = Int64(stride * Self.packets)
+      lookIntoTransport(from: 0, stride, Self.packets, besides: shown)
+      // What is far away is read at its beginning only.
+      let tail = max(head, file.size - Int64(stride * Self.lastPackets))
+      if tail < file.size, !file.isFar {
+        lookIntoTransport(from: tail, stride, Self.lastPackets, besides: shown)
+      }
     case .matroska, .webm: lookIntoMatroska()
     default: break
     }
@@ -130,31 +138,47 @@ struct OtherPlaces {
   private static let aircraft: [UInt8] = [
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x0B, 0x01, 0x01, 0x0E, 0x01, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00,
   ]
+  /// Packets that are looked at from the beginning on, and before the end: a camera that was just switched on finds its
+  /// satellites later, and a picture that needs no other comes each second only.
   private static let packets = 2048
-  /// Bytes of one stream that are put together.
-  private static let mostOfStream = 64 << 10
+  private static let lastPackets = 8192
+  /// Streams of packets that are not pictures or sound by their name: private ones, and metadata (ISO/IEC 13818-1, 2.4.3.7).
+  private static let unnamed: Set<UInt8> = [0xBD, 0xBF, 0xFC]
 
-  private mutating func lookIntoTransport(stride: Int) {
-    let head = file.bytes(at: 0, count: stride * Self.packets)
-    var streams: [Int: [UInt8]] = [:]
+  /// - Parameter shown: streams of pictures and sound.
+  private mutating func lookIntoTransport(
+    from start: Int64, _ stride: Int, _ count: Int, besides shown: Set<Int>
+  ) {
+    let head = file.bytes(at: start, count: stride * count)
+    var (streams, others): ([Int: [UInt8]], Set<Int>) = ([:], [])
     let places = head.withUnsafeBufferPointer { Array(TransportPackets.Places($0, stride: stride)) }
     for packet in places {
       let (flags, id) = (head[packet + 3], Int(head[packet + 1] & 0x1F) << 8 | Int(head[packet + 2]))
       // Payload that is not scrambled.
       guard flags & 0x10 != 0, flags & 0xC0 == 0, id != 0x1FFF else { continue }
       let skipped = flags & 0x20 != 0 ? 5 + Int(head[packet + 4]) : 4
-      guard skipped < 188, streams[id]?.count ?? 0 < Self.mostOfStream else { continue }
-      streams[id, default: []] += head[(packet + skipped)..<(packet + 188)]
+      guard skipped < 188 else { continue }
+      let payload = head[(packet + skipped)..<(packet + 188)]
+      if head[packet + 1] & 0x40 != 0, payload.starts(with: [0, 0, 1]), !shown.contains(id),
+        let name = payload.dropFirst(3).first, Self.unnamed.contains(name)
+      {
+        others.insert(id)
+      }
+      streams[id, default: []] += payload
     }
-    for stream in streams.values {
+    for (id, stream) in streams {
       found.note(inPictures: CameraMessage.disclosure(of: stream[...]))
       if PlaceSearch.index(of: Self.aircraft, in: stream[...]) != nil { found.note(.location) }
+      // Dashcams' own stream is in no table, or is private.
+      if others.contains(id), PlaceSearch.findsWay(in: stream.prefix(PlaceSearch.looked)) {
+        found.note(.location)
+      }
     }
   }
 
   // MARK: Matroska
 
-  /// The pictures that stand first.
+  /// The pictures that stand first, also where no block can be told.
   private mutating func lookIntoMatroska() {
     guard let header = EBMLElement(file, at: 0), let end = header.end,
       let segment = EBMLElement(file, at: end),

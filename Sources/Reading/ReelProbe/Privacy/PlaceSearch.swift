@@ -114,6 +114,37 @@ package enum PlaceSearch {
     return false
   }
 
+  // MARK: Receivers
+
+  /// What stands before a position where a receiver of satellites writes, or a dashcam.
+  private static let sentences = [
+    "freeGPS ", "LIGOGPSINFO", "$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,", "$GPSINFO,",
+  ].map { Array($0.utf8) }
+
+  /// Whether what a dashcam writes of its way is in bytes that may as well be pictures or sound, in which shorter words come
+  /// about by chance.
+  package static func findsWay(in bytes: ArraySlice<UInt8>) -> Bool {
+    sentences.contains { index(of: $0, in: bytes) != nil } || hasRecord(bytes)
+  }
+
+  /// Novatek's record: that the satellites are found, the hemispheres, and both angles in degrees and minutes (ddmm.mmmm).
+  private static func hasRecord(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.withUnsafeBytes { all in
+      func isAngle(at place: Int, upTo most: Float) -> Bool {
+        let bits = UInt32(littleEndian: all.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        let angle = Float(bitPattern: bits)
+        let degrees = (angle / 100).rounded(.down)
+        return angle > 0.01 && degrees <= most && angle - 100 * degrees < 60
+      }
+      return (0..<max(0, all.count - 11)).contains { place in
+        all[place] == UInt8(ascii: "A") && all[place + 3] == 0
+          && (all[place + 1] == UInt8(ascii: "N") || all[place + 1] == UInt8(ascii: "S"))
+          && (all[place + 2] == UInt8(ascii: "E") || all[place + 2] == UInt8(ascii: "W"))
+          && isAngle(at: place + 4, upTo: 90) && isAngle(at: place + 8, upTo: 180)
+      }
+    }
+  }
+
   // MARK: Exif
 
   // Exif (CIPA DC-008) stands behind its name, or as cameras' own boxes begin with it.
