@@ -318,6 +318,30 @@ struct PrivacyTests {
     #expect(try Self.read(Self.chunk("RIFF", all)).hasLocation == isPlace)
   }
 
+  // MARK: Between samples, and behind them
+
+  private static let block = Array("freeGPS ".utf8) + [UInt8](repeating: 0, count: 64)
+
+  /// Dashcams put blocks into the media data that no sample has.
+  @Test(arguments: [block, [UInt8](repeating: 0x11, count: 72)], [false, true])
+  func gapsOfMediaData(_ block: [UInt8], _ isFirst: Bool) throws {
+    var movie = MovieBytes(SmallMovie().bytes)
+    let data = try #require(movie.box("mdat"))
+    let isThere = movie.insert(block, at: isFirst ? data : movie.bytes.count, in: "mdat")
+    #expect(isThere)
+    let places = try #require(movie.box("moov/trak/mdia/minf/stbl/stco"))
+    if isFirst { movie.write(movie.number(at: places + 8) + UInt64(block.count), at: places + 8) }
+    let media = try Self.read(movie.bytes)
+    #expect(media.hasLocation == (block == Self.block))
+  }
+
+  /// What samples have is no gap.
+  @Test func samplesAreNoGaps() throws {
+    var bytes = SmallMovie().bytes
+    bytes.replaceSubrange(bytes.count - 72..<bytes.count, with: Self.block)
+    #expect(try Self.read(bytes).hasLocation == false)
+  }
+
   // MARK: Matroska's attachments
 
   private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {

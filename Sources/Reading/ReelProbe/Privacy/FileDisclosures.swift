@@ -2,8 +2,8 @@ import CFFmpeg
 import Glibc
 import ReelCore
 
-/// What a file gives away: its boxes and chunks, its tags, covers and attachments, its tracks of positions, and what some of
-/// its pictures say of themselves.
+/// What a file gives away: its boxes and chunks, its tags, covers and attachments, its tracks of positions, what some of its
+/// pictures say of themselves, and what stands between them.
 struct FileDisclosures {
   private(set) var found: Disclosures
   private let source: BoundedSource
@@ -21,6 +21,7 @@ struct FileDisclosures {
       if structure.iso != nil || structure.container == .avi { lookAtSamples(of: stream, structure.iso) }
     }
     if let clock, let matroska = structure.matroska { lookAtBlocks(matroska.tracks, clock) }
+    if let iso = structure.iso { lookBetweenSamples(iso, streams) }
   }
 
   private static func format(_ stream: StreamChoice.Stream) -> FourCharacterCode {
@@ -136,6 +137,38 @@ struct FileDisclosures {
       case AVMEDIA_TYPE_DATA: if MoviePlaces.tellsPosition(format, sample: bytes) { found.note(.location) }
       default: return
       }
+    }
+  }
+
+  // MARK: Between samples
+
+  /// Bytes of the first media data in which gaps are looked for, entries of an index by which the last sample is told, and gaps
+  /// that are looked at: dashcams put a block between the first pictures, or behind the last.
+  private static let searched: Int64 = 4 << 20
+  private static let lastEntries: Int32 = 256
+  private static let mostGaps = 16
+  /// Less is there for the sake of even places.
+  private static let leastGap = 32
+
+  /// Media data that belongs to no sample.
+  private mutating func lookBetweenSamples(_ iso: ISOFileMap, _ streams: StreamChoice) {
+    guard iso.fragments == 0, !source.isFar, let first = iso.media.first, let last = iso.media.last else {
+      return
+    }
+    let head = first.lowerBound..<min(first.upperBound, first.lowerBound + Self.searched)
+    var (samples, end): ([Range<Int64>], Int64) = ([], last.lowerBound)
+    for stream in streams.all {
+      let count = avformat_index_get_entries_count(stream)
+      let places = (0..<count).lazy.map { Self.place(of: $0, in: stream) }
+      samples += places.prefix { $0.map { $0.lowerBound < head.upperBound } ?? true }.compactMap(\.self)
+      end = max(end, places.suffix(Int(Self.lastEntries)).compactMap { $0?.upperBound }.max() ?? 0)
+    }
+    var gaps = SourceRanges.merged([head], without: samples).filter { $0.count >= Self.leastGap }
+      .prefix(Self.mostGaps)
+    if end < last.upperBound { gaps.append(end..<last.upperBound) }
+    for gap in gaps where !found.location {
+      let bytes = source.bytes(at: gap.lowerBound, count: min(gap.count, PlaceSearch.looked))
+      if PlaceSearch.findsWay(in: bytes[...]) { found.note(.location) }
     }
   }
 }

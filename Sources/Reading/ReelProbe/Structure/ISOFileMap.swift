@@ -26,6 +26,8 @@ struct ISOFileMap: Hashable {
   private(set) var fragmentTable: MovieFragments?
   /// Whether the last box ends beyond the file; nil where not all of them were looked at.
   private(set) var endsBeyondFile: Bool? = false
+  /// The contents of the boxes of media data, as far as they are in the file; of many, the last and the first ones.
+  private(set) var media: [Range<Int64>] = []
   /// Where the last box ends that was looked at.
   private(set) var end: Int64 = 0
   /// Where the media end that indexes of segments refer to; 0 without one.
@@ -152,6 +154,10 @@ struct ISOFileMap: Hashable {
     if withoutMedia.count < Self.mostInnerBoxes {
       if Self.kindsWithoutMedia.contains(box.type) { withoutMedia.append(box.start..<box.end) }
       if box.type == "mdat" { withoutMedia.append(box.start..<box.contents) }
+    }
+    if box.type == "mdat", box.contents < file.size {
+      if media.count == Self.mostInnerBoxes { media.removeLast() }
+      media.append(box.contents..<min(box.end, file.size))
     }
     switch box.type {
     case "ftyp" where majorBrand == nil:
