@@ -342,6 +342,35 @@ struct PrivacyTests {
     #expect(try Self.read(bytes).hasLocation == false)
   }
 
+  /// - Parameter found: of each position, whether the satellites were found.
+  private static func trailer(_ found: [Bool]) -> [UInt8] {
+    func little(_ number: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+    func record(_ kind: Int, _ contents: [UInt8]) -> [UInt8] {
+      contents + little(kind, 2) + little(contents.count, 4)
+    }
+    let positions = found.flatMap {
+      [UInt8](repeating: 9, count: 10) + [$0 ? 0x41 : 0x56] + [UInt8](repeating: 7, count: 42)
+    }
+    let records =
+      record(0x300, [UInt8](repeating: 0x80, count: 70_000)) + record(0x700, positions)
+      + record(0x101, [UInt8](repeating: 3, count: 40))
+    return records + [UInt8](repeating: 0, count: 32) + little(records.count + 72, 4) + [3, 0, 0, 0]
+      + Array("8db42d694ccc418790edff439fe026bf".utf8)
+  }
+
+  @Test(
+    arguments: [([true], true), ([false, false, true], true), ([false], false), ([], false)], [false, true])
+  func trailersOfCameras(_ positions: (found: [Bool], isPlace: Bool), _ isInBox: Bool) throws {
+    let trailer = Self.trailer(positions.found)
+    let bytes = SmallMovie().bytes + (isInBox ? SmallMovie.box("inst", trailer) : trailer)
+    #expect(try Self.read(bytes).hasLocation == positions.isPlace)
+    for count in [1, 40, 79, 200] {
+      #expect(try Self.read(Array(bytes.dropLast(count))).hasLocation == false)
+    }
+  }
+
   // MARK: Matroska's attachments
 
   private static func attachment(_ type: String, _ bytes: [UInt8]) -> [UInt8] {

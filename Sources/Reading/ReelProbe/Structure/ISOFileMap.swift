@@ -101,6 +101,8 @@ struct ISOFileMap: Hashable {
       // A writer may have kept more room than it used.
       if parts.last?.missing ?? 0 > 0, fragmentTable?.endsWithin == true { endsBeyondFile = false }
     }
+    // What is far away is looked at once more only where something follows the boxes.
+    if !file.isFar || end < file.size, CameraTrailer.tellsPosition(file) { disclosures.note(.location) }
     guard end < file.size else { return }
     if boxes == Self.mostBoxes { endsBeyondFile = nil }
     // What follows the last box and is none.
