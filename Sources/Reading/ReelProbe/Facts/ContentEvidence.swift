@@ -254,6 +254,29 @@ struct ContentEvidence {
       fact: "video", stated: one.map { .text("\($0)") }, measured: .text("\(other)"))
   }
 
+  /// Whether a stream of an AVI really ends earlier than another: where its last chunk stands, that one has come as far, and
+  /// goes on.
+  private func endsEarly(_ avi: AVIHeaders, _ short: Int, before long: Int) -> Bool {
+    func stream(_ place: Int) -> StreamChoice.Stream? {
+      streams.all.first { Int($0.pointee.index) == place }
+    }
+    guard avi.hasIndex, structure.truncated != true, let least = avi.streams[short].seconds,
+      let most = avi.streams[long].seconds, let own = stream(short), let other = stream(long),
+      case let last = reel_index_entry(own, avformat_index_get_entries_count(own) - 1).position, last > 0
+    else { return false }
+    var (low, high) = (Int32(0), avformat_index_get_entries_count(other))
+    while low < high {
+      let middle = low + (high - low) / 2
+      if reel_index_entry(other, middle).position <= last { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0 else { return false }
+    let tick = Double(avi.streams[long].scale) / Double(max(1, avi.streams[long].rate))
+    // Of sound of a constant rate bytes are counted.
+    let reached =
+      Double(reel_index_entry(other, low - 1).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
+    return max(reached - least, least - reached - tick) <= 0.3 * (most - least)
+  }
+
   /// What an AVI's headers say of the same thing twice, and not alike.
   private var contradictions: [MediaWarning] {
     if structure.unlikeSizes.count == 2 {
@@ -283,8 +306,13 @@ struct ContentEvidence {
             fact: "duration", stated: first.seconds.map { .number($0) }))
       }
     }
-    let lengths = avi.streams.filter { $0.type == "vids" || $0.type == "auds" }.compactMap(\.seconds)
-    if let least = lengths.min(), let most = lengths.max(), most - least > max(0.5, 0.1 * least) {
+    let lengths = avi.streams.enumerated().filter { ["vids", "auds"].contains($1.type) }
+      .compactMap { place, stream in stream.seconds.map { (place: place, seconds: $0) } }
+    if let short = lengths.min(by: { $0.seconds < $1.seconds }),
+      let long = lengths.max(by: { $0.seconds < $1.seconds }),
+      case let (least, most) = (short.seconds, long.seconds), most - least > max(0.5, 0.1 * least),
+      !endsEarly(avi, short.place, before: long.place)
+    {
       found.append(
         MediaWarning(
           .durationMismatch, "the headers of its pictures and its sound give different durations",
