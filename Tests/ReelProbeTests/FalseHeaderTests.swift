@@ -256,4 +256,61 @@ struct FalseHeaderTests {
     let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
     #expect([nil, 44_100].contains(media.audio[0].sampleRate), "\(media.audio)")
   }
+
+  /// What ends early, or goes on alone, contradicts nothing; a header that makes it so does.
+  @Test(arguments: ["libmp3lame", "pcm_s16le"], [(6, 2), (2, 6)])
+  func soundOfAnotherLengthIsNoContradiction(codec: String, seconds: (pictures: Int, sound: Int)) throws {
+    let inputs = [
+      "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=\(seconds.pictures)", "-f", "lavfi", "-i",
+      "sine=sample_rate=44100:duration=\(seconds.sound)",
+    ]
+    guard let made = try FFmpegTool.make("a.avi", inputs + ["-c:v", "mpeg4", "-c:a", codec]) else { return }
+    var bytes = made.allBytes
+    func told() throws -> [MediaWarning] {
+      let file = try #require(OpenFile(holding: bytes))
+      return try file.read(as: .avi).media.warnings
+    }
+    let whole = try told()
+    #expect(whole.isEmpty, "\(whole)")
+    // The sound twice as fast by the header of its stream: it lasts for half of what is beside it.
+    let place = try #require(bytes.position(of: "auds")) + 24
+    let rate = bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: 2 * rate >> UInt32(8 * byte)) }
+    guard seconds.sound == 2 else { return }
+    let changed = try told()
+    #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")
+  }
+
+  /// A name in the clear for what its own boxes say is encrypted.
+  @Test func anEncryptionThatTheNameHidesIsNamed() throws {
+    let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
+    let id = ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "libx264"] + key + id)
+    guard var bytes = made?.allBytes else { return }
+    let place = try #require(bytes.position(of: "encv"))
+    bytes.replaceSubrange(place..<(place + 4), with: Array("avc1".utf8))
+    let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
+    #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "encrypted" })
+  }
+
+  /// Media data of encrypted fragments may hold more than samples, but not samples alone that no table has.
+  @Test(arguments: [0, 1, 2]) func anEncryptedFragmentWithoutATableIsNamed(place: Int) throws {
+    let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof", "-g", "17"]
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "mpeg4"] + flags)
+    guard var bytes = made?.allBytes else { return }
+    let entry = try #require(bytes.position(of: "mp4v"))
+    bytes.replaceSubrange(entry..<(entry + 4), with: Array("encv".utf8))
+    func faults() throws -> [MediaWarning] {
+      let file = try #require(OpenFile(holding: bytes))
+      return try file.read(as: .mp4).media.warnings.filter { $0.code == .indexMismatch }
+    }
+    let whole = try faults()
+    #expect(whole.isEmpty, "\(whole)")
+    let fragments = bytes.indices.dropLast(4).filter { bytes[$0..<($0 + 4)].elementsEqual("moof".utf8) }
+    #expect(fragments.count == 3)
+    guard fragments.indices.contains(place) else { return }
+    bytes.replaceSubrange(fragments[place]..<(fragments[place] + 4), with: Array("free".utf8))
+    let changed = try faults()
+    #expect(!changed.isEmpty)
+  }
 }

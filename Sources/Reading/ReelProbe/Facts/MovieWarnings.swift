@@ -153,9 +153,13 @@ struct MovieWarnings {
     let sounds = streams.videos.contains { isNamed($0, in: avformat_get_mov_audio_tags()) }
     let scheme = MediaWarning(
       .claimUnchecked, "a track says that it is encrypted, and not how", fact: "encrypted")
+    let isHidden = !iso.encrypted && iso.tracks.contains { $0.isSeenOrHeard && $0.entry?.isProtected == true }
+    let hidden = MediaWarning(
+      .claimUnchecked, "a track says how its samples are encrypted, and has the name of a codec in the clear",
+      fact: "encrypted", stated: .text("false"))
     return (pictures ? ["video", "audio"] : []).map { .misnamed("sound", whatIs: "pictures", fact: $0) }
       + (sounds ? ["audio"] : []).map { .misnamed("pictures", whatIs: "sound", fact: $0) }
-      + (isOpen ? [scheme] : [])
+      + (isOpen ? [scheme] : []) + (isHidden ? [hidden] : [])
   }
 
   /// Samples that the tables tell of and FFmpeg does not find, as where their description is one that there is not.

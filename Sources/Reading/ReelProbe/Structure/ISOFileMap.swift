@@ -83,6 +83,7 @@ struct ISOFileMap: Hashable {
       } else if box.type == "mdat", !parts.isEmpty {
         parts[parts.count - 1].media += box.end - box.contents
         parts[parts.count - 1].missing += max(0, box.end - file.size)
+        if box.end > box.contents { parts[parts.count - 1].lastMedia = box.contents }
       } else if box.type == "mdat" {
         mediaBefore += box.end - box.contents
       }

@@ -99,6 +99,8 @@ struct MovieFragments: Hashable {
     var media: Int64 = 0
     /// How many of these lie beyond the file's end.
     var missing: Int64 = 0
+    /// Where the last of these boxes begins; nil without one.
+    var lastMedia: Int64?
   }
 
   /// - Parameters:
@@ -193,7 +195,11 @@ struct MovieFragments: Hashable {
     endsWithin =
       bytes <= part.media - part.missing && furthest <= file.size
       && faults.isDisjoint(with: [.shape, .track])
-    if holdsAll, part.missing == 0, bytes != part.media, !endsBeyondFile { faults.insert(.bytes) }
+    // What a decryptor needs is little beside what it decrypts.
+    let isLeftOut = part.lastMedia.map { furthest <= $0 } ?? false || bytes < part.media / 2
+    if part.missing == 0, holdsAll ? bytes != part.media : isLeftOut, !endsBeyondFile {
+      faults.insert(.bytes)
+    }
     compare(spans)
   }
 

@@ -6,6 +6,8 @@ struct SampleEntry: Hashable {
   let format: FourCharacterCode
   /// What it was before it was encrypted (8.12.2); nil for what is not.
   private(set) var original: FourCharacterCode?
+  /// Whether it says how its samples are encrypted, and that they are (ISO/IEC 23001-7, 8.2), under whatever format.
+  private(set) var isProtected = false
   /// In pixels; of pictures only.
   private(set) var width: Int?
   private(set) var height: Int?
@@ -85,7 +87,8 @@ struct SampleEntry: Hashable {
         transfer = named
       }
     // A `wave` may hold a `sinf`, and no more.
-    case "sinf", "wave": if depth < 2 { takeBoxes(body, from: 0, depth: depth + 1) }
+    case "sinf", "wave", "schi": if depth < 2 { takeBoxes(body, from: 0, depth: depth + 1) }
+    case "tenc": if body.count > 6, body[6] == 1 { isProtected = true }
     case "frma":
       if body.count >= 4, format == "encv" || format == "enca" { original = FourCharacterCode(body) }
     case "dvcC", "dvvC", "dvwC": hasDolbyVision = true
