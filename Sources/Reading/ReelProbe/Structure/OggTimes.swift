@@ -198,7 +198,8 @@ struct OggTimes: Hashable {
         return jumps = true
       }
       stream.repeated += step - own
-    case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest { jumps = true }
+    // Half of a block is of the one before (Vorbis I, 1.3.2).
+    case .vorbis(_, let longest): if overflow || step < 0 || step > (own + 1) * longest / 2 { jumps = true }
     case .opus: if overflow || step < 0 || step > own * 5760 { jumps = true }
     }
   }
