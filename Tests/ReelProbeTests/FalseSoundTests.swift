@@ -222,7 +222,9 @@ struct FalseSoundTests {
     }
     for media in try allWays(changed) {
       #expect(media.audio.map(\.sampleRate) == [44_100])
-      #expect(media.warnings.map(\.code) == [.claimUnchecked, .claimUnchecked], "\(media.warnings)")
+      let facts = ["audio.0.sampleRate", "duration", "video.frameRate"]
+      #expect(media.warnings.map(\.fact) == facts, "\(media.warnings)")
+      #expect(media.warnings.allSatisfy { $0.code == .claimUnchecked })
     }
   }
 
@@ -326,6 +328,92 @@ struct FalseSoundTests {
       #expect(media.audio == [AudioFacts(codec: codec, channels: 1, sampleRate: 8000)])
       #expect(media.warnings.isEmpty, "\(media.warnings)")
     }
+  }
+
+  // MARK: Both clocks
+
+  /// All times of pictures and sound stretched alike, and every header with them.
+  private static func stretched(_ name: String, by factor: Double, _ coded: [String]) throws -> [UInt8]? {
+    let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
+    let flags = name == "fragments.mp4" ? ["-movflags", "frag_keyframe+empty_moov+delay_moov"] : []
+    return try FFmpegTool.make(
+      name,
+      FFmpegTool.picture + FFmpegTool.tone + coded + ["-strict", "-2", "-ar", "48000", "-bsf:v", times]
+        + ["-bsf:a", times] + flags)?.allBytes
+  }
+
+  private static func coded(_ pictures: String, _ sound: String) -> [String] {
+    ["-c:v", pictures, "-c:a", sound]
+  }
+
+  /// Whether each fact of the clock is right, or named.
+  private func expectNoLie(_ media: MediaInfo, _ what: String) {
+    func isNamed(_ fact: String) -> Bool { media.warnings.contains { $0.fact == fact } }
+    #expect(abs((media.duration ?? 0) - 2) < 0.15 || isNamed("duration"), "\(what): \(media.warnings)")
+    let rate = media.video?.frameRate?.value ?? 0
+    #expect(abs(rate - 25) < 0.3 || isNamed("video.frameRate"), "\(what) \(rate): \(media.warnings)")
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("a.ts", coded("libx264", "mp2")), ("a.ts", coded("mpeg2video", "aac")),
+      ("a.ts", coded("mpeg4", "ac3")), ("a.m2ts", coded("libx264", "ac3")),
+      ("a.mpg", coded("mpeg2video", "mp2")), ("a.wmv", coded("wmv2", "wmav2")),
+      ("a.wmv", coded("wmv2", "libmp3lame")), ("a.mp4", coded("libx264", "aac")),
+      ("a.mp4", coded("mpeg4", "libmp3lame")), ("a.mp4", coded("mpeg4", "ac3")),
+      ("a.mp4", coded("mpeg4", "eac3")), ("a.mp4", coded("mpeg4", "dca")),
+      ("a.mp4", coded("mpeg4", "libopus")), ("fragments.mp4", coded("mpeg4", "aac")),
+      ("fragments.mp4", coded("mpeg4", "libmp3lame")), ("a.mkv", coded("libx264", "aac")),
+      ("a.mkv", coded("mpeg4", "eac3")), ("a.mkv", coded("mpeg4", "dca")),
+      ("a.flv", coded("flv", "aac")), ("a.flv", coded("flv", "libmp3lame")),
+    ], [2, 1.05, 1.024, 0.5, 1])
+  func aClockThatIsWrongForAllIsNamed(made: (name: String, coded: [String]), factor: Double) throws {
+    // Of a quarter of a second too little is left to be told by packets.
+    guard let bytes = try Self.stretched(made.name, by: factor, made.coded) else { return }
+    for media in try allWays(bytes) {
+      expectNoLie(media, "\(made) \(factor)")
+      if factor == 1 { #expect(media.warnings.isEmpty, "\(made): \(media.warnings)") }
+      // The frames say so, whatever the clock does.
+      if made.coded.last != "aac", made.name != "a.flv" {
+        #expect(media.audio.map(\.sampleRate) == [48_000], "\(made) \(factor)")
+      }
+    }
+  }
+
+  /// An FLV's record and `onMetaData` agree, and it is the clock that does not.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 0.5, 1.05])
+  func aRateThatAllButTheTimesStateIsKept(factor: Double) throws {
+    guard let bytes = try Self.stretched("a.flv", by: factor, Self.coded("flv", "aac")) else { return }
+    for media in try allWays(bytes) {
+      #expect(media.audio.map(\.sampleRate) == [48_000], "\(media.warnings)")
+      #expect(Set(media.warnings.map(\.fact)).isSuperset(of: ["duration", "video.frameRate"]))
+    }
+  }
+
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("a.mov", coded("libx264", "pcm_s16le")), ("a.mp4", coded("libx264", "libmp3lame")),
+      ("a.mp4", coded("libx264", "libopus")),
+    ], [2, 0.5])
+  func timescalesThatAreAllWrongAreNamed(made: (name: String, coded: [String]), factor: Double) throws {
+    let inputs = FFmpegTool.picture + FFmpegTool.tone
+    guard let file = try FFmpegTool.make(made.name, inputs + made.coded + ["-ar", "48000"]) else { return }
+    var movie = MovieBytes(file.allBytes)
+    for media in try allWays(movie.bytes) { #expect(media.warnings.isEmpty, "\(media.warnings)") }
+    let places = [
+      movie.box("moov/mvhd"), movie.box("moov/trak/mdia/mdhd"), movie.box("moov/trak/mdia/mdhd", track: 1),
+    ].compactMap { $0.map { $0 + 12 } }
+    for place in places { movie.write(UInt64(Double(movie.number(at: place)) * factor), at: place) }
+    for media in try allWays(movie.bytes) { expectNoLie(media, "\(made) \(factor)") }
+  }
+
+  /// Pictures and sound of an Ogg have one clock; a packet of Vorbis lasts half a block at most.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"))
+  func pagesOfSoundThatLastTooLongAreNamed() throws {
+    guard let bytes = try Self.stretched("a.ogv", by: 2, Self.coded("libtheora", "libvorbis")) else { return }
+    for media in try allWays(bytes) { expectNoLie(media, "ogv") }
   }
 
   // MARK: FLV

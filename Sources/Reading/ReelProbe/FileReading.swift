@@ -229,9 +229,9 @@ struct FileReading {
     takePackets(search, evidence, blank, of: context, isParsed: isParsed, &scan, into: &media)
     if let evidence { takeContent(evidence, &scan, into: &media) }
     media.audio += structure.namedCodecs?.soundsWithoutStreams(streams) ?? []
-    let others = SoundSigns(
-      structure: structure, streams: streams, clock: evidence?.clock, source: source
-    ).take(scan, into: &media)
+    let signs = SoundSigns(
+      structure: structure, streams: streams, clock: evidence?.clock, source: source)
+    let others = signs.take(scan, into: &media)
     let frames = SoundsOfFrames(
       structure: structure, streams: streams, clock: evidence?.clock, source: source
     ).take(scan, into: &media, besides: Set(others.keys))
@@ -239,7 +239,7 @@ struct FileReading {
     let warnings = ProbeWarnings(
       header: header, structure: structure, claimedDuration: search.claimed,
       fragmentJumps: search.fragmentSum?.jumps, streams: streams, crops: crops, media: media,
-      blank: blank, otherSounds: Set(others.keys))
+      blank: blank, otherSounds: Set(others.keys), soundFrames: signs.lengths(scan, media))
     let codec =
       isParsed
       ? nil
@@ -248,7 +248,8 @@ struct FileReading {
     media.warnings = Array(
       (warnings.found + [codec].compactMap { $0 } + frames
         + soundsRenamed(header, streams, media, besides: others)
-        + others.sorted { $0.key < $1.key }.map(\.value) + (evidence?.warnings(media) ?? [])).prefix(
+        + others.sorted { $0.key < $1.key }.map(\.value) + (evidence?.warnings(media, scan.soundPaces) ?? []))
+        .prefix(
           MediaWarning.most))
     return (media, rewriting)
   }
@@ -386,6 +387,7 @@ struct FileReading {
       let isLarge = structure.container.isMPEG && evidence.clock?.isWhole != true
       if structure.container != .avi,
         evidence.clock == nil || isLarge || structure.container == .mpegPS || evidence.mayLackTimes
+          || evidence.needsSound
       {
         scan.run(untilSeenOfKept: FramePace.sample)
       }

@@ -111,7 +111,7 @@ struct FLVClock<Bytes: ByteReading> {
     let time = tag.time(after: before)
     before = time
     clock.add(
-      tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time,
+      tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time, bytes: tag.sound,
       isPause: steps == .pause || steps == .pauseWithinStream && isWithinStream(tag))
     if tag.kind == 9 { isBegun = false }
   }

@@ -10,6 +10,8 @@ struct BitstreamRate: Hashable {
   let isLoose: Bool
   /// Whether pictures may be shown longer than one of its steps, as film on television is.
   private let mayRepeat: Bool
+  /// By how much faster they may come then: each of two fields may have been counted. Nil where nothing is known of that.
+  private let mostFields: Double?
 
   /// Nil where nothing is stated.
   init?(_ stream: StreamChoice.Stream) {
@@ -19,16 +21,19 @@ struct BitstreamRate: Hashable {
       guard let sequence = H264SequenceParameters(of: parameters), let stated = sequence.frameRate else {
         return nil
       }
-      (rate, isLoose, mayRepeat) = (stated, !sequence.isFixedRate, !sequence.hasPlainFrames)
+      (rate, isLoose, mayRepeat, mostFields) = (
+        stated, !sequence.isFixedRate, !sequence.hasPlainFrames, nil
+      )
     case AV_CODEC_ID_HEVC:
       let sets = HEVCConfiguration(BitstreamHeader.extradata(of: parameters))?.sequenceParameterSets
       guard let set = sets?.first, let stated = HEVCSequenceParameters(unit: set)?.frameRate else {
         return nil
       }
-      (rate, isLoose, mayRepeat) = (stated, false, false)
+      (rate, isLoose, mayRepeat, mostFields) = (stated, false, false, nil)
     case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO:
-      guard let stated = Self.sequenceRate(BitstreamHeader.extradata(of: parameters)) else { return nil }
-      (rate, isLoose, mayRepeat) = (stated, false, true)
+      let header = BitstreamHeader.extradata(of: parameters)
+      guard let stated = Self.sequenceRate(header) else { return nil }
+      (rate, isLoose, mayRepeat, mostFields) = (stated, false, true, Self.isProgressive(header) ? 1 : 2)
     default: return nil
     }
   }
@@ -43,14 +48,24 @@ struct BitstreamRate: Hashable {
     return (1...8).contains(code) ? Rational(rates[code - 1].0, rates[code - 1].1) : nil
   }
 
+  /// Whether the extension of the sequence says that no picture is a field (6.2.2.3); those of MPEG-1 have none.
+  private static func isProgressive(_ bytes: [UInt8]) -> Bool {
+    let units = StartCodeUnits(bytes).prefix(8)
+    guard let own = units.first(where: { $0.first == 0xB5 && $0.dropFirst().first.map { $0 >> 4 } == 1 })
+    else {
+      return true
+    }
+    return own.dropFirst(2).first.map { $0 & 8 != 0 } ?? false
+  }
+
   /// Whether pictures that come so fast are as it says, to a fiftieth.
   func agrees(with found: Double) -> Bool { Self.isNear(rate.value, found) }
 
   /// Whether it says otherwise than that pictures come so fast.
   func contradicts(_ found: Double) -> Bool {
-    guard !mayRepeat, rate.value > 0, rate.value <= ContentEvidence.fastest, !agrees(with: found) else {
-      return false
-    }
+    guard rate.value > 0, rate.value <= ContentEvidence.fastest, !agrees(with: found) else { return false }
+    // Those that may stay for longer do not come faster.
+    if mayRepeat { return mostFields.map { found > 1.02 * $0 * rate.value } ?? false }
     return !isLoose || !Self.isNear(rate.value, 2 * found) && !Self.isNear(2 * rate.value, found)
   }
 

@@ -103,9 +103,11 @@ struct ContentEvidence {
         parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
       let measured = told.flatMap { pace.rate(insteadOf: $0) }
       let isClaimed =
-        measured.flatMap { rate in claimed.map { Int($0.rounded()) == rate || Int($0.rounded()) == 2 * rate }
-        }
-        ?? false
+        measured.flatMap { rate in
+          claimed.map {
+            Int($0.rounded()) == rate || Int($0.rounded()) == 2 * rate && told != 2 * rate
+          }
+        } ?? false
       found[stream.pointee.index] = FalseSound(
         pace: pace, isConfirmed: structure.container.isMatroska || isClaimed)
     }
@@ -657,9 +659,11 @@ struct ContentEvidence {
   // MARK: Warnings
 
   /// What the headers claim otherwise, or was not looked at.
-  func warnings(_ media: MediaInfo) -> [MediaWarning] {
+  ///
+  /// - Parameter paces: see ``PacketScan/soundPaces``.
+  func warnings(_ media: MediaInfo, _ paces: [Int32: Double]) -> [MediaWarning] {
     [jumpsFound, durationUnchecked(media), rate(media), rateUnchecked(media)].compactMap { $0 }
-      + clockDoubted(media)
+      + clockDoubted(media) + clockContradicted(media, paces)
       + changes(media) + contradictions + pages + soundsOfTags + plainSound(media) + trackLists + unlisted
       + sizeOfTags(media)
       + soundTimes(media)
@@ -870,27 +874,68 @@ struct ContentEvidence {
       guard let own = falseSounds[stream.pointee.index], let parameters = stream.pointee.codecpar,
         media.audio.indices.contains(place)
       else { return [] }
+      if !own.isConfirmed, SoundFrame.selfTold.contains(parameters.pointee.codec_id) {
+        return doubtedClock(Self.lastsOtherwise, media, slowed: own.pace.ratio)
+      }
       let told = SoundHeader(
         parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters))?.sampleRate
       guard let stated = told ?? media.audio[place].sampleRate,
         let measured = own.pace.rate(insteadOf: stated)
       else {
-        return [
-          MediaWarning(
-            .soundMismatch, "the packets of its sound last otherwise by their times than by their codec",
-            fact: "audio.\(place)")
-        ]
+        return [MediaWarning(.soundMismatch, Self.lastsOtherwise, fact: "audio.\(place)")]
+          + (own.isConfirmed ? [] : doubtedClock(Self.lastsOtherwise, media, slowed: own.pace.ratio))
       }
       let what =
         "its sound has a rate of \(stated) Hz by the header of its codec, and of \(measured) by its times"
       let rate = MediaWarning(
         own.isConfirmed ? .soundMismatch : .claimUnchecked, what, fact: "audio.\(place).sampleRate",
         stated: .number(Double(stated)), measured: .number(Double(measured)))
-      guard !own.isConfirmed else { return [rate] }
-      let duration = MediaWarning(
-        .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) })
-      return [rate, duration]
+      return [rate] + (own.isConfirmed ? [] : doubtedClock(what, media, slowed: own.pace.ratio))
     }
+  }
+
+  private static let lastsOtherwise =
+    "the packets of its sound last otherwise by their times than by their codec"
+
+  private func doubtedClock(_ what: String, _ media: MediaInfo, slowed ratio: Double) -> [MediaWarning] {
+    MediaWarning.doubtedClock(what, media, streams.video, slowed: ratio)
+  }
+
+  // MARK: Packets of FFmpeg's
+
+  /// Whether FFmpeg's packets tell how long each frame of sound lasts, and nothing else tells whether the times are right.
+  var needsSound: Bool {
+    guard let stream = streams.video, !streams.audios.isEmpty else { return false }
+    return structure.container == .asf || structure.container.isMPEG && BitstreamRate(stream) == nil
+  }
+
+  /// What contradicts the clock of a file that was not held against its sound by its own structure: that, and the rate that
+  /// the pictures state.
+  ///
+  /// - Parameter paces: by how much longer sounds last by their times than by their frames.
+  private func clockContradicted(_ media: MediaInfo, _ paces: [Int32: Double]) -> [MediaWarning] {
+    guard !structure.container.isMatroska, !structure.hasScrambled(streams) else { return [] }
+    let stated = streams.video.flatMap { BitstreamRate($0) }
+    let found = media.video?.frameRate?.value
+    let told = streams.audios.compactMap { paces[$0.pointee.index] }
+    if structure.container == .asf || structure.container.isMPEG, let ratio = told.first, !told.contains(1) {
+      // Pictures that come as they say themselves deny it.
+      let isDenied =
+        found.flatMap { found in
+          stated.map { $0.agrees(with: found) && !$0.agrees(with: found * ratio) }
+        } ?? false
+      if !isDenied { return doubtedClock(Self.lastsOtherwise, media, slowed: ratio) }
+    }
+    guard let stated, let found, media.video?.variableFrameRate != true, stated.contradicts(found) else {
+      return []
+    }
+    let what =
+      "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, and \(ProbeWarnings.text(found)) come"
+    return [
+      MediaWarning(
+        .frameRateMismatch, what, fact: "video.frameRate", stated: .number(stated.rate.value),
+        measured: .number(found))
+    ]
   }
 
   private var jumpsFound: MediaWarning? {
@@ -948,7 +993,7 @@ struct ContentEvidence {
       let pace = clock.pace(of: key), pace.steps >= Self.telling
     {
       if let stated = header.rates[stream.pointee.index]?.value,
-        abs(stated - pace.ordinary) > 0.03 * pace.ordinary
+        abs(stated - pace.ordinary) > 0.02 * pace.ordinary
       {
         other = stated
       } else if let stated = BitstreamRate(stream), stated.contradicts(pace.ordinary) {
@@ -997,5 +1042,34 @@ extension MediaWarning {
         ? "its clock starts anew once; both stretches are added up"
         : "its clock starts anew \(jumps) times; the stretches are added up", fact: "duration",
       measured: .number(Double(jumps)))
+  }
+
+  /// A clock that its sound contradicts: the duration, and the frame rate unless the pictures state the same.
+  ///
+  /// - Parameters:
+  ///   - stream: the pictures that have the same clock.
+  ///   - ratio: by how much longer all lasts by it; nil where that is not known.
+  static func doubtedClock(
+    _ what: String, _ media: MediaInfo, _ stream: StreamChoice.Stream?, slowed ratio: Double?
+  ) -> [MediaWarning] {
+    let isStated = media.video?.frameRate.flatMap { rate in
+      stream.flatMap { BitstreamRate($0) }?.agrees(with: rate.value)
+    }
+    let found = doubtedClock(what, media, slowed: ratio)
+    return stream == nil || isStated == true ? Array(found.prefix(1)) : found
+  }
+
+  /// The same of pictures that state nothing.
+  static func doubtedClock(_ what: String, _ media: MediaInfo, slowed ratio: Double?) -> [MediaWarning] {
+    let duration = MediaWarning(
+      .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) },
+      measured: media.duration.flatMap { seconds in ratio.map { .number(seconds / $0) } })
+    guard let rate = media.video?.frameRate else { return [duration] }
+    return [
+      duration,
+      MediaWarning(
+        .claimUnchecked, what, fact: "video.frameRate", stated: .text(rate.description),
+        measured: ratio.map { .number(rate.value * $0) }),
+    ]
   }
 }

@@ -12,6 +12,8 @@ struct MovieWarnings {
   let fragmentJumps: Int?
   /// The places of sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
+  /// Seconds that the first packet of a sound lasts by its codec, by its place.
+  let soundFrames: [Int: Double]
 
   /// - Parameter hasDuration: whether there is a warning about the duration already.
   func found(hasDuration: Bool) -> [MediaWarning] {
@@ -23,7 +25,8 @@ struct MovieWarnings {
         sound,
         dates,
       ]
-      .compactMap { $0 } + fragments + changes + kinds + unread + rate + soundRates + soundClock + untimed
+      .compactMap { $0 } + fragments + changes + kinds + unread + rate + soundRates + soundClock + plainClock
+      + untimed
       + edits
       + speeds
       + (clock?.rate == nil && video?.presentation?.speed == nil ? statedRate : [])
@@ -210,9 +213,8 @@ struct MovieWarnings {
       }
       return [
         MediaWarning(
-          .claimUnchecked, what, fact: "audio.\(place).sampleRate", stated: stated, measured: measured),
-        MediaWarning(.claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) }),
-      ]
+          .claimUnchecked, what, fact: "audio.\(place).sampleRate", stated: stated, measured: measured)
+      ] + MediaWarning.doubtedClock(what, media, picturesBeside(tracks.track(of: stream)), slowed: nil)
     }
   }
 
@@ -243,21 +245,57 @@ struct MovieWarnings {
     ] + [rate].compactMap(\.self)
   }
 
-  /// Sound in fragments whose samples last longer or shorter than those of its codec do: a clock is wrong.
+  /// Sound whose samples last longer or shorter than its frames do by their own headers: a clock is wrong.
   private var soundClock: [MediaWarning] {
     for (place, stream) in streams.audios.enumerated() where !otherSounds.contains(place) {
-      guard let parameters = stream.pointee.codecpar, let id = tracks.track(of: stream)?.id,
-        let run = iso.fragmentTable?.runs[id], let rate = run.ordinaryRate,
-        SoundClock(stream, tracks, iso) == nil,
-        let seconds = SoundFrame.seconds(parameters, first: []),
+      guard let parameters = stream.pointee.codecpar, let track = tracks.track(of: stream),
+        !track.isPassedOver(by: stream), SoundClock(stream, tracks, iso) == nil,
+        let seconds = soundFrames[place], let step = step(of: track),
         // Frames of AAC have 960 samples in place of 1024, or the other way round, whatever its record says.
-        ![1, 15.0 / 16, 16.0 / 15].contains(where: { abs(1 / rate - $0 * seconds) <= 0.03 * seconds })
+        !(parameters.pointee.codec_id == AV_CODEC_ID_AAC ? [1, 15.0 / 16, 16.0 / 15] : [1]).contains(where: {
+          abs(step.seconds - $0 * seconds) <= step.tolerance * seconds
+        })
       else { continue }
-      return [
-        MediaWarning(
-          .claimUnchecked, "samples of its sound last otherwise by its index than by their codec",
-          fact: "duration", stated: media.duration.map { .number($0) })
-      ]
+      return MediaWarning.doubtedClock(
+        "samples of its sound last otherwise by its index than by their codec", media, picturesBeside(track),
+        slowed: step.seconds / seconds)
+    }
+    return []
+  }
+
+  /// The pictures where they last about as long as a sound whose clock is wrong, so that theirs may be wrong, too.
+  private func picturesBeside(_ sound: ISOTrack?) -> StreamChoice.Stream? {
+    func seconds(_ track: ISOTrack?) -> Double? {
+      track?.presentation?.seconds ?? track?.id.flatMap { iso.fragmentTable?.runs[$0]?.length }
+    }
+    guard let own = seconds(video), let other = seconds(sound), abs(own - other) > 0.1 * own + 0.5 else {
+      return streams.video
+    }
+    return nil
+  }
+
+  /// How long samples last by their times, and how far that may be off, as a share of it.
+  private func step(of track: ISOTrack) -> (seconds: Double, tolerance: Double)? {
+    if let even = SoundClock.seconds(track, iso.fragmentTable) { return (even, 0.01) }
+    let rate = track.id.flatMap { iso.fragmentTable?.runs[$0]?.ordinaryRate }
+    return rate.map { (1 / $0, 0.03) }
+  }
+
+  /// Numbers that pass at another rate than their entry says, beside pictures that come as much faster or slower than they
+  /// say themselves: it is the clock of both that is wrong.
+  private var plainClock: [MediaWarning] {
+    guard let found = media.video?.frameRate?.value,
+      let stated = streams.video.flatMap({ BitstreamRate($0) }),
+      !stated.agrees(with: found)
+    else { return [] }
+    for stream in streams.audios {
+      guard let track = tracks.track(of: stream), let entry = track.entry?.sampleRate, entry > 1,
+        let rate = PlainSound(stream, track)?.sampleRate, rate > 0,
+        case let ratio = Double(entry) / Double(rate), stated.agrees(with: found * ratio)
+      else { continue }
+      return MediaWarning.doubtedClock(
+        "its sound and its pictures both come at other rates than they say themselves", media, streams.video,
+        slowed: ratio)
     }
     return []
   }

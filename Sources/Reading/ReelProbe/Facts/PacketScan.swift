@@ -41,6 +41,9 @@ struct PacketScan: ~Copyable {
   private let hasDurations: Bool
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
+  private var soundPackets: [Int32: SoundPackets] = [:]
+  /// Whether nothing but packets tells how long frames of sound last.
+  private let hasFrames: Bool
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var extents: [Int32: PacketExtent] = [:]
   private var packets = 0
@@ -63,6 +66,7 @@ struct PacketScan: ~Copyable {
     // A live stream that goes on after ten seconds was away; elsewhere a pause is written into the times.
     let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
     hasDurations = demuxer.hasPrefix("mov")
+    hasFrames = ["mpegts", "mpeg", "asf"].contains(demuxer)
     let isLive = ["mpegts", "mpeg", "flv"].contains(demuxer)
     jumps = (0.3, isLive && clock?.stepsAheadArePauses != true ? 10 : PacketExtent.Jump.longestPause)
     self.limits = limits
@@ -201,7 +205,27 @@ struct PacketScan: ~Copyable {
     bytes += Int64(packet.pointee.size)
     if packet.pointee.pos >= 0 { furthest = max(furthest, packet.pointee.pos &+ Int64(packet.pointee.size)) }
     note(packet, anew: extend(with: packet))
+    if hasFrames, sounds.contains(packet.pointee.stream_index) { noteSound(packet) }
     look(packet)
+  }
+
+  private mutating func noteSound(_ packet: UnsafeMutablePointer<AVPacket>) {
+    let index = packet.pointee.stream_index
+    guard soundPackets[index]?.isFull != true,
+      let parameters = context.pointee.streams[Int(index)]?.pointee.codecpar
+    else { return }
+    let seconds = SoundFrame.seconds(parameters, first: BitstreamHeader.bytes(of: packet))
+    soundPackets[index, default: SoundPackets()].add(
+      packet.pointee.pts == reel_no_time ? nil : packet.pointee.pts, lasting: seconds)
+  }
+
+  /// By how much longer sounds last by their times than by their frames, by the index of the stream: 1 for no more than
+  /// rounding; of those that tell.
+  var soundPaces: [Int32: Double] {
+    Dictionary(
+      uniqueKeysWithValues: soundPackets.compactMap { index, packets in
+        timeBase(index).flatMap { packets.pace(in: $0) }.map { (index, $0) }
+      })
   }
 
   /// Gives whether the clock starts anew with it.

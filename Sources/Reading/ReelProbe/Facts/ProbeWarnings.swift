@@ -15,6 +15,8 @@ struct ProbeWarnings {
   let blank: BlankContent?
   /// The places of sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
+  /// Seconds that the first packet of a sound lasts by its codec, by its place.
+  let soundFrames: [Int: Double]
 
   var found: [MediaWarning] {
     let found = [
@@ -27,7 +29,7 @@ struct ProbeWarnings {
     guard let iso = structure.iso, let tracks = MovieTracks(structure) else { return found }
     let movie = MovieWarnings(
       tracks: tracks, iso: iso, streams: streams, media: media, fragmentJumps: fragmentJumps,
-      otherSounds: otherSounds)
+      otherSounds: otherSounds, soundFrames: soundFrames)
     return found + movie.found(hasDuration: found.contains { $0.code == .durationMismatch })
   }
 

@@ -72,12 +72,20 @@ struct SoundClock: Hashable {
 
   /// Of each frame, where they come evenly.
   static func seconds(_ track: ISOTrack, _ fragments: MovieFragments?) -> Double? {
-    if let run = track.id.flatMap({ fragments?.runs[$0] }) { return run.steadySeconds }
+    if let run = track.id.flatMap({ fragments?.runs[$0] }) {
+      return run.steadySeconds ?? run.evenStep.flatMap(exact)
+    }
     // Of what is not compressed each sample has a time.
     guard let scale = track.timescale, let told = track.times,
-      let times = told.limited(to: track.counts.sizes ?? told.samples),
-      let step = times.steadyStep, step > 1
+      let times = told.limited(to: track.counts.sizes ?? told.samples)
     else { return nil }
-    return Double(step) / Double(scale)
+    guard let step = times.steadyStep else { return times.evenStep(scale: Int64(scale)).flatMap(exact) }
+    return step > 1 ? Double(step) / Double(scale) : nil
+  }
+
+  /// The step of times that are rounded; nil where it is not that certain.
+  private static func exact(_ step: ClosedRange<Double>) -> Double? {
+    step.upperBound <= step.lowerBound * (1 + tolerance)
+      ? (step.lowerBound + step.upperBound) / 2 : nil
   }
 }

@@ -44,18 +44,35 @@ struct SoundSigns {
     return found
   }
 
+  /// Seconds that the first packet of each sound of an MP4 lasts by its codec, by its place.
+  func lengths(_ scan: borrowing PacketScan, _ media: MediaInfo) -> [Int: Double] {
+    guard structure.iso != nil, media.external != true else { return [:] }
+    var found: [Int: Double] = [:]
+    for (place, stream) in streams.audios.enumerated() {
+      // What ISMV says of WMA's bit rate is not always meant.
+      guard let parameters = stream.pointee.codecpar,
+        ![AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2].contains(parameters.pointee.codec_id)
+      else { continue }
+      let first = media.encrypted == true ? [] : head(of: stream, scan, most: SoundFrame.longest)
+      found[place] = SoundFrame.seconds(parameters, first: first)
+    }
+    return found
+  }
+
   fileprivate static func fact(_ place: Int) -> String { "audio.\(place).codec" }
 
   /// Bytes of a packet that are looked at: two frames of AAC.
   private static let lookedAt = 8192
 
-  private func head(of stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> [UInt8] {
+  private func head(
+    of stream: StreamChoice.Stream, _ scan: borrowing PacketScan, most: Int = lookedAt
+  ) -> [UInt8] {
     if let packet = scan.firsts[stream.pointee.index] {
-      return Array(BitstreamHeader.bytes(of: packet).prefix(Self.lookedAt))
+      return Array(BitstreamHeader.bytes(of: packet).prefix(most))
     }
     guard let range = firstFrame(of: stream) else { return [] }
     // Old QuickTime files count bytes as samples.
-    let count = range.count < Self.leastBytes ? Self.lookedAt : min(Self.lookedAt, range.count)
+    let count = range.count < Self.leastBytes ? Self.lookedAt : min(most, range.count)
     return source.bytes(at: range.lowerBound, count: count)
   }
 
@@ -86,14 +103,29 @@ struct SoundSigns {
     let step = step(of: stream)
     let isMissing =
       CodecSign.isMissing(inSound: packet, of: claimed)
-      || structure.iso != nil && isUnframed(claimed, packet)
-      || CodecSign.isUnusual(inSound: packet, of: claimed)
-        && isUnlike(step, SoundFrame.seconds(parameters, first: packet))
-      || isUnreadable(stream, parameters, packet, scan)
-    guard isMissing else { return nil }
-    return claimed != AV_CODEC_ID_AAC && isRawAAC(packet, step, rate: parameters.pointee.sample_rate)
-      ? AV_CODEC_ID_AAC : AV_CODEC_ID_NONE
+      || structure.iso != nil && isUnframed(claimed, packet) || isUnreadable(stream, parameters, packet, scan)
+    let isUnlike =
+      CodecSign.isUnusual(inSound: packet, of: claimed)
+      && isUnlike(step, SoundFrame.seconds(parameters, first: packet))
+    guard isMissing || isUnlike else { return nil }
+    if claimed != AV_CODEC_ID_AAC, isRawAAC(packet, step, rate: parameters.pointee.sample_rate) {
+      return AV_CODEC_ID_AAC
+    }
+    return isMissing || !beginAlike(stream) ? AV_CODEC_ID_NONE : nil
   }
+
+  /// Whether packets under the name of Opus all begin as those of one length do: then it is their times that are wrong.
+  private func beginAlike(_ stream: StreamChoice.Stream) -> Bool {
+    guard stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_OPUS else { return false }
+    let lengths = (0..<Self.mostAlike).map { number -> Double? in
+      let entry = reel_index_entry(stream, number)
+      return entry.size > 0 && entry.position >= 0
+        ? SoundFrame.opus(source.bytes(at: entry.position, count: 2)) : nil
+    }
+    return lengths.allSatisfy { $0 != nil && $0 == lengths[0] }
+  }
+
+  private static let mostAlike: Int32 = 16
 
   /// MP4 always keeps it; Matroska did not keep that of Opus in its first years.
   private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool

@@ -28,8 +28,9 @@ struct SoundTimes {
 
   /// Packets that it takes.
   private static let steps = 8
-  /// By which share a clock may be off.
-  private static let tolerance = 0.03
+  /// By which share a clock may be off: as a duration may, where there is a second of it at least.
+  private static let tolerance = 0.01
+  private static let toleranceOfFew = 0.03
 
   init(_ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, _ file: some ByteReading)
   {
@@ -45,10 +46,15 @@ struct SoundTimes {
         structure.container.isMatroska || !pace.isVariable && streams.audios.count == 1,
         CodecSign.otherSound(than: parameters.pointee.codec_id, packet: first) == nil
       else { continue }
-      let found = 1 / (pace.ordinary * seconds)
+      let (found, average) = (1 / (pace.ordinary * seconds), 1 / (pace.average * seconds))
       guard found.isFinite, found > 0 else { continue }
+      // Of times that come in fits and starts the ordinary step may be a little off; their average is not then.
+      let isOff =
+        abs(found - 1) > Self.toleranceOfFew
+        || Double(pace.steps) > pace.ordinary && abs(found - 1) > Self.tolerance
+          && abs(average / found - 1) < Self.tolerance / 2
       let own = Pace(
-        ratio: abs(found - 1) > Self.tolerance ? found : 1,
+        ratio: isOff ? found : 1,
         hasFixedRate: parameters.pointee.codec_id == AV_CODEC_ID_OPUS)
       paces[stream.pointee.index] = own
       ordered.append(own)
@@ -63,7 +69,7 @@ struct SoundTimes {
     guard let first = clock.firsts[key],
       structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded != true
     else { return [] }
-    return file.bytes(at: first.lowerBound, count: 64)
+    return file.bytes(at: first.lowerBound, count: min(first.count, SoundFrame.longest))
   }
 }
 

@@ -63,6 +63,13 @@ struct FLVTag {
     }
   }
 
+  /// Where it has a frame of sound; nil for one of several sounds.
+  var sound: Range<Int64>? {
+    guard kind == 8, isContent, !isEnhanced || packetType == Enhanced.codedFrames else { return nil }
+    let start = start + (isEnhanced ? 16 : head[11] >> 4 == 10 ? 13 : 12)
+    return start < end ? start..<end : nil
+  }
+
   /// Where it has the header of a codec, which is no content: of AAC, of H.264 and what has its form, and of what has a name.
   var record: Range<Int64>? {
     let start: Int64? =

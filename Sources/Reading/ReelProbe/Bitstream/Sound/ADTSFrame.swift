@@ -6,6 +6,8 @@ struct ADTSFrame: Hashable {
   let channels: Int?
   /// Bytes of the frame with its header.
   let length: Int
+  /// Of 1024 samples each.
+  let blocks: Int
 
   /// Nil where none begins.
   init?(_ frame: [UInt8]) {
@@ -17,6 +19,7 @@ struct ADTSFrame: Hashable {
     sampleRate = AudioSpecificConfig.rates[Int(index)]
     channels = AudioSpecificConfig.channels(arrangement)
     self.length = Int(length)
+    blocks = frame.count > 6 ? Int(frame[6] & 3) + 1 : 1
   }
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }

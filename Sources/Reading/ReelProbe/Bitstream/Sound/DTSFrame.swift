@@ -30,7 +30,7 @@ struct DTSFrame: Hashable {
 
   var sound: SoundHeader { SoundHeader(channels: channels, sampleRate: sampleRate) }
 
-  private static let rates: [UInt32: Int] = [
+  static let rates: [UInt32: Int] = [
     1: 8000, 2: 16_000, 3: 32_000, 6: 11_025, 7: 22_050, 8: 44_100, 11: 12_000, 12: 24_000, 13: 48_000,
   ]
   /// What a part of the core begins with that has a channel in the middle behind, and one that doubles the rate.

@@ -10,6 +10,8 @@ struct MPEGAudioFrame: Hashable {
   let layer: Int
   /// In one frame.
   let samples: Int
+  /// Bytes of the frame with its header; nil where it does not say (a free format).
+  let length: Int?
 
   /// Nil where none begins.
   init?(_ frame: [UInt8]) {
@@ -22,7 +24,23 @@ struct MPEGAudioFrame: Hashable {
     channels = frame[3] >> 6 == 3 ? 1 : 2
     layer = 4 - Int(layerBits)
     samples = layer == 1 ? 384 : layer == 3 && halved > 0 ? 576 : 1152
+    let rates = Self.bitRates[halved > 0 ? (layer == 1 ? 3 : 4) : layer - 1]
+    let padding = Int(frame[2] >> 1 & 1) * (layer == 1 ? 4 : 1)
+    // Of layer I in whole words.
+    let unit = layer == 1 ? 4 : 1
+    length =
+      bitRate == 0
+      ? nil : samples * 1000 * rates[Int(bitRate) - 1] / 8 / unit / sampleRate * unit + padding
   }
+
+  /// Kilobits a second, of each layer, and of the first and the others at the lower rates.
+  private static let bitRates = [
+    [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
+    [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+    [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+    [32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
+    [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+  ]
 
   var sound: SoundHeader {
     SoundHeader(channels: channels, sampleRate: sampleRate, codec: Self.layers[layer - 1])

@@ -2,15 +2,25 @@ import CFFmpeg
 
 /// How long one packet of sound lasts by its codec.
 enum SoundFrame {
+  /// Codecs each frame of which says how long it lasts, so that no record can be wrong about it.
+  static let selfTold: Set<AVCodecID> = [
+    AV_CODEC_ID_OPUS, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3,
+    AV_CODEC_ID_DTS,
+  ]
+  /// Bytes of a packet that are looked at; a longer one may hold more frames than were seen.
+  static let longest = 1 << 16
+
   /// Seconds; nil for codecs whose packets differ in length.
   ///
-  /// - Parameter first: the beginning of the first packet.
+  /// - Parameter first: the first packet, of which some codecs hold several frames.
   static func seconds(_ parameters: UnsafeMutablePointer<AVCodecParameters>, first: [UInt8]) -> Double? {
     switch parameters.pointee.codec_id {
-    case AV_CODEC_ID_AAC: advancedAudio(BitstreamHeader.extradata(of: parameters))
+    case AV_CODEC_ID_AAC:
+      advancedAudio(BitstreamHeader.extradata(of: parameters))
+        ?? sum(first) { ADTSFrame($0).map { ($0.length, Double(1024 * $0.blocks) / Double($0.sampleRate)) } }
     case AV_CODEC_ID_OPUS: opus(first)
     case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3:
-      MPEGAudioFrame(first).map { Double($0.samples) / Double($0.sampleRate) }
+      sum(first) { MPEGAudioFrame($0).map { ($0.length ?? 0, Double($0.samples) / Double($0.sampleRate)) } }
     case AV_CODEC_ID_FLAC:
       FLACStreamInfo(BitstreamHeader.extradata(of: parameters)).flatMap {
         seconds($0.frameLength, $0.sampleRate)
@@ -19,9 +29,62 @@ enum SoundFrame {
       ALACConfiguration(BitstreamHeader.extradata(of: parameters)).flatMap {
         seconds($0.frameLength, $0.sampleRate)
       }
-    case AV_CODEC_ID_AC3: DolbyFrame.sound(first)?.sampleRate.map { 1536 / Double($0) }
+    case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: sum(first, dolby)
+    case AV_CODEC_ID_DTS: sum(first, theater)
+    // Of a constant rate.
+    case AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2:
+      first.count == Int(parameters.pointee.block_align) && parameters.pointee.bit_rate > 0
+        ? Double(8 * first.count) / Double(parameters.pointee.bit_rate) : nil
     default: nil
     }
+  }
+
+  /// Of the frames with which a packet begins, one behind the other; nil where there is none, or no end of them in sight.
+  ///
+  /// - Parameter frame: bytes and seconds of the one that begins here; no bytes where it does not say how many.
+  private static func sum(_ packet: [UInt8], _ frame: ([UInt8]) -> (bytes: Int, seconds: Double)?) -> Double?
+  {
+    guard packet.count < longest else { return nil }
+    var (place, seconds) = (0, 0.0)
+    while place < packet.count, let next = frame(Array(packet[place...].prefix(16))) {
+      seconds += next.seconds
+      guard next.bytes > 0 else { break }
+      place += next.bytes
+    }
+    return seconds > 0 ? seconds : nil
+  }
+
+  /// ETSI TS 102 366, 4.3 and E.1.2.2. What other substreams of E-AC-3 hold is heard at the same time.
+  private static func dolby(_ head: [UInt8]) -> (bytes: Int, seconds: Double)? {
+    guard head.count >= 6, head[0] == 0x0B, head[1] == 0x77 else { return nil }
+    let (version, code) = (Int(head[5] >> 3), Int(head[4] >> 6))
+    let rates = [48_000, 44_100, 32_000]
+    if version <= 10 {
+      let kilobits = [
+        32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
+      ]
+      let (size, odd) = (Int(head[4] & 63) >> 1, Int(head[4] & 1))
+      guard code < 3, size < kilobits.count else { return nil }
+      let words = kilobits[size] * 96_000 / rates[code] + (code == 1 ? odd : 0)
+      return (2 * words, 1536 / Double(rates[code] >> max(0, version - 8)))
+    }
+    guard version <= 16 else { return nil }
+    let bytes = 2 * ((Int(head[2] & 7) << 8 | Int(head[3])) + 1)
+    let half = Int(head[4] >> 4 & 3)
+    guard code < 3 || half < 3 else { return nil }
+    let (rate, blocks) = code < 3 ? (rates[code], [1, 2, 3, 6][half]) : (rates[half] / 2, 6)
+    let isFirst = head[2] & 0xF8 == 0
+    return (bytes, isFirst ? Double(256 * blocks) / Double(rate) : 0)
+  }
+
+  /// The core of a frame of DTS (ETSI TS 102 114, 5.3.1).
+  private static func theater(_ head: [UInt8]) -> (bytes: Int, seconds: Double)? {
+    var reader = BitReader(head[...])
+    guard reader.bits(32) == 0x7FFE_8001, reader.skipBits(1 + 5 + 1), let blocks = reader.bits(7),
+      blocks >= 5, let size = reader.bits(14), size >= 95, reader.skipBits(6), let code = reader.bits(4),
+      let rate = DTSFrame.rates[code]
+    else { return nil }
+    return (Int(size) + 1, Double(32 * (blocks + 1)) / Double(rate))
   }
 
   private static func seconds(_ samples: Int?, _ rate: Int) -> Double? {
