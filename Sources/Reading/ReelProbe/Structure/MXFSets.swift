@@ -33,6 +33,8 @@ struct MXFSets: Hashable {
     }
   }
 
+  /// Bytes of the first element of sound, where each lasts for one unit; nil where none is near the beginning.
+  private var soundBytes: Int?
   /// Whether a descriptor gives pictures a size.
   private var hasPictures = false
 
@@ -40,10 +42,29 @@ struct MXFSets: Hashable {
   private static let key: [UInt8] = [0x06, 0x0E, 0x2B, 0x34, 0x02, 0x53]
 
   init(_ file: some ByteReading) {
-    take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size))))
+    var next = Int64(take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size)))))
+    // A picture may be larger than that.
+    for _ in 0..<Self.mostElements where soundBytes == nil {
+      let head = file.bytes(at: next, count: 32)
+      guard head.count > 20, head.starts(with: Self.key.prefix(4)),
+        let (length, contents) = Self.length(head, at: 16)
+      else { return }
+      if Self.isSound(head[...]) { soundBytes = length }
+      next += Int64(contents + length)
+    }
   }
 
-  private mutating func take(_ bytes: [UInt8]) {
+  private static let mostElements = 8
+
+  /// Whether an element of sound begins that is wrapped unit by unit: of broadcast wave, or of AES3 (SMPTE ST 382).
+  private static func isSound(_ element: ArraySlice<UInt8>) -> Bool {
+    let own = Array(element.prefix(16))
+    return own.count == 16 && own[4..<7].elementsEqual([1, 2, 1])
+      && own[8..<13].elementsEqual([0x0D, 1, 3, 1, 0x16]) && [1, 3].contains(own[14])
+  }
+
+  /// Gives where it stopped.
+  private mutating func take(_ bytes: [UInt8]) -> Int {
     var at = 0
     while at + 20 < bytes.count {
       guard bytes[at] == 6, bytes[at + 1] == 0x0E, bytes[at + 2] == 0x2B, bytes[at + 3] == 0x34 else {
@@ -51,11 +72,13 @@ struct MXFSets: Hashable {
         continue
       }
       let isSet = bytes[at...].starts(with: Self.key)
-      guard let (length, contents) = Self.length(bytes, at: at + 16) else { return }
-      guard length <= bytes.count - contents else { return }
+      guard let (length, contents) = Self.length(bytes, at: at + 16) else { return at }
+      if soundBytes == nil, Self.isSound(bytes[at...]) { soundBytes = length }
+      guard length <= bytes.count - contents else { return at }
       if isSet { takeSet(Array(bytes[contents..<(contents + length)])) }
       at = contents + length
     }
+    return at
   }
 
   private static func length(_ bytes: [UInt8], at place: Int) -> (Int, Int)? {
@@ -101,6 +124,14 @@ struct MXFSets: Hashable {
     sounds.isEmpty || sounds.contains { $0.sampleRate == Int(rate.value.rounded()) }
   }
 
+  /// Units in a second by the uncompressed sound that one of them has; nil where that does not tell.
+  private var rateOfSound: Double? {
+    guard let soundBytes, soundBytes > 0, sounds.count == 1, let sound = sounds.first,
+      let block = sound.blockAlign, let rate = sound.sampleRate, block > 0, rate > 0
+    else { return nil }
+    return Double(block) * Double(rate) / Double(soundBytes)
+  }
+
   /// What it says of the same thing, and not alike.
   func warnings(_ media: MediaInfo) -> [MediaWarning] {
     var found: [MediaWarning] = []
@@ -121,6 +152,11 @@ struct MXFSets: Hashable {
         MediaWarning(
           .claimUnchecked, "its headers give two edit rates, so that its duration is uncertain",
           fact: "duration"))
+    }
+    if values.count == 1, let rate = values.first, let own = rateOfSound, abs(own - rate) > 0.02 * rate {
+      let what =
+        "the sound beside a picture lasts as long as one of \(ProbeWarnings.text(own)) a second, its headers say \(ProbeWarnings.text(rate))"
+      found += MediaWarning.doubtedClock(what, media, slowed: own / rate)
     }
     if !countsSamples, let least = durations.min(), let most = durations.max(),
       Double(most) > Double(least) * 1.03 + 1
