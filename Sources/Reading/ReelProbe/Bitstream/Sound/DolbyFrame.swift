@@ -18,6 +18,12 @@ enum DolbyFrame {
       codec: isEnhanced ? AV_CODEC_ID_EAC3 : nil)
   }
 
+  /// Bytes and seconds of the frame that begins here; no seconds where it is heard at the same time as the first program.
+  static func length(_ head: [UInt8]) -> (bytes: Int, seconds: Double)? {
+    guard let frame = frame(head[...]), let rate = frame.sampleRate else { return nil }
+    return (frame.length, frame.isOfFirst ? Double(frame.samples) / Double(rate) : 0)
+  }
+
   /// The box `dac3` (F.4): what stands in each frame's header.
   static func sound(dac3 record: [UInt8]) -> SoundHeader? {
     var reader = BitReader(record)
@@ -48,6 +54,9 @@ enum DolbyFrame {
     var isEnhanced = false
     var isDependent = false
     var length = 0
+    var samples = 1536
+    /// Whether it is of the first program itself.
+    var isOfFirst = true
     var channels = 0
     /// Those that a dependent substream brings and its program lacks.
     var addedChannels = 0
@@ -92,13 +101,14 @@ enum DolbyFrame {
   /// E.1.2.1 and E.1.2.2
   private static func enhanced(_ head: [UInt8]) -> Frame? {
     var reader = BitReader(head.dropFirst(2))
-    guard let kind = reader.bits(2), kind != 3, reader.skipBits(3), let size = reader.bits(11),
+    guard let kind = reader.bits(2), kind != 3, let program = reader.bits(3), let size = reader.bits(11),
       let rate = reader.bits(2), let next = reader.bits(2), let mode = reader.bits(3), let low = reader.flag()
     else { return nil }
     if rate == 3, next == 3 { return nil }
     var frame = Frame(
-      isEnhanced: true, isDependent: kind == 1, length: 2 * (Int(size) + 1), channels: channels(mode, low),
-      sampleRate: rate == 3 ? rates[Int(next)] / 2 : rates[Int(rate)])
+      isEnhanced: true, isDependent: kind == 1, length: 2 * (Int(size) + 1),
+      samples: 256 * (rate == 3 ? 6 : [1, 2, 3, 6][Int(next)]), isOfFirst: kind != 1 && program == 0,
+      channels: channels(mode, low), sampleRate: rate == 3 ? rates[Int(next)] / 2 : rates[Int(rate)])
     if kind == 1 {
       guard reader.skipBits(5 + 5), skipLevels(&reader, mode), let hasMap = reader.flag() else { return nil }
       frame.addedChannels = hasMap ? reader.bits(16).map(added) ?? 0 : 0

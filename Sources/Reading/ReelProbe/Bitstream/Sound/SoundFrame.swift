@@ -29,7 +29,7 @@ enum SoundFrame {
       ALACConfiguration(BitstreamHeader.extradata(of: parameters)).flatMap {
         seconds($0.frameLength, $0.sampleRate)
       }
-    case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: sum(first, dolby)
+    case AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: sum(first, DolbyFrame.length)
     case AV_CODEC_ID_DTS: sum(first, theater)
     // Of a constant rate.
     case AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2:
@@ -52,29 +52,6 @@ enum SoundFrame {
       place += next.bytes
     }
     return seconds > 0 ? seconds : nil
-  }
-
-  /// ETSI TS 102 366, 4.3 and E.1.2.2. What other substreams of E-AC-3 hold is heard at the same time.
-  private static func dolby(_ head: [UInt8]) -> (bytes: Int, seconds: Double)? {
-    guard head.count >= 6, head[0] == 0x0B, head[1] == 0x77 else { return nil }
-    let (version, code) = (Int(head[5] >> 3), Int(head[4] >> 6))
-    let rates = [48_000, 44_100, 32_000]
-    if version <= 10 {
-      let kilobits = [
-        32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
-      ]
-      let (size, odd) = (Int(head[4] & 63) >> 1, Int(head[4] & 1))
-      guard code < 3, size < kilobits.count else { return nil }
-      let words = kilobits[size] * 96_000 / rates[code] + (code == 1 ? odd : 0)
-      return (2 * words, 1536 / Double(rates[code] >> max(0, version - 8)))
-    }
-    guard version <= 16 else { return nil }
-    let bytes = 2 * ((Int(head[2] & 7) << 8 | Int(head[3])) + 1)
-    let half = Int(head[4] >> 4 & 3)
-    guard code < 3 || half < 3 else { return nil }
-    let (rate, blocks) = code < 3 ? (rates[code], [1, 2, 3, 6][half]) : (rates[half] / 2, 6)
-    let isFirst = head[2] & 0xF8 == 0
-    return (bytes, isFirst ? Double(256 * blocks) / Double(rate) : 0)
   }
 
   /// The core of a frame of DTS (ETSI TS 102 114, 5.3.1).
