@@ -234,7 +234,9 @@ struct FixPlan {
     if let bits = bits(media, conversion) {
       let own = bits.all - bits.sound * Int64(media.audio.count)
       guard own >= Self.leastBits else { return nil }
-      options += " -b:v \(own) -maxrate \(own) -bufsize \(own)"
+      // What fits into the buffer comes on top of the rate: a short film would be nearly twice as large.
+      let buffer = max(1, Int64(clamping: Double(own) * min(1, (media.duration ?? 4) / 4)))
+      options += " -b:v \(own) -maxrate \(own) -bufsize \(buffer)"
     }
     return options
   }
