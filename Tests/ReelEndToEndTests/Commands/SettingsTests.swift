@@ -200,7 +200,8 @@ import Testing
     arguments: [
       ("2", true), ("'2'", true), ("+2", true), ("", true), ("\"\"", true), ("[0]", false), ("{a: 0}", false),
       ("0", false), ("65", false), ("-1", false), ("0x2", false), ("1_0", false), ("2.0", false),
-      ("1:30", false), ("' 2'", false), ("~", false), ("99999999999999999999999999", false), ("٣", false),
+      ("1:30", false), ("' 2'", false), ("~", true), ("'~'", false), ("99999999999999999999999999", false),
+      ("٣", false),
     ])
   func numbers(value: String, isTaken: Bool) async throws {
     #expect((try await complaint("jobs: \(value)\n") == nil) == isTaken)
@@ -211,7 +212,8 @@ import Testing
     arguments: [
       ("true", true, true), ("TRUE", true, true), ("tRue", true, true), ("yes", true, true),
       ("on", true, nil), ("1", nil, true), ("false", false, false), ("No", false, false), ("off", false, nil),
-      ("0", nil, false), ("y", nil, nil), ("2", nil, nil), ("null", nil, nil), ("'true'", nil, nil),
+      ("0", nil, false), ("y", nil, nil), ("2", nil, nil), ("null", false, nil), ("'null'", nil, nil),
+      ("'true'", nil, nil),
       ("!!str true", nil, nil), ("!!bool true", true, nil), ("[true]", nil, nil),
     ] as [(String, Bool?, Bool?)])
   func yesOrNo(value: String, inFile: Bool?, inVariable: Bool?) async throws {

@@ -171,12 +171,13 @@ struct ValidationGitTests {
       try !String(contentsOfFile: bench.folder.path + "/other.lock", encoding: .utf8).contains("file a.mp4"))
 
     // An archive of it has no `.git`, and the lock as it was.
-    try await shell("mkdir archive && cp -r clips .gitattributes archive")
-    let archived = try await ReelBinary.run(
-      ["lock", "clips", "--force"], in: bench.folder.appendingPathComponent("archive"))
+    let archive = try Workbench()
+    try FileManager.default.removeItem(at: archive.clips)
+    try FileManager.default.copyItem(at: bench.clips, to: archive.clips)
+    let archived = try await ReelBinary.run(["lock", "clips", "--force"], in: archive.folder)
     #expect(archived.status == 4 && archived.output.contains("not locked"), "\(archived)")
     #expect(
-      try String(contentsOfFile: bench.folder.path + "/archive/clips/reel.lock", encoding: .utf8) == after)
+      try String(contentsOf: archive.clips.appendingPathComponent("reel.lock"), encoding: .utf8) == after)
 
     for (folder, arguments) in [
       (bench.clips, ["./a.mp4"]), (bench.folder, ["clips"]), (URL(filePath: "/"), [bench.clips.path]),

@@ -266,7 +266,8 @@ struct MovieWarnings {
   /// The pictures where they last about as long as a sound whose clock is wrong, so that theirs may be wrong, too.
   private func picturesBeside(_ sound: ISOTrack?) -> StreamChoice.Stream? {
     func seconds(_ track: ISOTrack?) -> Double? {
-      track?.presentation?.seconds ?? track?.id.flatMap { iso.fragmentTable?.runs[$0]?.length }
+      // Whatever edits show of it.
+      track?.presentation?.sumOfSteps ?? track?.id.flatMap { iso.fragmentTable?.runs[$0]?.length }
     }
     guard let own = seconds(video), let other = seconds(sound), abs(own - other) > 0.1 * own + 0.5 else {
       return streams.video
