@@ -276,7 +276,7 @@ struct ContentEvidence {
     // Of sound of a constant rate bytes are counted.
     let reached =
       Double(reel_index_entry(other, low - 1).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
-    return abs(reached - least) - tick <= 0.3 * (most - least)
+    return max(reached - least, least - reached - tick) <= 0.3 * (most - least)
   }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
