@@ -62,10 +62,12 @@ struct BitstreamRate: Hashable {
   func agrees(with found: Double) -> Bool { Self.isNear(rate.value, found) }
 
   /// Whether it says otherwise than that pictures come so fast.
-  func contradicts(_ found: Double) -> Bool {
+  /// - Parameter byFields: whether that counts of pictures that may stay for longer: without reading them nothing is known of
+  ///   it in MP4, whose header has no record of MPEG-2.
+  func contradicts(_ found: Double, byFields: Bool = true) -> Bool {
     guard rate.value > 0, rate.value <= ContentEvidence.fastest, !agrees(with: found) else { return false }
     // Those that may stay for longer do not come faster.
-    if mayRepeat { return mostFields.map { found > 1.02 * $0 * rate.value } ?? false }
+    if mayRepeat { return byFields && mostFields.map { found > 1.02 * $0 * rate.value } ?? false }
     return !isLoose || !Self.isNear(rate.value, 2 * found) && !Self.isNear(2 * rate.value, found)
   }
 

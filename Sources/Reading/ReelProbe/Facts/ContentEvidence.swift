@@ -276,7 +276,7 @@ struct ContentEvidence {
     // Of sound of a constant rate bytes are counted.
     let reached =
       Double(reel_index_entry(other, low - 1).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
-    return max(reached - least, least - reached - tick) <= 0.3 * (most - least)
+    return abs(reached - least) - tick <= min(0.3 * (most - least), max(0.5, 0.1 * least))
   }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
@@ -919,14 +919,15 @@ struct ContentEvidence {
     let found = media.video?.frameRate?.value
     let told = streams.audios.compactMap { paces[$0.pointee.index] }
     if structure.container == .asf || structure.container.isMPEG, let ratio = told.first, !told.contains(1) {
-      // Pictures that come as they say themselves deny it.
+      // Pictures that come as they say themselves deny it; in a program stream the rate may be what they say.
       let isDenied =
-        found.flatMap { found in
+        structure.container != .mpegPS
+        && found.flatMap { found in
           stated.map { $0.agrees(with: found) && !$0.agrees(with: found * ratio) }
         } ?? false
       if !isDenied { return doubtedClock(Self.lastsOtherwise, media, slowed: ratio) }
     }
-    guard let stated, let found, media.video?.variableFrameRate != true, stated.contradicts(found) else {
+    guard let stated, let found, media.video?.variableFrameRate == false, stated.contradicts(found) else {
       return []
     }
     let what =

@@ -308,7 +308,8 @@ struct MovieWarnings {
       let stated = streams.video.flatMap({ BitstreamRate($0) })
     else { return [] }
     let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
-    guard stated.contradicts(found.value) || isAlone && !stated.agrees(with: found.value) else { return [] }
+    guard stated.contradicts(found.value, byFields: false) || isAlone && !stated.agrees(with: found.value)
+    else { return [] }
     let what =
       "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))"
     let rate = MediaWarning(
