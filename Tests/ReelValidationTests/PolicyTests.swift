@@ -77,7 +77,8 @@ import Testing
       ("bytes.max", "1XB"),
       ("bytes.max", "99999999999TB"), ("bitrate.max", "fast"), ("fps.max", "30/0"), ("fps.max", "0"),
       ("fps.max", "1/2/3"), ("size.aspect", "\"0:1\""), ("size.max", "0x10"), ("size.max", "10"),
-      ("pixel.depth", "eight"), ("codec.video", "[]"), ("codec.video", "\"h264; rm\""),
+      ("pixel.depth", "eight"), ("codec.video", "[]"), ("codec.video", "null"), ("codec.video", "[h264, ~]"),
+      ("codec.video", "\"h264; rm\""),
       ("container.allowed", "exe"),
       ("duration.max", "[1s, 2s]"),
     ])

@@ -144,7 +144,7 @@ struct PolicyYAML {
     }
     let operand = Operand(
       node.sequence == nil ? [node.scalar ?? ""] : texts(node, rule.id), tolerance: tolerance)
-    guard rule.bind(operand) != nil else {
+    guard !node.isNull, rule.bind(operand) != nil else {
       let given = Self.shown(operand.texts.joined(separator: ", "))
       complain(node, "\(rule.id) must be \(form.name), or off, warn or error, not \"\(given)\"")
       return nil
@@ -203,7 +203,7 @@ struct PolicyYAML {
   }
 
   private mutating func text(_ node: YAMLNode, _ what: String) -> String? {
-    guard let text = node.scalar, !text.isEmpty else {
+    guard let text = node.scalar, !text.isEmpty, !node.isNull else {
       complain(node, "\(what) is one text")
       return nil
     }
