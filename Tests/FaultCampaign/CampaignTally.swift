@@ -35,9 +35,26 @@ package struct CampaignTally: CustomStringConvertible {
     }
   }
 
+  /// - Throws: `BrokenPromises` when there are any.
+  package func check(_ campaign: String) throws {
+    guard broken.isEmpty else { throw BrokenPromises(campaign: campaign, sentences: broken) }
+  }
+
   package var description: String {
     let codes = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
     return "\(published) published in spite of it, failed first: \(codes.joined(separator: ", "))"
       + (unstruck > 0 ? ", \(unstruck) never struck" : "")
+  }
+}
+
+/// What does not hold, each with the scenario that shows it.
+///
+/// It is thrown, as an error stands in the very line of a failed test, which is all that some logs keep.
+package struct BrokenPromises: Error, CustomStringConvertible {
+  let campaign: String
+  let sentences: [String]
+
+  package var description: String {
+    "\(campaign): \(sentences.count) broken: " + sentences.joined(separator: "; ").replacing("\n", with: " ")
   }
 }

@@ -53,8 +53,8 @@ package struct FaultCampaign: Sendable {
     self.makeStore = makeStore
   }
 
-  /// Everything that does not hold, each with the scenario that shows it.
-  package func run(_ setting: CampaignSetting = CampaignSetting()) async throws -> [String] {
+  /// - Throws: `BrokenPromises` when something does not hold.
+  package func run(_ setting: CampaignSetting = CampaignSetting()) async throws {
     let requests = try await undisturbed(seed: setting.seed)
     let faults = setting.choose(from: kinds, requests, oneKindIn: share, sparing: spares)
     var tally = CampaignTally()
@@ -71,8 +71,7 @@ package struct FaultCampaign: Sendable {
     print(
       "faults, \(name): \(faults.count) scenarios, \(kinds.count) kinds, over \(requests.count) requests "
         + "(\(requests.joined(separator: ", "))): \(tally); REEL_SEED=\(setting.seed)")
-    for broken in tally.broken { print("  broken: \(broken)") }
-    return tally.broken.map { "\(name): \($0) (REEL_SEED=\(setting.seed))" }
+    try tally.check("\(name), REEL_SEED=\(setting.seed)")
   }
 
   /// The requests of a publish that nothing disturbs.

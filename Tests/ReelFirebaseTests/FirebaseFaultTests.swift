@@ -18,7 +18,7 @@ struct FirebaseFaultTests {
       "Firebase fake, \(size) bytes", size: size, kinds: FaultKind.common + FaultKind.google,
       sparing: Work.sparesDocuments
     ) { GoogleBehindProxy(fake: try await FakeGoogle.start()) }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 
   @Test("with a poster")
@@ -28,7 +28,7 @@ struct FirebaseFaultTests {
       hasPoster: true,
       oneKindIn: 3, sparing: Work.sparesDocuments
     ) { GoogleBehindProxy(fake: try await FakeGoogle.start()) }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 
   @Test("with tokens that end after every third request")
@@ -42,7 +42,7 @@ struct FirebaseFaultTests {
       fake.state.withLock { $0.tokenUses = 3 }
       return GoogleBehindProxy(fake: fake)
     }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 }
 

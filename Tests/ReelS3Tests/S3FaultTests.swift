@@ -19,7 +19,7 @@ struct S3FaultTests {
       "S3 fake, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3,
       leaving: keepsWhatWasAsked
     ) { try await FakeBehindProxy.start() }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 
   @Test("over a fake, with a poster")
@@ -28,7 +28,7 @@ struct S3FaultTests {
       "S3 fake, with a poster", size: StoreSize.allCases[0].bytes, kinds: FaultKind.common + FaultKind.s3,
       hasPoster: true, oneKindIn: 3
     ) { try await FakeBehindProxy.start() }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 }
 
@@ -40,12 +40,11 @@ struct RealS3FaultTests {
   @Test(arguments: StoreSize.allCases)
   func swift(_ size: StoreSize) async throws {
     let port = try BesideSwiftS3.server().port
-    let bucket = try await ServerBehindProxy.make(port: port)
     let campaign = FaultCampaign(
       "OpenStack Swift, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, oneKindIn: 4,
       leaving: keepsWhatWasAsked
-    ) { try await ServerBehindProxy.open(bucket, port: port) }
-    #expect(try await campaign.run() == [])
+    ) { try await ServerBehindProxy.make(port: port) }
+    try await campaign.run()
   }
 }
 
@@ -57,13 +56,12 @@ struct MotoFaultTests {
   @Test(arguments: StoreSize.allCases)
   func moto(_ size: StoreSize) async throws {
     let port = try BesideMoto.server().port
-    let bucket = try await ServerBehindProxy.make(port: port)
     // It holds nothing against what was signed: of bytes that a wire has changed it knows nothing.
     let campaign = FaultCampaign(
       "moto, \(size)", size: size.bytes, kinds: FaultKind.common + FaultKind.s3, oneKindIn: 4,
       sparing: { kind, _ in kind.isSilentDamage }, leaving: keepsWhatWasAsked
-    ) { try await ServerBehindProxy.open(bucket, port: port) }
-    #expect(try await campaign.run() == [])
+    ) { try await ServerBehindProxy.make(port: port) }
+    try await campaign.run()
   }
 }
 
@@ -147,26 +145,23 @@ extension FakeS3 {
   }
 }
 
-/// A prefix of its own in a bucket of a real server, read by requests of the test's own.
+/// A bucket of a real server, read by requests of the test's own.
+///
+/// Each scenario has its own: Swift answers with a list from before when others keep the bucket's list for 0.1 s
+/// (`stale_reads_ok` in its container server), as many scenarios of one bucket do on a busy machine.
 private struct ServerBehindProxy: StoreBehindProxy {
   let port: Int
   let bucket: String
   let prefix: String
   let client: S3Client
 
-  /// Makes the bucket.
-  static func make(port: Int) async throws -> String {
-    let name = "b\(UUID().uuidString.lowercased())"
-    try await ServerBehindProxy.open(name, port: port).client.makeBucket()
-    return name
-  }
-
-  /// A place in `bucket`.
-  static func open(_ bucket: String, port: Int) async throws -> ServerBehindProxy {
+  static func make(port: Int) async throws -> ServerBehindProxy {
+    let bucket = "b\(UUID().uuidString.lowercased())"
     let client = S3Client(
       try S3Store(bucket: bucket, endpoint: HTTPAddress(parsing: "http://127.0.0.1:\(port)")),
       transport: try CurlTransport.patient(), credentials: Keys.credentials, clock: SystemWallClock())
-    return ServerBehindProxy(port: port, bucket: bucket, prefix: "p" + UUID().uuidString, client: client)
+    try await client.makeBucket()
+    return ServerBehindProxy(port: port, bucket: bucket, prefix: "a/b", client: client)
   }
 
   var secrets: [String] { [SwiftS3Server.key.secret] }

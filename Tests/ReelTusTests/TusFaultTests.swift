@@ -49,7 +49,7 @@ struct TusFaultTests {
       FakeBehindProxy(
         server: try await pool.take(), pool: pool, transport: try CurlTransport.patient())
     }
-    #expect(try await campaign.run() == [])
+    try await campaign.run()
   }
 
   @Test(
@@ -74,11 +74,12 @@ struct TusFaultTests {
       return TuspyBehindProxy(
         server: server, pool: pool, folder: folders.withLock { $0[server.port] } ?? "")
     }
-    let broken = try await campaign.run()
-    for folder in folders.withLock({ Array($0.values) }) {
-      try FileManager.default.removeItem(atPath: folder)
+    defer {
+      for folder in folders.withLock({ Array($0.values) }) {
+        try? FileManager.default.removeItem(atPath: folder)
+      }
     }
-    #expect(broken == [])
+    try await campaign.run()
   }
 }
 
