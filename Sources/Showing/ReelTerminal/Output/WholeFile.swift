@@ -3,7 +3,8 @@ import ReelCore
 
 /// A file that is there as a whole or as it was before: it is written beside its place, under another name.
 ///
-/// What is no regular file, such as a pipe or `/dev/stdout`, is written as it stands.
+/// What is no regular file, such as a pipe or `/dev/stdout`, is written as it stands, and so is a file that has no name,
+/// such as a deleted one behind `/dev/fd/3`.
 package final class WholeFile {
   /// As the user named it.
   package let path: String
@@ -20,12 +21,13 @@ package final class WholeFile {
     self.path = path
     var facts = stat()
     let isThere = stat(path, &facts) == 0
-    target = Self.resolved(path)
     if isThere, facts.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
-    let isReplaced = !isThere || facts.st_mode & S_IFMT == S_IFREG
-    temporary = isReplaced ? Self.temporary(for: target) : nil
-    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isReplaced ? O_CREAT | O_EXCL | O_NOFOLLOW : 0)
-    let number = open(temporary ?? target, flags, isThere ? facts.st_mode & 0o777 : 0o666)
+    let replaced = Self.replaced(by: path)
+    let isReplaced = replaced != nil
+    target = replaced ?? path
+    temporary = replaced.map(Self.temporary)
+    let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isReplaced ? O_CREAT | O_EXCL | O_NOFOLLOW : O_TRUNC)
+    let number = open(temporary ?? path, flags, isThere ? facts.st_mode & 0o777 : 0o666)
     guard number >= 0 else { throw Self.failure(path, errno) }
     descriptor = Descriptor(adopting: number)
     // Who could read it can go on doing so, whatever the umask is.
@@ -34,10 +36,7 @@ package final class WholeFile {
   }
 
   /// Whether what is written to `path` is in another file until it is whole: a process that is killed leaves that one.
-  package static func isWrittenAside(_ path: String) -> Bool {
-    var facts = stat()
-    return stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
-  }
+  package static func isWrittenAside(_ path: String) -> Bool { replaced(by: path) != nil }
 
   package func write(_ text: String) throws { try stream.write(text) }
 
@@ -68,6 +67,17 @@ package final class WholeFile {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     return (parts.dropLast() + [".\(parts.last ?? "").reel-\(SystemRandomness().name(length: 12))"]).joined(
       separator: "/")
+  }
+
+  /// The file that is made anew when `path` is written; nil where it is written as it stands.
+  private static func replaced(by path: String) -> String? {
+    let target = resolved(path)
+    var (there, named) = (stat(), stat())
+    guard stat(path, &there) == 0 else { return target }
+    // The link of an open file without a name leads to it, and reads as if it led elsewhere.
+    let isNamed =
+      lstat(target, &named) == 0 && named.st_dev == there.st_dev && named.st_ino == there.st_ino
+    return isNamed && there.st_mode & S_IFMT == S_IFREG ? target : nil
   }
 
   /// Where links lead, also to what is not there yet.
