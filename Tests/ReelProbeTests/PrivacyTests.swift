@@ -237,6 +237,21 @@ struct PrivacyTests {
     #expect(try Self.read(movie.bytes).hasLocation == false)
   }
 
+  /// Chapters are text of people's own, in which a mark of a camera may be part of a word.
+  @Test(arguments: [("Gratitude", false), ("+48.1234+011.5678/", true)])
+  func chapters(_ title: String, _ isPlace: Bool) throws {
+    var movie = SmallMovie(format: "text", handler: "text")
+    movie.sampleSize = 24
+    var bytes = movie.bytes
+    let text = [0, UInt8(title.utf8.count)] + Array(title.utf8)
+    let start = bytes.count - movie.samples * movie.sampleSize
+    for sample in 0..<movie.samples {
+      let place = start + sample * movie.sampleSize
+      bytes.replaceSubrange(place..<place + text.count, with: text)
+    }
+    #expect(try Self.read(bytes).hasLocation == isPlace)
+  }
+
   /// Fragments of 2 s, each with one sample of data.
   @Test(arguments: [false, true]) func fragmentsThatTellLate(_ isPlace: Bool) throws {
     var movie = SmallMovie(samples: 0, declaresFragments: true, format: "rtmd", handler: "meta")

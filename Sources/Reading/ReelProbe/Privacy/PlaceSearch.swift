@@ -96,8 +96,9 @@ package enum PlaceSearch {
     return fraction >= 2 ? point + 1 + fraction : nil
   }
 
-  /// Whether text that is shown tells a position: it speaks of one, and has a number as exact as one.
+  /// Whether text that is shown tells a position: it is one, or speaks of one and has a number as exact.
   package static func findsInText(_ bytes: ArraySlice<UInt8>) -> Bool {
+    if findsPosition(in: bytes) { return true }
     let words = ["GPS", "atitude", "RMC,", "GGA,"].map { Array($0.utf8) }
     guard words.contains(where: { index(of: $0, in: bytes) != nil }) else { return false }
     var digits: Int?
