@@ -272,10 +272,20 @@ struct FalseHeaderTests {
     }
     let whole = try told()
     #expect(whole.isEmpty, "\(whole)")
+    // One that its header makes longer goes on nowhere.
+    let original = bytes
+    for kind in ["auds", "vids"] {
+      let place = try #require(bytes.position(of: kind)) + 32
+      let length = 4 * bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+      for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: length >> UInt32(8 * byte)) }
+      let longer = try told()
+      #expect(longer.contains { $0.fact == "duration" }, "\(kind): \(longer)")
+      bytes = original
+    }
     // The sound twice as fast by the header of its stream: it lasts for half of what is beside it.
     let place = try #require(bytes.position(of: "auds")) + 24
-    let rate = bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: 2 * rate >> UInt32(8 * byte)) }
+    let rate = 2 * bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: rate >> UInt32(8 * byte)) }
     guard seconds.sound == 2 else { return }
     let changed = try told()
     #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")

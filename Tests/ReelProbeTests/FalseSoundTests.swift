@@ -1,3 +1,4 @@
+import CFFmpeg
 import ReelCore
 import Testing
 import ReelTestSupport
@@ -379,6 +380,106 @@ struct FalseSoundTests {
         #expect(media.audio.map(\.sampleRate) == [48_000], "\(made) \(factor)")
       }
     }
+  }
+
+  /// Pictures that come as they state deny it, however little the sound is off.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [1.013, 0.984])
+  func soundThatIsALittleOffChangesNoPictures(factor: Double) throws {
+    let times = "setts=pts=PTS*\(factor):dts=DTS*\(factor):duration=DURATION*\(factor)"
+    let coded = Self.coded("libx264", "aac") + ["-ar", "48000", "-bsf:a", times]
+    guard let bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else {
+      return
+    }
+    for media in try allWays(bytes) {
+      #expect(media.video?.frameRate?.description == "25/1" && abs((media.duration ?? 0) - 2) < 0.1)
+    }
+  }
+
+  /// What was lost on its way takes its time with it.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["eac3", "dca"])
+  func lostPacketsAreNoOtherClock(codec: String) throws {
+    let coded = Self.coded("mpeg4", codec) + ["-strict", "-2", "-ar", "48000"]
+    guard let bytes = try FFmpegTool.make("a.ts", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else {
+      return
+    }
+    var (left, sound): ([UInt8], Int) = ([], 0)
+    for start in stride(from: 0, to: bytes.count - 187, by: 188) {
+      // The second stream's.
+      let isSound = bytes[start + 1] & 0x1F == 1 && bytes[start + 2] == 1
+      sound += isSound ? 1 : 0
+      if !isSound || sound % 10 != 0 { left += bytes[start..<(start + 188)] }
+    }
+    #expect(left.count < bytes.count)
+    for media in try allWays(left) {
+      #expect(!media.warnings.contains { $0.message.contains("by their codec") }, "\(media.warnings)")
+    }
+  }
+
+  /// Packets, with when each begins and how long its frame lasts: with gaps, or all of them slow.
+  @Test func aClockIsOffEverywhere() {
+    func pace(_ count: Int, _ time: (Int) -> Int64?) -> Double? {
+      var packets = SoundPackets()
+      for number in 0..<count { packets.add(time(number), lasting: 0.02) }
+      return packets.pace(in: AVRational(num: 1, den: 1000))
+    }
+    #expect(pace(500) { Int64($0) * 20 } == 1)
+    #expect(pace(500) { Int64($0) * 40 }.map { abs($0 - 2) < 0.01 } == true)
+    // Of eight in a packet one has a time.
+    #expect(pace(500) { $0 % 8 == 0 ? Int64($0) * 40 : nil }.map { abs($0 - 2) < 0.01 } == true)
+    // Two seconds of sound, and one of none.
+    #expect(pace(1500) { Int64($0) * 20 + Int64($0 / 100) * 1000 } == nil)
+    #expect(pace(40) { Int64($0) * 40 } == nil)
+  }
+
+  /// Tags of sound that share the time of the first of them.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [2, 8])
+  func soundInGroupsIsNoOtherClock(group: Int) throws {
+    guard
+      var bytes = try FFmpegTool.make(
+        "a.flv", FFmpegTool.picture + FFmpegTool.tone + Self.coded("flv", "aac") + ["-ar", "48000"])?.allBytes
+    else { return }
+    var (next, number, time): (Int, Int, [UInt8]) = (13, 0, [])
+    while next + 11 < bytes.count {
+      let length = bytes[(next + 1)..<(next + 4)].reduce(0) { $0 << 8 | Int($1) }
+      if bytes[next] == 8, bytes[next + 12] == 1 {
+        if number % group == 0 { time = Array(bytes[(next + 4)..<(next + 8)]) }
+        bytes.replaceSubrange((next + 4)..<(next + 8), with: time)
+        number += 1
+      }
+      next += 15 + length
+    }
+    for media in try allWays(bytes) {
+      #expect(!media.warnings.contains { $0.fact == "duration" }, "\(media.warnings)")
+    }
+  }
+
+  /// Pictures of all of whose edit rates another is said, beside the sound of each; and sound whose length is no such.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program")) func soundBesideAPictureOfAnMXF()
+    throws
+  {
+    let coded = ["-c:v", "mpeg2video", "-g", "1", "-c:a", "pcm_s16le", "-ar", "48000"]
+    guard let made = try FFmpegTool.make("a.mxf", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else {
+      return
+    }
+    func told(_ bytes: [UInt8]) throws -> [MediaWarning] {
+      try #require(OpenFile(holding: bytes)).read(as: .mxf).media.warnings
+    }
+    #expect(try told(made).isEmpty)
+    var lying = made
+    for place in made.indices.dropLast(7)
+    where made[place..<(place + 8)].elementsEqual([0, 0, 0, 25, 0, 0, 0, 1]) {
+      lying[place + 3] = 50
+    }
+    #expect(try told(lying).contains { $0.fact == "duration" })
+    var long = made
+    let key: [UInt8] = [0x06, 0x0E, 0x2B, 0x34, 1, 2, 1, 1, 0x0D, 1, 3, 1, 0x16]
+    let place = try #require(made.position(of: key)) + 16
+    try #require(made[place] == 0x83 || made[place] == 0x84)
+    for byte in 1...Int(made[place] & 15) { long[place + byte] = 0xFF }
+    #expect(try !told(long).contains { $0.message.contains("lasts as long as one of") })
   }
 
   /// An FLV's record and `onMetaData` agree, and it is the clock that does not.

@@ -114,7 +114,19 @@ struct FLVClock<Bytes: ByteReading> {
       tag.kind, at: isOrdered ? time : time + tag.delay, decoded: time, bytes: tag.sound,
       isPause: steps == .pause || steps == .pauseWithinStream && isWithinStream(tag))
     if tag.kind == 9 { isBegun = false }
+    if tag.kind == 8 { noteSound(at: time) }
   }
+
+  /// Tags of sound may have the time of the first of them, as where they come from packets of several frames.
+  private mutating func noteSound(at time: Int64) {
+    sharing += time == lastSound ? 1 : 0
+    // A beginning, or a place where two streams were joined, is no group.
+    if sharing == 3 { clock.noteShared(8) }
+    lastSound = time
+  }
+
+  private var lastSound: Int64?
+  private var sharing = 0
 
   /// Whether no picture has come since the last record of their codec.
   private var isBegun = false

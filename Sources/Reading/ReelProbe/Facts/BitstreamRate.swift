@@ -74,6 +74,11 @@ struct BitstreamRate: Hashable {
   private static func isNear(_ stated: Double, _ found: Double) -> Bool {
     abs(stated - found) <= 0.02 * found
   }
+
+  /// Whether a rate that is stated is one that was found, and not rather the other one, which may be as near as a hundredth.
+  static func isNear(_ stated: Double, _ found: Double, than other: Double) -> Bool {
+    isNear(stated, found) && abs(stated - found) < abs(stated - other)
+  }
 }
 
 extension H264SequenceParameters {

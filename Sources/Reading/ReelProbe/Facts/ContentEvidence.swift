@@ -86,8 +86,11 @@ struct ContentEvidence {
       let pace = clock?.pace(of: key), pace.steps >= telling, !pace.isVariable
     else { return false }
     let stated = [header.rates[stream.pointee.index], BitstreamRate(stream)?.rate].compactMap { $0?.value }
-    func agree(with found: Double) -> Bool { stated.contains { abs($0 - found) <= 0.02 * found } }
-    return agree(with: pace.ordinary) && !agree(with: pace.ordinary * ratio)
+    func agree(with found: Double, not other: Double) -> Bool {
+      stated.contains { BitstreamRate.isNear($0, found, than: other) }
+    }
+    let slowed = pace.ordinary * ratio
+    return agree(with: pace.ordinary, not: slowed) && !agree(with: slowed, not: pace.ordinary)
   }
 
   /// - Parameter claimed: the rate that an FLV's `onMetaData` states.
@@ -266,17 +269,20 @@ struct ContentEvidence {
       let most = avi.streams[long].seconds, let own = stream(short), let other = stream(long),
       case let last = reel_index_entry(own, avformat_index_get_entries_count(own) - 1).position, last > 0
     else { return false }
-    var (low, high) = (Int32(0), avformat_index_get_entries_count(other))
+    let count = avformat_index_get_entries_count(other)
+    var (low, high) = (Int32(0), count)
     while low < high {
       let middle = low + (high - low) / 2
       if reel_index_entry(other, middle).position <= last { low = middle + 1 } else { high = middle }
     }
-    guard low > 0 else { return false }
+    guard low > 0, low < count else { return false }
     let tick = Double(avi.streams[long].scale) / Double(max(1, avi.streams[long].rate))
     // Of sound of a constant rate bytes are counted.
-    let reached =
-      Double(reel_index_entry(other, low - 1).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
-    return abs(reached - least) - tick <= min(0.3 * (most - least), max(0.5, 0.1 * least))
+    func seconds(_ entry: Int32) -> Double {
+      Double(reel_index_entry(other, entry).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
+    }
+    let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
+    return abs(seconds(low - 1) - least) - tick <= slack && most - seconds(count - 1) - tick <= slack
   }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
@@ -923,7 +929,7 @@ struct ContentEvidence {
       let isDenied =
         structure.container != .mpegPS
         && found.flatMap { found in
-          stated.map { $0.agrees(with: found) && !$0.agrees(with: found * ratio) }
+          stated.map { BitstreamRate.isNear($0.rate.value, found, than: found * ratio) }
         } ?? false
       if !isDenied { return doubtedClock(Self.lastsOtherwise, media, slowed: ratio) }
     }
@@ -1043,34 +1049,5 @@ extension MediaWarning {
         ? "its clock starts anew once; both stretches are added up"
         : "its clock starts anew \(jumps) times; the stretches are added up", fact: "duration",
       measured: .number(Double(jumps)))
-  }
-
-  /// A clock that its sound contradicts: the duration, and the frame rate unless the pictures state the same.
-  ///
-  /// - Parameters:
-  ///   - stream: the pictures that have the same clock.
-  ///   - ratio: by how much longer all lasts by it; nil where that is not known.
-  static func doubtedClock(
-    _ what: String, _ media: MediaInfo, _ stream: StreamChoice.Stream?, slowed ratio: Double?
-  ) -> [MediaWarning] {
-    let isStated = media.video?.frameRate.flatMap { rate in
-      stream.flatMap { BitstreamRate($0) }?.agrees(with: rate.value)
-    }
-    let found = doubtedClock(what, media, slowed: ratio)
-    return stream == nil || isStated == true ? Array(found.prefix(1)) : found
-  }
-
-  /// The same of pictures that state nothing.
-  static func doubtedClock(_ what: String, _ media: MediaInfo, slowed ratio: Double?) -> [MediaWarning] {
-    let duration = MediaWarning(
-      .claimUnchecked, what, fact: "duration", stated: media.duration.map { .number($0) },
-      measured: media.duration.flatMap { seconds in ratio.map { .number(seconds / $0) } })
-    guard let rate = media.video?.frameRate else { return [duration] }
-    return [
-      duration,
-      MediaWarning(
-        .claimUnchecked, what, fact: "video.frameRate", stated: .text(rate.description),
-        measured: ratio.map { .number(rate.value * $0) }),
-    ]
   }
 }

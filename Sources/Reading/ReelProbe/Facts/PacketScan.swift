@@ -44,6 +44,8 @@ struct PacketScan: ~Copyable {
   private var soundPackets: [Int32: SoundPackets] = [:]
   /// Whether nothing but packets tells how long frames of sound last.
   private let hasFrames: Bool
+  /// Whether an ASF says that blocks of WMA last for as long as they like.
+  private let hasVariableRate: Bool
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var extents: [Int32: PacketExtent] = [:]
   private var packets = 0
@@ -67,6 +69,8 @@ struct PacketScan: ~Copyable {
     let demuxer = context.pointee.iformat.pointee.name.map { String(cString: $0) } ?? ""
     hasDurations = demuxer.hasPrefix("mov")
     hasFrames = ["mpegts", "mpeg", "asf"].contains(demuxer)
+    hasVariableRate =
+      av_dict_get(context.pointee.metadata, "IsVBR", nil, 0).map { $0.pointee.value.pointee } == 0x31
     let isLive = ["mpegts", "mpeg", "flv"].contains(demuxer)
     jumps = (0.3, isLive && clock?.stepsAheadArePauses != true ? 10 : PacketExtent.Jump.longestPause)
     self.limits = limits
@@ -214,7 +218,11 @@ struct PacketScan: ~Copyable {
     guard soundPackets[index]?.isFull != true,
       let parameters = context.pointee.streams[Int(index)]?.pointee.codecpar
     else { return }
-    let seconds = SoundFrame.seconds(parameters, first: BitstreamHeader.bytes(of: packet))
+    // Behind what was lost on its way nothing is told.
+    let isWhole =
+      packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0 && packet.pointee.size < SoundFrame.longest
+      && !(hasVariableRate && parameters.pointee.block_align > 0)
+    let seconds = isWhole ? SoundFrame.seconds(parameters, first: BitstreamHeader.bytes(of: packet)) : nil
     soundPackets[index, default: SoundPackets()].add(
       packet.pointee.pts == reel_no_time ? nil : packet.pointee.pts, lasting: seconds)
   }

@@ -13,7 +13,8 @@ struct SoundPackets {
   private static let tolerance = 0.01
   /// Seconds that it takes to tell.
   private static let telling = 1.0
-  /// Parts of them that have to be off alike: where a packet is missing here and there, they are not.
+  /// Parts of them that have to be off alike, or of more than that each second: where packets are missing here and there, or
+  /// sound pauses, they are not.
   private static let parts = 4
 
   var isFull: Bool { isBroken || places.count >= Self.most }
@@ -37,8 +38,9 @@ struct SoundPackets {
     guard places[last].seconds - places[0].seconds >= Self.telling, all.isFinite, all > 0 else { return nil }
     if abs(all - 1) <= Self.tolerance { return 1 }
     // Several share a packet, and what is between two of these.
-    let isSteady = (0..<Self.parts).allSatisfy { part in
-      let own = ratio(last * part / Self.parts, last * (part + 1) / Self.parts)
+    let parts = max(Self.parts, min(places.count / 2, Int(places[last].seconds - places[0].seconds)))
+    let isSteady = (0..<parts).allSatisfy { part in
+      let own = ratio(last * part / parts, last * (part + 1) / parts)
       return abs(own - all) <= abs(all - 1) / 2
     }
     return isSteady ? all : nil

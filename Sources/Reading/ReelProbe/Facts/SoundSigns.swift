@@ -51,7 +51,10 @@ struct SoundSigns {
     for (place, stream) in streams.audios.enumerated() {
       // What ISMV says of WMA's bit rate is not always meant.
       guard let parameters = stream.pointee.codecpar,
-        ![AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2].contains(parameters.pointee.codec_id)
+        ![AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2].contains(parameters.pointee.codec_id),
+        // Packets of Opus may differ in length.
+        parameters.pointee.codec_id != AV_CODEC_ID_OPUS || avformat_index_get_entries_count(stream) == 0
+          || beginAlike(stream)
       else { continue }
       let first = media.encrypted == true ? [] : head(of: stream, scan, most: SoundFrame.longest)
       found[place] = SoundFrame.seconds(parameters, first: first)
@@ -117,15 +120,16 @@ struct SoundSigns {
   /// Whether packets under the name of Opus all begin as those of one length do: then it is their times that are wrong.
   private func beginAlike(_ stream: StreamChoice.Stream) -> Bool {
     guard stream.pointee.codecpar?.pointee.codec_id == AV_CODEC_ID_OPUS else { return false }
+    let last = max(0, Int64(avformat_index_get_entries_count(stream)) - 1)
     let lengths = (0..<Self.mostAlike).map { number -> Double? in
-      let entry = reel_index_entry(stream, number)
+      let entry = reel_index_entry(stream, Int32(clamping: last * number / (Self.mostAlike - 1)))
       return entry.size > 0 && entry.position >= 0
         ? SoundFrame.opus(source.bytes(at: entry.position, count: 2)) : nil
     }
     return lengths.allSatisfy { $0 != nil && $0 == lengths[0] }
   }
 
-  private static let mostAlike: Int32 = 16
+  private static let mostAlike: Int64 = 16
 
   /// MP4 always keeps it; Matroska did not keep that of Opus in its first years.
   private func needsRecord(_ codec: AVCodecID, _ parameters: UnsafeMutablePointer<AVCodecParameters>) -> Bool

@@ -129,7 +129,8 @@ struct MXFSets: Hashable {
     guard let soundBytes, soundBytes > 0, sounds.count == 1, let sound = sounds.first,
       let block = sound.blockAlign, let rate = sound.sampleRate, block > 0, rate > 0
     else { return nil }
-    return Double(block) * Double(rate) / Double(soundBytes)
+    let units = Double(block) * Double(rate) / Double(soundBytes)
+    return (1...1000).contains(units) ? units : nil
   }
 
   /// What it says of the same thing, and not alike.
