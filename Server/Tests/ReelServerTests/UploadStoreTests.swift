@@ -375,43 +375,7 @@ final class TestUploads: Sendable {
     try await uploads.append("ab", to: id, in: store)
     try await store.keep(try await store.find(id))
     try await store.settle(id, .published(.sample()))
-    // Its folder, which has nothing to tell.
-    let spare = "\(uploads.folder)/.\(id)"
-    let names = try FileManager.default.contentsOfDirectory(atPath: uploads.folder).sorted()
-    #expect(names == [".\(id)", ".lock"].sorted())
-    #expect(try FileManager.default.contentsOfDirectory(atPath: spare) == ["state.json"])
-    #expect(try String(contentsOfFile: spare + "/state.json", encoding: .utf8) == " ")
-  }
-
-  @Test func aFolderServesAgain() async throws {
-    var store = Optional(try uploads.open())
-    let first = try #require(store)
-    let ids = [UploadID(), UploadID(), UploadID(), UploadID()]
-    let plain = uploads.state(2, isResumable: false)
-    func names() throws -> Set<String> {
-      Set(try FileManager.default.contentsOfDirectory(atPath: uploads.folder)).subtracting([".lock"])
-    }
-    for id in ids[..<2] {
-      #expect(try await first.make(id, plain) == nil)
-      #expect(try names() == ["\(id)"])
-      #expect(try await first.find(id).state.words.caption == "Hi")
-      try await uploads.append("ab", to: id, in: first)
-      #expect(try await first.hash(of: first.find(id)).count == 2)
-      try await first.settle(id, .published(.sample()))
-    }
-    // One that is to be there after a power cut has one of its own.
-    #expect(try await first.make(ids[2], uploads.state(2)) == nil)
-    #expect(try names() == [".\(ids[1])", "\(ids[2])"])
-    // One that somebody touched is none any more.
-    try Data().write(to: URL(filePath: "\(uploads.folder)/.\(ids[1])/bytes"))
-    #expect(try await first.make(ids[3], plain) == nil)
-    #expect(try await first.find(ids[3]).offset == 0)
-    #expect(try names() == ["\(ids[2])", "\(ids[3])"])
-    try await first.settle(ids[3], .published(.sample()))
-    store = nil
-    _ = consume first
-    _ = try uploads.open()
-    #expect(try names() == ["\(ids[2])"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: uploads.folder) == [".lock"])
   }
 
   @Test func sweepsWhatIsOver() async throws {

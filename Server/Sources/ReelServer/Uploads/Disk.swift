@@ -77,13 +77,6 @@ enum Disk {
     if durably { try syncFolder(of: path) }
   }
 
-  /// Puts `bytes` in place of what is in the file: who is killed meanwhile leaves some of both.
-  static func overwrite(_ path: String, with bytes: [UInt8]) throws(Problem) {
-    let file = try open(path, O_WRONLY | O_CREAT)
-    try write(bytes, to: file)
-    try call("ftruncate") { ftruncate(file.number, off_t(bytes.count)) }
-  }
-
   static func write(_ bytes: [UInt8], to file: OpenFile) throws(Problem) {
     try bytes.withUnsafeBytes { bytes in
       Result { () throws(Problem) in try write(bytes, to: file, at: 0) }

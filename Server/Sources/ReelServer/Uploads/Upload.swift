@@ -63,34 +63,6 @@ struct UploadFiles: Sendable {
     folder = "\(root)/\(id)"
   }
 
-  /// Of a folder that is no upload's any more, and may be another's: it has the name of its last one, hidden.
-  init(spare id: UploadID, in root: String) {
-    self.id = id
-    folder = "\(root)/.\(id)"
-  }
-
-  /// Makes it of the folder of one that is gone. It has its name last, so it is there as a whole or not at all.
-  /// - Returns: whether that was possible; otherwise nothing is left of `spare`.
-  func make(_ state: UploadState, of spare: UploadFiles) -> Bool {
-    do {
-      try Disk.overwrite(spare.statePath, with: Array(JSONEncoder().encode(state)))
-      _ = try Disk.open(spare.path, O_WRONLY | O_CREAT | O_EXCL)
-      try Disk.call("rename") { rename(spare.folder, folder) }
-      return true
-    } catch {
-      spare.remove()
-      return false
-    }
-  }
-
-  /// Removes all that is of the upload, and keeps the folder as `spare`.
-  func setAside(as spare: UploadFiles) -> Bool {
-    removeBytes()
-    // An empty file's next contents would be sent to the disk at once (ext4: auto_da_alloc).
-    guard (try? Disk.overwrite(statePath, with: [0x20])) != nil else { return false }
-    return rename(folder, spare.folder) == 0
-  }
-
   /// False when there is one of that name.
   func make(_ state: UploadState) throws(Problem) -> Bool {
     if mkdir(folder, 0o700) != 0 {

@@ -18,9 +18,6 @@ final class UploadStore: Sendable {
   private let held = Mutex<[UploadID: Hold]>([:])
   /// Of uploads that are not at their end.
   private let hashes = Mutex<[UploadID: ContentHash]>([:])
-  /// Folders of uploads that are gone, for others: to make and to remove a folder and a file costs more than to rename one.
-  /// An ext4 without a journal looks at each inode that was freed in the last minutes before it hands one out.
-  private let spares = Mutex<[UploadID]>([])
   /// Held as long as this lives: two servers would write to one upload.
   private let lock: OpenFile
 
@@ -32,7 +29,6 @@ final class UploadStore: Sendable {
   }
   /// How long a lock is waited for: the child of a server that was killed has it, too, between its fork and its exec.
   private static let lockPatience = Duration.seconds(5)
-  private static let mostSpares = 64
   /// Bytes that every upload needs besides its own: for what is known of it, and for its post.
   private static let leastRoom: Int64 = 1 << 20
 
@@ -57,10 +53,6 @@ final class UploadStore: Sendable {
         throw Problem(.serviceUnavailable, "locked", "another server has the uploads in \(folder)")
       }
       usleep(50_000)
-    }
-    // Of a dead server.
-    for name in try Disk.names(in: self.folder, hidden: true) {
-      if let id = UploadID(name.dropFirst()) { UploadFiles(spare: id, in: self.folder).remove() }
     }
   }
 
@@ -110,22 +102,8 @@ final class UploadStore: Sendable {
         remember(nil, of: id)
       }
       try checkRoom(for: state.length ?? least ?? 0)
-      // That a folder has another name now is on disk who knows when.
-      if !state.isDurable, let spare = spares.withLock({ $0.popLast() }),
-        files.make(state, of: UploadFiles(spare: spare, in: folder))
-      {
-        return nil
-      }
       return try files.make(state) ? nil : try files.find()
     }
-  }
-
-  /// Removes one that nobody can ask for. Blocks.
-  private func forget(_ files: UploadFiles) {
-    let isSpare =
-      spares.withLock { $0.count < Self.mostSpares }
-      && files.setAside(as: UploadFiles(spare: files.id, in: folder))
-    if isSpare { spares.withLock { $0.append(files.id) } } else { files.remove() }
   }
 
   /// Blocks.
@@ -260,9 +238,9 @@ final class UploadStore: Sendable {
   /// Writes down what became of an upload, durably; its bytes go. Of one that nobody can ask for all goes.
   func settle(_ id: UploadID, _ verdict: Verdict) async throws(Problem) {
     let files = files(id)
-    try await onDisk { [self] () throws(Problem) in
+    try await onDisk { () throws(Problem) in
       guard var upload = try files.find() else { throw .noSuchUpload }
-      guard upload.state.isDurable else { return forget(files) }
+      guard upload.state.isDurable else { return files.remove() }
       // What was refused early is all that came of it.
       if upload.state.length == nil { upload.state.length = upload.offset }
       upload.state.verdict = verdict
