@@ -345,6 +345,23 @@ struct ContentClockTests {
     #expect(abs((plain.duration ?? 0) - 8) < 0.2)
   }
 
+  /// From some size on only windows are looked at, which lie apart.
+  @Test(arguments: [(false, 24), (true, 4)])
+  func transportStreamsThatAreJustLargeEnoughForWindows(isFar: Bool, windows: Int) throws {
+    let padded = ["-c:v", "mpeg2video", "-muxrate", "8M", "-pat_period", "1"]
+    guard let made = try FFmpegTool.make("a.ts", ["-f", "lavfi", "-i", "testsrc=d=6"] + padded)
+    else { return }
+    let all = made.allBytes
+    let packets = windows * (192 << 10) / 188
+    for count in [packets * 5 / 6, packets * 9 / 10, packets - 1, packets, packets + 1, packets * 9 / 8] {
+      let part = Array(all.prefix(count * 188))
+      let clock = try #require(MPEGClock.read(BytesInMemory(all: part, isFar: isFar), stride: 188))
+      let shown = try #require(clock.extents.values.first?.stretches.first)
+      #expect(part.count == count * 188 && clock.extents.values.first?.stretches.count == 1)
+      #expect(abs(Double(shown.last - shown.first) / 90_000 - Double(part.count) / 1e6) < 1, "\(count)")
+    }
+  }
+
   /// Between the windows of a large file that are looked at lies what was left out, and that is no frame's length.
   @Test(arguments: [("a.ts", "libx264"), ("a.ts", "mpeg2video"), ("a.m2ts", "libx264")])
   func aLargeTransportStreamHasTheRateOfItsPictures(name: String, encoder: String) throws {

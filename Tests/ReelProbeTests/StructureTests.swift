@@ -7,6 +7,7 @@ import Testing
 /// Bytes in memory, as a file.
 struct BytesInMemory: ByteReading {
   let all: [UInt8]
+  var isFar = false
   var size: Int64 { Int64(all.count) }
 
   func bytes(at offset: Int64, count: Int) -> [UInt8] {

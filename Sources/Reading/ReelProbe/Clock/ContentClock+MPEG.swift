@@ -40,10 +40,10 @@ struct MPEGClock<Bytes: ByteReading> {
     var longWait: Int64 { difference(time, decoded) }
   }
 
-  /// Bytes of a file that is read whole, and of a window of a larger one.
-  private static var small: Int64 { 4 << 20 }
+  /// Bytes of a window.
   private static var window: Int64 { 192 << 10 }
-  private static var windows: Int64 { 24 }
+  /// Windows that are looked at first.
+  private var windows: Int64 { file.isFar ? 4 : 24 }
   /// Windows that are looked at in all.
   private static var mostWindows: Int { 400 }
   /// Those that are added to find pictures that are missing.
@@ -82,7 +82,8 @@ struct MPEGClock<Bytes: ByteReading> {
   }
 
   private mutating func read() -> ContentClock? {
-    if file.size <= (file.isFar ? Self.small / 8 : Self.small) {
+    // Windows of a larger file do not overlap.
+    if file.size <= windows * Self.window {
       let moments = moments(in: 0..<file.size)
       hasPicturesAlone = Self.arePicturesAlone(moments)
       take(moments)
@@ -146,7 +147,6 @@ struct MPEGClock<Bytes: ByteReading> {
   private func look(at bytes: Range<Int64>) -> Window { Window(bytes: bytes, moments: moments(in: bytes)) }
 
   private mutating func readWindows() {
-    let windows = file.isFar ? 4 : Self.windows
     let starts = (0..<windows).map { $0 * ((file.size - Self.window) / (windows - 1)) }
     var found = starts.map { look(at: $0..<min(file.size, $0 + Self.window)) }
     guard let key = commonKey(found.map(\.moments)) else { return }
