@@ -238,18 +238,18 @@ struct PrivacyTests {
   }
 
   /// Chapters are text of people's own, in which a mark of a camera may be part of a word.
-  @Test(arguments: [("Gratitude", false), ("+48.1234+011.5678/", true)])
-  func chapters(_ title: String, _ isPlace: Bool) throws {
-    var movie = SmallMovie(format: "text", handler: "text")
+  @Test(arguments: [("Gratitude", false), ("+48.1234+011.5678/", true)], ["text", "tx3g"])
+  func chapters(_ title: (text: String, isPlace: Bool), _ format: String) throws {
+    var movie = SmallMovie(format: format, handler: "text")
     movie.sampleSize = 24
     var bytes = movie.bytes
-    let text = [0, UInt8(title.utf8.count)] + Array(title.utf8)
+    let text = [0, UInt8(title.text.utf8.count)] + Array(title.text.utf8)
     let start = bytes.count - movie.samples * movie.sampleSize
     for sample in 0..<movie.samples {
       let place = start + sample * movie.sampleSize
       bytes.replaceSubrange(place..<place + text.count, with: text)
     }
-    #expect(try Self.read(bytes).hasLocation == isPlace)
+    #expect(try Self.read(bytes).hasLocation == title.isPlace)
   }
 
   /// Fragments of 2 s, each with one sample of data.

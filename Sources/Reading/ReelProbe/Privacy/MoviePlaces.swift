@@ -279,8 +279,8 @@ package enum MoviePlaces {
           || PlaceSearch.index(of: [0x85, 0x01, 0x00, 0x02, $0], in: sample) != nil
       }
     }
-    // Chapters are text, in which "Gratitude" is a word.
-    return format != "text" && PlaceSearch.finds(in: sample) || PlaceSearch.findsInText(sample)
+    // Chapters and subtitles of which FFmpeg does not know the format are data to it.
+    return PlaceSearch.findsInSample(sample)
   }
 
   /// Whether the name of whatever has encoded pictures says nothing of a device: FFmpeg's own, that of a format, and those

@@ -15,6 +15,9 @@ package enum PlaceSearch {
     "photoshop:Country", ":Location", ":City", ":CountryCode", "shotLocation", "LocationName", "GeoPos",
   ].map { Array($0.utf8) }
 
+  /// Those that are not part of a plain one, such as "gratitude".
+  private static let marks = words.filter { !["atitude", "ongitude"].map { Array($0.utf8) }.contains($0) }
+
   private static let exif = Array("Exif\0\0".utf8)
 
   /// By the value of a byte, which of ``words`` have it first, or second; then one bit for Exif, and one for a sign that a
@@ -31,7 +34,14 @@ package enum PlaceSearch {
   }()
 
   /// Whether bytes name the place of a recording: in words, in Exif, as ISO 6709 writes a position, or in GPMF.
-  package static func finds(in bytes: ArraySlice<UInt8>) -> Bool {
+  package static func finds(in bytes: ArraySlice<UInt8>) -> Bool { hasAny(of: words, bytes) }
+
+  /// The same of a sample, which may be text that is shown.
+  package static func findsInSample(_ bytes: ArraySlice<UInt8>) -> Bool {
+    hasAny(of: marks, bytes) || findsInText(bytes)
+  }
+
+  private static func hasAny(of words: [[UInt8]], _ bytes: ArraySlice<UInt8>) -> Bool {
     guard bytes.count >= 4 else { return false }
     if tellsPosition(bytes) || isGoPro(bytes) { return true }
     let beginnings = beginnings
