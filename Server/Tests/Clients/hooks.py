@@ -156,6 +156,8 @@ def a_store_that_is_not_mounted_is_not_made_anew(folder):
     else:
         raise AssertionError("it started")
     assert not any(store.iterdir())
+    # Nor is the catalog left open.
+    assert not list(Path(folder).glob("**/tmp/catalog-*.owner"))
     store.rmdir()
     (Path(folder) / "away").rename(store)
     assert server.start().stop() == 0

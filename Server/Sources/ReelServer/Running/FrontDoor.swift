@@ -115,11 +115,19 @@ struct ServerLibrary: Service {
       } else {
         try await SQLiteCatalog.open(library: folder)
       }
-    let uploader = PreparedUploader(
-      try await ServerStore.open(
-        configuration.to, folder, catalog, publicBaseURL: configuration.mediaURL
-      ) { logger.warning("\($0)") })
-    try await uploader.prepare()
+    let uploader: PreparedUploader
+    let outbox: EventOutbox?
+    do {
+      uploader = PreparedUploader(
+        try await ServerStore.open(
+          configuration.to, folder, catalog, publicBaseURL: configuration.mediaURL
+        ) { logger.warning("\($0)") })
+      try await uploader.prepare()
+      outbox = try webhook.map { _ in try EventOutbox(library: folder.path) }
+    } catch {
+      try? await catalog.close()
+      throw error
+    }
     let addresses = configuration.catalog.flatMap { _ in
       (catalog as? any UploadCheckpoints).map { SharedAddresses($0, uploader.destination) }
     }
@@ -127,7 +135,6 @@ struct ServerLibrary: Service {
       prober: prober, posters: configuration.posters ? prober : nil,
       uploader: VerifyingUploader(base: RetryingUploader(base: uploader)), catalog: catalog,
       policy: policy ?? DefaultIntakePolicy())
-    let outbox = try webhook.map { _ in try EventOutbox(library: folder.path) }
     try? outbox?.tidy()
     let judge = Judge(
       services, store, maxSize: configuration.maxSize, posters: configuration.posters ? .wanted : .none,
