@@ -33,8 +33,11 @@ struct OutputPlaceTests {
     #expect(try await ReelBinary.run(["lock", "clips"], in: bench.folder).status == 0)
     try FileManager.default.createSymbolicLink(
       at: bench.folder.appendingPathComponent("link.html"), withDestinationURL: video)
+    // As an editor on Windows writes it.
+    let marked = bench.folder.appendingPathComponent("marked.lock")
+    try (Data([0xEF, 0xBB, 0xBF]) + Data(contentsOf: lock)).write(to: marked)
     let before = [try Data(contentsOf: video), try Data(contentsOf: lock)]
-    for name in [video.path, lock.path, "link.html"] {
+    for name in [video.path, lock.path, marked.path, "link.html"] {
       let refused = try await run(name)
       #expect(refused.status == 64 && refused.errors.contains("something other than"), "\(refused)")
     }

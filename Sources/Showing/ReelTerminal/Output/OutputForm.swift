@@ -62,7 +62,8 @@ package struct OutputForm {
       let last = (try? UserFile.readEnd(of: path, upTo: Self.lookedAtEnd)) ?? []
       guard String(decoding: last, as: UTF8.self).contains(end) else { return false }
     }
-    let isOther = text.split(whereSeparator: \.isNewline).contains { line in
+    // A byte order mark may stand before the first one.
+    let isOther = text.split(whereSeparator: { $0.isNewline || $0 == "\u{FEFF}" }).contains { line in
       Self.otherTexts.contains { line.hasPrefix($0) }
     }
     return !bytes.contains(0) && !isOther
