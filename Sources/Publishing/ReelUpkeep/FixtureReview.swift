@@ -125,9 +125,9 @@ extension FixtureReview {
       let comparison = LockComparison(
         lock.file, acceptance: acceptance, git: GitRepository.facts(of:))
       files = judgement.files.map {
-        held($0, as: lock.place.name(of: $0.facts.path, in: lock.file), comparison)
+        held($0, as: lock.place.name(of: $0.facts.path), comparison)
       }
-      let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path, in: lock.file) })
+      let found = Set(judgement.files.map { lock.place.name(of: $0.facts.path) })
       files += comparison.gone(found: found, isCovered: met(by: judgement, lock.place))
         .map { ValidatedFile(path: lock.place.file(named: $0.0), findings: [$0.1]) }
     }
@@ -158,9 +158,9 @@ extension FixtureReview {
     judgement.files.filter { file in
       guard file.facts.problem?.code == .lfsPointer else { return false }
       if file.facts.git?.lfsPlace != nil { return true }
-      // In an archive of a repository, without what Git knows, the lock tells whose place it has.
-      guard let target = file.facts.pointsTo else { return false }
-      return old?.entries[place.name(of: file.facts.path, in: old)]?.digest == target
+      // In an archive of a repository, without what Git knows, the lock tells whether it stands for another file.
+      guard let locked = old?.entries[place.name(of: file.facts.path)] else { return false }
+      return locked.facts["error"] != file.entry.facts["error"]
     }
   }
 
@@ -169,10 +169,10 @@ extension FixtureReview {
 
   /// What a lock of `judgement` would be.
   package func update(_ judgement: Outcome, old: LockFile?, place: LockPlace) -> LockUpdate {
-    let current = judgement.files.map { (place.name(of: $0.facts.path, in: old), $0.entry) }
-    let unread = unread(in: judgement).map { place.name(of: $0.facts.path, in: old) }
+    let current = judgement.files.map { (place.name(of: $0.facts.path), $0.entry) }
+    let unread = unread(in: judgement).map { place.name(of: $0.facts.path) }
     let refused = Set(
-      pointers(in: judgement, old: old, place: place).map { place.name(of: $0.facts.path, in: old) } + unread)
+      pointers(in: judgement, old: old, place: place).map { place.name(of: $0.facts.path) } + unread)
     return LockUpdate(
       old: old, current: Dictionary(current) { first, _ in first }, refused: refused,
       isCovered: met(by: judgement, place))

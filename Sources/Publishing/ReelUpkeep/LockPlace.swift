@@ -8,6 +8,8 @@ package struct LockPlace: Sendable {
   package let path: String
   private let workingFolder: SourcePath?
   private let folder: [ArraySlice<UInt8>]
+  /// The lock's names that may be written otherwise, by their text: a `String` equals another whose accents are.
+  private var names: [String: [SourcePath]] = [:]
 
   /// - Parameter workingFolder: where relative paths begin; nil where that can't be told.
   package init(path: String, workingFolder: SourcePath?) {
@@ -15,21 +17,24 @@ package struct LockPlace: Sendable {
     folder = Self.components(SourcePath(path), in: workingFolder).dropLast()
   }
 
-  /// `file` as `lock` names it: also where it has the name with its accents written otherwise (macOS), and no file has it as
-  /// it was locked.
-  package func name(of file: SourcePath, in lock: LockFile?) -> SourcePath {
-    let name = name(of: file)
-    guard let lock, lock.entries[name] == nil, name.bytes.contains(where: { $0 > 0x7F }),
-      let text = String(validating: name.bytes, as: UTF8.self)
-    else { return name }
-    let alike = lock.entries.keys.filter { String(validating: $0.bytes, as: UTF8.self) == text }
-    guard alike.count == 1, let other = alike.first, self.file(named: other).fileStatus == nil else {
-      return name
+  /// Says what stands there.
+  package mutating func note(_ lock: LockFile) {
+    for name in lock.entries.keys where name.bytes.contains(where: { $0 > 0x7F }) {
+      if let text = String(validating: name.bytes, as: UTF8.self) { names[text, default: []].append(name) }
     }
+  }
+
+  /// `file` as the lock names it: also where it has the name with its accents written otherwise (macOS), and no file has it
+  /// as it was locked.
+  package func name(of file: SourcePath) -> SourcePath {
+    let name = ownName(of: file)
+    guard !names.isEmpty, let text = String(validating: name.bytes, as: UTF8.self), let alike = names[text],
+      alike.count == 1, let other = alike.first, other != name, self.file(named: other).fileStatus == nil
+    else { return name }
     return other
   }
 
-  private func name(of file: SourcePath) -> SourcePath {
+  private func ownName(of file: SourcePath) -> SourcePath {
     let components = self.components(file)
     let shared = zip(folder, components).prefix { $0 == $1 }.count
     let up = [ArraySlice<UInt8>](repeating: Array("..".utf8)[...], count: folder.count - shared)

@@ -77,6 +77,7 @@ struct ValidateCommand: AsyncParsableCommand {
     if let explain { return try explainRule(explain) }
     let place = (lock ?? (noLock ? nil : LockPlace.usual(for: paths))).map { LockPlace(path: $0) }
     let locked = try place.flatMap { place -> (place: LockPlace, file: LockFile)? in
+      var place = place
       guard let file = try place.read() else {
         if lock == nil { return nil }
         let advice =
@@ -95,7 +96,7 @@ struct ValidateCommand: AsyncParsableCommand {
     let judgement = try await session.judge(
       locks: locked != nil,
       isLocked: { file in
-        locked.map { $0.file.entries[$0.place.name(of: file.path, in: $0.file)]?.digest == file.digest }
+        locked.map { $0.file.entries[$0.place.name(of: file.path)]?.digest == file.digest }
           ?? false
       },
       advises: true)
@@ -191,7 +192,7 @@ struct LockCommand: AsyncParsableCommand {
     guard !RawArguments.paths(paths).contains(where: \.isAddress) else {
       throw CommandFailure(.usage, "only files on this machine can be locked; download the others first")
     }
-    let place = LockPlace(path: try path())
+    var place = LockPlace(path: try path())
     let old = try place.read()
     let session = try await options.session(paths, of: self)
     let judgement = try await session.judge(locks: true)

@@ -21,7 +21,7 @@ extension LockPlace {
 
   /// Nil when there is none yet.
   /// - Throws: ``CommandFailure`` when it can't be read or understood.
-  func read() throws -> LockFile? {
+  mutating func read() throws -> LockFile? {
     let bytes: [UInt8]
     do throws(SystemError) {
       bytes = try UserFile.read(path, upTo: Self.largest)
@@ -29,11 +29,13 @@ extension LockPlace {
       if error.code == ENOENT { return nil }
       throw CommandFailure(.couldNotRun, "the lock file \(path) can't be read: \(error.reason)")
     }
-    return try orCommandFailure { () throws(LockError) in
+    let lock = try orCommandFailure { () throws(LockError) in
       try LockFile(text: bytes)
     } told: {
       "the lock file \(path) can't be used: \(told($0))"
     }
+    note(lock)
+    return lock
   }
 
   /// Writes it whole or not at all, where links lead.
