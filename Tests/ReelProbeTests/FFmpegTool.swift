@@ -50,7 +50,7 @@ enum FFmpegTool {
   /// not take it; that none does is a mistake, unless an encoder is missing, or crashes (x265 4.1 does with slices).
   static func expectAllWaysAgree(in names: [String], frames: Int, _ arguments: [String]) {
     var isExcused = !hasEncoders(of: arguments)
-    var count = 0
+    var (count, errors): (Int, [String]) = (0, [])
     for name in names {
       do {
         guard let made = try make(name, picture + ["-frames:v", "\(frames)"] + arguments) else { continue }
@@ -59,9 +59,11 @@ enum FFmpegTool {
       } catch let failure as FFmpegProgram.Failure where failure.isCrash {
         isExcused = true
         print("SKIPPED: ffmpeg crashes when it makes \(name) with \(arguments)")
-      } catch {}
+      } catch {
+        errors.append("\(error)")
+      }
     }
-    #expect(count > 0 || isExcused, "none of \(names) was made with \(arguments)")
+    #expect(count > 0 || isExcused, "none of \(names) was made with \(arguments): \(errors.last ?? "")")
   }
 
   /// Two seconds of a test picture, 64x48 at 25 frames a second.
