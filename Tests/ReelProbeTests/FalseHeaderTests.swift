@@ -298,6 +298,20 @@ struct FalseHeaderTests {
     let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "libx264"] + key + id)
     guard var bytes = made?.allBytes else { return }
     let place = try #require(bytes.position(of: "encv"))
+  /// FFmpeg puts the tick of a clock in the place of the duration of a picture: 11 µs, or 78.
+  @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
+    guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {
+      return
+    }
+    let place = try #require(bytes.position(of: "avih")) + 8
+    bytes.replaceSubrange(place..<(place + 4), with: [microseconds, 0, 0, 0])
+    let media = try #require(OpenFile(holding: bytes)).read(as: .avi).media
+    #expect(media.warnings.isEmpty && media.video?.frameRate?.description == "25/1", "\(media.warnings)")
+    bytes.replaceSubrange(place..<(place + 4), with: [0x20, 0x4E, 0, 0])
+    let other = try #require(OpenFile(holding: bytes)).read(as: .avi).media.warnings
+    #expect(other.contains { $0.code == .frameRateMismatch }, "\(other)")
+  }
+
     bytes.replaceSubrange(place..<(place + 4), with: Array("avc1".utf8))
     let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
     #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "encrypted" })

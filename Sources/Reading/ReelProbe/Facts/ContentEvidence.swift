@@ -297,8 +297,10 @@ struct ContentEvidence {
     }
     // Of several streams of pictures the main header means any.
     let pictures = avi.streams.filter { $0.type == "vids" }
-    if let first = pictures.first, first.scale > 0, first.rate > 0, avi.microseconds > 0 {
-      let main = 1e6 / Double(avi.microseconds)
+    // FFmpeg puts the tick of a clock there, if it does not know how fast the pictures come.
+    if let first = pictures.first, first.scale > 0, first.rate > 0, avi.microseconds > 0,
+      case let main = 1e6 / Double(avi.microseconds), main <= Self.fastest
+    {
       let isNone = pictures.allSatisfy { stream in
         let own = Double(stream.rate) / Double(max(1, stream.scale))
         return abs(own - main) > 0.02 * own
