@@ -258,13 +258,20 @@ struct FalseHeaderTests {
   }
 
   /// What ends early, or goes on alone, contradicts nothing; a header that makes it so does.
-  @Test(arguments: ["libmp3lame", "pcm_s16le"], [(6, 2), (2, 6)])
-  func soundOfAnotherLengthIsNoContradiction(codec: String, seconds: (pictures: Int, sound: Int)) throws {
+  @Test(
+    arguments: [
+      ("libmp3lame", 0), ("pcm_s16le", 0), ("libmp3lame", 1), ("pcm_s16le", 1), ("libmp3lame", 0.5),
+    ],
+    [(6, 2), (2, 6), (5, 6.2)])
+  func soundOfAnotherLengthIsNoContradiction(
+    sound: (codec: String, ahead: Double), seconds: (pictures: Double, sound: Double)
+  ) throws {
     let inputs = [
       "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=\(seconds.pictures)", "-f", "lavfi", "-i",
       "sine=sample_rate=44100:duration=\(seconds.sound)",
     ]
-    guard let made = try FFmpegTool.make("a.avi", inputs + ["-c:v", "mpeg4", "-c:a", codec]) else { return }
+    let coded = ["-c:v", "mpeg4", "-c:a", sound.codec, "-audio_preload", "\(Int(sound.ahead * 1e6))"]
+    guard let made = try FFmpegTool.make("a.avi", inputs + coded) else { return }
     var bytes = made.allBytes
     func told() throws -> [MediaWarning] {
       let file = try #require(OpenFile(holding: bytes))
@@ -286,18 +293,11 @@ struct FalseHeaderTests {
     let place = try #require(bytes.position(of: "auds")) + 24
     let rate = 2 * bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
     for byte in 0..<4 { bytes[place + byte] = UInt8(truncatingIfNeeded: rate >> UInt32(8 * byte)) }
-    guard seconds.sound == 2 else { return }
+    guard seconds.sound == 2, sound.ahead == 0 else { return }
     let changed = try told()
     #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")
   }
 
-  /// A name in the clear for what its own boxes say is encrypted.
-  @Test func anEncryptionThatTheNameHidesIsNamed() throws {
-    let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
-    let id = ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
-    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "libx264"] + key + id)
-    guard var bytes = made?.allBytes else { return }
-    let place = try #require(bytes.position(of: "encv"))
   /// FFmpeg puts the tick of a clock in the place of the duration of a picture: 11 µs, or 78.
   @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
     guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {
@@ -312,6 +312,13 @@ struct FalseHeaderTests {
     #expect(other.contains { $0.code == .frameRateMismatch }, "\(other)")
   }
 
+  /// A name in the clear for what its own boxes say is encrypted.
+  @Test func anEncryptionThatTheNameHidesIsNamed() throws {
+    let key = ["-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb"]
+    let id = ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
+    let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v", "libx264"] + key + id)
+    guard var bytes = made?.allBytes else { return }
+    let place = try #require(bytes.position(of: "encv"))
     bytes.replaceSubrange(place..<(place + 4), with: Array("avc1".utf8))
     let media = try #require(OpenFile(holding: bytes)).read(as: .mp4).media
     #expect(media.warnings.contains { $0.code == .claimUnchecked && $0.fact == "encrypted" })

@@ -259,30 +259,40 @@ struct ContentEvidence {
       fact: "video", stated: one.map { .text("\($0)") }, measured: .text("\(other)"))
   }
 
-  /// Whether a stream of an AVI really ends earlier than another: where its last chunk stands, that one has come as far, and
-  /// goes on.
+  /// Streams of an AVI of the shortest and the longest duration, where these differ, and either is not as long by its chunks.
+  private func unlikeLengths(_ avi: AVIHeaders) -> (least: Double, most: Double)? {
+    let lengths = avi.streams.enumerated().filter { ["vids", "auds"].contains($1.type) }
+      .compactMap { place, stream in stream.seconds.map { (place: place, seconds: $0) } }
+    guard let short = lengths.min(by: { $0.seconds < $1.seconds }),
+      let long = lengths.max(by: { $0.seconds < $1.seconds }),
+      case let (least, most) = (short.seconds, long.seconds), most - least > max(0.5, 0.1 * least),
+      !endsEarly(avi, short.place, before: long.place)
+    else { return nil }
+    return (least, most)
+  }
+
+  /// Whether a stream of an AVI really ends earlier than another: both have as many chunks as their headers say, and what one
+  /// is ahead of the other in the file, as sound often is, grows no more before the end of either.
   private func endsEarly(_ avi: AVIHeaders, _ short: Int, before long: Int) -> Bool {
-    func stream(_ place: Int) -> StreamChoice.Stream? {
-      streams.all.first { Int($0.pointee.index) == place }
-    }
     guard avi.hasIndex, structure.truncated != true, let least = avi.streams[short].seconds,
-      let most = avi.streams[long].seconds, let own = stream(short), let other = stream(long),
-      case let last = reel_index_entry(own, avformat_index_get_entries_count(own) - 1).position, last > 0
+      let most = avi.streams[long].seconds, let own = index(avi, short), let other = index(avi, long)
     else { return false }
-    let count = avformat_index_get_entries_count(other)
-    var (low, high) = (Int32(0), count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if reel_index_entry(other, middle).position <= last { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, low < count else { return false }
-    let tick = Double(avi.streams[long].scale) / Double(max(1, avi.streams[long].rate))
-    // Of sound of a constant rate bytes are counted.
-    func seconds(_ entry: Int32) -> Double {
-      Double(reel_index_entry(other, entry).time) / Double(max(1, avi.streams[long].sampleSize)) * tick
-    }
     let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
-    return abs(seconds(low - 1) - least) - tick <= slack && most - seconds(count - 1) - tick <= slack
+    guard abs(own.end - least) <= slack, abs(other.end - most) <= slack else { return false }
+    // At the chunks of the stream that has fewer, the other's are told to one of them.
+    let (coarse, fine) = own.count < other.count ? (own, other) : (other, own)
+    let last = coarse.count(before: fine.last) - 1
+    func lead(_ entry: Int32) -> Double? {
+      let passed = fine.count(before: coarse.position(entry))
+      return passed > 0 ? fine.start(passed - 1) - coarse.start(entry) : nil
+    }
+    // Nothing tells where they do not stand beside each other.
+    guard last > 0, let first = lead(last / 2), let second = lead(last) else { return true }
+    return abs(second - first) <= slack / 2
+  }
+
+  private func index(_ avi: AVIHeaders, _ place: Int) -> AVIIndex? {
+    streams.all.first { Int($0.pointee.index) == place }.flatMap { AVIIndex($0, avi.streams[place]) }
   }
 
   /// What an AVI's headers say of the same thing twice, and not alike.
@@ -316,13 +326,7 @@ struct ContentEvidence {
             fact: "duration", stated: first.seconds.map { .number($0) }))
       }
     }
-    let lengths = avi.streams.enumerated().filter { ["vids", "auds"].contains($1.type) }
-      .compactMap { place, stream in stream.seconds.map { (place: place, seconds: $0) } }
-    if let short = lengths.min(by: { $0.seconds < $1.seconds }),
-      let long = lengths.max(by: { $0.seconds < $1.seconds }),
-      case let (least, most) = (short.seconds, long.seconds), most - least > max(0.5, 0.1 * least),
-      !endsEarly(avi, short.place, before: long.place)
-    {
+    if let (least, most) = unlikeLengths(avi) {
       found.append(
         MediaWarning(
           .durationMismatch, "the headers of its pictures and its sound give different durations",

@@ -1,0 +1,43 @@
+import CFFmpeg
+
+/// The chunks of a stream of an AVI that has some, by the index that FFmpeg has read.
+struct AVIIndex {
+  let count: Int32
+  private let stream: StreamChoice.Stream
+  private let header: AVIHeaders.Stream
+
+  init?(_ stream: StreamChoice.Stream, _ header: AVIHeaders.Stream) {
+    count = avformat_index_get_entries_count(stream)
+    guard count > 0, header.scale > 0, header.rate > 0 else { return nil }
+    (self.stream, self.header) = (stream, header)
+  }
+
+  /// Where the last one stands.
+  var last: Int64 { position(count - 1) }
+
+  func position(_ entry: Int32) -> Int64 { reel_index_entry(stream, entry).position }
+
+  /// When one begins, in seconds.
+  func start(_ entry: Int32) -> Double { seconds(Double(reel_index_entry(stream, entry).time)) }
+
+  /// When the last one ends.
+  var end: Double {
+    let last = reel_index_entry(stream, count - 1)
+    return seconds(Double(last.time) + (header.sampleSize > 0 ? Double(last.size) : 1))
+  }
+
+  /// - Parameter count: of bytes where sound has a constant rate, else of frames.
+  private func seconds(_ count: Double) -> Double {
+    count * Double(header.scale) / (Double(header.rate) * Double(max(1, header.sampleSize)))
+  }
+
+  /// How many stand before `position`.
+  func count(before position: Int64) -> Int32 {
+    var (low, high) = (Int32(0), count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if self.position(middle) < position { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
