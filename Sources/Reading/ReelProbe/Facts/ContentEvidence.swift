@@ -196,7 +196,12 @@ struct ContentEvidence {
     }
     guard let frames = countedFrames else { return nil }
     if let own = frames.stated, abs(own - frames.seconds) <= max(0.1, own * 0.01) {
-      return avi.hasStoppedClock ? FoundDuration(own, .stream, size: size) : nil
+      if avi.hasStoppedClock { return FoundDuration(own, .stream, size: size) }
+      // Of sound of a constant rate FFmpeg tells none.
+      let sounds = streams.audios.compactMap { plainSeconds(avi, $0) }
+      guard let longest = sounds.max(), longest > own, unlikeLengths(avi) == nil else { return nil }
+      let others = avi.streams.filter { ["vids", "auds"].contains($0.type) && $0.sampleSize == 0 }
+      return FoundDuration(max(longest, others.compactMap(\.seconds).max() ?? 0), .stream, size: size)
     }
     return FoundDuration(frames.seconds, .packets, size: size)
   }
@@ -210,6 +215,17 @@ struct ContentEvidence {
       guard !file.isFar, let rate = header.rates[stream.pointee.index], avi.streams.indices.contains(place),
         let stated = avi.streams[place].seconds, let count = indexedFrames(stream),
         abs(stated - count / rate.value) > max(0.1, stated * 0.01)
+  /// Seconds of uncompressed sound, or some that is as regular, by its chunks.
+  private func plainSeconds(_ avi: AVIHeaders, _ stream: StreamChoice.Stream) -> Double? {
+    let place = Int(stream.pointee.index)
+    guard avi.streams.indices.contains(place), avi.streams[place].sampleSize > 0,
+      avi.streams[place].sound?.contradictsItself == false,
+      let codec = stream.pointee.codecpar?.pointee.codec_id,
+      av_get_bits_per_sample(codec) > 0
+    else { return nil }
+    return AVIIndex(stream, avi.streams[place])?.end
+  }
+
       else { return nil }
     }
     return AVIFrames(file, avi, stream: place)
