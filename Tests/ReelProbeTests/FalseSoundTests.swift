@@ -331,6 +331,24 @@ struct FalseSoundTests {
     }
   }
 
+  /// Uncompressed sound that was cut at a sample: its first block is shorter than the others, or longer.
+  @Test(.enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: [256, 1000])
+  func aFirstBlockOfAnotherSizeIsNoOtherRate(samples: Int) throws {
+    let cut = ["-af", "asetnsamples=1024,atrim=start_sample=\(1024 - samples)", "-c:v", "mpeg4"]
+    let coded = cut + ["-ar", "48000", "-ac", "1", "-c:a", "pcm_s16le"]
+    guard var bytes = try FFmpegTool.make("a.mkv", FFmpegTool.picture + FFmpegTool.tone + coded)?.allBytes
+    else { return }
+    for media in try allWays(bytes) {
+      #expect(!media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
+    }
+    // Channels, in the track's element of sound.
+    let place = try #require(bytes.position(of: [0x9F, 0x81, 0x01]))
+    bytes[place + 2] = 2
+    for media in try allWays(bytes) {
+      #expect(media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
+    }
+  }
+
   // MARK: Both clocks
 
   /// All times of pictures and sound stretched alike, and every header with them.

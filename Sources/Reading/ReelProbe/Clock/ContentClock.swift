@@ -18,6 +18,8 @@ struct ContentClock {
   private var decodes: [Key: PacketTimes] = [:]
   /// Where the first packets lie, without the container's own headers.
   private(set) var firsts: [Key: Range<Int64>] = [:]
+  /// Some of the packets that lie in one piece.
+  private(set) var samples: [Key: PacketSample] = [:]
   /// Where packets lie in which a place may be told, in the order in which they were looked at: text, data, and pictures that
   /// need no other.
   private(set) var places: [Key: [Range<Int64>]] = [:]
@@ -80,16 +82,19 @@ struct ContentClock {
     bytes: Range<Int64>? = nil,
     isFar: Bool = false, isPause: Bool = false
   ) -> Bool {
+    let isFar = isFar || windows.last.map { $0[key] == nil } ?? false
     let anew = extents[key, default: PacketExtent(jump: jump)].add(
-      time, decoded: decoded, lasting: duration, isFar: isFar || windows.last.map { $0[key] == nil } ?? false,
-      isPause: isPause)
+      time, decoded: decoded, lasting: duration, isFar: isFar, isPause: isPause)
     if !windows.isEmpty {
       windows[windows.count - 1][key, default: PacketTimes()].add(time, anew: anew)
     } else if keepsTimes, heads[key]?.count ?? 0 < Self.mostTimes {
       heads[key, default: PacketTimes()].add(time, anew: anew)
       if let decoded { decodes[key, default: PacketTimes()].add(decoded, anew: anew) }
     }
-    if firsts[key] == nil, let bytes { firsts[key] = bytes }
+    if let bytes {
+      if firsts[key] == nil { firsts[key] = bytes }
+      samples[key, default: PacketSample()].add(time, bytes: bytes, isApart: anew || isFar)
+    }
     return anew
   }
 
@@ -111,6 +116,7 @@ struct ContentClock {
     }
     parts += other.parts
     firsts.merge(other.firsts) { own, _ in own }
+    samples.merge(other.samples) { own, _ in own }
     places.merge(other.places) { $0 + $1 }
     shared.formUnion(other.shared)
     windows += other.windows

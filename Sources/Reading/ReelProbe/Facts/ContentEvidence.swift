@@ -881,13 +881,14 @@ struct ContentEvidence {
     return streams.audios.enumerated().compactMap { place, stream in
       guard media.audio.indices.contains(place), let parameters = stream.pointee.codecpar,
         let channels = media.audio[place].channels, let rate = media.audio[place].sampleRate,
-        let key = key(of: stream), !clock.shared.contains(key), let bytes = clock.firsts[key],
-        let pace = clock.pace(of: key),
+        let key = key(of: stream), !clock.shared.contains(key),
+        // The first and the last may be cut.
+        let bytes = clock.samples[key]?.usualSize, let pace = clock.pace(of: key),
         pace.steps >= 8, !pace.isVariable || clock.beginsEvenly(key, pace)
       else { return nil }
       let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
       guard bits >= 8 else { return nil }
-      let measured = Double(bytes.count) * pace.ordinary
+      let measured = Double(bytes) * pace.ordinary
       let stated = Double(channels) * Double(rate) * Double(bits) / 8
       guard abs(measured - stated) > 0.1 * stated else { return nil }
       return MediaWarning(
