@@ -349,6 +349,53 @@ struct FalseSoundTests {
     }
   }
 
+  /// Each packet of Opus says how long it lasts, and the next may last otherwise (RFC 6716, 3.1).
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"), arguments: ["a.mkv", "a.webm"],
+    [(60, 20), (60, 10), (10, 60)])
+  func packetsOfOpusDifferInLength(name: String, milliseconds: (first: Int, then: Int)) throws {
+    func made(_ milliseconds: Int) throws -> [UInt8]? {
+      let coded = ["-c:a", "libopus", "-frame_duration", "\(milliseconds)", "-cluster_time_limit", "60000"]
+      return try FFmpegTool.make("a.mka", FFmpegTool.tone + coded)?.allBytes
+    }
+    let lengths = [milliseconds.first, milliseconds.then]
+    let parts = try lengths.compactMap { try made($0) }
+    guard parts.count == 2 else { return }
+    let blocks = try parts.map { part in
+      let file = BytesInMemory(all: part)
+      let segment = try #require(EBMLElement.segment(in: file))
+      let cluster = try #require(segment.children(in: file).first { $0.id == MatroskaID.cluster })
+      return cluster.children(in: file).filter { $0.id == MatroskaID.simpleBlock }.dropLast(3).map {
+        Array(part[Int($0.contents) + 4..<Int($0.end ?? 0)])
+      }
+    }
+    var (time, found): (Int, [UInt8]) = (0, [])
+    for (length, own) in zip(lengths, blocks) {
+      for block in own {
+        let head: [UInt8] = [0x81, UInt8(time >> 8), UInt8(time & 255), 0x80]
+        found += SmallMatroska.element(MatroskaID.simpleBlock, head + block)
+        time += length
+      }
+    }
+    let file = BytesInMemory(all: parts[0])
+    let segment = try #require(EBMLElement.segment(in: file))
+    let kept = segment.children(in: file).filter { [MatroskaID.info, MatroskaID.tracks].contains($0.id) }
+    let head = kept.flatMap {
+      SmallMatroska.element($0.id, Array(parts[0][Int($0.contents)..<Int($0.end ?? 0)]))
+    }
+    let cluster = SmallMatroska.element(
+      MatroskaID.cluster, SmallMatroska.element(MatroskaID.timestamp, [0]) + found)
+    let start = try #require(EBMLElement(file, at: 0)?.end)
+    var bytes = Array(parts[0][..<Int(start)]) + SmallMatroska.element(MatroskaID.segment, head + cluster)
+    if name == "a.webm", let place = bytes.position(of: "matroska") {
+      bytes.replaceSubrange(place..<(place + 8), with: Array("webm\0\0\0\0".utf8))
+    }
+    for media in try allWays(bytes) {
+      #expect(!media.warnings.contains { $0.code == .soundMismatch }, "\(media.warnings)")
+      #expect(abs((media.duration ?? 0) - Double(time) / 1000) < 0.1, "\(media.duration ?? 0)")
+    }
+  }
+
   // MARK: Both clocks
 
   /// All times of pictures and sound stretched alike, and every header with them.

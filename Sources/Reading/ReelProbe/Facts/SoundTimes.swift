@@ -39,7 +39,7 @@ struct SoundTimes {
       // Where parts are of the same moments, packets of several come between those of one.
       guard let clock, !clock.overlaps, let parameters = stream.pointee.codecpar,
         let key = ContentClock.key(of: stream, among: streams, in: structure), !clock.shared.contains(key),
-        case let first = Self.beginning(of: key, clock, structure, file),
+        case let first = clock.firsts[key].map({ Self.bytes(at: $0, of: key, structure, file) }) ?? [],
         let seconds = SoundFrame.seconds(parameters, first: first),
         let pace = clock.pace(of: key), pace.steps >= Self.steps,
         // Sound of a live stream is missing here and there.
@@ -53,8 +53,9 @@ struct SoundTimes {
         abs(found - 1) > Self.toleranceOfFew
         || Double(pace.steps) > pace.ordinary && abs(found - 1) > Self.tolerance
           && abs(average / found - 1) < Self.tolerance / 2
+      let isMixed = isOff && Self.isMixed(parameters, clock, key, structure, file, first: seconds)
       let own = Pace(
-        ratio: isOff ? found : 1,
+        ratio: isOff && !isMixed ? found : 1,
         hasFixedRate: parameters.pointee.codec_id == AV_CODEC_ID_OPUS)
       paces[stream.pointee.index] = own
       ordered.append(own)
@@ -62,14 +63,28 @@ struct SoundTimes {
     (self.paces, self.ordered) = (paces, ordered)
   }
 
-  /// Of the first packet; nothing where it is stored in another form, or not known.
-  private static func beginning(
-    of key: ContentClock.Key, _ clock: ContentClock, _ structure: FileStructure, _ file: some ByteReading
+  /// Whether packets differ in length by their codec, as those of Opus may, and last as long together by their times.
+  private static func isMixed(
+    _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ clock: ContentClock, _ key: ContentClock.Key,
+    _ structure: FileStructure, _ file: some ByteReading, first: Double
+  ) -> Bool {
+    var (times, frames, differ) = (0.0, 0.0, false)
+    for packet in clock.samples[key]?.packets ?? [] {
+      guard let step = packet.step,
+        let own = SoundFrame.seconds(parameters, first: bytes(at: packet.bytes, of: key, structure, file))
+      else { continue }
+      (times, frames) = (times + Double(step) * av_q2d(clock.base), frames + own)
+      differ = differ || abs(own - first) > toleranceOfFew * first
+    }
+    return differ && abs(times - frames) <= toleranceOfFew * frames
+  }
+
+  /// Of a packet; nothing where it is stored in another form.
+  private static func bytes(
+    at range: Range<Int64>, of key: ContentClock.Key, _ structure: FileStructure, _ file: some ByteReading
   ) -> [UInt8] {
-    guard let first = clock.firsts[key],
-      structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded != true
-    else { return [] }
-    return file.bytes(at: first.lowerBound, count: min(first.count, SoundFrame.longest))
+    guard structure.matroska?.tracks.first(where: { $0.number == key })?.isEncoded != true else { return [] }
+    return file.bytes(at: range.lowerBound, count: min(range.count, SoundFrame.longest))
   }
 }
 
