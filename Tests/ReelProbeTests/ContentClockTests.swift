@@ -848,6 +848,24 @@ struct ContentClockTests {
     #expect(try read(Array(whole.dropLast(whole.count / 3)), as: .asf).truncated == true)
   }
 
+  /// Where the tick is that of every writer, a rate that the times contradict is one that nobody changed with them.
+  @Test(arguments: [("a.mkv", h264), ("a.webm", vp8)]) func slowMotionLastsAsLongAsItsTimesSay(
+    name: String, coded: [String]
+  ) throws {
+    let picture = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=120:duration=1", "-vf", "setpts=4*PTS"]
+    guard var bytes = try FFmpegTool.make(name, picture + coded)?.allBytes else { return }
+    let container: MediaContainer = name == "a.webm" ? .webm : .matroska
+    let media = try read(bytes, as: container)
+    #expect(abs((media.duration ?? 0) - 3.98) < 0.1)
+    #expect(media.video?.frameRate?.description == "30/1")
+    #expect(media.warnings.allSatisfy { $0.fact == "video.frameRate" }, "\(media.warnings)")
+    // Another tick may be what is wrong.
+    let place = try #require(bytes.position(of: [0x2A, 0xD7, 0xB1, 0x83, 0x0F, 0x42, 0x40]))
+    bytes.replaceSubrange((place + 4)..<(place + 7), with: [0x1E, 0x84, 0x80])
+    let slowed = try read(bytes, as: container)
+    #expect(slowed.warnings.contains { $0.fact == "duration" }, "\(slowed.warnings)")
+  }
+
   /// Multiplexers list what is not on air, too.
   @Test func aVideoWithoutPacketsIsNotShown() throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=96x48:rate=25:duration=2"]

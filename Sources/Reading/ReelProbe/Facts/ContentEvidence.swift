@@ -1029,10 +1029,12 @@ struct ContentEvidence {
       } else if let stated = BitstreamRate(stream), stated.contradicts(pace.ordinary) {
         (other, doubted) = (stated.rate.value, ["duration", "video.frameRate"])
       } else if header.rates[stream.pointee.index] != nil || BitstreamRate(stream) != nil {
+    // Writers of films and recordings count in milliseconds: where that is the tick, it is a rate that is wrong.
+    let isUsual = clock.base.num == Self.usualScale
         return []
       }
       if let other {
-        return doubted.map { fact in
+        return doubted.filter { !isUsual || $0 != "duration" }.map { fact in
           MediaWarning(
             .claimUnchecked,
             "its times and the frame rate that it states differ, so that its \(fact == "duration" ? "duration" : "frame rate") is uncertain",
@@ -1041,8 +1043,7 @@ struct ContentEvidence {
         }
       }
     }
-    // Writers of films and recordings count in milliseconds.
-    guard clock.base.num != Self.usualScale,
+    guard !isUsual,
       !streams.audios.contains(where: { key(of: $0).map(clock.keepsStatedPace) == true })
     else { return [] }
     doubted = media.video?.frameRate == nil ? ["duration"] : ["duration", "video.frameRate"]
