@@ -415,6 +415,20 @@ struct MovieEvidenceTests {
     #expect(!found.warnings.contains { $0.fact == "duration" }, "\(found.warnings)")
   }
 
+  /// What H.264 does not call fixed may be the rate of fields, and MPEG-2 may repeat them.
+  @Test(arguments: [
+    (["libx264", "-bsf:v", "h264_metadata=tick_rate=100:fixed_frame_rate_flag=0"], false),
+    (["libx264", "-bsf:v", "h264_metadata=tick_rate=75:fixed_frame_rate_flag=0"], true),
+    (["mpeg2video", "-bsf:v", "setts=pts=PTS*2:dts=DTS*2:duration=DURATION*2"], false),
+  ]) func aRateOfPicturesInFragmentsAlone(coded: [String], isTold: Bool) throws {
+    let flags = ["-movflags", "frag_keyframe+empty_moov+default_base_moof"]
+    guard let made = try FFmpegTool.make("a.mp4", FFmpegTool.picture + ["-c:v"] + coded + flags) else {
+      return
+    }
+    let found = try media(MovieBytes(made.allBytes))
+    #expect(found.warnings.isEmpty != isTold, "\(found.warnings)")
+  }
+
   @Test func aRateIsOfWhatIsShown() {
     let runs = [SampleTimes.Run(count: 59, step: 512), SampleTimes.Run(count: 1, step: 600_000)]
     let times = SampleTimes(runs)

@@ -305,11 +305,10 @@ struct MovieWarnings {
   /// tell how fast their clock runs.
   private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
-      let stated = streams.video.flatMap({ BitstreamRate($0) })
+      let stated = streams.video.flatMap({ BitstreamRate($0) }),
+      stated.contradicts(found.value, byFields: false)
     else { return [] }
     let isAlone = iso.fragments > 0 && streams.audios.isEmpty && streams.videos.count == 1
-    guard stated.contradicts(found.value, byFields: false) || isAlone && !stated.agrees(with: found.value)
-    else { return [] }
     let what =
       "its pictures state \(ProbeWarnings.text(stated.rate.value)) of them a second, its index has \(ProbeWarnings.text(found.value))"
     let rate = MediaWarning(
