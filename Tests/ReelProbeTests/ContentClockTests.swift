@@ -866,6 +866,22 @@ struct ContentClockTests {
     #expect(slowed.warnings.contains { $0.fact == "duration" }, "\(slowed.warnings)")
   }
 
+  /// The last packet of sound has fewer frames than the others, and more than one.
+  @Test(
+    arguments: [("a.ts", "aac"), ("a.ts", "mp2"), ("a.m2ts", "ac3"), ("a.mpg", "mp2"), ("a.mpg", "ac3")],
+    [2.0, 3.3])
+  func theLastPacketOfSoundCounts(made: (name: String, codec: String), seconds: Double) throws {
+    let inputs = ["-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=1"]
+    let tone = ["-f", "lavfi", "-i", "sine=sample_rate=48000:duration=\(seconds)"]
+    let coded = ["-c:v", "mpeg2video", "-c:a", made.codec]
+    guard let file = try FFmpegTool.make(made.name, inputs + tone + coded) else { return }
+    let container = try #require(file.sniffed)
+    let (quick, all) = try (
+      file.read(as: container).media.duration, file.read(as: container, by: [.thorough]).media.duration
+    )
+    #expect(abs((quick ?? 0) - (all ?? 0)) < 0.06, "\(quick ?? 0) \(all ?? 0)")
+  }
+
   /// Multiplexers list what is not on air, too.
   @Test func aVideoWithoutPacketsIsNotShown() throws {
     let picture = ["-f", "lavfi", "-i", "testsrc=size=96x48:rate=25:duration=2"]

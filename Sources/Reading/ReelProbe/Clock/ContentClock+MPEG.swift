@@ -26,6 +26,8 @@ struct MPEGClock<Bytes: ByteReading> {
     let isPicture: Bool
     /// Where its packet begins.
     var place: Int64 = 0
+    /// Bytes of that; 0 where it does not say.
+    let bytes: Int64
 
     /// Whether something tells that it waits for as long as it does.
     var isSlow = false
@@ -101,7 +103,9 @@ struct MPEGClock<Bytes: ByteReading> {
       let decoded = unwrapped(moment.decoded, moment.key)
       let isPause = isPause(before: moment)
       if let wait = isPause ? moment.longWait : moment.wait {
-        clock.add(moment.key, at: decoded + wait, decoded: decoded, isPause: isPause)
+        clock.add(
+          moment.key, at: decoded + wait, decoded: decoded, lasting: lasting(moment, decoded),
+          isPause: isPause)
       } else {
         clock.isUnclear = true
         clock.note(moment.key, decoded: decoded)
@@ -110,6 +114,35 @@ struct MPEGClock<Bytes: ByteReading> {
       last = moment
     }
   }
+
+  /// The packets of a sound, but for the last one: how many these are, their bytes, and the ticks that they last.
+  private struct Passed {
+    var packets = 0.0
+    var bytes = 0.0
+    var ticks = 0.0
+    var last: (time: Int64, bytes: Int64)?
+  }
+
+  private var passed: [Int: Passed] = [:]
+
+  /// How long a packet of sound lasts that may have fewer frames than the others, as the last one does: no longer than these,
+  /// and else by its bytes. 0 where that is not known.
+  private mutating func lasting(_ moment: Moment, _ time: Int64) -> Int64 {
+    guard !moment.isPicture, moment.bytes > 0 else { return 0 }
+    var own = passed[moment.key] ?? Passed()
+    if let last = own.last, case let step = time &- last.time, (1...Self.longestSound).contains(step) {
+      own.packets += 1
+      own.bytes += Double(last.bytes)
+      own.ticks += Double(step)
+    }
+    own.last = (time, moment.bytes)
+    passed[moment.key] = own
+    guard own.packets > 0 else { return 0 }
+    return Int64(own.ticks * min(1 / own.packets, Double(moment.bytes) / own.bytes))
+  }
+
+  /// Ticks that a packet of sound lasts at most.
+  private static var longestSound: Int64 { 90_000 }
 
   /// The last moment that was taken.
   private var last: Moment?
@@ -482,7 +515,7 @@ struct MPEGClock<Bytes: ByteReading> {
           // The program's clock in 33 bits of 90 kHz.
           let clock = (0..<4).reduce(Int64(0)) { $0 << 8 | Int64(bytes[at + 6 + $1]) }
           let time = clock << 1 | Int64(bytes[at + 10] >> 7)
-          moments.append(Moment(key: key, time: time, decoded: time, isPicture: false))
+          moments.append(Moment(key: key, time: time, decoded: time, isPicture: false, bytes: 0))
         }
         continue
       }
@@ -529,12 +562,13 @@ struct MPEGClock<Bytes: ByteReading> {
     let id = bytes[start + 3]
     guard (0xc0...0xef).contains(id) || id == 0xbd || id == 0xfd else { return nil }
     let isPicture = (0xe0...0xef).contains(id)
+    let length = Int64(bytes[start + 4]) << 8 | Int64(bytes[start + 5])
     var at = start + 6
     if bytes[at] >> 6 == 2 {
       let flags = bytes[at + 1] >> 6
       guard flags >= 2, bytes[at + 2] >= 5, let time = time(bytes, at + 3) else { return nil }
       let decoded = flags == 3 && bytes[at + 2] >= 10 ? Self.time(bytes, at + 8) : nil
-      return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture)
+      return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture, bytes: length)
     }
     for _ in 0..<16 where at + 12 <= bytes.count && bytes[at] == 0xff { at += 1 }
     if bytes[at] >> 6 == 1 { at += 2 }
@@ -543,7 +577,7 @@ struct MPEGClock<Bytes: ByteReading> {
       return nil
     }
     let decoded = bytes[at] >> 4 == 3 ? Self.time(bytes, at + 5) : nil
-    return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture)
+    return Moment(key: key, time: time, decoded: decoded ?? time, isPicture: isPicture, bytes: length)
   }
 
   /// 33 bits with a marker behind the third, the eighteenth and the last.

@@ -147,13 +147,15 @@ struct ContentEvidence {
     guard let clock, let sum, structure.truncated != true else { return nil }
     let seconds = sum.seconds / speed
     if structure.container.isMPEG {
-      // FFmpeg's own knows how long the last packets last, and nothing of what lies between.
+      // FFmpeg's own knows how long the last picture lasts, of the last packet of sound one frame, and nothing of what lies
+      // between.
       if sum.jumps == 0, let estimated = streams.estimatedSeconds(context),
         abs(estimated - seconds) <= max(0.5, seconds * 0.01)
           // Where few pictures have a time, the last one would last as long as several.
           || structure.container == .mpegPS && mayLackTimes && estimated < seconds
       {
-        return nil
+        // It rounds to microseconds.
+        guard seconds - estimated > 0.001, endsWithSound else { return nil }
       }
       return FoundDuration(seconds, clock.isWhole ? .packets : .estimated, size: size)
     }
@@ -170,6 +172,13 @@ struct ContentEvidence {
       return found
     }
     return FoundDuration(seconds, .packets, size: size)
+  }
+
+  /// Whether the last packet of a multiplex is of sound.
+  private var endsWithSound: Bool {
+    guard let clock, clock.isWhole, let sound = clock.end(of: Set(streams.audios.compactMap { key(of: $0) }))
+    else { return false }
+    return clock.end(of: Set(streams.videos.compactMap { key(of: $0) })).map { sound > $0 } ?? true
   }
 
   /// When the last packet ends, where the first begins about when it should: what comes before that is no part of it.
