@@ -396,6 +396,39 @@ struct FalseSoundTests {
     }
   }
 
+  /// Uncompressed sound of MP4's own kind says how large its numbers are in a box (ISO/IEC 23003-5).
+  @Test(
+    .enabled(if: FFmpegTool.path != nil, "needs the ffmpeg program"),
+    arguments: [
+      ("pcm_s16be", "ipcm", 16), ("pcm_s24be", "ipcm", 24), ("pcm_s32be", "ipcm", 32),
+      ("pcm_f32be", "fpcm", 32), ("pcm_s24le", "ipcm", 24),
+    ], [1, 2, 6])
+  func plainSoundIsAsItsBoxSays(sound: (codec: String, name: String, bits: UInt8), channels: Int) throws {
+    let coded = ["-c:v", "mpeg4", "-ar", "48000", "-ac", "\(channels)", "-c:a"]
+    let isLittle = sound.codec.hasSuffix("le")
+    // QuickTime has longer entries for the other order.
+    let made = isLittle ? String(sound.codec.dropLast(2) + "be") : sound.codec
+    guard let file = try FFmpegTool.make("a.mov", FFmpegTool.picture + FFmpegTool.tone + coded + [made])
+    else {
+      return
+    }
+    var movie = MovieBytes(file.allBytes)
+    let entry = try #require(movie.entry(of: "soun"))
+    let size = movie.number(at: entry)
+    let box = SmallMovie.u32(14) + Array("pcmC".utf8) + [0, 0, 0, 0, isLittle ? 1 : 0, sound.bits]
+    let isThere = movie.insert(
+      box, at: entry + Int(size), in: "moov/trak/mdia/minf/stbl/stsd", track: 1)
+    try #require(isThere)
+    movie.write(size + 14, at: entry)
+    for (offset, byte) in sound.name.utf8.enumerated() {
+      movie.write(UInt64(byte), at: entry + 4 + offset, bytes: 1)
+    }
+    for media in try allWays(movie.bytes) {
+      #expect(media.audio == [AudioFacts(codec: sound.codec, channels: channels, sampleRate: 48_000)])
+      #expect(media.warnings.isEmpty && media.truncated == false, "\(media.warnings)")
+    }
+  }
+
   // MARK: Both clocks
 
   /// All times of pictures and sound stretched alike, and every header with them.

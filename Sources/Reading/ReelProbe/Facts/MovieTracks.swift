@@ -16,9 +16,13 @@ struct MovieTracks {
   }
 
   /// Gives streams the records of their codecs and the transfer functions that their first samples have, where FFmpeg took those
-  /// of another sample entry.
+  /// of another sample entry; and those of uncompressed sound the codec that their entry names: FFmpeg 5.1 takes
+  /// whole numbers for some of 16 bits.
   func applyEntries(to streams: [StreamChoice.Stream]) {
     for stream in streams {
+      if let codec = track(of: stream)?.entry?.plainCodec {
+        stream.pointee.codecpar?.pointee.codec_id = codec
+      }
       guard let track = track(of: stream), track.hasSeveralEntries,
         let parameters = stream.pointee.codecpar, let entry = track.entry
       else { continue }
@@ -133,5 +137,20 @@ extension ISOFileMap {
   /// Whether no track has a sample, as in the beginning of a stream of which the samples are in other files.
   var hasNoSamples: Bool {
     fragments == 0 && !tracks.isEmpty && tracks.allSatisfy { $0.counts.sizes == 0 }
+  }
+}
+
+extension SampleEntry {
+  /// What FFmpeg calls the numbers that uncompressed sound is stored in.
+  var plainCodec: AVCodecID? {
+    guard let plain else { return nil }
+    return switch (format, plain.bits) {
+    case ("ipcm", 16): plain.isLittleEndian ? AV_CODEC_ID_PCM_S16LE : AV_CODEC_ID_PCM_S16BE
+    case ("ipcm", 24): plain.isLittleEndian ? AV_CODEC_ID_PCM_S24LE : AV_CODEC_ID_PCM_S24BE
+    case ("ipcm", 32): plain.isLittleEndian ? AV_CODEC_ID_PCM_S32LE : AV_CODEC_ID_PCM_S32BE
+    case ("fpcm", 32): plain.isLittleEndian ? AV_CODEC_ID_PCM_F32LE : AV_CODEC_ID_PCM_F32BE
+    case ("fpcm", 64): plain.isLittleEndian ? AV_CODEC_ID_PCM_F64LE : AV_CODEC_ID_PCM_F64BE
+    default: nil
+    }
   }
 }

@@ -58,7 +58,7 @@ struct PlainSound {
   /// nil where it does not.
   static func end(of stream: UnsafeMutablePointer<AVStream>, _ track: ISOTrack) -> Int64? {
     guard let channels = PlainSound(stream, track)?.channels,
-      channels != Int(reel_channels(stream.pointee.codecpar))
+      channels != Int(reel_channels(stream.pointee.codecpar)) || track.entry?.plainCodec != nil
     else { return nil }
     return track.counts.end
   }

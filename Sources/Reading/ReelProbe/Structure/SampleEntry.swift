@@ -22,6 +22,8 @@ struct SampleEntry: Hashable {
   /// Of sound only.
   private(set) var channels: Int?
   private(set) var sampleRate: Int?
+  /// How uncompressed sound is stored (ISO/IEC 23003-5, 5.2); nil where it does not say so.
+  private(set) var plain: Plain?
   /// The configuration of the codec: the contents of `avcC`, `hvcC`, `av1C` …
   private(set) var configuration: [UInt8]?
   /// The decoder's own bytes in an elementary stream descriptor (ISO/IEC 14496-1, 7.2.6.5).
@@ -30,6 +32,11 @@ struct SampleEntry: Hashable {
   struct Aperture: Hashable {
     let width: Double
     let height: Double
+  }
+
+  struct Plain: Hashable {
+    let bits: Int
+    let isLittleEndian: Bool
   }
 
   /// Bytes that are read of one.
@@ -92,6 +99,10 @@ struct SampleEntry: Hashable {
     case "frma":
       if body.count >= 4, format == "encv" || format == "enca" { original = FourCharacterCode(body) }
     case "dvcC", "dvvC", "dvwC": hasDolbyVision = true
+    case "pcmC":
+      if body.count > 5, ["ipcm", "fpcm"].contains(format) {
+        plain = Plain(bits: Int(body[5]), isLittleEndian: body[4] & 1 != 0)
+      }
     case "esds": takeDescriptor(body)
     default:
       if configuration == nil, Self.configurations.contains(type) { configuration = body }
