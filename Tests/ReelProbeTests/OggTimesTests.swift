@@ -26,6 +26,21 @@ struct OggTimesTests {
     return pages
   }
 
+  /// FFmpeg forgets for some sounds that they begin late.
+  @Test(arguments: ["libopus", "flac", "libvorbis"]) func aPartOfABroadcastLastsAsLongAsWhatIsInIt(
+    codec: String
+  ) throws {
+    let coded = ["-c:v", "libtheora", "-c:a", codec, "-ar", "48000", "-output_ts_offset", "3600"]
+    guard let file = try FFmpegTool.make("a.ogv", FFmpegTool.picture + FFmpegTool.tone + coded) else {
+      return
+    }
+    for ways in [FFmpegReader.quickWays, [.thorough]] as [Set<ProbeMethod>] {
+      let media = try file.read(as: .ogg, by: ways).media
+      #expect(abs((media.duration ?? 0) - 2) < 0.1, "\(media.duration ?? 0)")
+      #expect(media.video?.frameRate?.description == "25/1")
+    }
+  }
+
   /// Read quickly, and every packet.
   private static func media(_ pages: OggPages) throws -> [MediaInfo] {
     let file = try #require(OpenFile(holding: pages.bytes))

@@ -135,7 +135,7 @@ struct ContentEvidence {
   /// Whether how long an Ogg file lasts is counted from its pages, as FFmpeg takes the word of each.
   var pagesTell: Bool {
     guard structure.truncated != true, let ogg = structure.ogg, ogg.seconds != nil else { return false }
-    return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1
+    return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate
   }
 
   /// By the times of the packets, or the header's where these agree with it; nil where they don't tell.

@@ -15,6 +15,8 @@ struct OggTimes: Hashable {
   private(set) var leavesTimesOut = false
   /// Whether pages count pictures without packets, and no sound says how long all last.
   private(set) var isUnconfirmed = false
+  /// Whether its pictures, and whatever sound tells, begin in the middle of a broadcast: FFmpeg counts the time before that, too.
+  private(set) var picturesBeginLate = false
   /// Whether it has a stream of a kind that is not known.
   private(set) var hasUnknown = false
   /// The size that Theora's header gives its blocks, and that of the pictures in them, where these leave out whole blocks.
@@ -25,6 +27,7 @@ struct OggTimes: Hashable {
   private var secondsBefore: Double? = 0
 
   private static let mostBytes: Int64 = 128 << 20
+  private static let mostLeftOut: Int64 = 100
 
   fileprivate struct Stream {
     let codec: Codec
@@ -102,6 +105,7 @@ struct OggTimes: Hashable {
     let sounds = streams.values.filter { !$0.isTheora }
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
     guard theora.count == 1 else { return pictures = nil }
+    picturesBeginLate = theora[0].beginsLate && sounds.allSatisfy(\.beginsLate)
     pictures = theora[0].packets + theora[0].repeated
     guard theora[0].repeated > 0 else { return }
     // What a page says alone is a claim: later ones may carry it on.
@@ -185,7 +189,8 @@ struct OggTimes: Hashable {
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {
       switch stream.codec {
-      case .theora: stream.beginsLate = time > own
+      // Before its first one writers may leave out empty packets.
+      case .theora: stream.beginsLate = time > own + Self.mostLeftOut
       case .vorbis(_, let longest): stream.beginsLate = time > own * longest
       case .opus: stream.beginsLate = time > own * 5760
       }
