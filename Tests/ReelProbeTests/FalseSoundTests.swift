@@ -429,6 +429,19 @@ struct FalseSoundTests {
     }
   }
 
+  /// FFmpeg keeps ADTS in AVI and ASF, and writes no record; the first frame doubles its rate without a word.
+  @Test(
+    .enabled(if: FFmpegTool.path != nil && Corpus.beside != nil, "needs the ffmpeg program and the corpus"),
+    arguments: ["a.avi", "a.wmv", "a.mkv"])
+  func theRateOfAACInADTSIsWhatIsHeard(name: String) throws {
+    let folder = try #require(Corpus.beside?.folder)
+    let path = folder + "/Vanilagy+mediabunny/no-initial-keyframe.ts"
+    guard OpenFile(path) != nil else { return }
+    let arguments = ["-i", path, "-map", "0:v", "-map", "0:a", "-c", "copy"]
+    guard let made = try FFmpegTool.make(name, arguments) else { return }
+    for media in try allWays(made.allBytes) { #expect(media.audio.map(\.sampleRate) == [44_100]) }
+  }
+
   // MARK: Both clocks
 
   /// All times of pictures and sound stretched alike, and every header with them.

@@ -215,15 +215,6 @@ struct ContentEvidence {
     return FoundDuration(frames.seconds, .packets, size: size)
   }
 
-  private static func frames(
-    _ stream: StreamChoice.Stream, _ structure: FileStructure, _ header: HeaderFacts, _ file: some ByteReading
-  ) -> AVIFrames? {
-    guard let avi = structure.avi else { return nil }
-    let place = Int(stream.pointee.index)
-    if avi.hasIndex {
-      guard !file.isFar, let rate = header.rates[stream.pointee.index], avi.streams.indices.contains(place),
-        let stated = avi.streams[place].seconds, let count = indexedFrames(stream),
-        abs(stated - count / rate.value) > max(0.1, stated * 0.01)
   /// Seconds of uncompressed sound, or some that is as regular, by its chunks.
   private func plainSeconds(_ avi: AVIHeaders, _ stream: StreamChoice.Stream) -> Double? {
     let place = Int(stream.pointee.index)
@@ -235,6 +226,15 @@ struct ContentEvidence {
     return AVIIndex(stream, avi.streams[place])?.end
   }
 
+  private static func frames(
+    _ stream: StreamChoice.Stream, _ structure: FileStructure, _ header: HeaderFacts, _ file: some ByteReading
+  ) -> AVIFrames? {
+    guard let avi = structure.avi else { return nil }
+    let place = Int(stream.pointee.index)
+    if avi.hasIndex {
+      guard !file.isFar, let rate = header.rates[stream.pointee.index], avi.streams.indices.contains(place),
+        let stated = avi.streams[place].seconds, let count = indexedFrames(stream),
+        abs(stated - count / rate.value) > max(0.1, stated * 0.01)
       else { return nil }
     }
     return AVIFrames(file, avi, stream: place)
@@ -686,7 +686,9 @@ struct ContentEvidence {
     }
     if let told = SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters)) { return told }
     if let packet = scan.firsts[stream.pointee.index] {
-      return SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
+      // Frames of AAC in ADTS do not tell what band replication adds.
+      return DecodedSound.header(parameters, packet)
+        ?? SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
     }
     guard let bytes = clock?.firstPacket(of: stream, among: streams, in: structure) else { return nil }
     let count = Int(min(Int64(SoundHeader.lookedAt), bytes.upperBound - bytes.lowerBound))
@@ -1027,6 +1029,8 @@ struct ContentEvidence {
     guard structure.container.isMatroska, !isClockHeard, let seconds = media.duration, let clock else {
       return []
     }
+    // Writers of films and recordings count in milliseconds: where that is the tick, it is a rate that is wrong.
+    let isUsual = clock.base.num == Self.usualScale
     var (other, doubted): (Double?, [String]) = (nil, ["duration"])
     if media.video?.variableFrameRate != true, let stream = streams.video, let key = key(of: stream),
       let pace = clock.pace(of: key), pace.steps >= Self.telling
@@ -1038,8 +1042,6 @@ struct ContentEvidence {
       } else if let stated = BitstreamRate(stream), stated.contradicts(pace.ordinary) {
         (other, doubted) = (stated.rate.value, ["duration", "video.frameRate"])
       } else if header.rates[stream.pointee.index] != nil || BitstreamRate(stream) != nil {
-    // Writers of films and recordings count in milliseconds: where that is the tick, it is a rate that is wrong.
-    let isUsual = clock.base.num == Self.usualScale
         return []
       }
       if let other {
