@@ -158,6 +158,29 @@ struct FragmentTailTests {
     }
   }
 
+  /// A writer that sends each picture at once does not know yet how long it stays (FFmpeg 5.1, of pictures that it copies).
+  @Test(arguments: [25, 12]) func picturesThatTakeNoTimeStayUntilTheNext(rate: Int) throws {
+    let source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=\(rate):duration=5"]
+    let coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "0"]
+    let flags = ["-movflags", "empty_moov+default_base_moof+frag_every_frame"]
+    guard var bytes = try FFmpegTool.make("a.mp4", source + coded + flags)?.allBytes else { return }
+    var (next, changed) = (0, 0)
+    while let place = bytes.position(of: "tfhd", notBefore: next) {
+      // Of those that have a duration for all of their samples, and no place of their data.
+      if bytes[place + 7] & 0x0B == 8 {
+        bytes.replaceSubrange((place + 12)..<(place + 16), with: [0, 0, 0, 0])
+        changed += 1
+      }
+      next = place + 4
+    }
+    #expect(changed >= 4 * rate)
+    for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .mp4) {
+      #expect(abs((media.duration ?? 0) - 5) <= 1.05 / Double(rate), "\(media.duration ?? 0)")
+      #expect(
+        media.video?.frameRate?.description == "\(rate)/1" && media.warnings.isEmpty, "\(media.warnings)")
+    }
+  }
+
   /// A voice goes on: it tells that the film does.
   @Test func soundGoesOnBehindALatePicture() throws {
     let source = [

@@ -264,6 +264,9 @@ extension MovieFragments.Run {
       stretches.append(MovieFragments.Stretch(start: start, end: start))
       lastShown = nil
     }
+    if isConfirmed, lastStep == 0, gap > 0, gap <= jump * Double(scale), let untold = steps[0] {
+      endLast(at: start, of: untold)
+    }
     lastStart = start
     let (end, overflow) = start.addingReportingOverflow(told.ticks)
     next = overflow ? start : end
@@ -288,6 +291,18 @@ extension MovieFragments.Run {
     lastSteps = told.steps
     lastStep = told.lastStep
     lastLongest = told.longest(besidesFirst: samples == told.count)
+  }
+
+  /// What its writer did not know yet when it wrote the last sample, of which it says that it takes no time: it stays until the
+  /// next fragment begins.
+  ///
+  /// - Parameter untold: how many samples take no time.
+  private mutating func endLast(at start: Int64, of untold: Int64) {
+    let step = start - next
+    steps[0] = untold > 1 ? untold - 1 : nil
+    note(step, 1)
+    ticks = ticks &+ step
+    stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, start)
   }
 
   /// Whether a fragment that begins here does not follow the one before; a clock that starts anew is another matter.
