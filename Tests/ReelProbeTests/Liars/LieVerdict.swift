@@ -90,7 +90,7 @@ struct LieVerdict {
   ) -> Bool {
     let claims: [HeaderField.Subject: Set<String>] = [
       .matrix: ["rotation", "width", "height"], .shape: ["width", "height"], .date: ["createdAt"],
-      .colour: ["hdr"], .edit: ["duration"],
+      .colour: ["hdr"], .edit: ["duration", "frameRate", "variableFrameRate"],
     ]
     // WMA's packets do not say what they hold.
     if answer.audio.contains(where: { $0.codec?.hasPrefix("wma") == true }),
@@ -117,7 +117,9 @@ struct LieVerdict {
     {
       return true
     }
-    if isPair, answer.container.isMatroska, answer.audio.isEmpty, subjects.isSubset(of: [.rate, .clock]),
+    // How long a packet of Vorbis lasts, its block sizes do not tell alone.
+    if isPair, answer.container.isMatroska, answer.audio.allSatisfy({ $0.codec == "vorbis" }),
+      subjects.isSubset(of: [.rate, .clock]),
       ["duration", "frameRate"].contains(fact)
     {
       return true
@@ -127,6 +129,26 @@ struct LieVerdict {
       ["duration", "frameRate"].contains(fact), let told = answer.video?.frameRate?.value,
       let actual = truth.video?.frameRate?.value,
       [0.5, 2].contains(where: { abs(told / actual / $0 - 1) < 0.02 })
+    {
+      return true
+    }
+    // How long the last picture stays, or the last frame of sound, only its table in the last fragment says.
+    if answer.container == .mp4, subjects.contains(.index),
+      ["duration", "frameRate", "variableFrameRate"].contains(fact), let told = answer.duration,
+      let actual = truth.duration, (0...1).contains(told - actual), let video = answer.video,
+      video.variableFrameRate == true || video.frameRate == truth.video?.frameRate
+    {
+      return true
+    }
+    // A pause before the last cluster, and the duration that would deny it gone, too.
+    if isPair, answer.container.isMatroska, subjects == [.clock, .duration],
+      ["duration", "frameRate", "variableFrameRate"].contains(fact)
+    {
+      return true
+    }
+    // The rate of Theora, and the page of sound that would deny it.
+    if isPair, answer.video?.codec == "theora", subjects == [.rate, .duration],
+      ["duration", "frameRate"].contains(fact)
     {
       return true
     }
