@@ -29,9 +29,20 @@ extension Workbench {
   }
 
   /// Runs the same batch again, and holds that each of `count` videos is a post then, once, and nothing is left over.
-  func expectWhole(_ count: Int, _ comment: Comment, environment: [String: String] = [:]) async throws {
+  /// - Parameter fixing: whether `reel doctor --fix` may remove what a name that was given up has.
+  func expectWhole(
+    _ count: Int, _ comment: Comment, environment: [String: String] = [:], fixing: Bool = false
+  ) async throws {
     let again = try await reel("ingest", clips.path, environment: environment)
     #expect(again.status == 0, "\(again.errors) after \(comment)")
+    if fixing {
+      let told = try await reel("doctor", environment: environment)
+      let others = told.output.split(separator: "\n").filter {
+        $0.hasPrefix("found:") && !$0.contains("[object.given-up]")
+      }
+      #expect(others == [], "\(told) after \(comment)")
+      _ = try await reel("doctor", "--fix", environment: environment)
+    }
     let whole = try LibraryInspection(library: library)
     expectNothing(try whole.brokenAfterCompletion(), comment)
     #expect(whole.published.count == count, comment)
