@@ -46,7 +46,10 @@ struct RandomCatalog {
       case 0:
         try await catalog.release(intent, because: .retryLater)
         leave(intent)
-      case 1: try await catalog.release(intent, because: .keyUnusable)
+      case 1:
+        try await catalog.release(intent, because: .keyUnusable)
+        // It may be one that was left before.
+        unfinished.removeAll { $0.id == intent.id }
       case 2 where intent.poster != nil: try await catalog.release(intent, because: .posterUnusable)
       case 3 where unsettled:
         // Its process dies with it.
