@@ -298,6 +298,20 @@ struct FalseHeaderTests {
     #expect(changed.contains { [.durationMismatch, .soundMismatch].contains($0.code) }, "\(changed)")
   }
 
+  /// One chunk of sound that the index of an AVI makes as long as minutes: the file has no such bytes.
+  @Test(arguments: [0x00FF_FFFF, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
+  func aSizeInTheIndexOfAnAVIIsAClaim(size: UInt32) throws {
+    let coded = ["-c:v", "mjpeg", "-c:a", "pcm_s16le"]
+    let sources = FFmpegTool.picture + FFmpegTool.tone
+    guard var bytes = try FFmpegTool.make("a.avi", sources + coded)?.allBytes else { return }
+    let sounds = bytes.indices.dropLast(16).filter { bytes[$0...].starts(with: "01wb".utf8) }
+    let last = try #require(sounds.last)
+    for byte in 0..<4 { bytes[last + 12 + byte] = UInt8(truncatingIfNeeded: size >> UInt32(8 * byte)) }
+    for media in try #require(OpenFile(holding: bytes)).readBothWays(as: .avi) {
+      #expect(abs((media.duration ?? 2) - 2) < 0.1, "\(media.duration ?? 0)")
+    }
+  }
+
   /// FFmpeg puts the tick of a clock in the place of the duration of a picture: 11 µs, or 78.
   @Test(arguments: [11, 78] as [UInt8]) func theTickOfAClockIsNoRate(microseconds: UInt8) throws {
     guard var bytes = try FFmpegTool.make("a.avi", FFmpegTool.picture + ["-c:v", "mpeg4"])?.allBytes else {

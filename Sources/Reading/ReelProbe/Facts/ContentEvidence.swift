@@ -215,15 +215,17 @@ struct ContentEvidence {
     return FoundDuration(frames.seconds, .packets, size: size)
   }
 
-  /// Seconds of uncompressed sound, or some that is as regular, by its chunks.
+  /// Seconds of uncompressed sound, or some that is as regular, by its chunks: a size in the index alone is a claim, so the
+  /// header has to say the same.
   private func plainSeconds(_ avi: AVIHeaders, _ stream: StreamChoice.Stream) -> Double? {
     let place = Int(stream.pointee.index)
     guard avi.streams.indices.contains(place), avi.streams[place].sampleSize > 0,
       avi.streams[place].sound?.contradictsItself == false,
       let codec = stream.pointee.codecpar?.pointee.codec_id,
-      av_get_bits_per_sample(codec) > 0
+      av_get_bits_per_sample(codec) > 0, let own = avi.streams[place].seconds,
+      let end = AVIIndex(stream, avi.streams[place])?.end, abs(end - own) <= max(0.1, own * 0.01)
     else { return nil }
-    return AVIIndex(stream, avi.streams[place])?.end
+    return end
   }
 
   private static func frames(
