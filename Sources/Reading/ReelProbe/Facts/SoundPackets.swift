@@ -38,7 +38,8 @@ struct SoundPackets {
     guard places[last].seconds - places[0].seconds >= Self.telling, all.isFinite, all > 0 else { return nil }
     if abs(all - 1) <= Self.tolerance { return 1 }
     // Several share a packet, and what is between two of these.
-    let parts = max(Self.parts, min(places.count / 2, Int(places[last].seconds - places[0].seconds)))
+    let seconds = min(Double(places.count / 2), places[last].seconds - places[0].seconds)
+    let parts = max(Self.parts, Int(seconds))
     let isSteady = (0..<parts).allSatisfy { part in
       let own = ratio(last * part / parts, last * (part + 1) / parts)
       return abs(own - all) <= abs(all - 1) / 2
