@@ -1,43 +1,46 @@
 import Foundation
-import Glibc
 import ReelTerminal
+import ReelTestSupport
 import Testing
 
 @Suite("A file that is written as a whole")
 struct WholeFileTests {
+  private let folder: TemporaryFolder
+  private let file: URL
+  private let handle: FileHandle
+  private var number: String { "/dev/fd/\(handle.fileDescriptor)" }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    file = URL(filePath: folder.path(of: "out"))
+    try Data("what stood there, and is longer than what is written".utf8).write(to: file)
+    handle = try FileHandle(forUpdating: file)
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let whole = try WholeFile(at: path)
+    try whole.write(text)
+    try whole.finish(durably: true)
+  }
+
   @Test("goes to an open file that has no name any more, and makes no other one")
   func unnamed() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("whole-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("gone")
-    try Data("what stood there, and is longer".utf8).write(to: file)
-    let handle = try FileHandle(forUpdating: file)
     try FileManager.default.removeItem(at: file)
-    let whole = try WholeFile(at: "/dev/fd/\(handle.fileDescriptor)")
-    try whole.write("written")
-    try whole.finish(durably: false)
+    #expect(!WholeFile.isWrittenAside(number))
+    try write("written", to: number)
     #expect(try handle.readToEnd() == Data("written".utf8))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
-    #expect(!WholeFile.isWrittenAside("/dev/fd/\(handle.fileDescriptor)"))
+    #expect(try folder.names() == [])
   }
 
   @Test("takes the place of a file by its own name and by that of an open file")
   func named() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("whole-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("out")
-    try Data("before".utf8).write(to: file)
-    for isByNumber in [false, true] {
-      let handle = try FileHandle(forReadingFrom: file)
-      let path = isByNumber ? "/dev/fd/\(handle.fileDescriptor)" : file.path
+    for path in [number, file.path] {
       #expect(WholeFile.isWrittenAside(path))
-      let whole = try WholeFile(at: path)
-      try whole.write(path)
-      try whole.finish(durably: true)
+      try write(path, to: path)
       #expect(try String(contentsOf: file, encoding: .utf8) == path)
+      #expect(try folder.names() == ["out"])
+      // It is another file now.
+      if path == number { #expect(!WholeFile.isWrittenAside(number)) }
     }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["out"])
   }
 }
