@@ -278,6 +278,38 @@ struct PrivacyTests {
     #expect(try Self.read(Array(movie.bytes.dropLast(8)) + parts).hasLocation == isPlace)
   }
 
+  /// One fragment with all the texts, each of its own size.
+  @Test(
+    arguments: [
+      (["The GPS is gone", "It costs 12.3456 francs"], false),
+      (["The GPS is gone", "GPS 12.3456, 7.8912"], true),
+      (
+        [String](repeating: String(repeating: "no fix yet ", count: 40), count: 30) + [
+          "GPS (13.6013, 49.7243)"
+        ], true
+      ),
+    ])
+  func textsInAFragment(_ texts: [String], _ isPlace: Bool) throws {
+    var movie = SmallMovie(samples: 0, declaresFragments: true, format: "tx3g", handler: "text")
+    movie.claimedSamples = 0
+    let samples = texts.map { [UInt8($0.utf8.count >> 8), UInt8($0.utf8.count & 0xFF)] + Array($0.utf8) }
+    func boxes(_ offset: UInt32) -> [UInt8] {
+      let header = SmallMovie.box(
+        "tfhd", SmallMovie.u32(0x02_0008) + SmallMovie.u32(1) + SmallMovie.u32(2000))
+      let time = SmallMovie.box("tfdt", SmallMovie.u32(0) + SmallMovie.u32(0))
+      let run = SmallMovie.box(
+        "trun",
+        SmallMovie.u32(0x201) + SmallMovie.u32(UInt32(samples.count)) + SmallMovie.u32(offset)
+          + samples.flatMap { SmallMovie.u32(UInt32($0.count)) })
+      return SmallMovie.box(
+        "moof",
+        SmallMovie.box("mfhd", SmallMovie.u32(0) + SmallMovie.u32(1))
+          + SmallMovie.box("traf", header + time + run))
+    }
+    let parts = boxes(UInt32(boxes(0).count) + 8) + SmallMovie.box("mdat", samples.flatMap { $0 })
+    #expect(try Self.read(Array(movie.bytes.dropLast(8)) + parts).hasLocation == isPlace)
+  }
+
   @Test(
     arguments: [
       (["F/2.8, GPS (13.6013, 49.7243, 16), D 43.14m"], true), (["GPS is off", "3.1 km"], false),

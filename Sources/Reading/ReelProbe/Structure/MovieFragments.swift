@@ -68,7 +68,8 @@ struct MovieFragments: Hashable {
 
   /// By the id of the track.
   private(set) var runs: [UInt32: Run] = [:]
-  /// Where the media data of each track lie in the fragments, in their order. Apart from ``runs``, which are copied.
+  /// Where the media data of each track lie in the fragments, in their order: one range for a fragment of video or
+  /// sound, some of the samples of other tracks. Apart from ``runs``, which are copied.
   private(set) var places: [UInt32: [Range<Int64>]] = [:]
   private(set) var faults: Set<Fault> = []
   /// Whether the samples of the last fragment lie beyond the end of the file.
@@ -166,7 +167,7 @@ struct MovieFragments: Hashable {
         faults.insert(.track)
         continue
       }
-      let start = fragment.base ?? run.next
+      let (start, before) = (fragment.base ?? run.next, behind)
       var even = run.even
       even.begin(at: start)
       let told = fragment.samples(
@@ -177,7 +178,10 @@ struct MovieFragments: Hashable {
         continue
       }
       if let start = told.dataStart, start >= 0, start < told.dataEnd {
-        places[fragment.id, default: []].append(start..<told.dataEnd)
+        places[fragment.id, default: []] +=
+          chosen.contains(fragment.id)
+          ? [start..<told.dataEnd]
+          : fragment.someSamples(defaultSize: run.defaultSize, moof: part.box.start, behind: before, of: file)
       }
       bytes = bytes.addingClamped(told.bytes)
       (behind, furthest) = (told.dataEnd, max(furthest, told.dataEnd))
@@ -515,6 +519,8 @@ private struct TrackFragment {
   private static let headerFlags = 0x03_003B
   private static let runFlags = 0x0F05
   private static let mostSamples = 1 << 20
+  /// About the number of samples of a run that are searched for a location; at most twice as many.
+  private static let mostPlaces = 64
 
   /// Nil without a header, or with one that is not as long as its flags say.
   init?(_ box: ISOBox, of file: some ByteReading) {
@@ -574,6 +580,48 @@ private struct TrackFragment {
       found.dataEnd = start.addingClamped(found.bytes - before)
     }
     return found
+  }
+
+  /// The places of samples, evenly spaced among all of them. Each text is searched by itself, not joined to the next.
+  func someSamples(
+    defaultSize: Int64, moof: Int64, behind: Int64, of file: some ByteReading
+  ) -> [Range<Int64>] {
+    let origin = header.origin ?? (header.startsAtFragment ? moof : behind)
+    var (found, end): ([Range<Int64>], Int64) = ([], origin)
+    for run in runs {
+      let start = Self.offset(of: run, file).map { origin.addingClamped($0) } ?? end
+      end = Self.addSamples(of: run, from: start, header.size ?? defaultSize, file, to: &found)
+    }
+    return found
+  }
+
+  /// - Returns: where the last sample ends.
+  private static func addSamples(
+    of run: ISOBox, from start: Int64, _ size: Int64, _ file: some ByteReading, to found: inout [Range<Int64>]
+  ) -> Int64 {
+    let head = file.bytes(at: run.contents, count: 8)
+    guard let flags = head.number(at: 0, bytes: 4), let count = head.number(at: 4, bytes: 4).map({ Int($0) }),
+      count > 0, count <= mostSamples, start >= 0
+    else { return start }
+    let step = max(1, count / mostPlaces)
+    guard flags & 0x200 != 0 else {
+      guard size > 0 else { return start }
+      for number in stride(from: 0, to: count, by: step) {
+        let place = start.addingClamped(Int64(number) * size)
+        found.append(place..<place.addingClamped(size))
+      }
+      return start.addingClamped(Int64(count) * size)
+    }
+    let first = 8 + (flags & 1 != 0 ? 4 : 0) + (flags & 4 != 0 ? 4 : 0)
+    let width = [0x100, 0x200, 0x400, 0x800].reduce(0) { $0 + (flags & $1 != 0 ? 4 : 0) }
+    let table = file.bytes(at: run.contents + Int64(first), count: width * count)
+    var place = start
+    for (number, row) in stride(from: flags & 0x100 != 0 ? 4 : 0, to: table.count, by: width).enumerated() {
+      let end = place.addingClamped(Int64(table.number(at: row, bytes: 4) ?? 0))
+      if number % step == 0, place < end { found.append(place..<end) }
+      place = end
+    }
+    return place
   }
 
   /// How far behind the origin its media data begin, where it says so.
