@@ -205,7 +205,7 @@ extension SourcePath {
     for name in [[]] + bytes.split(separator: UInt8(ascii: "/")).dropLast() {
       step += name.isEmpty ? [] : [UInt8(ascii: "/")] + name
       guard let facts = SourcePath(bytes: step.isEmpty ? [UInt8(ascii: "/")] : step).ownStatus else {
-        // The next component is missing; anyone who may write to this folder may have removed it.
+        // This component is missing. Anyone who may write to its parent may have removed it.
         return !wasShared
       }
       guard facts.st_uid == 0 || facts.st_uid == geteuid() else { return false }

@@ -58,8 +58,8 @@ package final class QueueFeed: FileFeed {
   ///   - allowed: what items may name.
   ///   - policy: loads a policy that items name.
   ///   - check: used when many files in a row have failed.
-  ///   - patience: how long the lookup of an item may take before `tell` is told that its disk or its server does not
-  ///     answer.
+  ///   - patience: how long the lookup of an item may take before `tell` is called because its disk or its server does
+  ///     not answer.
   package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
     allowed: AllowedSources, check: MachineCheck, patience: Duration = .seconds(30),

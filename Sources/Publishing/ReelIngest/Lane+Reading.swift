@@ -50,7 +50,7 @@ extension Lane {
     let found = try one.item.candidate()
     var said = context.said(of: found, file)
     let trust = context.options.trustSidecars
-    // Only a trusted sidecar may name the author, who decides what is a duplicate.
+    // Only a trusted sidecar may name the author, and so affect what is a duplicate.
     if trust {
       said = said.completed(
         by: try sidecar(of: found))

@@ -18,8 +18,8 @@ public struct WatchNotice: Hashable, Sendable {
     case rejected
     /// A file could not be moved or removed, and stays in place.
     case notDisposed
-    /// A file could not be processed now, and comes again. Either other files may share the reason, which is then told
-    /// only once, or the file keeps changing.
+    /// A file could not be processed now, and comes again. Either other files may share the reason, which is then
+    /// reported only once, or the file keeps changing.
     case postponed
     /// A file looks truncated, and is examined again later.
     case looksCutOff

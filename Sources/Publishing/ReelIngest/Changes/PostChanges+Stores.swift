@@ -329,7 +329,7 @@ extension PostChanges {
   }
 
   /// Whether an object that `target` stores is visible through `source`, too. The probe's name has been recorded, so if
-  /// this process dies meanwhile, whoever undoes the move removes the probe.
+  /// this process dies meanwhile, the process that undoes the move removes the probe.
   private func isSeen(
     _ probe: ObjectKey, in source: any Uploader, putInto target: any Uploader
   ) async throws(UploadError) -> Bool {

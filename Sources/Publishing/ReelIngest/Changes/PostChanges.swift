@@ -329,7 +329,7 @@ public struct PostChanges: Sendable {
         try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
       }
     }
-    // Check after the slow steps, so that what is told is still true.
+    // Check after the slow steps, so that the events are still true when they are sent.
     let held = Set(try await held(cleared.map(\.open)).map(\.number))
     let finished = cleared.filter { held.contains($0.open.number) }
     for (open, post) in cleared {
