@@ -1,28 +1,28 @@
 import Glibc
 import ReelCore
 
-/// The parts of an address, of a source or of a store, by which it is told where it leads.
+/// The parts of a source's or store's address that say where it leads.
 struct AddressPlace: Hashable, Sendable {
   let scheme: String
-  /// A host with its port, or a bucket of Amazon's.
+  /// A host with its port, or an Amazon S3 bucket.
   let authority: String
-  /// From its slash on.
+  /// The path, beginning with its slash.
   let path: String
 
-  /// Nil for what is no address.
+  /// Nil if `text` is not an address.
   init?(_ text: String) {
     guard let mark = text.firstRange(of: "://"), !text[..<mark.lowerBound].isEmpty else { return nil }
     scheme = text[..<mark.lowerBound].lowercased()
     let rest = text[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
     authority = rest.prefix { $0 != "/" }.lowercased()
     path = String(rest.drop { $0 != "/" })
-    // Nothing that whoever connects may read as another name: a user's, an encoded one, one of other digits.
+    // Reject anything that a client may read as another host: a user name, percent-encoding, non-ASCII digits.
     guard !authority.isEmpty,
       authority.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-._:[]".utf8.contains($0) })
     else { return nil }
   }
 
-  /// The host that it is at, and its port where that is named.
+  /// The host, and its port if one is given.
   var host: (name: String, port: Int?) {
     if scheme == "s3" { return ("s3.amazonaws.com", 443) }
     if authority.hasPrefix("[") {
@@ -33,18 +33,18 @@ struct AddressPlace: Hashable, Sendable {
     return (String(parts[0]), parts.count > 1 ? Int(parts[1]) : nil)
   }
 
-  /// A host, and the bucket on it where it is one of an S3 store: what one and the same owner has.
+  /// What belongs to one owner: a host, together with the bucket if it is an S3 store.
   var owner: String {
     guard scheme.hasPrefix("s3+") else { return "\(scheme)://\(authority)" }
     return "\(scheme)://\(authority)/" + (path.split(separator: "/").first.map(String.init) ?? "")
   }
 
-  /// Whether `other` lies in it: a name at its end is a whole one.
+  /// Whether `other` is in this place. The last path component must match as a whole.
   func holds(_ other: AddressPlace) -> Bool {
     guard scheme == other.scheme, authority == other.authority else { return false }
     if path.isEmpty || path == "/" || other.path == path { return true }
     guard other.path.hasPrefix(path.hasSuffix("/") ? path : path + "/") else { return false }
-    // What a server may take for a way out of it.
+    // Reject components that a server may follow out of the place.
     let steps = other.path.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/")
       .replacing("%5c", with: "/").replacing("\\", with: "/").split(separator: "/")
     return !steps.contains { $0 == "." || $0 == ".." }
@@ -52,7 +52,7 @@ struct AddressPlace: Hashable, Sendable {
 
   // MARK: The network
 
-  /// What the host's name stands for; nothing where that can't be found out.
+  /// The addresses that the host's name resolves to; empty if it can't be resolved.
   private var addresses: [SocketAddress] {
     let (name, port) = host
     var hints = addrinfo()
@@ -72,18 +72,18 @@ struct AddressPlace: Hashable, Sendable {
     return found
   }
 
-  /// Whether it leads to this machine, or to a network that is not everybody's.
+  /// Whether it leads to this machine or to a network that is not public.
   var isPrivate: Bool {
-    // Whatever is asked for it (RFC 6761).
+    // Loopback, whatever the name resolves to (RFC 6761).
     let name = host.name.hasSuffix(".") ? host.name.dropLast() : host.name[...]
     return name == "localhost" || name.hasSuffix(".localhost") || addresses.contains(where: \.isPrivate)
   }
 
-  /// Whether something answers there within some seconds. Blocks.
+  /// Whether something accepts a connection there within 5 seconds. Blocks.
   var isReachable: Bool { addresses.contains { $0.answers(within: 5000) } }
 }
 
-/// An address that can be connected to.
+/// A socket address to connect to.
 private struct SocketAddress {
   private let bytes: [UInt8]
 
@@ -91,21 +91,21 @@ private struct SocketAddress {
 
   private var family: Int32 { Int32(bytes.withUnsafeBytes { $0.loadUnaligned(as: sa_family_t.self) }) }
 
-  /// Of RFC 6890 and its like: what is not meant for everybody.
+  /// Whether the address is in a range of RFC 6890 and the like that is not public.
   var isPrivate: Bool {
     if family == AF_INET, bytes.count >= 8 { return Self.isPrivate(Array(bytes[4..<8])) }
     guard family == AF_INET6, bytes.count >= 24 else { return true }
     let six = Array(bytes[8..<24])
-    // Addresses of version 4 within: as they are, mapped, translated (RFC 6052), 6to4.
+    // IPv4 addresses inside IPv6: compatible, mapped, translated (RFC 6052), 6to4.
     if six.prefix(10).allSatisfy({ $0 == 0 }) {
       return six[10] == 0xFF && six[11] == 0xFF ? Self.isPrivate(Array(six[12...])) : true
     }
     if six.starts(with: [0, 0x64, 0xFF, 0x9B]) {
-      // Of others than the one prefix that is everybody's (RFC 8215), each network has its own.
+      // Apart from the one public prefix, each network uses its own (RFC 8215).
       return six[4..<12].allSatisfy { $0 == 0 } ? Self.isPrivate(Array(six[12...])) : true
     }
     if six.starts(with: [0x20, 0x02]) { return Self.isPrivate(Array(six[2..<6])) }
-    // Everybody's are in 2000::/3.
+    // Public addresses are in 2000::/3.
     return six[0] & 0xE0 != 0x20
   }
 

@@ -2,8 +2,8 @@ import Glibc
 import ReelCore
 import ReelSource
 
-/// What the rows of a queue may name. Whoever may write to the queue could otherwise have any file that the worker can
-/// read, and what answers on the worker's own machine and network, published.
+/// What the rows of a queue may name. Without this limit, anyone who may write to the queue could have any file
+/// published that the worker can read, and anything that is served on the worker's machine and network.
 package struct AllowedSources: Sendable {
   private enum Rule: Sendable {
     case root([UInt8])
@@ -11,15 +11,15 @@ package struct AllowedSources: Sendable {
     case host(String, port: Int?)
   }
 
-  /// None for what is safe on most machines: see ``isSafe(_:)-(AddressPlace)``.
+  /// Empty to allow what is safe on most machines: see ``isSafe(_:)-(AddressPlace)``.
   private let rules: [Rule]
-  /// A store of one's own is spoken to anyway.
+  /// The worker's own store, to which it connects anyway.
   private let destination: AddressPlace?
 
   /// - Parameters:
-  ///   - texts: folders, addresses and hosts, as `--allow` has them.
+  ///   - texts: folders, addresses and hosts, as given to `--allow`.
   ///   - destination: where the worker stores.
-  /// - Throws: for one that is none of these.
+  /// - Throws: for a text that is none of these.
   package init(_ texts: [String], destination: String) throws(NoSource) {
     self.destination = AddressPlace(destination)
     rules = try texts.map { text throws(NoSource) in
@@ -34,7 +34,7 @@ package struct AllowedSources: Sendable {
     }
   }
 
-  /// It names nothing that a worker could take from.
+  /// The error for a text that names no possible source.
   package struct NoSource: ReelError {
     package let text: ErrorMessage
     package var message: String { text.description }
@@ -45,7 +45,7 @@ package struct AllowedSources: Sendable {
     }
   }
 
-  /// - Throws: `outsideRoot` for what this worker may not take.
+  /// - Throws: `outsideRoot` if this worker may not read from the address.
   func check(_ address: SourcePath) throws(SourceError) {
     let isAllowed =
       if address.isAddress {
@@ -56,8 +56,8 @@ package struct AllowedSources: Sendable {
     if !isAllowed { throw refusal }
   }
 
-  /// What was found by following links, which may lead elsewhere than when its path was checked.
-  /// - Throws: `outsideRoot` for what this worker may not take; `sourceChanged` and the like.
+  /// Checks a file that was found by following links, which may lead elsewhere than when its path was checked.
+  /// - Throws: `outsideRoot` if this worker may not read it; also `sourceChanged` and the like.
   func check(_ found: FoundFile) throws(SourceError) {
     guard !found.isRemote else { return }
     guard let path = try found.realPath(), isAllowed(real: path.bytes) else { throw refusal }
@@ -86,7 +86,7 @@ package struct AllowedSources: Sendable {
   }
 
   private func isAllowed(_ path: [UInt8]) -> Bool {
-    // Links in the way to it lead where they lead; where one in its own place does, is known once it was followed.
+    // Resolve symbolic links in the parent folders. A link in the last place is checked once it has been followed.
     guard let path = Self.plain(path), let end = path.lastIndex(of: UInt8(ascii: "/")) else { return false }
     let real =
       Self.real(Array(path[..<max(1, end)])).map { ($0 == [UInt8(ascii: "/")] ? [] : $0) + path[end...] }
@@ -101,9 +101,9 @@ package struct AllowedSources: Sendable {
     }
   }
 
-  // MARK: Where nobody says
+  // MARK: Defaults without --allow
 
-  /// What everybody may connect to, and the host of one's own store.
+  /// Whether the place is public, or on the host of the worker's own store.
   private func isSafe(_ place: AddressPlace) -> Bool {
     if let destination, destination.scheme == place.scheme, destination.authority == place.authority {
       return true
@@ -111,10 +111,10 @@ package struct AllowedSources: Sendable {
     return !place.isPrivate
   }
 
-  /// Of the system's, and of root's own.
+  /// The folders of the system and of root.
   private static let systemFolders = ["/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var/run"]
 
-  /// What is no system's, and hidden from nobody.
+  /// Whether the path is outside the system folders, and no part of it is hidden.
   private static func isSafe(_ path: [UInt8]) -> Bool {
     !systemFolders.contains { isIn(Array($0.utf8), path) }
       && !path.split(separator: UInt8(ascii: "/")).contains { $0.first == UInt8(ascii: ".") }
@@ -126,7 +126,8 @@ package struct AllowedSources: Sendable {
     root == [UInt8(ascii: "/")] || path == root || path.starts(with: root + [UInt8(ascii: "/")])
   }
 
-  /// An absolute path without what leads back, and without a slash at its end; nil for any other.
+  /// The absolute path without empty and "." components and without a trailing slash; nil if it is not absolute or has
+  /// "..".
   private static func plain(_ path: [UInt8]) -> [UInt8]? {
     guard path.first == UInt8(ascii: "/"), !path.contains(0) else { return nil }
     let steps = path.split(separator: UInt8(ascii: "/")).filter { $0 != [UInt8(ascii: ".")] }
@@ -134,6 +135,6 @@ package struct AllowedSources: Sendable {
     return steps.isEmpty ? [UInt8(ascii: "/")] : Array(steps.flatMap { [UInt8(ascii: "/")] + $0 })
   }
 
-  /// Where it leads; nil where it is not there.
+  /// The path with symbolic links resolved; nil if it does not exist.
   private static func real(_ path: [UInt8]) -> [UInt8]? { SourcePath(bytes: path).resolved?.bytes }
 }

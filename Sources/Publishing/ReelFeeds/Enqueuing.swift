@@ -3,7 +3,7 @@ import ReelCore
 import ReelPostgres
 import ReelSource
 
-/// Puts files into the queue, as a walk finds them.
+/// Puts the files that a walk finds into the queue.
 package struct Enqueuing {
   package struct Result {
     package var count = WorkQueue.Enqueued()
@@ -11,11 +11,11 @@ package struct Enqueuing {
     package var failures: [(path: SourcePath, error: SourceError)] = []
   }
 
-  /// Nil where there is none yet, in a dry run.
+  /// Nil in a dry run if there is no queue yet.
   private let queue: WorkQueue?
   private let priority: Int
   private let wishes: ItemWishes
-  /// Not to be taken earlier.
+  /// The earliest time at which the items may be taken.
   private let time: Date?
   private let dryRun: Bool
 
@@ -24,7 +24,7 @@ package struct Enqueuing {
     self.dryRun = dryRun
   }
 
-  /// Blocks.
+  /// Enqueues the files of the walk. Blocks.
   package func run(_ walk: SourceWalk, retry: Bool) throws(CatalogError) -> Result {
     var result = Result()
     if retry {

@@ -13,7 +13,8 @@ package struct DisposalProblem: ReelError {
 }
 
 extension FileDisposal.Folders {
-  /// Opens `path`, which is made where it is not there, once: what is in its place later is not what was named.
+  /// Opens the folder `path` once and keeps it open, creating it if it is missing. A folder that replaces it later is
+  /// not the one that was named.
   package func openOrMake(_ path: SourcePath) throws {
     guard identity(of: path) == nil else { return }
     try Self.make(path)
@@ -28,7 +29,8 @@ extension FileDisposal.Folders {
     guard DirectoryIdentity(at: path) != nil || mkdir(path.text, 0o777) == 0 || errno == EEXIST else {
       throw DisposalProblem(path, ErrorMessage("\(SystemError.last("mkdir").reason); make that folder"))
     }
-    // What goes there would be gone with it, should the power go before its name is on the disk.
+    // Sync the parent: if the power failed before the folder's name is on the disk, the files moved into it would be
+    // lost.
     let parts = path.text.split(separator: "/").dropLast()
     let parent = (path.text.hasPrefix("/") ? "/" : "./") + parts.joined(separator: "/")
     try? Descriptor(opening: parent, O_RDONLY | O_DIRECTORY).sync()

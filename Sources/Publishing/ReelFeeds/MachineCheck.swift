@@ -4,15 +4,15 @@ import ReelCore
 import ReelIngest
 import ReelSource
 
-/// What a machine can find out about itself where many files in a row have failed on it: evidence that nobody who may
-/// upload something has a hand in.
+/// What a machine can find out about itself when many files in a row have failed on it. Unlike the files, this evidence
+/// can't be influenced by anyone who may upload.
 package struct MachineCheck: Sendable {
   let services: IngestServices
 
   package init(services: IngestServices) { self.services = services }
 
-  /// What is wrong with the way that every file goes here: it is copied where private copies are made, and read by a
-  /// worker. Nil where a video that is known to be one goes it. Blocks.
+  /// Tests the path that every file takes here: copying to where private copies are made, and reading by a worker.
+  /// Returns what is wrong; nil if a video known to be good passes. Blocks.
   func problem() -> String? {
     do {
       let staging = services.uploader.staging ?? services.staging
@@ -31,9 +31,9 @@ package struct MachineCheck: Sendable {
     }
   }
 
-  /// Whether nothing answers where these files lie. Blocks for some seconds.
+  /// Whether no host of these files answers. Blocks for some seconds.
   func reachesNone(of addresses: [SourcePath]) -> Bool {
-    // What stands between would have to be asked.
+    // Behind a proxy, a direct connection proves nothing.
     if ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"].contains(where: {
       (name: String) in getenv(name) != nil
     }) {
@@ -44,6 +44,6 @@ package struct MachineCheck: Sendable {
     return places.count == addresses.count && !hosts.contains(where: \.isReachable)
   }
 
-  /// Whether the store answers; false for a folder, which tells nothing of the network.
+  /// Whether the store answers; false for a folder, which says nothing about the network.
   var reachesTheStore: Bool { AddressPlace(services.uploader.destination.name)?.isReachable ?? false }
 }

@@ -4,34 +4,34 @@ import ReelIngest
 import ReelPostgres
 import ReelSource
 
-/// Failures in a row that may be the fault of this machine: a folder that is not mounted, a store that it may not write.
-/// Each is kept back until something else ends well, which makes it the item's own failure, or until there are so many
-/// that it is to be found out whose fault they are. Files can't accuse a machine: whoever uploads decides what they are.
+/// Successive failures that may be this machine's fault, such as a folder that is not mounted or a store that it may
+/// not write to. Each is held back until another item ends in a way that clears the machine, which makes the failures
+/// those of their items, or until there are so many that the machine must be checked. Files alone can't accuse a
+/// machine, because their contents are chosen by whoever uploads them.
 struct MachineDoubts {
   private var failures: [(item: TakenItem, failure: FileFailure)] = []
-  /// Why this machine should take no more; nil where nothing is wrong with it.
+  /// Why this machine should take no more items; nil if nothing is wrong with it.
   private(set) var sentence: String?
 
-  /// As many in a row are no accident.
+  /// That many failures in a row are no coincidence.
   static let most = 10
 
   /// Whether it is time for ``settle(_:)``.
   var isToBeSettled: Bool { sentence == nil && failures.count >= Self.most }
 
-  /// What is to be written down from now on, with `result` of `item`.
+  /// Returns the outcomes to record now that `item` has ended with `result`.
   mutating func note(_ result: PublishResult, of item: TakenItem) -> [ItemOutcome] {
     let ending = result.ending(of: item)
     if case .givenBack = ending { return [ItemOutcome(item.id, ending)] }
     guard case .failed(let failure) = result, failure.mayBeOfThisMachine(item.address)
     else { return take() + [ItemOutcome(item.id, ending)] }
-    // It has been taken before, and may have accused that worker: it clears this machine of nothing, and accuses it of
-    // nothing.
+    // The item was taken before and may have accused that worker. It neither clears nor accuses this machine.
     if item.attempts > 1 { return [ItemOutcome(item.id, ending)] }
     failures.append((item, failure))
     return sentence == nil ? [] : putOff()
   }
 
-  /// What is to be written down, by what the machine itself can find out. Blocks for as long as that takes.
+  /// Checks the machine and returns the outcomes to record. Blocks while it checks.
   mutating func settle(_ check: MachineCheck) -> [ItemOutcome] {
     guard isToBeSettled else { return [] }
     if let problem = check.problem() {
@@ -44,15 +44,15 @@ struct MachineDoubts {
       sentence = Self.sentence(failures)
       return putOff()
     }
-    // Where others may have taken the folder away, the files have another try, elsewhere perhaps.
+    // Someone else may have removed the folder, so the files get another try, perhaps elsewhere.
     if areMissing { return putOff() }
     guard check.reachesNone(of: failures.map(\.item.address)) else { return take() }
-    // Where the store answers, it is not the network here.
+    // If the store answers, this machine's network works.
     if !check.reachesTheStore { sentence = Self.sentence(failures) }
     return putOff()
   }
 
-  /// What was kept back, as failures of the items.
+  /// Returns what was held back, as failures of the items.
   mutating func take() -> [ItemOutcome] {
     defer { failures = [] }
     return failures.map { ItemOutcome($0.item.id, PublishResult.failed($0.failure).ending(of: $0.item)) }
@@ -65,8 +65,8 @@ struct MachineDoubts {
     }
   }
 
-  /// Whether the failures are such as nobody can bring about who has but files of his own: the store takes nothing, the
-  /// folder itself is not there, or files of several owners in several places can't be read.
+  /// Whether no one could cause such failures with only their own files: the store accepts nothing, the folder itself
+  /// does not exist, or files of several owners in several places can't be read.
   private var areOfTheMachine: Bool {
     if failures.allSatisfy({ if case .upload = $0.failure.code { true } else { false } }) { return true }
     if areMissing { return failures.allSatisfy { $0.item.address.isLostByTheMachine } }
@@ -76,10 +76,10 @@ struct MachineDoubts {
 
   private var areMissing: Bool { Self.areMissing(failures) }
 
-  /// Where a file lies, and whose it is, as far as that can be seen.
+  /// Where a file is, and who owns it, as far as that can be seen.
   private struct Origin {
     let folder: [UInt8]
-    /// Nil for what is not there: it is nobody's.
+    /// Nil for a missing file, which has no owner.
     let owner: String?
 
     init(_ address: SourcePath) {
@@ -108,20 +108,20 @@ struct MachineDoubts {
   }
 }
 
-/// Why a machine takes nothing more from the queue: what it has is given back, for others.
+/// Why a machine takes no more items from the queue. Those it holds are given back for other machines.
 package struct MachineFault: ReelError {
   package let message: String
 }
 
 extension PublishResult {
-  /// What it means for `item`; what says nothing of the file gives it back.
+  /// What the result means for `item`. It is given back if the result says nothing about the file.
   func ending(of item: TakenItem) -> ItemOutcome.Ending {
     switch self {
     case .published, .duplicate, .removed: return .done
     case .planned, .cancelled: return .givenBack
     case .refused(let refusal): return .refused(code: refusal.code.rawValue, message: refusal.message)
     case .failed(let failure):
-      // The state that was enqueued does not come back: the one that is there now is another item.
+      // The enqueued state will not return; what is there now is another item.
       let isGone = item.address.isAddress && failure.isSourceChanged
       if isGone {
         return .failed(
@@ -143,11 +143,11 @@ extension FileFailure {
   /// Whether another try may succeed.
   enum Chance {
     case none, later
-    /// It says nothing of the file: the run ends.
+    /// The failure says nothing about the file; the run ends.
     case elsewhere
   }
 
-  /// - Parameter address: the file's.
+  /// - Parameter address: the address of the file.
   func chance(of address: SourcePath) -> Chance {
     if mayBeOfThisMachine(address) { return .later }
     switch code {
@@ -157,7 +157,7 @@ extension FileFailure {
     case .poster(let code): return code.isInstallation ? .elsewhere : .none
     case .upload(let code):
       if code.endsTheRun { return .elsewhere }
-      // Only what Reel itself found is the file's fault, never that a store refuses it.
+      // Only what Reel itself found counts as the file's fault, never a refusal by a store.
       return (cause as? UploadError)?.isOfTheFile == true ? .none : .later
     case .catalog(let code): return code == .leaseLost ? .later : .elsewhere
     case .cancelled: return .elsewhere
@@ -165,7 +165,7 @@ extension FileFailure {
     }
   }
 
-  /// Whether reading it may succeed when the machine has less to do.
+  /// Whether reading the file may succeed when the machine is less busy.
   var mayBeOfABusyMachine: Bool {
     switch code {
     case .probe(let code): [.timeout, .memoryLimit].contains(code)
@@ -174,7 +174,7 @@ extension FileFailure {
     }
   }
 
-  /// Whether other files would fail here, too, and this one perhaps nowhere else.
+  /// Whether other files would fail on this machine, too, and this file perhaps on no other machine.
   fileprivate func mayBeOfThisMachine(_ address: SourcePath) -> Bool {
     switch code {
     case .source(.notFound): !address.isAddress && !address.hasNeighbours
@@ -183,7 +183,7 @@ extension FileFailure {
     case .poster(let code): [.unreadable, .tooManyOpenFiles, .noReader].contains(code)
     case .upload(let code):
       [.denied, .storeFull, .unavailable, .interrupted, .sourceUnreadable].contains(code)
-    // No room for a mended copy.
+    // There was no room for a mended copy.
     case .other(let code): code == MendError.Code.notWritten.rawValue
     case .catalog, .cancelled: false
     }
@@ -196,8 +196,8 @@ extension SourcePath {
     return SourcePath(bytes: Array(bytes[..<max(1, end)])).isFolderWithEntries
   }
 
-  /// Whether nobody else can have taken it away: no folder on the way to it, as far as that leads, may be changed by
-  /// others than root and this process's own user.
+  /// Whether no other user can have removed the path: along its existing part, no folder may be changed by anyone but
+  /// root and this process's own user.
   fileprivate var isLostByTheMachine: Bool {
     guard bytes.first == UInt8(ascii: "/") else { return false }
     var step: [UInt8] = []
@@ -205,13 +205,13 @@ extension SourcePath {
     for name in [[]] + bytes.split(separator: UInt8(ascii: "/")).dropLast() {
       step += name.isEmpty ? [] : [UInt8(ascii: "/")] + name
       guard let facts = SourcePath(bytes: step.isEmpty ? [UInt8(ascii: "/")] : step).ownStatus else {
-        // Whoever may write to the folder where the way ends may have ended it.
+        // This component is missing. Anyone who may write to its parent may have removed it.
         return !wasShared
       }
       guard facts.st_uid == 0 || facts.st_uid == geteuid() else { return false }
       let isLink = facts.st_mode & S_IFMT == S_IFLNK
       let isShared = !isLink && facts.st_mode & 0o022 != 0
-      // Where each may only remove what is its own (`/tmp`), what is ours was not removed by others.
+      // In a sticky folder such as `/tmp`, others can't have removed what this user owns.
       if isShared, facts.st_mode & mode_t(S_ISVTX) == 0 { return false }
       wasShared = isShared
     }

@@ -5,23 +5,24 @@ import ReelPostgres
 import ReelValidation
 import Synchronization
 
-/// What a worker of the queue gets of a policy: the file with the files that it extends: the same on every machine, whatever it is called there.
+/// A policy as a worker of the queue gets it: its file together with the files that it extends, so that it is the same
+/// on every machine, whatever the files are called there.
 package struct PolicyBundle: Codable {
-  /// One that was read.
+  /// A policy file that was read.
   private struct File: Codable {
-    /// The place of the file that extends it, nil for the first.
+    /// The index of the file that extends it; nil for the first file.
     let from: Int?
-    /// As that one calls it.
+    /// Its name as written in that file.
     let name: String
     let text: String
   }
 
-  /// What the first file is called.
+  /// The name given to the first file.
   private static let root = "policy.yaml"
 
   private let files: [File]
 
-  /// - Parameter name: a preset, or a file.
+  /// - Parameter name: the name of a preset or of a file.
   package static func shared(_ name: String) throws(PolicyError) -> QueuePolicy {
     let files = Mutex<[File]>([])
     let sources = Mutex<[String]>([])
@@ -44,7 +45,7 @@ package struct PolicyBundle: Codable {
   private func policy(named name: String) -> QueuePolicy {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Texts and numbers alone: nothing that JSON hasn't.
+    // Encoding can't fail: there are only strings and numbers.
     let json = (try? encoder.encode(self)).map { Array($0) } ?? []
     let digest = Hexadecimal.text(SHA256.hash(data: json).prefix(8))
     let file = name.split(separator: "/").last ?? ""
@@ -56,7 +57,7 @@ package struct PolicyBundle: Codable {
       name: "\(stem.joined())@\(digest)", document: String(decoding: json, as: UTF8.self))
   }
 
-  /// What ``shared(_:)`` made.
+  /// Reads a policy that ``shared(_:)`` made.
   package static func read(_ shared: QueuePolicy) throws(PolicyError) -> Policy {
     guard let document = shared.document else { return try PolicyLibrary.local.policy(shared.name) }
     let name = shared.name

@@ -1,8 +1,8 @@
 import ReelCore
 import ReelIngest
 
-/// How often files of a watched folder could not be taken in, one time after the other: when each is tried again, and
-/// what is told of that.
+/// How often in a row each file of a watched folder could not be processed; decides when it is retried, and what is
+/// reported.
 struct Postponements: Sendable {
   private struct Tries {
     var failures = 0
@@ -11,28 +11,28 @@ struct Postponements: Sendable {
   }
 
   private var tries: [SourcePath: Tries] = [:]
-  /// At so many, those are let go of that nobody has come back for.
+  /// At this number of entries, those whose files were not retried lately are dropped.
   private var mostTries = 1024
-  /// What was told of the store since it took something last.
+  /// The store errors reported since the store last accepted something.
   private var told: Set<UploadError.Code> = []
 
-  /// How long to wait before a file is tried again: longer each time.
+  /// How long to wait before a file is retried; the delay doubles each time.
   private static let shortestDelay = Duration.seconds(10)
   private static let longestDelay = Duration.seconds(600)
-  /// A file that has changed so often while it was read is told.
+  /// How many successive changes while it is being read make a file worth reporting.
   private static let mostChanges = 5
 
-  /// The store has taken something.
+  /// Notes that the store has accepted something.
   mutating func storeWorks() { told = [] }
 
-  /// The file was dealt with.
+  /// Notes that the file is done.
   mutating func forget(_ path: SourcePath) { tries[path] = nil }
 
-  /// Whether it has not failed since it was dealt with last.
+  /// Whether the file has not failed since it was last done.
   func isNew(_ path: SourcePath) -> Bool { tries[path]?.failures ?? 0 == 0 }
 
-  /// It was written to while it was dealt with.
-  /// - Returns: what is to be told.
+  /// Notes that the file was changed while it was being processed.
+  /// - Returns: the message to report, if any.
   mutating func changed(_ path: SourcePath, at now: Duration) -> String? {
     let changes = note(path, at: now) { $0.changes += 1 }.changes
     guard changes == Self.mostChanges else { return nil }
@@ -40,15 +40,16 @@ struct Postponements: Sendable {
       "it was written to each of the last \(changes) times that it was read; it is ingested once it stops changing: find out what keeps writing to it"
   }
 
-  /// A file that a machine may have been too busy to read is tried so often.
+  /// How often a file is tried that the machine may have been too busy to read.
   private static let mostReadings = 3
 
-  /// Whether reading it has failed so often that it is the file's own doing.
+  /// Whether reading the file has failed so often that the file itself must be the cause.
   func isHopeless(_ path: SourcePath) -> Bool { tries[path]?.failures ?? 0 >= Self.mostReadings - 1 }
 
-  /// It could not be dealt with.
-  /// - Parameter failure: as it is told; nil where it was.
-  /// - Returns: when it is tried again, and what is to be told: of a store only once, until it takes something.
+  /// Notes that the file could not be processed.
+  /// - Parameter failure: the failure as reported; nil if it has been reported.
+  /// - Returns: the delay before the next try, and the message to report, if any. A store error is reported only once,
+  ///   until the store accepts something.
   mutating func failed(
     _ path: SourcePath, _ failure: FileFailure?, at now: Duration
   ) -> (delay: Duration, message: String?) {

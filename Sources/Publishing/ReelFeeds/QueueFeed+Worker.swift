@@ -5,15 +5,15 @@ import ReelSource
 import ReelValidation
 
 extension QueueFeed {
-  /// The feed of a new worker, which takes its place among the others for as long as the catalog is open, frees what is
-  /// due, and reads the policies that items name from the queue. Blocks.
+  /// Returns the feed of a new worker. The worker is registered among the others for as long as the catalog is open,
+  /// frees the items that are due, and reads the policies that items name from the queue. Blocks.
   ///
   /// - Parameters:
   ///   - destination: where the worker stores.
   ///   - serving: which items it takes.
-  ///   - retrying: how failures that may pass are followed by another try.
-  ///   - tell: told, in a sentence, what keeps it waiting.
-  ///   - staysForMore, allowed, check, source: as of the feed's own initializer.
+  ///   - retrying: how failures that may pass are retried.
+  ///   - tell: called with a sentence about what keeps the worker waiting.
+  ///   - staysForMore, allowed, check, source: as in the feed's own initializer.
   package static func begin(
     _ catalog: PostgresCatalog, destination: String, serving: QueueWorker.Serving,
     retrying: QueueWorker.Settings, jobs: Int, staysForMore: Bool, walk: WalkOptions, allowed: AllowedSources,
@@ -42,7 +42,7 @@ extension QueueFeed {
       source: source)
   }
 
-  /// This machine, for people.
+  /// The name of this machine, for people.
   private static var host: String {
     var names = utsname()
     guard uname(&names) == 0 else { return "?" }

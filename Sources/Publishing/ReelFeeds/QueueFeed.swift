@@ -6,27 +6,28 @@ import ReelSource
 import ReelValidation
 import Synchronization
 
-/// Hands a run the items of the queue, and writes down what becomes of them.
+/// Hands a run the items of the queue, and records what becomes of them.
 ///
-/// It holds no more than it ends in some seconds, so that what is left is shared with others, and enough to keep every job
-/// at work.
+/// It holds no more items than it finishes within some seconds, so that the rest is shared with other workers, and
+/// enough to keep every job busy.
 package final class QueueFeed: FileFeed {
   private struct State {
-    /// What is held.
+    /// The items that are held.
     var items: [FeedTicket: TakenItem] = [:]
-    /// Tickets that were handed out.
+    /// The number of tickets handed out.
     var count = 0
-    /// Items that ended lately, and when.
+    /// How many items ended recently, and when.
     var ended: [(at: ContinuousClock.Instant, count: Int)] = []
-    /// The files of the run that are being worked on.
+    /// The run's files that are in progress.
     var begun: Set<FeedTicket> = []
-    /// By their names.
+    /// The policies by name.
     var policies: [String: any IntakePolicy] = [:]
     var doubts = MachineDoubts()
-    /// Whether it is being found out whose fault failures are: nothing is held by then, and nobody else may say so.
+    /// Whether a machine check is under way. All items may have ended by then, but only the check may settle the
+    /// doubts.
     var isInDoubt = false
     var problem: (any ReelError)?
-    /// Which item is being looked at, since when, and whether it was told that its place does not answer.
+    /// The item being looked up, since when, and whether it was reported that its place does not answer.
     var look: (item: TakenItem, begun: ContinuousClock.Instant, isTold: Bool)?
   }
 
@@ -41,23 +42,24 @@ package final class QueueFeed: FileFeed {
   private let staysForMore: Bool
   private let state = Mutex(State())
   private let endings = DispatchSemaphore(value: 0)
-  /// Where it is written down, in order, what is being worked on.
+  /// The queue on which the items in progress are recorded, in order.
   private let hands = DispatchQueue(label: "reel.work.hands")
 
-  /// Of items that name a policy which can't be used on this machine.
+  /// The code for items with a policy that can't be used on this machine.
   private static let policyUnknown = "policyUnknown"
-  /// For how long work is held ahead.
+  /// Items are held for about this much work ahead.
   private static let ahead = Duration.seconds(10)
-  /// How long it waits for word of something to take, at most, and where nobody hears any, behind PgBouncer.
+  /// The longest wait for a notification about new items, and the longest without notifications, behind PgBouncer.
   private static let longestWait = (heard: Duration.seconds(60), unheard: Duration.seconds(10))
 
   /// - Parameters:
-  ///   - staysForMore: whether to wait for more when the queue is empty; else its end is the run's.
-  ///   - source: what the address of an item stands for: the state that was enqueued, and no other.
+  ///   - staysForMore: whether to wait for more when the queue is empty; otherwise the run ends then.
+  ///   - source: resolves the address of an item to the state that was enqueued, and to no other.
   ///   - allowed: what items may name.
-  ///   - policy: a policy that items name.
-  ///   - check: asked when many files in a row have failed.
-  ///   - patience: how long a look at an item may take before `tell` is told that its disk or its server does not answer.
+  ///   - policy: loads a policy that items name.
+  ///   - check: used when many files in a row have failed.
+  ///   - patience: how long the lookup of an item may take before `tell` is called because its disk or its server does
+  ///     not answer.
   package init(
     _ worker: QueueWorker, listener: QueueListener, jobs: Int, staysForMore: Bool, walk: WalkOptions,
     allowed: AllowedSources, check: MachineCheck, patience: Duration = .seconds(30),
@@ -75,7 +77,7 @@ package final class QueueFeed: FileFeed {
     }
   }
 
-  /// A server that is away may keep a look for as long as it is, and nothing else is taken meanwhile.
+  /// Reports a lookup that takes long: it may last as long as a server is down, and nothing else is taken meanwhile.
   private func tellSilence(after patience: Duration, _ tell: (String) -> Void) {
     let item = state.withLock { state -> TakenItem? in
       guard let look = state.look, !look.isTold, .now - look.begun >= patience else { return nil }
@@ -89,12 +91,12 @@ package final class QueueFeed: FileFeed {
     )
   }
 
-  /// Why nothing more was taken; nil where nothing is wrong.
+  /// Why no more items were taken; nil if nothing is wrong.
   package var fault: (any ReelError)? { state.withLock { $0.problem } }
 
-  // MARK: Taking
+  // MARK: Taking items
 
-  /// Nothing to do: no wait for the queue is longer than it takes to ask `isOver` again.
+  /// Does nothing: no wait for the queue lasts longer than the interval at which `isOver` is checked.
   package func cancel() {}
 
   package func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem] {
@@ -122,7 +124,8 @@ package final class QueueFeed: FileFeed {
     return []
   }
 
-  /// Those whose policies are known here. Of the others nobody can say whether they may be published.
+  /// Returns the items whose policies are known here, and fails the others for now, because no one can say whether they
+  /// may be published.
   private func refusing(_ taken: [TakenItem]) throws(CatalogError) -> [TakenItem] {
     var (ready, outcomes): ([TakenItem], [ItemOutcome]) = ([], [])
     for item in taken {
@@ -135,7 +138,7 @@ package final class QueueFeed: FileFeed {
         state.withLock { $0.policies[name] = policy }
         ready.append(item)
       } catch let error as CatalogError {
-        // The database's trouble is none of the item's.
+        // A failure of the database is not the item's.
         throw error
       } catch {
         outcomes.append(
@@ -149,9 +152,10 @@ package final class QueueFeed: FileFeed {
     return ready
   }
 
-  /// What is tried again is no failed file yet: it is counted when it ends.
+  /// Every item was enqueued on purpose, so a missing file is a failure.
   package var expectsFiles: Bool { true }
 
+  /// A file that is tried again has not failed yet; it is counted when it ends.
   package func postpones(_ file: FileReference, after failure: FileFailure) -> Bool {
     guard let item = file.ticket.flatMap({ ticket in state.withLock { $0.items[ticket] } }) else {
       return false
@@ -181,13 +185,13 @@ package final class QueueFeed: FileFeed {
     }
   }
 
-  /// Nothing more is taken. What came first is told.
+  /// Stops taking items. Only the first problem is reported.
   private func end(by problem: any ReelError) {
     state.withLock { $0.problem = $0.problem ?? problem }
   }
 
-  /// There is nothing else to go by: what failed, and may have failed because of this machine, failed. False where there
-  /// soon is something.
+  /// Settles the doubts once no item is left that could: the failures that may be this machine's become those of their
+  /// items. Returns false while a machine check is under way.
   private func settle() throws(CatalogError) -> Bool {
     let outcomes: [ItemOutcome]? = state.withLock { state in
       if state.isInDoubt { return nil }
@@ -198,7 +202,7 @@ package final class QueueFeed: FileFeed {
     return true
   }
 
-  /// How many more to take; 0 unless it is worth a transaction.
+  /// How many more items to take; 0 unless that is worth a transaction.
   private func room() -> Int {
     state.withLock { state in
       let now = ContinuousClock.now
@@ -215,16 +219,16 @@ package final class QueueFeed: FileFeed {
     return try worker.isQueueEmpty()
   }
 
-  /// Until something may have come. What others hold may be free again without anybody saying so.
+  /// Waits until there may be something to take. Items that other workers hold can become free without a notification.
   private func wait(_ isOver: () -> Bool) throws(CatalogError) {
     let held = state.withLock { $0.items.count }
     if held > 0 {
-      // The end of the last one may be the end of all.
+      // When the last item ends, the queue may be empty.
       listener.wait(atMost: .seconds(1)) { isOver() || state.withLock { $0.items.count } != held }
       return
     }
     while !isOver() {
-      // Many who wait don't look at the same time.
+      // Randomized, so that many waiting workers do not look at the same time.
       let longest = listener.isListening ? Self.longestWait.heard : Self.longestWait.unheard
       let limit = staysForMore ? longest * Double.random(in: 0.5...1) : .seconds(2)
       listener.wait(atMost: limit, until: isOver)
@@ -250,7 +254,7 @@ package final class QueueFeed: FileFeed {
       for found in SourceWalk(inputs: [try input(item)], options: walk).next(upTo: 2) {
         switch found {
         case .candidate(let file):
-          // Where no link is followed, its path says where it lies.
+          // If links are not followed, the path itself says where the file is.
           if walk.followLinks { try allowed.check(file) }
           return found
         case .failed: return found
@@ -263,7 +267,7 @@ package final class QueueFeed: FileFeed {
     }
   }
 
-  /// What the item's address stands for.
+  /// Resolves the item's address.
   private func input(_ item: TakenItem) throws(SourceError) -> SourceInput {
     guard item.address.isAddress else { return SourceInput(path: item.address) }
     let call = BlockingCall { [source] () async -> Result<SourceInput, SourceError> in
@@ -277,10 +281,9 @@ package final class QueueFeed: FileFeed {
     return try input.get()
   }
 
-  // MARK: What becomes of them
+  // MARK: Recording results
 
-  /// Writes down what `events` say of items. What they tell is true already: a post that an item became is durable.
-  /// Blocks.
+  /// Records what `events` say about items. They are already true: the post of a published item is durable. Blocks.
   package func note(_ events: [IngestEvent]) throws(CatalogError) {
     var (outcomes, delivered): ([ItemOutcome], [Int]) = ([], [])
     var ended = 0
@@ -308,7 +311,7 @@ package final class QueueFeed: FileFeed {
     if ended > 0 { endings.signal() }
   }
 
-  /// What is to be written down once there are many failures in a row. Blocks for as long as it takes to find out.
+  /// Checks the machine after many failures in a row, and returns the outcomes to record. Blocks while it checks.
   private func settle(_ inDoubt: MachineDoubts) -> [ItemOutcome] {
     var doubts = inDoubt
     let outcomes = doubts.settle(check)

@@ -6,17 +6,17 @@ import ReelIngest
 import ReelSource
 import Synchronization
 
-/// Hands a run the files of watched folders once they are settled, and sees to what becomes of them afterwards.
+/// Hands a run the files of watched folders once they have settled, and moves or removes them afterwards.
 package final class WatchFeed: FileFeed {
-  /// What becomes of a file that was dealt with.
+  /// What to do with files that are done.
   package struct Disposals: Sendable {
-    /// Of one that became a post, or was one.
+    /// For a file that became a post, or already was one.
     package let after: FileDisposal.Kind
-    /// Of one that did not, and never will.
+    /// For a file that did not become a post, and never will.
     package let reject: FileDisposal.Kind
-    /// Whether sidecars say who the author is.
+    /// Whether sidecars may name the author.
     let trustsSidecars: Bool
-    /// Those that files go to.
+    /// The folders that files are moved to.
     let folders: FileDisposal.Folders
 
     package init(
@@ -27,25 +27,25 @@ package final class WatchFeed: FileFeed {
   }
 
   private struct State {
-    /// What the watches are to be told, by whoever can't wait for them.
+    /// Changes to apply to the watches, from callers that can't wait for them.
     var changes: [(watch: Int, change: @Sendable (inout FolderWatch) -> Void)] = []
-    /// How it stands with each folder, as of its last look.
+    /// The standing of each folder as of its last look.
     var standings: [Standing]
-    /// What they have found, and nobody has taken in yet.
+    /// What the looks have found and no run has taken yet.
     var found: [FeedItem] = []
-    /// What is under way.
+    /// The files in progress.
     var taken: [FeedTicket: Taken] = [:]
-    /// Tickets that were handed out.
+    /// The number of tickets handed out.
     var count = 0
     var postponements = Postponements()
-    /// Files that take long to read, each with a turn of its own.
+    /// Files that take long to read, which wait for a turn.
     var slow: SlowFiles
     var tell: @Sendable ([WatchNotice]) -> Void = { _ in }
-    /// To be told when the run has begun.
+    /// A notice to emit once the run has begun.
     var announced: WatchNotice?
-    /// The looks that are under way, by their watches.
+    /// The looks under way, by watch.
     var looks: [Int: Look] = [:]
-    /// From when on the run is to be over, and no file is disposed of any more.
+    /// When the run must be over; after that, no more files are moved or removed.
     var end: ContinuousClock.Instant?
     private var isListed = false
 
@@ -56,17 +56,18 @@ package final class WatchFeed: FileFeed {
       slow = SlowFiles(jobs: jobs)
     }
 
-    /// Whether its folder does not answer, which was told.
+    /// Whether the watch's folder does not answer, and this was reported.
     func isSilent(_ watch: Int) -> Bool { looks[watch]?.isSilent ?? false }
 
-    /// Notes that a watch is being looked at; false where it is already.
+    /// Notes that a look at the watch begins; false if one is already under way.
     mutating func begin(_ watch: Int) -> Bool {
       guard looks[watch] == nil else { return false }
       looks[watch] = Look()
       return true
     }
 
-    /// Whether everything that was there at the beginning, and answers, has been looked at; true once.
+    /// Whether everything present at the beginning has been looked at, apart from folders that do not answer. True only
+    /// once.
     mutating func isNewlyListed() -> Bool {
       guard !isListed, standings.indices.allSatisfy({ standings[$0].isListed || isSilent($0) }) else {
         return false
@@ -75,7 +76,7 @@ package final class WatchFeed: FileFeed {
       return true
     }
   }
-  /// How it stands with a folder.
+  /// The state of a folder.
   private struct Standing {
     let waiting: Int
     let isThere, isListed: Bool
@@ -86,9 +87,9 @@ package final class WatchFeed: FileFeed {
   }
   private struct Look {
     let begun = ContinuousClock.now
-    /// Whether it was told that the folder does not answer.
+    /// Whether it was reported that the folder does not answer.
     var isSilent = false
-    /// Whether nobody waits for its end any more.
+    /// Whether the round of looks has stopped waiting for this one.
     var isLate = false
   }
   private struct Taken {
@@ -96,16 +97,16 @@ package final class WatchFeed: FileFeed {
     let file: FoundFile
     let settled: FolderWatch.Settled
     let sidecar: FileDisposal.SidecarState
-    /// Whether somebody may not be done with that.
+    /// Whether the sidecar may still be unfinished.
     let isSidecarNew: Bool
-    /// Whether its reading may take as long as it takes.
+    /// Whether its reading may take as long as it needs.
     let hasTurn: Bool
   }
 
   private let watches: [WatchThread]
-  /// Never held for long.
+  /// Locked only briefly.
   private let state: Mutex<State>
-  /// Of the folders that are watched.
+  /// The paths of the watched folders.
   private let paths: [SourcePath]
   private let disposals: Disposals
   private let secondLook: Duration
@@ -114,15 +115,15 @@ package final class WatchFeed: FileFeed {
   private let onListed: @Sendable () -> Void
   private let cancellation = CancellationFlag()
   private let isDraining = Atomic(false)
-  /// Wakes who waits for something to do.
+  /// Wakes the thread that waits for something to do.
   private let alarm: Alarm
   private let blocking = BlockingQueue(label: "reel.watch.disposal", width: 1)
   private let start = ContinuousClock.now
 
   /// - Parameters:
-  ///   - patience: how long a look at a folder may take before it is told that it does not answer.
-  ///   - onStep: called after each step of what becomes of a file.
-  ///   - onListed: called once, when everything that was there at the beginning has been looked at.
+  ///   - patience: how long a look at a folder may take before it is reported as not answering.
+  ///   - onStep: called after each step of moving or removing a file.
+  ///   - onListed: called once, when everything present at the beginning has been looked at.
   /// - Throws: `tooManyOpenFiles`.
   package init(
     _ watches: [FolderWatch], disposals: Disposals, secondLook: Duration, jobs: Int, services: IngestServices,
@@ -139,29 +140,29 @@ package final class WatchFeed: FileFeed {
       throw SourceError(.tooManyOpenFiles, "too many files are open; raise the limit (ulimit -n)")
     }
     self.alarm = alarm
-    // Nothing of a run is held by who only looks on: what it holds is given back when it ends.
+    // This task holds the feed only weakly, so that its resources are released when the run ends.
     Task { [weak self] in
       while self?.tellSilence(after: patience) == true { try? await Task.sleep(for: patience / 4) }
     }
   }
 
-  /// From now on what is worth knowing is told to `tell`.
+  /// Sends notices to `tell` from now on.
   package func begin(telling tell: @escaping @Sendable ([WatchNotice]) -> Void) {
     state.withLock { $0.tell = tell }
   }
 
-  /// Has it told of the first folder once the run has begun.
+  /// Emits a notice about the first folder once the run has begun.
   package func announce(_ code: WatchNotice.Code, _ message: String) {
     let notice = paths.first.map { WatchNotice(path: $0, code: code, message: message) }
     state.withLock { $0.announced = notice }
   }
 
-  /// Whether there is nothing to be told.
+  /// Whether no announcement is pending.
   package var hasAnnounced: Bool { state.withLock { $0.announced == nil } }
 
-  /// What is to be measured.
+  /// The numbers for the metrics.
   package var numbers: WatchNumbers {
-    // While a look is on, those of the one before.
+    // During a look, the numbers of the previous look are used.
     for index in watches.indices { _ = watches[index].ifIdle { use(&$0, index) { _ in } } }
     return state.withLock { state in
       WatchNumbers(
@@ -170,7 +171,7 @@ package final class WatchFeed: FileFeed {
     }
   }
 
-  /// Tells a watch what it is to be told, and has `body` use it.
+  /// Applies the pending changes to a watch, and calls `body` with it.
   /// - Parameter body: may take as long as a disk or a network does.
   private func use<Value>(
     _ watch: inout FolderWatch, _ index: Int, _ body: (inout FolderWatch) -> Value
@@ -219,7 +220,7 @@ package final class WatchFeed: FileFeed {
     }
   }
 
-  /// Hands out nothing more: the run ends when what is under way has ended.
+  /// Hands out nothing more; the run ends once the files in progress have ended.
   package func drain() {
     isDraining.store(true, ordering: .relaxed)
     alarm.ring()
@@ -248,10 +249,11 @@ package final class WatchFeed: FileFeed {
     return []
   }
 
-  /// How long other folders wait for a look at one.
+  /// How long other folders wait for a look at one folder.
   private static let lookTime = DispatchTimeInterval.milliseconds(200)
 
-  /// Has all folders looked at, each on a thread of its own: one that takes longer is left behind, and says when it is done.
+  /// Looks at all folders, each on its own thread. A look that takes longer is not waited for, and rings the alarm when
+  /// it is done.
   private func look(upTo count: Int) {
     guard state.withLock({ $0.found.isEmpty }) else { return }
     let round = DispatchGroup()
@@ -265,7 +267,7 @@ package final class WatchFeed: FileFeed {
     state.withLock { state in for index in state.looks.keys { state.looks[index]?.isLate = true } }
   }
 
-  /// - Returns: what is to be taken in, and what to be told.
+  /// - Returns: the items to process, and the notices to emit.
   private func look(
     at watch: inout FolderWatch, _ index: Int, upTo count: Int
   ) -> ([FeedItem], [WatchNotice]) {
@@ -275,14 +277,14 @@ package final class WatchFeed: FileFeed {
       if let file = watch.find(next.path), file.identity == next.identity {
         items.append(handOut(file, of: index, next.settled, hasTurn: true))
       } else {
-        // It has gone, or comes as what it is now.
+        // The file is gone, or will come again in its present state.
         state.withLock { $0.slow.end(next.path) }
       }
     }
     return (items, notices)
   }
 
-  /// Tells the two notices of a folder in their order.
+  /// Keeps the two notices about a folder in order.
   private let silence = Mutex(())
 
   private func endLook(_ index: Int, _ items: [FeedItem], _ notices: [WatchNotice]) {
@@ -299,12 +301,12 @@ package final class WatchFeed: FileFeed {
     }
   }
 
-  /// A server that is away may keep a look for as long as it is.
-  /// - Returns: whether there may be more of that.
+  /// Reports looks that take long: one may last as long as a server is down.
+  /// - Returns: whether to keep watching for such looks.
   private func tellSilence(after patience: Duration) -> Bool {
     silence.withLock { _ in
       let silent = state.withLock { state in
-        // A list of a bucket ends by itself, and says why.
+        // Listing a bucket ends by itself, with its own error.
         let silent = paths.indices.filter { index in
           guard !watches[index].isRemote, let look = state.looks[index], !look.isSilent else { return false }
           return .now - look.begun >= patience
@@ -320,7 +322,7 @@ package final class WatchFeed: FileFeed {
               "it has not answered for \(patience.components.seconds) s: Reel waits for it; see whether its disk or its server is there"
           ))
       }
-      // What was there at the beginning is all that answers.
+      // The initial listing consists only of folders that answer.
       if !silent.isEmpty { alarm.ring() }
     }
     return !cancellation.isSet
@@ -328,7 +330,7 @@ package final class WatchFeed: FileFeed {
 
   private var now: Duration { start.duration(to: .now) }
 
-  /// What a run is to take in of it, if anything.
+  /// Returns the item that a run is to process, if any.
   private func take(
     _ finding: FolderWatch.Finding, of watch: Int, _ notices: inout [WatchNotice]
   ) -> FeedItem? {
@@ -370,12 +372,12 @@ package final class WatchFeed: FileFeed {
     }
   }
 
-  // MARK: What becomes of them
+  // MARK: Disposing of files
 
-  /// How long a run that is to end goes on disposing of files, of which thousands may wait for it.
+  /// How long a run that is to end continues to dispose of files, thousands of which may be waiting.
   private static let farewell = Duration.seconds(5)
 
-  /// Sees to the files that `events` tell the end of. What they tell is true already: a post is durable, and its object
+  /// Disposes of the files whose ends `events` report. These are already true: a post is durable, and its object
   /// verified.
   package func note(_ events: [IngestEvent]) async {
     for event in events {
@@ -414,7 +416,7 @@ package final class WatchFeed: FileFeed {
             await reject(taken, failure.code.rawValue, failure.message)
           }
         case .later: retry(taken, because: failure)
-        // The run ends: the next one meets it again.
+        // The run ends, and the next one finds the file again.
         case .elsewhere: break
         }
       case .planned, .cancelled: break
@@ -427,7 +429,7 @@ package final class WatchFeed: FileFeed {
     alarm.ring()
   }
 
-  /// More of it may be on its way: it is given again when it has been left alone for longer.
+  /// More data may be on its way: the file is handed out again after a longer rest.
   private func looksCutOff(_ taken: Taken) {
     let (file, settled, now) = (taken.file, taken.settled, now)
     change(taken.watch) { $0.looksCutOff(file, settled, at: now) }
@@ -437,7 +439,8 @@ package final class WatchFeed: FileFeed {
         path: file.path, code: .looksCutOff, message: "it looks cut off; it will be checked again later"))
   }
 
-  /// It was a post before: what is to be taken away must not be all that there is of it.
+  /// Settles a file that already was a post: before it is moved or removed, its object must exist, as the file may be
+  /// the only copy.
   private func settle(_ taken: Taken, asPost post: Post?) async {
     let file = taken.file
     guard disposals.after != .keep else { return forget(file) }
@@ -469,7 +472,7 @@ package final class WatchFeed: FileFeed {
     of taken: Taken, _ kind: FileDisposal.Kind, because reason: String?
   ) async {
     let (file, watch) = (taken.file, taken.watch)
-    // What is left is met again by the next start.
+    // The next start finds what is left.
     guard kind != .keep, state.withLock({ $0.end.map { .now < $0 } ?? true }) else { return forget(file) }
     guard taken.settled.closing != .unknown else {
       tell(
@@ -497,7 +500,7 @@ package final class WatchFeed: FileFeed {
       }
     }
     switch result {
-    // It lies where it is to go.
+    // The file is already where it is to go.
     case .success(file.path): forget(file)
     case .success(let place):
       change(watch) { $0.left(file.path) }
@@ -514,7 +517,7 @@ package final class WatchFeed: FileFeed {
         change(watch) { $0.left(file.path) }
         forget(file)
       default:
-        // Each further try that fails says the same.
+        // Report only the first failure; later ones say the same.
         if state.withLock({ $0.postponements.isNew(file.path) }) {
           tell(WatchNotice(path: file.path, code: .notDisposed, message: services.worded(error.text)))
         }
@@ -525,12 +528,12 @@ package final class WatchFeed: FileFeed {
 
   private func forget(_ file: FoundFile) { state.withLock { $0.postponements.forget(file.path) } }
 
-  /// Has a watch told of something before it looks again.
+  /// Queues a change for a watch, to be applied before its next look.
   private func change(_ watch: Int, _ change: @escaping @Sendable (inout FolderWatch) -> Void) {
     state.withLock { $0.changes.append((watch, change)) }
   }
 
-  /// It is given again once it has rested.
+  /// Has the file handed out again once it has settled.
   private func changed(_ taken: Taken) {
     let (file, settled, now) = (taken.file, taken.settled, now)
     change(taken.watch) { $0.changed(file, settled, at: now) }
@@ -539,13 +542,13 @@ package final class WatchFeed: FileFeed {
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
   }
 
-  /// - Parameter failure: why, unless that was told.
+  /// - Parameter failure: the reason; nil if it was reported.
   private func retry(_ taken: Taken, because failure: FileFailure? = nil) {
     let (file, settled, now) = (taken.file, taken.settled, now)
     let told = failure?.worded(services.worded)
     let (delay, message) = state.withLock { $0.postponements.failed(file.path, told, at: now) }
     change(taken.watch) { $0.retry(file, settled, after: delay, at: now) }
-    // It is waited for with another deadline than before.
+    // The file now has another deadline.
     alarm.ring()
     if let message { tell(WatchNotice(path: file.path, code: .postponed, message: message)) }
   }
@@ -557,15 +560,15 @@ package final class WatchFeed: FileFeed {
 }
 
 extension FileFailure {
-  /// Whether it is put right by another sidecar.
+  /// Whether a corrected sidecar would mend it.
   fileprivate var isOfSidecar: Bool { code == .source(.sidecarInvalid) }
 }
 
-/// A descriptor that becomes readable when somebody says so.
+/// A pipe whose reading end becomes readable when the alarm rings.
 private struct Alarm {
   private let reading, writing: Descriptor
 
-  /// Nil where the process has no descriptors left.
+  /// Nil if the process has no descriptors left.
   init?() {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
@@ -586,7 +589,7 @@ private struct Alarm {
   }
 }
 
-/// A watch, and a thread that a disk or a network may keep for as long as it likes.
+/// A watch and its own thread, which a disk or a network may block for any length of time.
 private final class WatchThread: Sendable {
   let isRemote: Bool
   private let watch: Mutex<FolderWatch>
@@ -601,7 +604,7 @@ private final class WatchThread: Sendable {
     queue.async(group: group) { [self] in watch.withLock { body(&$0) } }
   }
 
-  /// Nil while it is being looked at.
+  /// Calls `body` unless a look is under way, in which case it returns nil.
   func ifIdle<Value: Sendable>(_ body: (inout FolderWatch) -> Value) -> Value? {
     watch.withLockIfAvailable { body(&$0) }
   }

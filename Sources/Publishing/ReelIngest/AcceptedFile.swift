@@ -1,28 +1,29 @@
 import ReelCore
 import ReelSource
 
-/// A file that is to become a post.
+/// A file that the policy accepts and that is to become a post.
 struct AcceptedFile: Sendable {
   let file: FileReference
-  /// What `source` reads.
+  /// The file that `source` reads.
   let video: SourceFile
   let source: UploadSource
   var draft: PostDraft
   let publication: Publication
-  /// What it was when it came in, where it was mended.
+  /// The digest of the file as it came in, if it has been mended since.
   var arrived: ContentDigest?
-  /// What was read of it, where a reader has read it just now: remembered if it does not become a post after all. One
-  /// that does is never read again for the same destination.
+  /// The facts that a reader has just read from it, to be remembered if the file does not become a post after all. A
+  /// file that does become one is never read again for the same destination.
   let reading: CatalogNote?
-  /// Its poster, where one was made.
+  /// Its poster, if one was made.
   var poster: MadePoster?
 
-  /// Its post is to show its poster, which is stored now.
+  /// Makes the post show the poster, which has just been stored.
   mutating func show(_ stored: StoredObject) {
     draft.poster = poster.map { PostPoster($0.poster, stored: stored) }
   }
 
-  /// Whether what was hashed is what was uploaded, and whoever writes to the source was done. Blocks.
+  /// Checks that the bytes that were hashed are those that were uploaded, and that nothing is still writing to the
+  /// source. Blocks.
   func unchanged() -> Result<Void, UploadError> {
     Result { () throws(SourceError) in try source.bytes.checkUnchanged() }.mapError { error in
       UploadError(error.code == .sourceChanged ? .sourceChanged : .sourceUnreadable, error.text)

@@ -1,21 +1,22 @@
 import ReelCore
 
-/// What became of a file when its batch was stored together.
+/// The results for one file when its batch was stored together.
 struct BatchAttempt: Sendable {
   let video: Result<StoredObject, UploadError>
   let poster: Result<StoredObject, UploadError>?
-  /// Whether the source was still what it had been.
+  /// Whether the source was unchanged afterwards.
   let source: Result<Void, UploadError>
 }
 
-// What a store holds of a file, and what that means for its intent.
+// Stores the objects of a file, proves them, and settles what the result means for the file's intent.
 extension BatchPublisher {
   enum StoreResult {
     case proven(ProvenFile)
     case lost(LostAttempt)
   }
 
-  /// Where the store takes batches. Nil for a file that an earlier attempt may have stored: it is looked for first.
+  /// Stores the batch in one call if the store takes batches. The result is nil for a file that an earlier attempt may
+  /// have stored, because that object must be looked up first.
   func storeTogether(_ batch: [ClaimedFile]) async -> [BatchAttempt?] {
     let fresh = batch.filter { !$0.intent.mayBeStored }
     guard let store = services.uploader.batches, !fresh.isEmpty else { return batch.map { _ in nil } }
@@ -36,8 +37,9 @@ extension BatchPublisher {
     }
   }
 
-  /// - Throws: also what keeps the intent from being released, which ends the run: a copy of the same video would wait for
-  ///   this process, which lives on.
+  /// Stores, proves and records one file.
+  /// - Throws: also the error that kept the intent from being released. It ends the run: otherwise a copy of the same
+  ///   video would wait for this process, which is still alive.
   func store(_ file: ClaimedFile, after tried: BatchAttempt?) async throws -> StoreResult {
     var (accepted, intent) = (file.accepted, file.intent)
     let object: StoredObject
@@ -111,8 +113,8 @@ extension BatchPublisher {
     try await stores.run { () throws(UploadError) in try accepted.unchanged().get() }
   }
 
-  /// Its post shows the poster once that is stored. One that the store does not take keeps no video from being
-  /// published, unless posters are required. False where one is, and something else has its name.
+  /// Stores the poster and makes the post show it. If the store does not take the poster, the video is published
+  /// without it, unless posters are required. Returns false if a poster is required and another object has its name.
   private func storePoster(
     of accepted: inout AcceptedFile, under intent: Intent, after tried: Result<StoredObject, UploadError>?
   ) async throws(UploadError) -> Bool {
@@ -132,7 +134,7 @@ extension BatchPublisher {
     return true
   }
 
-  /// As ``proven(_:is:)``, of what this very attempt has created.
+  /// Like ``proven(_:is:)``, for an object that this very attempt has created.
   private func ours(_ stored: StoredObject, is source: UploadSource) async throws(UploadError) -> StoredObject
   {
     do throws(UploadError) {
@@ -146,13 +148,13 @@ extension BatchPublisher {
     }
   }
 
-  /// `stored` with a proven digest, or with the one that a store was handed and acknowledges, which proves nothing more;
-  /// `conflict` when it is not `source`.
+  /// Returns `stored` with a proven digest, or with the digest that the client sent and the store acknowledged, which
+  /// proves no more than that. Throws `conflict` if the object is not `source`.
   private func proven(_ stored: StoredObject, is source: UploadSource) async throws(UploadError)
     -> StoredObject
   {
     var digest = stored.digest ?? stored.clientDigest
-    // A digest that the store tells may be of something else than the bytes: only these prove a difference.
+    // The digest that the store reports may not be that of the bytes. Only the bytes themselves prove a difference.
     if stored.size == source.size, digest != source.digest {
       digest = try await services.uploader.readFound(stored.key)
     }
@@ -162,8 +164,9 @@ extension BatchPublisher {
     return StoredObject(key: stored.key, url: stored.url, size: stored.size, digest: digest)
   }
 
-  /// In a store that keeps posts: the object is whole, and the catalog does not say yet that it is published. Whoever
-  /// dies or fails here leaves an intent that names the object and the post; the next attempt finds both.
+  /// Records the post in a store that keeps posts. The object is whole by now, and the catalog does not call it
+  /// published yet. A process that dies or fails here leaves an intent that names both the object and the post, and the
+  /// next attempt finds both.
   private func record(
     _ draft: PostDraft, under intent: Intent, _ stored: StoredObject
   ) async throws(UploadError) {
@@ -172,18 +175,19 @@ extension BatchPublisher {
     defer { watch.end() }
     var post = Post(
       draft: draft, intent: intent, stored: stored, pageNumber: 0, createdAt: services.clock.now())
-    // Its place in the store's feed is the recorder's to say.
+    // The recorder assigns the place in the store's own feed.
     post.pageNumber = nil
     _ = try await recorder.record(post)
   }
 
-  /// An attempt that had lost its lease may have put its own poster in place of the post's.
+  /// Records the post again, because an attempt that had lost its lease may have replaced the post's poster with its
+  /// own.
   func recordAgain(_ post: Post) async {
     _ = try? await services.recorder?.record(post)
   }
 
-  /// Something else has the intent's name. What an earlier attempt recorded of the object is not left behind; where
-  /// another one has gone on with the intent meanwhile, its post is recorded again.
+  /// Gives up an intent whose name is taken by another object, and withdraws what an earlier attempt has recorded for
+  /// it. If another attempt has continued with the intent meanwhile, its post is recorded again.
   private func giveUp(_ intent: Intent) async throws -> LostAttempt {
     if intent.mayBeStored, let recorder = services.recorder {
       do throws(UploadError) {
@@ -197,9 +201,10 @@ extension BatchPublisher {
     return .lease(CatalogError.leaseLost(intent, at: services.uploader.destination.name))
   }
 
-  /// Under the intent's name stands what must not count. First nobody can publish under it any more; only then it goes:
-  /// whoever took this process for dead may have found it, and published it.
-  /// - Throws: `error`, unless another attempt, under another name, may succeed.
+  /// Removes an object under the intent's name that must not count. The intent is given up first, so that nothing can
+  /// be published under it any more. Only then may the object go: a process that took this one for dead may have found
+  /// the object and published it.
+  /// - Throws: `error`, unless another attempt under another name may succeed.
   private func withdraw(_ intent: Intent, after error: UploadError) async throws {
     let isGone = try await services.catalog.giveUp(intent) ? await clear(intent) : false
     if error.code.isWorthARetry { return }
@@ -209,7 +214,7 @@ extension BatchPublisher {
         : "it may still be there: reel doctor tells")
   }
 
-  /// Removes what stands under the names of an intent that was given up, also in a cancelled task.
+  /// Removes the objects under the names of an intent that was given up, even in a cancelled task.
   private func clear(_ intent: Intent) async -> Bool {
     let (uploader, recorder) = (services.uploader, intent.mayBeStored ? services.recorder : nil)
     return await Task { () async -> Bool in
@@ -225,7 +230,8 @@ extension BatchPublisher {
 }
 
 extension Result where Success == StoredObject, Failure == UploadError {
-  /// Whether the upload is tried again by itself, as every single one is. What stands in the store must go first.
+  /// Whether the upload is retried on its own, like any single upload. An object that was left in the store must be
+  /// removed first.
   fileprivate var isWorthARetry: Bool {
     guard case .failure(let error) = self else { return false }
     return error.standing == nil && error.code.isWorthARetry

@@ -1,25 +1,27 @@
 import ReelCore
 
 /// Takes batches from their intents to their posts (docs/publish.md). A file that had to wait for a slow reader, or for
-/// somebody else's intent, is claimed first; it is a batch of one, and so is one that is tried again.
+/// an intent that another process or file holds, is claimed first and forms a batch of one. So does a file that is
+/// retried.
 struct BatchPublisher: Sendable {
   let context: IngestContext
-  /// Where readers are waited for.
+  /// The threads that wait for readers.
   let readers: BlockingQueue
-  /// Where stores that take batches block, and sources that are asked whether they have changed.
+  /// The threads on which stores that take batches block, and on which sources are checked for changes.
   let stores: BlockingQueue
-  /// Where catalogs block.
+  /// The threads on which catalogs block.
   let writers: BlockingQueue
 
   var services: IngestServices { context.services }
 
-  /// How often a file is claimed: the drawn name may be taken by something else, or somebody take the intent over.
+  /// How often a file is claimed at most: its random name may be taken by another object, or another process may take
+  /// over its intent.
   private static let attempts = 3
 
   enum Progress {
-    /// The batch is no longer to be stored together.
+    /// The batch is no longer waiting to be stored together.
     case stored
-    /// So many files have ended.
+    /// That many more files have ended.
     case ended(Int)
   }
 
@@ -84,12 +86,12 @@ struct BatchPublisher: Sendable {
     return try await judge(file, report, mending: mends, reader, noting: &notes)
   }
 
-  /// Mends it first: what is judged is what would be published.
+  /// Mends the file before judging it, because the mended file is what would be published.
   private func judge(
     _ file: HashedFile, _ report: ProbeReport, mending mends: MendOptions, _ reader: ReaderVersion?,
     noting notes: inout [CatalogNote]
   ) async throws -> IngestContext.Decision {
-    // What was read of the file as it came in spares reading it again when it does not become a post.
+    // Remember the facts of the original, so that it need not be read again if it does not become a post.
     let reading = reader.map { CatalogNote.outcome(.media(report), of: file.digest, by: $0) }
     do {
       let (mended, facts) = try await readers.run { [context] in
@@ -123,7 +125,7 @@ struct BatchPublisher: Sendable {
 // MARK: - From the claim to the post
 
 extension BatchPublisher {
-  /// Why a file has to be claimed once more.
+  /// Why a file has to be claimed again.
   enum LostAttempt {
     case name
     case lease(CatalogError)
@@ -134,11 +136,11 @@ extension BatchPublisher {
     case proven(ProvenFile)
     case lost(AcceptedFile, LostAttempt)
     case failed
-    /// None of them: those that are proven have waited long enough for the others.
+    /// Not the result of a file: the proven files have waited long enough for the rest of the batch.
     case waited
   }
 
-  /// Claims the file again, unless it has had its attempts.
+  /// Claims the file again, unless it has used up its attempts.
   private func publish(_ accepted: AcceptedFile, after lost: LostAttempt? = nil, attempts: Int) async {
     do {
       guard attempts > 0 else { throw failure(afterLosing: lost ?? .name) }
@@ -162,7 +164,8 @@ extension BatchPublisher {
     }
   }
 
-  /// Asks until the intent is ours; somebody alive who holds it gets time to finish. Nil when the file has ended.
+  /// Asks until the file has its intent. A live process that holds the intent gets time to finish. Returns nil if the
+  /// file has ended.
   private func claim(_ accepted: AcceptedFile, after lost: LostAttempt?) async throws -> ClaimedFile? {
     let watch = context.watch(.claim)
     defer { watch.end() }
@@ -171,7 +174,7 @@ extension BatchPublisher {
     defer { report.finish() }
     var pause = Duration.milliseconds(5)
     while true {
-      // Many may ask at once: a catalog answers tasks in groups.
+      // The asynchronous call: many tasks may ask at once, and a catalog answers them in groups.
       switch try await services.catalog.claim(request) {
       case .granted(let intent): return report.granted(intent, to: accepted)
       case .published(let existing):
@@ -188,8 +191,8 @@ extension BatchPublisher {
     }
   }
 
-  /// Files are stored side by side, and completed together: those that are proven wait for the others for as long as the
-  /// batch has taken until then, two seconds at most.
+  /// Stores the files side by side and completes them together. Proven files wait for the others as long as the batch
+  /// has taken up to then, but at most two seconds.
   private func publish(
     _ batch: ClaimedBatch, attempts: Int, _ progress: @escaping @Sendable (Progress) -> Void
   ) async {
@@ -227,7 +230,7 @@ extension BatchPublisher {
             progress(.ended(1))
           case .waited: isDue = true
           }
-          // Only who waits is left.
+          // Only the task that waits is left.
           if left == 0 { group.cancelAll() }
           guard left == 0 || isDue, !proven.isEmpty else { continue }
           let failures = await complete(proven)
@@ -261,7 +264,7 @@ extension BatchPublisher {
     }
   }
 
-  /// Tells of the posts, and returns the files that could not be completed.
+  /// Completes the posts, emits their events, and returns the files that could not be completed.
   private func complete(_ files: [ProvenFile]) async -> [(ClaimedFile, CatalogError)] {
     let watch = context.watch(.complete)
     defer { watch.end() }

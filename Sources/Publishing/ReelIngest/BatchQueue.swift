@@ -3,7 +3,7 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// A bounded queue of batches between a thread that finds files and the lanes that take them in. Putting and taking
+/// A bounded queue of batches between the thread that finds files and the lanes that process them. Putting and taking
 /// block.
 final class BatchQueue<Batch: Sendable>: Sendable {
   private struct State {
@@ -14,13 +14,13 @@ final class BatchQueue<Batch: Sendable>: Sendable {
   private let spaces = DispatchSemaphore(value: 0)
   private let filled = DispatchSemaphore(value: 0)
 
-  /// - Parameter capacity: batches that may wait, at least 1.
+  /// - Parameter capacity: the number of batches that may wait, at least 1.
   init(capacity: Int) {
-    // A semaphore that is let go of below its first value is a fault to libdispatch.
+    // libdispatch traps if a semaphore is destroyed while its value is below its initial one, so start at 0.
     for _ in 0..<max(1, capacity) { spaces.signal() }
   }
 
-  /// Waits for room. False when the queue is closed: the batch was not taken.
+  /// Waits for room, then adds the batch. Returns false if the queue is closed and the batch was not added.
   func put(_ batch: Batch) -> Bool {
     spaces.wait()
     let isTaken = state.withLock { state in
@@ -32,20 +32,20 @@ final class BatchQueue<Batch: Sendable>: Sendable {
     return isTaken
   }
 
-  /// Waits for a batch; nil when the queue is closed and empty.
-  /// - Parameter onIdle: called before it waits for longer than `patience`.
+  /// Waits for a batch and returns it, or nil if the queue is closed and empty.
+  /// - Parameter onIdle: called before waiting longer than `patience`.
   func take(after patience: DispatchTimeInterval, _ onIdle: () -> Void) -> Batch? {
     if filled.wait(timeout: .now() + patience) == .timedOut {
       onIdle()
       filled.wait()
     }
     let batch = state.withLock { $0.batches.isEmpty ? nil : $0.batches.removeFirst() }
-    // Closed: the next one who waits is to see that, too.
+    // The queue is closed: wake the next waiting lane, which must see that, too.
     if batch == nil { filled.signal() } else { spaces.signal() }
     return batch
   }
 
-  /// Takes nothing in any more, and wakes everybody who waits. What is in it can still be taken.
+  /// Refuses further batches and wakes all waiting threads. Batches already in the queue can still be taken.
   func close() {
     state.withLock { $0.isClosed = true }
     spaces.signal()

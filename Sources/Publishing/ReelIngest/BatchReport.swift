@@ -1,9 +1,9 @@
 import ReelCore
 
-/// What is to be told and noted of a batch, and the two transactions that write its notes, too.
+/// The events and notes of a batch, and the two transactions that write the notes along with their own rows.
 struct BatchReport: Sendable {
   let context: IngestContext
-  /// Told with the next emission.
+  /// Sent with the next emission.
   var events: [IngestEvent.Body] = []
   /// Written with the next transaction.
   var notes: [CatalogNote] = []
@@ -28,19 +28,19 @@ struct BatchReport: Sendable {
     if let ending = report.ending { context.stop.set(ending) }
   }
 
-  /// A file that does not become a post: what was read of it spares reading it again.
+  /// Ends a file that does not become a post. The facts read from it are noted, so that it need not be read again.
   mutating func fail(_ accepted: AcceptedFile, _ error: any Error) {
     if let reading = accepted.reading { note([reading]) }
     end(StepFailure(error), accepted.file)
   }
 
-  // MARK: Telling and writing
+  // MARK: Emitting and writing
 
   mutating func note(_ more: [CatalogNote]) {
     if !context.options.dryRun { notes += more }
   }
 
-  /// Tells what has become true.
+  /// Emits the events collected so far.
   mutating func emit() {
     guard !events.isEmpty else { return }
     context.hub.emit(events)
@@ -49,24 +49,24 @@ struct BatchReport: Sendable {
     }
     for _ in told { context.services.onStep(.told) }
     events.removeAll(keepingCapacity: true)
-    // At once: a run that is killed before it is written tells them again.
+    // Immediately: if the process is killed before this is written, the next run tells them again.
     if !told.isEmpty, !context.options.isAcknowledged { context.services.catalog.note([.announced(told)]) }
   }
 
-  /// Tells everything, and has the notes written soon.
+  /// Emits all events, and hands the notes to the catalog to be written soon.
   mutating func finish() {
     if !notes.isEmpty { context.services.catalog.note(notes) }
     notes.removeAll(keepingCapacity: true)
     emit()
   }
 
-  /// What is noted is for a later run's convenience: that it can't be written is not a failure of this one. Blocks.
+  /// Writes the notes. They only serve later runs, so failing to write them is not a failure of this run. Blocks.
   mutating func writeNotes() {
     guard !notes.isEmpty else { return }
     _ = try? write { catalog, notes throws(CatalogError) in try catalog.complete([], noting: notes) }
   }
 
-  /// Writes, and the notes with it; they stay where that fails.
+  /// Runs `body` with the notes; on failure, the notes are kept for the next transaction.
   private mutating func write<Value>(
     _ body: (any PostCatalog, [CatalogNote]) throws(CatalogError) -> Value
   ) throws(CatalogError) -> Value {
@@ -79,16 +79,16 @@ struct BatchReport: Sendable {
 // MARK: - Transactions
 
 extension BatchReport {
-  /// What the catalog says to a file that is to be published.
+  /// The catalog's answer about a file that is to be published.
   enum Answer: Sendable {
     case granted(ClaimedFile)
-    /// The same video is being published: by another process, or as another file of this run.
+    /// The same video is being published, by another process or as another file of this run.
     case held(AcceptedFile)
     case published(AcceptedFile, PublishedPost)
     case removed(AcceptedFile, RemovedPost)
   }
 
-  /// T1. A file without an answer has ended. Blocks.
+  /// Transaction T1: claims the intents. A file that gets no answer has ended. Blocks.
   mutating func claim(_ files: [AcceptedFile]) -> [Answer] {
     let requests = files.map { context.request(for: $0) }
     let claims: [Result<Claim, CatalogError>]
@@ -120,8 +120,8 @@ extension BatchReport {
     return ClaimedFile(accepted: accepted, intent: intent)
   }
 
-  /// T2, also when the run was cancelled meanwhile: the objects are stored and proven. Returns the files that could not be
-  /// completed, with the reasons. Blocks.
+  /// Transaction T2: completes the posts, even if the run was cancelled meanwhile, because the objects are stored and
+  /// proven. Returns the files that could not be completed, with the reasons. Blocks.
   mutating func complete(_ files: [ProvenFile]) -> [(ClaimedFile, CatalogError)] {
     let completions = files.map { file in
       Completion(intent: file.claimed.intent, draft: file.claimed.accepted.draft, stored: file.object)
@@ -132,7 +132,7 @@ extension BatchReport {
         try catalog.complete(completions, noting: notes)
       }
     } catch {
-      // It may be because of a single one.
+      // A single file may be the cause, so complete them one by one.
       if files.count > 1, error.code != .cancelled { return files.flatMap { complete([$0]) } }
       return files.map { ($0.claimed, error) }
     }

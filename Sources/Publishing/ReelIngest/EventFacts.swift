@@ -1,24 +1,24 @@
 import ReelCore
 
-/// What an event tells besides its type and its file.
+/// The content of an event besides its type and its file.
 protocol EventFacts: Sendable {
   /// Reads what ``encodeFacts(to:)`` wrote.
   init(factsOf decoder: any Decoder) throws
 
-  /// Writes them into the event's object.
+  /// Writes the facts into the event's JSON object.
   func encodeFacts(to encoder: any Encoder) throws
 
-  /// For a log, by their names in docs/events.md.
+  /// The fields for a log, by their names in docs/events.md.
   var logged: [EventLogEntry.Field] { get }
 
-  /// What an event that somebody has to know of says (``EventTraits/concern``).
+  /// The code and message of an event that has an ``EventTraits/concern``.
   var remark: EventRemark? { get }
 
-  /// With settings named by `wording`.
+  /// The facts with settings named by `wording`.
   func worded(_ wording: (ErrorMessage) -> String) -> Self
 }
 
-/// Facts that stand in the event's object as one value of that name.
+/// Facts that are one value in the event's JSON object, under `name`.
 protocol NamedFacts: EventFacts, Codable {
   static var name: FactsName { get }
 }
@@ -36,7 +36,7 @@ extension NamedFacts {
   }
 }
 
-/// A code and a sentence; the path where the event has no file.
+/// A code and a sentence, with the path if the event has no file.
 struct EventRemark {
   var path: SourcePath?
   let code: String
@@ -59,7 +59,7 @@ extension EventFacts where Self: Codable {
   func encodeFacts(to encoder: any Encoder) throws { try encode(to: encoder) }
 }
 
-// MARK: Of runs
+// MARK: Facts of runs
 
 extension RunStarted: EventFacts {
   var logged: [EventLogEntry.Field] {
@@ -95,9 +95,9 @@ extension RunSummary: EventFacts {
   }
 }
 
-// MARK: Of files
+// MARK: Facts of files
 
-/// Of `file.started`.
+/// The facts of `file.started`.
 struct FileSize: EventFacts, Codable {
   let size: Int64?
 
@@ -105,7 +105,7 @@ struct FileSize: EventFacts, Codable {
 
   init(size: Int64?) { self.size = size }
 
-  /// Writes null for a size that is unknown.
+  /// Writes null for an unknown size.
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(size, forKey: .size)

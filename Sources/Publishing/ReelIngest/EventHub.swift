@@ -1,11 +1,10 @@
 import ReelCore
 import Synchronization
 
-/// Tells the events of one run to every observer, in one order, and folds them into the state.
+/// Sends the events of one run to every observer, in one order, and folds them into the state.
 ///
-/// Emitting never waits for an observer: each has a buffer of its own, in which progress that was overtaken is
-/// dropped and nothing else is. An observer that stopped reading therefore costs memory for the events it has not
-/// read (not for progress), and no time.
+/// Emitting never waits for an observer. Each has its own buffer, from which only outdated progress events are dropped.
+/// An observer that has stopped reading therefore costs memory for its unread events other than progress, but no time.
 final class EventHub: Sendable {
   private struct State {
     var sequence = 0
@@ -19,7 +18,7 @@ final class EventHub: Sendable {
   private let wording: (@Sendable (ErrorMessage) -> String)?
   private let patience: Duration
 
-  /// - Parameter patience: an observer that has taken nothing for so long has stopped reading.
+  /// - Parameter patience: an observer that has taken nothing for this long counts as having stopped reading.
   init(
     clock: any WallClock, wording: (@Sendable (ErrorMessage) -> String)? = nil,
     patience: Duration = .seconds(5)
@@ -36,7 +35,7 @@ final class EventHub: Sendable {
     emit([body])
   }
 
-  /// Tells several that became true together, at the cost of hardly more than one.
+  /// Emits several events that became true together, at hardly more than the cost of one.
   func emit(_ bodies: [IngestEvent.Body]) {
     guard !bodies.isEmpty else { return }
     let bodies = wording.map { wording in bodies.map { $0.worded(wording) } } ?? bodies
@@ -54,15 +53,15 @@ final class EventHub: Sendable {
     for watcher in watchers { watcher.yield() }
   }
 
-  /// Waits while an observer that does read is far behind, so that what it has not read yet does not pile up. One
-  /// that has stopped reading is not waited for.
+  /// Waits while an active observer is far behind, so that its unread events do not pile up. An observer that has
+  /// stopped reading is not waited for.
   func observersToCatchUp() async {
     while state.withLock({ $0.subscriptions.values.contains { $0.isFarBehind } }) {
       guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
     }
   }
 
-  /// Ends every observer's stream, after what is still in its buffer.
+  /// Ends every observer's stream once its buffer is empty.
   func finish() {
     let (waiting, watchers) = state.withLock { state in
       state.isFinished = true
@@ -73,7 +72,8 @@ final class EventHub: Sendable {
     for watcher in watchers { watcher.finish() }
   }
 
-  /// Says that something came, however much it was, until the run's end: for who looks at ``snapshot`` then.
+  /// A stream that signals each change of the state until the run's end; several changes may be signaled as one. The
+  /// reader looks at ``snapshot`` then.
   func changes() -> AsyncStream<Void> {
     let (stream, watcher) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let isFinished = state.withLock { state in
@@ -84,7 +84,7 @@ final class EventHub: Sendable {
     return stream
   }
 
-  /// A stream of the events from now on.
+  /// Adds an observer, which gets the events from now on.
   func subscribe() -> Subscription {
     let subscription = Subscription(patience: patience)
     let isFinished = state.withLock { state in

@@ -1,19 +1,19 @@
 import ReelCore
 
-/// An event of a run as a logger takes it: a level, a short message, and the rest as metadata.
+/// An event of a run in the form a logger takes: a level, a short message, and the rest as metadata.
 public struct EventLogEntry: Sendable {
   /// How much an event matters. The raw values are the names that swift-log has for these levels.
   public enum Level: String, Sendable, CaseIterable, Comparable {
-    /// Of use to who looks for a fault.
+    /// Useful for finding a fault.
     case debug
-    /// What a run does.
+    /// The normal progress of a run.
     case info
-    /// Something is not as it should be, and the run goes on.
+    /// Something is wrong, and the run continues.
     case warning
-    /// A file failed, or the run.
+    /// A file or the run failed.
     case error
 
-    /// Whether `left` matters less.
+    /// Whether `left` is the less severe level.
     public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
@@ -28,21 +28,21 @@ public struct EventLogEntry: Sendable {
 
   package typealias Field = (key: String, value: String)
 
-  /// How much it matters.
+  /// The severity of the event.
   public let level: Level
   /// The event's type, such as `post.published`.
   public let message: String
   package let fields: [Field]
 
-  /// What there is to know, by its name in docs/events.md: `path`, `code`, `bytes`, … Values are as they came: a path may hold
-  /// any character.
+  /// The facts by their names in docs/events.md: `path`, `code`, `bytes`, … Values are unmodified, so a path may
+  /// contain any character.
   public var metadata: [String: String] {
     Dictionary(fields.map { ($0.key, $0.value) }) { first, _ in first }
   }
 }
 
 extension IngestEvent {
-  /// The event as a logger takes it; nil for progress, which is not logged.
+  /// The event in the form a logger takes; nil for progress, which is not logged.
   public var logEntry: EventLogEntry? { body.tell(LogReader()) }
 }
 

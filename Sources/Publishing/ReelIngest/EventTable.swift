@@ -1,20 +1,20 @@
 import ReelCore
 
-/// What is fixed for each type of event, and what follows from it.
+/// The fixed properties of a type of event.
 struct EventTraits {
-  /// The `type` of the JSON, and what a log calls it.
+  /// The `type` in the JSON, and the message in a log.
   let type: String
-  /// Nil for what is not logged.
+  /// The log level; nil if the event is not logged.
   var level: EventLogEntry.Level?
-  /// What somebody has to know of: ``EventFacts/remark`` says it.
+  /// Why people must know of it, in which case ``EventFacts/remark`` has the message.
   var concern: EventConcern?
   /// Whether it is the one event that ends its file, or the run.
   var ends = false
 }
 
-/// Why somebody has to know of an event.
+/// Why people must know of an event.
 package enum EventConcern: Sendable {
-  /// Something is not as it should be, and no file ended by it.
+  /// Something is wrong, but no file ended because of it.
   case warning
   /// The policy does not want the file.
   case refused
@@ -22,14 +22,14 @@ package enum EventConcern: Sendable {
   case failed
 }
 
-/// Asked of ``IngestEvent/Body/tell(_:)``: one method for the facts of every type.
+/// Reads an event through ``IngestEvent/Body/tell(_:)``, with one method for the facts of every type.
 protocol EventReader<Answer> {
   associatedtype Answer
   associatedtype Failure: Error
 
   /// - Parameters:
-  ///   - file: nil for what is of a run.
-  ///   - body: the same event with other facts.
+  ///   - file: nil for an event of the run.
+  ///   - body: makes the same event from other facts.
   func read<Facts: EventFacts>(
     _ traits: EventTraits, _ file: FileReference?, _ facts: Facts, _ body: (Facts) -> IngestEvent.Body
   ) throws(Failure) -> Answer
@@ -38,7 +38,7 @@ protocol EventReader<Answer> {
 // MARK: The table
 
 extension IngestEvent.Body {
-  /// What each event is: a row for each.
+  /// Passes the event to `reader`: one row for each type of event.
   func tell<Reader: EventReader>(_ reader: Reader) throws(Reader.Failure) -> Reader.Answer {
     func row<Facts: EventFacts>(
       _ type: String, _ level: EventLogEntry.Level?, _ file: FileReference?, _ facts: Facts,
@@ -92,7 +92,7 @@ extension IngestEvent.Body {
         .fileRefused(file, $0)
       }
     case .fileFailed(let file, let failure):
-      // What was only not done is no failure to show.
+      // A file that was merely not processed is no failure to show.
       return try row(
         "file.failed", failure.isCancellation ? .info : .error, file, failure,
         concern: failure.isCancellation ? nil : .failed, ends: true
@@ -111,7 +111,7 @@ extension IngestEvent.Body {
     }
   }
 
-  /// How the facts of each type are read.
+  /// The function that reads the facts, for each type of event.
   static let readings: [String: @Sendable (any Decoder) throws -> IngestEvent.Body] = [
     "run.started": run(IngestEvent.Body.runStarted),
     "run.scanned": run(IngestEvent.Body.runScanned),
@@ -152,18 +152,18 @@ extension IngestEvent.Body {
   }
 }
 
-// MARK: What follows from it
+// MARK: Derived from the table
 
 extension IngestEvent.Body {
-  /// The file it is about, if it is about one.
+  /// The file that the event is about, if any.
   public var file: FileReference? { tell(FileReader()) }
 
   /// Whether it is the one event that ends its file, or the run.
   public var isTerminal: Bool { traits.ends }
 
-  /// Whether a newer one of its kind (for the same file) makes it worthless.
+  /// Whether a newer event of its kind (for the same file) replaces it.
   public var coalesces: Bool {
-    // Asked of every event by every observer: without a look at the facts.
+    // Every observer asks this of every event, so it must not go through the facts.
     switch self {
     case .uploadProgress: true
     case .runScanned(let scan): !scan.complete
@@ -174,21 +174,21 @@ extension IngestEvent.Body {
   /// The `type` of the JSON.
   public var type: String { traits.type }
 
-  /// Why somebody has to know of it; nil for most.
+  /// Why people must know of it; nil for most events.
   package var concern: EventConcern? { traits.concern }
 
   private var traits: EventTraits { tell(TraitsReader()) }
 
-  /// What somebody has to know of; nil for most.
+  /// What people must know of; nil for most events.
   package var problem: EventProblem? { tell(ProblemReader()) }
 
-  /// With settings named by `wording`.
+  /// The event with settings named by `wording`.
   func worded(_ wording: @escaping (ErrorMessage) -> String) -> IngestEvent.Body {
     tell(WordingReader(wording: wording))
   }
 }
 
-/// What somebody has to know of an event.
+/// What people must know of an event.
 package struct EventProblem: Sendable {
   package let concern: EventConcern
   package let path: SourcePath

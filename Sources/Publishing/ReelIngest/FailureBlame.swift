@@ -1,8 +1,8 @@
 import ReelCore
 
 extension FileFailure.Code {
-  /// Whether the file is what it should not be, here and anywhere: nobody who tries again fares better with it. False for
-  /// what this machine, its network or its stores had to do with, and for a file that is not there.
+  /// Whether the file itself is at fault, so that another try would fail on any machine. False for what this machine,
+  /// its network or its stores may have caused, and for a file that does not exist.
   public var isOfTheFile: Bool {
     switch self {
     case .source(let code):
@@ -10,7 +10,7 @@ extension FileFailure.Code {
     case .probe(let code): code.isOfTheFile
     case .poster(let code): ProbeError.Code(rawValue: code.rawValue)?.isOfTheFile ?? true
     case .upload, .catalog, .cancelled: false
-    // A policy's reason, or what can't be mended.
+    // A policy's reason, or a file that can't be mended.
     case .other(let name): name != MendError.Code.notWritten.rawValue
     }
   }

@@ -1,7 +1,7 @@
 import Observation
 import ReelCore
 
-/// Pages through the feed, the newest posts first: the view model of `reel feed`, and of an app's feed.
+/// Pages through the feed, newest posts first: the view model of `reel feed`, and of an app's feed.
 ///
 /// ```swift
 /// let feed = FeedModel(catalog: catalog, pageSize: 20)
@@ -11,11 +11,11 @@ import ReelCore
 @MainActor
 @Observable
 public final class FeedModel {
-  /// Whether a page is being loaded now.
+  /// Whether a page is being loaded.
   public private(set) var isLoading = false
-  /// Every post that was loaded so far, the newest first.
+  /// Every post loaded so far, newest first.
   public private(set) var posts: [Post] = []
-  /// Why the last page could not be loaded; nil once one could.
+  /// Why the last page could not be loaded; nil after a page has been loaded.
   public private(set) var error: CatalogError?
   /// Where the next page begins; nil before the first page and after the last.
   public private(set) var next: FeedCursor?
@@ -26,15 +26,15 @@ public final class FeedModel {
   @ObservationIgnored private let pageSize: Int
 
   /// - Parameters:
-  ///   - pageSize: posts in a page, at least 1.
-  ///   - start: where to begin; nil begins with the newest.
+  ///   - pageSize: the number of posts in a page, at least 1.
+  ///   - start: where to begin; nil begins with the newest post.
   public init(catalog: any PostCatalog, pageSize: Int = 20, startingBefore start: FeedCursor? = nil) {
     self.catalog = catalog
     self.pageSize = max(1, pageSize)
     next = start
   }
 
-  /// Loads one more page behind what is there. Does nothing while another is loading, or at the end.
+  /// Loads one more page after those already loaded. Does nothing while another is loading, or at the end.
   public func loadNextPage() async {
     guard !isLoading, !isComplete else { return }
     isLoading = true
@@ -50,7 +50,7 @@ public final class FeedModel {
     }
   }
 
-  /// Begins again with the newest post.
+  /// Starts over with the newest post.
   public func reload() async {
     guard !isLoading else { return }
     posts = []
@@ -59,8 +59,8 @@ public final class FeedModel {
     await loadNextPage()
   }
 
-  /// Shows what an event says of a post: one that was removed goes, one that was edited or moved is shown as it is now, and
-  /// one that was restored comes back where it is within what was loaded. Other events change nothing.
+  /// Applies an event to the loaded posts: a removed post goes, an edited or moved one is updated, and a restored one
+  /// returns to its place if that is within the loaded range. Other events change nothing.
   public func follow(_ event: IngestEvent) {
     switch event.body {
     case .postRemoved(let removed): posts.removeAll { $0.id == removed.post.id }
@@ -71,7 +71,7 @@ public final class FeedModel {
         return show(post)
       }
       let index = posts.firstIndex { $0.pageNumber ?? 0 < place } ?? posts.endIndex
-      // Behind what was loaded, the next page brings it.
+      // Beyond the loaded range, the next page will contain it.
       if index < posts.endIndex || isComplete { posts.insert(post, at: index) }
     default: break
     }

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelSource
 
-// The one place where the errors of the layers become the failure of a file.
+// The only place where the errors of the layers become the failure of a file.
 
 extension FileFailure {
   init(_ error: SourceError) {
@@ -23,7 +23,7 @@ extension FileFailure {
       cause: error)
   }
 
-  /// Of a file that is published as it came in, and not mended.
+  /// The failure of a file that is published unmended, as it came in.
   init(leftAsItIs error: MendError) {
     self.init(
       code: Code(rawValue: error.code.rawValue), message: "it is left as it is: \(error.text)", cause: error)
@@ -41,15 +41,15 @@ extension FileFailure {
     code: .cancelled,
     message: "interrupted before it was published; another run publishes it")
 
-  /// Whether the file looks cut off.
+  /// Whether the file looks truncated.
   package var isOfMissingBytes: Bool {
     [.probe(.truncated), .probe(.indexMissing), .probe(.empty)].contains(code)
   }
 
-  /// Whether nothing is there.
+  /// Whether the file does not exist.
   package var isOfNoFile: Bool { code == .source(.notFound) }
 
-  /// Whether the file is not what it was when it was opened.
+  /// Whether the file has changed since it was opened.
   package var isSourceChanged: Bool {
     switch code {
     case .source(.sourceChanged), .probe(.sourceChanged), .poster(.sourceChanged): true
@@ -57,20 +57,20 @@ extension FileFailure {
     }
   }
 
-  /// Whether the file ended because the run did, not by any fault of its own.
+  /// Whether the file ended only because the run did.
   package var isCancellation: Bool { code == .cancelled }
 }
 
 /// Why the steps of one file ended before its post.
 ///
-/// What a layer throws becomes one where a step is caught, and nowhere before that.
+/// An error of a layer is converted where a step catches it, and nowhere earlier.
 enum StepFailure: Error {
   case refused(FileRefused)
   case failed(FileFailure)
-  /// No other file will fare better.
+  /// Other files would fail in the same way.
   case endsTheRun(FileFailure)
 
-  /// What it says, whatever it means for the run.
+  /// The failure, without its meaning for the run.
   var failure: FileFailure {
     switch self {
     case .refused(let refusal):
@@ -80,7 +80,7 @@ enum StepFailure: Error {
     }
   }
 
-  /// The file's end, whatever it means for the run.
+  /// The file's end, without its meaning for the run.
   var result: PublishResult {
     switch self {
     case .refused(let refusal): .refused(refusal)
@@ -107,7 +107,7 @@ enum StepFailure: Error {
     self = .failed(FileFailure(error))
   }
 
-  /// What keeps a file out that could not be read to its facts, by the rule that says so.
+  /// The probe errors that count as refusals, with the rule that each one breaks.
   private static let refusals: [ProbeError.Code: (code: FileRefused.Code, rule: String)] = [
     .unsupported: (.unsupported, "container.unsupported"), .externalMedia: (.externalMedia, "media.external"),
   ]
@@ -157,12 +157,12 @@ extension FileRefused {
       self.init(code: .policy, violations: violations)
       return
     }
-    // What it comes down to is said first.
+    // The deciding violations come first.
     self.init(
       code: code, violations: violations.filter { $0.rule == rule } + violations.filter { $0.rule != rule })
   }
 
-  /// The rules that have a code of their own, the gravest first.
+  /// The rules that have a code of their own, gravest first.
   private static var deciding: [(rule: String, code: Code)] {
     [
       ("media.external", .externalMedia), ("video.none", .unsupported), ("video.coverOnly", .unsupported),

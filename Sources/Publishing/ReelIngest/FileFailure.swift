@@ -1,27 +1,27 @@
 import ReelCore
 
-/// Why a file was not published, or why a run could not go on.
+/// Why a file was not published, or why a run could not continue.
 public struct FileFailure: ReelError, Codable {
-  /// What it is, for programs.
+  /// The failure code, for programs.
   public let code: Code
   /// What went wrong and what to do; one sentence for people, without the file's path.
   public let text: ErrorMessage
-  /// ``text``, with settings in backquotes.
+  /// ``text`` as a string, with settings in backquotes.
   public var message: String { text.description }
-  /// The error of the layer that failed, such as an `UploadError`. Nil where there was none, and in an event that was read
-  /// from JSON.
+  /// The error of the layer that failed, such as an `UploadError`. Nil if there was none, and in an event read from
+  /// JSON.
   public let cause: (any Error)?
 
   private enum CodingKeys: String, CodingKey { case code, message }
 
-  /// A failure. `message` is shown behind the file's path.
+  /// Creates a failure. `message` is shown after the file's path.
   public init(code: Code, message: ErrorMessage, cause: (any Error)? = nil) {
     self.code = code
     text = message
     self.cause = cause
   }
 
-  /// A failure with a message that is text and names no setting.
+  /// Creates a failure from plain text that names no setting.
   @_disfavoredOverload
   public init(code: Code, message: String, cause: (any Error)? = nil) {
     self.init(code: code, message: ErrorMessage(message), cause: cause)
@@ -44,12 +44,12 @@ public struct FileFailure: ReelError, Codable {
 }
 
 extension FileFailure: Hashable {
-  /// Whether both say the same; what caused them is not compared.
+  /// Whether code and message are equal; the causes are not compared.
   public static func == (left: FileFailure, right: FileFailure) -> Bool {
     left.code == right.code && left.message == right.message
   }
 
-  /// Of what ``==(_:_:)`` compares.
+  /// Hashes what ``==(_:_:)`` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(code)
     hasher.combine(message)
@@ -57,23 +57,23 @@ extension FileFailure: Hashable {
 }
 
 extension FileFailure {
-  /// What failed, by the layer that did. ``rawValue`` is the code in events and reports.
+  /// What failed, by layer. ``rawValue`` is the code in events and reports.
   ///
-  /// A code that was read from JSON is that of the first layer that has it. Two are equal when their raw values are.
+  /// A code read from JSON is attributed to the first layer that has it. Two codes are equal if their raw values are.
   public enum Code: Sendable {
-    /// The file could not be opened, or its sidecar not be used.
+    /// The file could not be opened, or its sidecar could not be used.
     case source(SourceError.Code)
-    /// It could not be read as media.
+    /// The file could not be read as media.
     case probe(ProbeError.Code)
-    /// It could not be stored.
+    /// The file could not be stored.
     case upload(UploadError.Code)
     /// No poster could be made, and one was required.
     case poster(PosterError.Code)
     /// The catalog could not answer.
     case catalog(CatalogError.Code)
-    /// The run was cancelled before the file was done: it is not the file's failure.
+    /// The run was cancelled before the file was done; the file did not fail.
     case cancelled
-    /// One that this version does not know.
+    /// A code that this version does not know.
     case other(String)
   }
 }
@@ -84,7 +84,7 @@ extension FileFailure.Code: RawRepresentable, Hashable, Codable, ExpressibleBySt
   private static let (catalogPrefix, posterPrefix) = ("catalog.", "poster.")
   private static let cancelledText = ProbeError.Code.cancelled.rawValue
 
-  /// The layer's own code, after `catalog.` or `poster.` where it is one of these.
+  /// The layer's own code, prefixed with `catalog.` or `poster.` for these two layers.
   public var rawValue: String {
     switch self {
     case .source(let code): code.rawValue
@@ -97,7 +97,7 @@ extension FileFailure.Code: RawRepresentable, Hashable, Codable, ExpressibleBySt
     }
   }
 
-  /// The code of that name.
+  /// The code with that raw value.
   public init(rawValue: String) {
     if rawValue == Self.cancelledText {
       self = .cancelled
@@ -116,7 +116,7 @@ extension FileFailure.Code: RawRepresentable, Hashable, Codable, ExpressibleBySt
     }
   }
 
-  /// The code of that name.
+  /// The code with that raw value.
   public init(stringLiteral: String) { self.init(rawValue: stringLiteral) }
 
   /// ``rawValue``.
@@ -125,7 +125,7 @@ extension FileFailure.Code: RawRepresentable, Hashable, Codable, ExpressibleBySt
   /// Whether both have the same raw value.
   public static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 
-  /// Of the raw value.
+  /// Hashes the raw value.
   public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 

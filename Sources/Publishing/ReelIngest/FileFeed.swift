@@ -1,31 +1,32 @@
 import ReelCore
 import ReelSource
 
-/// By what a feed knows one of its files: it travels with the file, and every event about the file has it.
+/// The token by which a feed recognizes one of its files. It travels with the file, and every event about the file
+/// carries it.
 package struct FeedTicket: Hashable, Sendable {
   private let number: Int
 
-  /// Tickets of one feed are told apart by their numbers.
+  /// - Parameter number: distinguishes the tickets of one feed.
   package init(_ number: Int) { self.number = number }
 }
 
-/// Something that a feed hands out.
+/// An item that a feed hands out.
 package struct FeedItem: Sendable {
   let item: WalkItem
   let ticket: FeedTicket?
 
-  /// - Parameter ticket: nil where the feed doesn't ask what becomes of it.
+  /// - Parameter ticket: nil if the feed does not ask what becomes of the file.
   package init(_ item: WalkItem, ticket: FeedTicket? = nil) {
     self.item = item
     self.ticket = ticket
   }
 }
 
-/// What is asked for one file of a run, before all that is said of the run as a whole.
+/// What is requested for one file of a run. It takes precedence over the run's own options.
 package struct FileWishes: Sendable {
-  /// Whose it is; nil: as the run says.
+  /// The author; nil means that of the run.
   package var author: String?
-  /// Decides whether it may be published; nil: as for the run.
+  /// Decides whether the file may be published; nil means the run's policy.
   package var policy: (any IntakePolicy)?
 
   package init(author: String? = nil, policy: (any IntakePolicy)? = nil) {
@@ -33,35 +34,38 @@ package struct FileWishes: Sendable {
   }
 }
 
-/// Where the files of a run come from: a walk, or somebody who hands them out as they come.
+/// The source of a run's files: a walk, or a queue or folder that hands them out as they arrive.
 package protocol FileFeed: Sendable {
-  /// The next files, at least one and at most `count`; none at the end, or when `isOver` says that the run ends. Blocks.
+  /// Returns the next files, at least one and at most `count`, or none at the end or when `isOver` says that the run
+  /// ends. Blocks.
   func next(upTo count: Int, until isOver: () -> Bool) -> [FeedItem]
 
-  /// Said before work on these of its files begins. Blocks.
+  /// Called before work on these of its files begins. Blocks.
   func begin(_ files: [FileReference])
 
-  /// Whether files come for as long as the process lives: nothing may be left for the end, and no file that takes long to
-  /// read may hold up another one that comes later.
+  /// Whether files keep coming for as long as the process lives. Then nothing may be left for the end, and no file that
+  /// takes long to read may hold up a later one.
   var isEndless: Bool { get }
 
-  /// Whether somebody waits for each of its files, so that one that is not there is remembered as a failure; else it was
-  /// mistyped, or went meanwhile.
+  /// Whether each of its files is expected by someone, so that a missing one is remembered as a failure. Otherwise its
+  /// name was mistyped, or it was removed meanwhile.
   var expectsFiles: Bool { get }
 
-  /// Whether `file`, which ended with `failure`, comes again: then that is not told as a failure.
+  /// Whether `file`, which ended with `failure`, will come again and is therefore not reported as failed.
   func postpones(_ file: FileReference, after failure: FileFailure) -> Bool
 
-  /// Whether `file`, which takes long to read, comes again when there is time for it; else its reading goes on.
+  /// Whether `file`, which takes long to read, will come again when there is time for it. Otherwise its reading
+  /// continues.
   func setsAside(_ file: FileReference) -> Bool
 
-  /// Whether more of `file`, which looks cut off, may be on its way: then it comes again, whatever else is true of it.
+  /// Whether more data may be on its way to `file`, which looks truncated. Then it will come again, whatever else is
+  /// true of it.
   func awaitsMore(of file: FileReference) -> Bool
 
-  /// What is asked for `file`.
+  /// What is requested for `file`.
   func wishes(for file: FileReference) -> FileWishes
 
-  /// Ends what a call of ``next(upTo:until:)`` waits for, where `isOver` alone would not: a request over a network.
+  /// Ends a wait in ``next(upTo:until:)`` that `isOver` alone cannot end, such as a network request.
   func cancel()
 }
 

@@ -1,17 +1,17 @@
 import ReelCore
 import Synchronization
 
-// Turns a file's end into its one terminal event, and into what `reel status` shows of it.
+// Turns a file's end into its one terminal event, and into the record that `reel status` shows.
 extension IngestContext {
-  /// What is told, and what is noted of it.
+  /// The event and the notes of a file's end.
   struct Report {
     let event: IngestEvent.Body
     var notes: [CatalogNote] = []
-    /// The end of the run, when the file's end is that too.
+    /// How the run ends, if the file's end is also the run's.
     var ending: RunEnding?
   }
 
-  /// Of a file whose steps ended without a failure.
+  /// The report of a file whose steps ended without a failure.
   func report(_ result: PublishResult, of file: FileReference) -> Report {
     var report = Report(event: result.event(of: file))
     if case .planned = result { return report }
@@ -25,12 +25,12 @@ extension IngestContext {
     case .failed(let failure), .endsTheRun(let failure):
       guard feed?.postpones(file, after: failure) ?? false else { break }
       report = Report(event: .filePostponed(file, failure))
-      // That it is being written to is no fault.
+      // A file that is still being written to is not at fault, so nothing is recorded.
       if failure.isSourceChanged || failure.isOfMissingBytes { return report }
     case .refused: break
     }
     if file.path.bytes.isEmpty {
-      // There is no path under which it could be shown, or be forgotten.
+      // With no path, the record could be neither shown nor cleared.
     } else if case .failed(let failure) = failure, failure.isOfNoFile, feed?.expectsFiles != true {
       report.notes.append(note(nil, of: file))
     } else if let record = record(failure) {
@@ -45,7 +45,7 @@ extension IngestContext {
     return report
   }
 
-  /// What `reel status` shows of it; nil for what was not a fault of the file.
+  /// The record that `reel status` shows; nil if the file was not at fault.
   func record(_ failure: StepFailure) -> FailureRecord? {
     let now = services.clock.now()
     switch failure {
@@ -59,13 +59,13 @@ extension IngestContext {
     }
   }
 
-  /// The record in place of an older one; nil forgets.
+  /// The note that replaces an older record; a nil record clears it.
   func note(_ record: FailureRecord?, of file: FileReference) -> CatalogNote {
     .failure(record, at: options.absolute(file.path))
   }
 }
 
-/// How a run comes to its end.
+/// How a run ends.
 enum RunEnding: Sendable {
   case completed
   case stopped
@@ -73,15 +73,15 @@ enum RunEnding: Sendable {
   case aborted(FileFailure)
 }
 
-/// Ends a run early. The first reason counts, but an abort outweighs a stop.
+/// Ends a run early. The first reason counts, but an abort overrides a stop.
 final class StopSignal: Sendable {
   private let state = Mutex<RunEnding?>(nil)
-  /// Set when what is in flight is to end, too: the run was cancelled or aborted.
+  /// Set when files in flight must end, too, because the run was cancelled or aborted.
   let cancellation = CancellationFlag()
 
   var ending: RunEnding? { state.withLock { $0 } }
 
-  /// No further file is begun.
+  /// Whether no further file may be begun.
   var isSet: Bool { cancellation.isSet || ending != nil }
 
   func set(_ reason: RunEnding) {

@@ -2,13 +2,13 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// What every step of a run works with, and the small decisions that several of them share.
+/// The services and options that every step of a run uses, and the small decisions that several steps share.
 struct IngestContext: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
   let stop: StopSignal
-  /// Where the files come from; nil for a test.
+  /// The source of the files; nil in a test.
   let feed: (any FileFeed)?
   /// What a dry run would have published so far: the second of two equal files would be a duplicate.
   private let planned = PlannedPublications()
@@ -24,22 +24,22 @@ struct IngestContext: Sendable {
     self.stop = stop
   }
 
-  /// Asked for only where a file needs it: a run whose files are all known starts no reader. The prober keeps what it
-  /// has said once. Blocks.
+  /// The reader's version. Asked for only if a file needs it, so that a run whose files are all known starts no reader.
+  /// The prober remembers its answer. Blocks.
   func reader() throws -> ReaderVersion {
     try services.prober.readerVersion(cancellation: stop.cancellation)
   }
 
-  // MARK: Words
+  // MARK: Metadata
 
-  /// What the user says: of the file, by flags, then the caption list, then settings.
+  /// The metadata that the user gives for the file: by flags, then by the caption list, then by settings.
   func said(of found: FoundFile, _ file: FileReference) -> PostMetadata {
     let listed = options.captions?.entry(for: found.path)?.metadata ?? PostMetadata()
     let asked = PostMetadata(authorID: feed?.wishes(for: file).author)
     return asked.completed(by: options.metadata).completed(by: listed).completed(by: options.defaultMetadata)
   }
 
-  /// The file's own title and artist stand in where nobody said anything.
+  /// Drafts the post. The file's own title and artist are used if no other source gives any.
   func draft(_ report: ProbeReport, of file: SourcePath, metadata: PostMetadata) -> PostDraft {
     let own = PostMetadata(caption: report.media.title, music: report.media.artist)
     let counts = options.demoCounts ? (demoCount(), demoCount()) : (0, 0)
@@ -56,15 +56,16 @@ struct IngestContext: Sendable {
 
   // MARK: Mending
 
-  /// What is to be mended in a file of these facts before it is judged; nil for nothing. A dry run writes nothing.
+  /// The mends that a file with these facts needs before it is judged; nil for none. A dry run mends nothing, as it
+  /// writes nothing.
   func mends(of media: MediaInfo, at path: SourcePath) -> MendOptions? {
     guard services.mender != nil, !options.dryRun else { return nil }
     let needed = options.mends.needed(by: media, at: path)
     return needed.mends.isEmpty ? nil : needed
   }
 
-  /// The file as it is to be published, and its facts: a mended copy, which is proved to hold the same, or `file` itself
-  /// where there was nothing to mend after all. Blocks.
+  /// Returns the file to be published, and its facts: a mended copy, proved to hold the same content, or `file` itself
+  /// if there was nothing to mend after all. Blocks.
   func mend(
     _ file: HashedFile, _ report: ProbeReport, _ mends: MendOptions
   ) throws -> (HashedFile, ProbeReport) {
@@ -77,7 +78,7 @@ struct IngestContext: Sendable {
     do throws(MendError) {
       outcome = try mender.mend(file.source, mends, into: draft.descriptor, cancellation: stop.cancellation)
     } catch {
-      // Nobody has asked for credentials to be dropped: the file counts as it came.
+      // The user has not asked to drop credentials, so the file is used as it came in.
       guard error.code == .notMendable, error.remedy == .credentials else { throw error }
       hub.emit([.fileNotMended(file.file, FileFailure(leftAsItIs: error))])
       return (file, report)
@@ -117,20 +118,20 @@ struct IngestContext: Sendable {
     feed?.wishes(for: file).policy ?? services.policy
   }
 
-  /// A file that looks cut off is judged only when it is known that nothing more comes.
+  /// Throws if the file looks truncated and more data may still arrive.
   func checkWhole(_ report: ProbeReport, _ file: FileReference) throws {
     guard report.media.truncated == true, feed?.awaitsMore(of: file) == true else { return }
     throw ProbeError(.truncated, "its data ends too early")
   }
 
-  /// What is to become of a file whose facts are known.
+  /// What becomes of a file whose facts are known.
   enum Decision {
     case accepted(AcceptedFile)
     case ended(PublishResult)
   }
 
-  /// - Parameter reader: who has read it just now; nil where that is remembered.
-  /// - Throws: the policy's refusal, and what is wrong with its sidecar.
+  /// - Parameter reader: the reader that has just read the facts; nil if they were remembered.
+  /// - Throws: the policy's refusal, or the error of the sidecar.
   func judge(
     _ file: HashedFile, _ report: ProbeReport, readBy reader: ReaderVersion?,
     noting notes: inout [CatalogNote]
@@ -160,8 +161,8 @@ struct IngestContext: Sendable {
 
   // MARK: Posters
 
-  /// Makes the poster of `accepted`, where posts are to have some, and adds what is to be told of it to `events`. Blocks.
-  /// - Throws: where there is none and one is required; what ends the run.
+  /// Makes the poster of `accepted` if posts are to have posters, and appends the events about it to `events`. Blocks.
+  /// - Throws: if a required poster could not be made, and for errors that end the run.
   func makePoster(
     of accepted: inout AcceptedFile, telling events: inout [IngestEvent.Body]
   ) throws {
@@ -179,8 +180,8 @@ struct IngestContext: Sendable {
     }
   }
 
-  /// What is told of a file that has no poster because of `failure`.
-  /// - Throws: `failure`, where the file is not to be published then.
+  /// The events for a file that is published without a poster because of `failure`.
+  /// - Throws: `failure`, if the file must not be published without one.
   func goOn(
     without failure: StepFailure, _ file: FileReference
   ) throws -> [IngestEvent.Body] {
@@ -196,14 +197,14 @@ struct IngestContext: Sendable {
     Publication(digest: digest, destination: services.uploader.destination, authorID: metadata.authorID)
   }
 
-  /// Where the publication of `found` would be told apart from others, before anybody opens it.
+  /// The question of what earlier runs know of `found` and of its publication, asked before the file is opened.
   func question(about found: FoundFile, _ file: FileReference) -> RecalledFile {
     RecalledFile(
       identity: found.identity, path: options.absolute(found.path),
       destination: services.uploader.destination, authorID: said(of: found, file).authorID)
   }
 
-  /// What to ask of some bytes; their post is of no interest where one more is to be made.
+  /// The question of what is known of these bytes. Their post is not asked for if another one is to be made.
   func question(about publication: Publication) -> ContentQuestion {
     ContentQuestion(
       digest: publication.digest, publication: options.duplicates == .skip ? publication : nil,
@@ -223,12 +224,14 @@ struct IngestContext: Sendable {
       }, arrived: accepted.arrived, again: options.again)
   }
 
-  /// A post whose publishing process died before it could tell is told now, once.
+  /// The end of a file that is already a post. If the process that published the post died before it could say so, the
+  /// event is sent now, once.
   func ending(of existing: PublishedPost) -> PublishResult {
     existing.announced || options.dryRun ? .duplicate(existing.post) : .published(existing.post)
   }
 
-  /// Where its video was a post already, or was one that is not to come back. Nil where it may become one.
+  /// The end of a file whose video is already a post, or whose post was removed for good; nil if the video may become a
+  /// post.
   func ending(of content: KnownContent) -> PublishResult? {
     if let post = content.post { return ending(of: post) }
     return options.again ? nil : content.removed.map(PublishResult.removed)
@@ -243,6 +246,6 @@ struct IngestContext: Sendable {
 private final class PlannedPublications: Sendable {
   private let planned = Mutex(Set<Publication>())
 
-  /// Whether nobody has planned this publication before; it is planned from now on.
+  /// Adds the publication and returns whether it is new.
   func add(_ publication: Publication) -> Bool { planned.withLock { $0.insert(publication).inserted } }
 }

@@ -6,8 +6,7 @@ extension IngestEvent: Codable {
     case v, seq, at, type, file
   }
 
-  /// Writes one flat object: `v`, `seq`, `at`, `type`, `file`, `path` (and `pathBytes`), and the type's
-  /// facts.
+  /// Writes one flat object: `v`, `seq`, `at`, `type`, `file`, `path` (and `pathBytes`), and the facts of the type.
   /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var envelope = encoder.container(keyedBy: EnvelopeKeys.self)
@@ -18,7 +17,7 @@ extension IngestEvent: Codable {
   }
 
   /// Reads what ``encode(to:)`` wrote.
-  /// - Throws: `DecodingError`, also for another version of the JSON and for a type that is not known here.
+  /// - Throws: `DecodingError`, also for another version of the JSON and for an unknown type.
   public init(from decoder: any Decoder) throws {
     let envelope = try decoder.container(keyedBy: EnvelopeKeys.self)
     let version = try envelope.decode(Int.self, forKey: .v)
@@ -55,7 +54,7 @@ private struct FactsWriter: EventReader {
 }
 
 extension FileReference {
-  /// The file of an event.
+  /// Reads the file of an event.
   init(eventFrom decoder: any Decoder) throws {
     self.init(
       number: try decoder.container(keyedBy: IngestEvent.EnvelopeKeys.self).decode(Int.self, forKey: .file),

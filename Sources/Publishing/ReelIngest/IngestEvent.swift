@@ -1,77 +1,78 @@
 import FoundationEssentials
 import ReelCore
 
-/// Something that is true of a run: what views draw, `--events` writes, and tests read.
+/// Something that has become true of a run: what views draw, `--events` writes, and tests read.
 ///
-/// As JSON one object: `v`, `seq`, `at`, `type`, the file where it is about one, and the facts of its type
+/// Its JSON is one object: `v`, `seq`, `at`, `type`, the file if the event is about one, and the facts of its type
 /// (`docs/events.schema.json`).
 public struct IngestEvent: Hashable, Sendable {
   /// The version of the JSON.
   public static let version = 1
 
-  /// Counted from 1 within the run, without gaps for an observer who is there from the beginning, but for
-  /// progress that was overtaken by newer progress.
+  /// Counted from 1 within the run. An observer that is there from the beginning sees no gaps, except for progress
+  /// events that newer ones have replaced.
   public let sequence: Int
-  /// The moment of telling, by the run's clock.
+  /// The time at which the event was emitted, by the run's clock.
   public let at: Date
-  /// What is true now.
+  /// What has become true.
   public let body: Body
 
-  /// An event; a run makes its own, a test or a replay makes them here.
+  /// Creates an event. A run makes its own; tests and replays use this.
   public init(sequence: Int, at: Date, body: Body) {
     self.sequence = sequence
     self.at = at
     self.body = body
   }
 
-  /// What an event tells. Each file ends in exactly one terminal event, a run in exactly one `run.finished`.
+  /// The content of an event. Each file ends with exactly one terminal event, and a run with exactly one
+  /// `run.finished`.
   public enum Body: Hashable, Sendable {
     /// The first event of a run.
     case runStarted(RunStarted)
-    /// How far the walk has come. Coalesces.
+    /// How far the walk has come. A newer one replaces it.
     case runScanned(RunScanned)
-    /// Something in a caption list or a sidecar has no effect, or a file is odd in a way that does not keep it out.
+    /// Part of a caption list or a sidecar has no effect, or a file is odd in a way that does not keep it out.
     case metadataWarning(MetadataWarning)
     /// Something about a watched folder is worth knowing.
     case watchNotice(WatchNotice)
-    /// A file is being taken in; its size where that is known.
+    /// Work on a file has begun; its size if known.
     case fileStarted(FileReference, size: Int64?)
-    /// Its facts are known.
+    /// The file's facts are known.
     case fileProbed(FileReference, ProbeReport)
-    /// It needs mending, and is left as it is, because mending would void the Content Credentials that it carries.
+    /// The file needs mending but is left as it is, because mending would void the Content Credentials that it carries.
     case fileNotMended(FileReference, FileFailure)
-    /// A poster was made; it is not stored yet.
+    /// A poster was made but not stored yet.
     case posterMade(FileReference, PosterMade)
     /// A poster could not be made or stored; the video is published without it.
     case posterFailed(FileReference, FileFailure)
-    /// Its id and its name are written down.
+    /// The file's post id and object key are recorded.
     case fileNamed(FileReference, FileNamed)
-    /// Coalesces.
+    /// How far an upload has come. A newer one replaces it.
     case uploadProgress(FileReference, TransferProgress)
-    /// An attempt to store it broke; another is coming.
+    /// An attempt to store the file failed, and another follows.
     case uploadRetrying(FileReference, TransferProgress)
-    /// Terminal.
+    /// The file became a post. Terminal.
     case postPublished(FileReference, Post)
-    /// Terminal: it is a post already.
+    /// The file already is a post. Terminal.
     case fileDuplicate(FileReference, FileDuplicate)
-    /// Terminal: its post was removed, and it is not to come back.
+    /// The file's post was removed, and the file is not to be published again. Terminal.
     case fileRemoved(FileReference, RemovedPost)
-    /// Terminal, in a dry run: it would have been published.
+    /// In a dry run: the file would have been published. Terminal.
     case filePlanned(FileReference, FilePlanned)
-    /// Terminal: the policy does not want it.
+    /// The policy does not accept the file. Terminal.
     case fileRefused(FileReference, FileRefused)
-    /// Terminal.
+    /// The file failed. Terminal.
     case fileFailed(FileReference, FileFailure)
-    /// Terminal, where files are taken in as they come: it could not be done now, for a reason that may pass, and the file
-    /// comes again.
+    /// Where files are processed as they arrive: the file could not be processed now, for a reason that may pass, and
+    /// will come again. Terminal.
     case filePostponed(FileReference, FileFailure)
-    /// A post has left the feed, and its objects the store, unless they are kept for a while. Of no run.
+    /// A post has left the feed, and its objects the store, unless they are kept for a while. Belongs to no run.
     case postRemoved(RemovedPost)
-    /// A removed post is in the feed again. Of no run.
+    /// A removed post is in the feed again. Belongs to no run.
     case postRestored(Post)
-    /// A post says something else. Of no run.
+    /// The content of a post was edited. Belongs to no run.
     case postEdited(PostEdited)
-    /// A post's objects are in another store. Of no run.
+    /// A post's objects have moved to another store. Belongs to no run.
     case postMoved(PostMoved)
     /// The last event of a run.
     case runFinished(RunSummary)
@@ -84,10 +85,10 @@ public struct FileReference: Hashable, Sendable {
   public let number: Int
   /// As the user or the walk named it.
   public let path: SourcePath
-  /// Its feed's. Not in JSON.
+  /// The ticket of its feed. Not in JSON.
   package let ticket: FeedTicket?
 
-  /// A file by its number, from 1, and its path.
+  /// Creates a reference from the file's number, from 1, and its path.
   public init(number: Int, path: SourcePath) {
     self.init(number: number, path: path, ticket: nil)
   }
@@ -99,16 +100,16 @@ public struct FileReference: Hashable, Sendable {
   }
 }
 
-/// A run has begun: the first event.
+/// The facts of a run's first event.
 public struct RunStarted: Hashable, Sendable, Codable {
   /// Where its videos will be stored.
   public let destination: Destination
   /// Whether nothing will be written.
   public let dryRun: Bool
-  /// The version of Reel that runs (as `reel version` tells it); nil in an event of 0.2.0 or older.
+  /// The version of Reel (as in `reel version`); nil in an event of 0.2.0 or older.
   public let reel: String?
 
-  /// The beginning of a run.
+  /// Creates the facts of a run's beginning.
   public init(destination: Destination, dryRun: Bool, reel: String? = ReelVersion.current) {
     self.destination = destination
     self.dryRun = dryRun
@@ -118,18 +119,18 @@ public struct RunStarted: Hashable, Sendable, Codable {
 
 /// How far the walk through files and folders has come.
 public struct RunScanned: Hashable, Sendable, Codable {
-  /// Files to take in that were found so far.
+  /// The number of files to process that were found so far.
   public let found: Int
-  /// Files that are not candidates.
+  /// The number of files that are not candidates.
   public let ignored: Int
-  /// Bytes of the files found so far.
+  /// The total size in bytes of the files found so far.
   public let bytes: Int64
-  /// Whether the walk has come to its end, so that `found` is the total.
+  /// Whether the walk is complete, so that `found` is the total.
   public let complete: Bool
-  /// Files that were changed so short a time ago that they are left for the next run; 0 from an older Reel.
+  /// The number of files left for the next run because they were changed too recently; 0 from an older Reel.
   public let leftAlone: Int
 
-  /// Counts so far; `bytes` is of the files in `found` whose size is known.
+  /// Creates the counts so far; `bytes` covers the files in `found` whose size is known.
   public init(found: Int, ignored: Int, bytes: Int64, complete: Bool, leftAlone: Int = 0) {
     self.found = found
     self.ignored = ignored
@@ -150,16 +151,16 @@ public struct RunScanned: Hashable, Sendable, Codable {
   }
 }
 
-/// A post's id and name are written down in the catalog; no byte has been sent under them by this attempt.
+/// A post's id and object key have been recorded in the catalog; this attempt has not sent any bytes under them yet.
 public struct FileNamed: Hashable, Sendable, Codable {
   /// The id that the post will have.
   public let id: PostID
-  /// The name under which it will be stored.
+  /// The key under which the object will be stored.
   public let key: ObjectKey
-  /// Above 1 when an earlier attempt was cut short.
+  /// Above 1 if an earlier attempt was cut short.
   public let attempt: Int
 
-  /// A name; `attempt` is counted from 1.
+  /// Creates the facts; `attempt` is counted from 1.
   public init(id: PostID, key: ObjectKey, attempt: Int) {
     self.id = id
     self.key = key
@@ -167,20 +168,20 @@ public struct FileNamed: Hashable, Sendable, Codable {
   }
 }
 
-/// A poster, as its post will show it.
+/// A poster as its post will show it.
 public struct PosterMade: Hashable, Sendable, Codable {
-  /// Pixels.
+  /// In pixels.
   public let width: Int
-  /// Pixels.
+  /// In pixels.
   public let height: Int
-  /// Bytes of the JPEG.
+  /// The size of the JPEG in bytes.
   public let size: Int64
-  /// A blur of it; see ``Poster/blurHash``.
+  /// A blurred preview; see ``Poster/blurHash``.
   public let blurHash: String
-  /// Where in the video it is shown, in seconds from its beginning; nil where that is unknown, and for a cover.
+  /// The time of its frame in seconds from the beginning of the video; nil if unknown, and for a cover.
   @ExplicitNull public var time: Double?
 
-  /// What is told of `poster`.
+  /// Creates the facts of `poster`.
   public init(_ poster: Poster) {
     width = poster.width
     height = poster.height
@@ -190,26 +191,26 @@ public struct PosterMade: Hashable, Sendable, Codable {
   }
 }
 
-/// The video is a post already, and nothing was done.
+/// The video is already a post, and nothing was done.
 public struct FileDuplicate: Hashable, Sendable, Codable {
-  /// The post that this video is already; nil in a dry run for a video that an earlier file of the same run
-  /// would have become.
+  /// The post that this video is; nil in a dry run if the video equals an earlier file of the same run that would have
+  /// become a post.
   @ExplicitNull public var post: Post?
 
-  /// A duplicate of `post`.
+  /// Creates a duplicate of `post`.
   public init(post: Post?) {
     self.post = post
   }
 }
 
-/// A post that was changed.
+/// A post that was edited.
 public struct PostEdited: Hashable, Sendable, Codable {
-  /// As it is now.
+  /// The post as it is now.
   public let post: Post
-  /// The JSON keys of what was changed, sorted.
+  /// The JSON keys of the changed values, sorted.
   public let changed: [String]
 
-  /// A post, and what of it was changed.
+  /// Creates the facts of an edit.
   public init(post: Post, changed: [String]) {
     self.post = post
     self.changed = changed
@@ -218,14 +219,14 @@ public struct PostEdited: Hashable, Sendable, Codable {
 
 /// A post that was moved from one store to another.
 public struct PostMoved: Hashable, Sendable, Codable {
-  /// As it is now.
+  /// The post as it is now.
   public let post: Post
   /// The store that it was in before.
   public let from: Destination
   /// The store that it is in.
   public let to: Destination
 
-  /// A post, and from where to where it was moved.
+  /// Creates the facts of a move.
   public init(post: Post, from: Destination, to: Destination) {
     self.post = post
     self.from = from
@@ -235,14 +236,14 @@ public struct PostMoved: Hashable, Sendable, Codable {
 
 /// What a dry run would have published.
 public struct FilePlanned: Hashable, Sendable, Codable {
-  /// What the file says about itself.
+  /// The facts of the file.
   public let media: MediaInfo
   /// The metadata that the post would have.
   public let metadata: PostMetadata
-  /// Of the bytes that would be stored; nil from an older Reel.
+  /// The digest of the bytes that would be stored; nil from an older Reel.
   @ExplicitNull public var digest: ContentDigest?
 
-  /// A plan from its parts.
+  /// Creates a plan from its parts.
   public init(media: MediaInfo, metadata: PostMetadata, digest: ContentDigest? = nil) {
     self.media = media
     self.metadata = metadata
@@ -255,28 +256,28 @@ public struct FilePlanned: Hashable, Sendable, Codable {
   }
 }
 
-/// The file could be read, and may not be published.
+/// A file that could be read but must not be published.
 public struct FileRefused: ReelError, Hashable, Codable {
-  /// For programs.
+  /// The refusal code, for programs.
   public enum Code: String, Codable, Sendable, CaseIterable, CustomStringConvertible {
-    /// Its pictures or sound lie in other files.
+    /// The file's pictures or sound are in other files.
     case externalMedia
-    /// It is of a kind that is not taken in.
+    /// The file is of a kind that is not accepted.
     case unsupported
-    /// It was cut off.
+    /// The file is truncated.
     case truncated
-    /// It breaks another rule.
+    /// The file breaks another rule.
     case policy
 
-    /// The code as it stands in events.
+    /// The code as written in events.
     public var description: String { rawValue }
   }
-  /// What it is, for programs.
+  /// The refusal code, for programs.
   public let code: Code
-  /// Every rule that it breaks; at least one.
+  /// Every rule that the file breaks; at least one.
   public let violations: [PolicyViolation]
 
-  /// A refusal. `violations` is not empty.
+  /// Creates a refusal. `violations` must not be empty.
   public init(code: Code, violations: [PolicyViolation]) {
     self.code = code
     self.violations = violations
@@ -284,7 +285,7 @@ public struct FileRefused: ReelError, Hashable, Codable {
 
   /// One sentence for people.
   public var message: String { text.description }
-  /// ``message``, with the settings that it names as values.
+  /// ``message`` with its settings as values, so that they can be renamed.
   public var text: ErrorMessage {
     violations.dropFirst().reduce(violations.first?.text ?? "") { "\($0); \($1.text)" }
   }
@@ -294,48 +295,48 @@ public struct FileRefused: ReelError, Hashable, Codable {
 public struct RunSummary: Hashable, Sendable, Codable {
   /// The ways in which a run ends.
   public enum Outcome: String, Codable, Sendable, CaseIterable {
-    /// Every file had its turn.
+    /// Every file was processed.
     case completed
-    /// A file failed, and the run was to stop then.
+    /// A file failed, and the run was to stop in that case.
     case stopped
-    /// Somebody cancelled it.
+    /// The run was cancelled.
     case cancelled
-    /// It could not go on: `error` says why.
+    /// The run could not continue; `error` has the reason.
     case aborted
   }
   /// How it ended.
   public var outcome: Outcome
-  /// Videos that became posts.
+  /// The number of videos that became posts.
   public var published = 0
-  /// Videos that were posts already.
+  /// The number of videos that already were posts.
   public var duplicates = 0
-  /// Videos whose posts were removed, and that were not published again.
+  /// The number of videos whose posts were removed, and that were not published again.
   public var removed = 0
-  /// Videos that a dry run would have published.
+  /// The number of videos that a dry run would have published.
   public var planned = 0
-  /// Files that could be read, and may not be published.
+  /// The number of files that could be read but must not be published.
   public var refused = 0
-  /// Files that could not be read or stored.
+  /// The number of files that could not be read or stored.
   public var failed = 0
-  /// Files that were begun, and that a cancellation kept from being done. In JSON they count as `failed`, with the reason
-  /// `cancelled`.
+  /// The number of files that were begun and then interrupted by a cancellation. In JSON they count as `failed`, with
+  /// the reason `cancelled`.
   public var cancelled = 0
-  /// Files passed by: no candidates, such as sidecars and hidden files. Not files of the run.
+  /// The number of files that are not candidates, such as sidecars and hidden files. They are not files of the run.
   public var ignored = 0
-  /// Files that were changed so short a time ago that they are left for the next run. Not files of this one.
+  /// The number of files left for the next run because they were changed too recently. They are not files of this run.
   public var leftAlone = 0
-  /// Bytes of the videos that were published.
+  /// The total size in bytes of the published videos.
   public var publishedBytes: Int64 = 0
-  /// Videos that became posts without a poster, as none could be made or stored.
+  /// The number of videos that became posts without a poster, because none could be made or stored.
   public var postersFailed = 0
-  /// How many files failed or were refused, by code (``FileFailure/Code/rawValue``).
+  /// The number of files that failed or were refused, by code (``FileFailure/Code/rawValue``).
   public var reasons: [String: Int] = [:]
-  /// Seconds from start to end, by a clock that no one can set.
+  /// The duration of the run in seconds, by a monotonic clock.
   public var seconds: Double = 0
-  /// Why it was aborted; nil for every other outcome.
+  /// Why the run was aborted; nil for every other outcome.
   @ExplicitNull public var error: FileFailure?
 
-  /// A summary whose counts are all 0.
+  /// Creates a summary whose counts are all 0.
   public init(outcome: Outcome, error: FileFailure? = nil) {
     self.outcome = outcome
     self.error = error
@@ -387,7 +388,7 @@ public struct RunSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// How many files have ended, and how.
+/// The number of ended files, by kind of end.
 package protocol CountsOfEnds {
   var published: Int { get }
   var duplicates: Int { get }
@@ -400,13 +401,13 @@ package protocol CountsOfEnds {
 }
 
 extension CountsOfEnds {
-  /// Files that have had their end, and do not come again.
+  /// The number of files that have ended for good. Files cut short by a cancellation do not count.
   package var ended: Int { published + duplicates + removed + planned + refused + failed }
 
-  /// `failed`, with what a cancellation cut short.
+  /// `failed` plus the files that a cancellation cut short.
   package var failedOrCancelled: Int { failed + cancelled }
 
-  /// `reasons`, with `cancelled` where there is one.
+  /// `reasons` plus `cancelled`, if there were any.
   package var reasonsOfAll: [String: Int] {
     guard cancelled > 0 else { return reasons }
     return reasons.merging([FileFailure.Code.cancelled.rawValue: cancelled], uniquingKeysWith: +)

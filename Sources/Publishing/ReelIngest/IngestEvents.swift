@@ -1,14 +1,13 @@
 import ReelCore
 import Synchronization
 
-/// The events of a run, from the moment it was asked for until `run.finished`.
+/// The events of a run, from the moment the stream was created until `run.finished`.
 ///
-/// Each has a place of its own in the run: several observers each get every event. One stream is for one
-/// reader.
+/// Several observers each get every event. One stream is for one reader.
 public struct IngestEvents: AsyncSequence, Sendable {
   /// One event.
   public typealias Element = IngestEvent
-  /// Events never fail; a run that does says so in `run.finished`.
+  /// Events never fail; a run that fails reports it in `run.finished`.
   public typealias Failure = Never
 
   private let slot: ObserverSlot
@@ -17,19 +16,19 @@ public struct IngestEvents: AsyncSequence, Sendable {
     slot = ObserverSlot(hub: hub)
   }
 
-  /// A reader of the stream. One at a time: two that wait at once are a mistake; ask for two streams instead.
+  /// Creates a reader of the stream. Only one may wait at a time; use two streams for two readers.
   public func makeAsyncIterator() -> Iterator {
     Iterator(slot: slot)
   }
 
-  /// The same events, as they pile up while the reader is busy; never an empty batch. Cheaper for whoever
-  /// writes them somewhere.
+  /// The same events in batches, as they accumulate while the reader is busy; no batch is empty. Cheaper for a reader
+  /// that writes them out.
   public func batches() -> AsyncStream<[IngestEvent]> {
     let slot = slot
     return AsyncStream { await slot.subscription.nextBatch() }
   }
 
-  /// Reads the events; what came while the reader was busy is taken in one go.
+  /// Reads the events; those that arrived while the reader was busy are taken all at once.
   public struct Iterator: AsyncIteratorProtocol {
     private let slot: ObserverSlot
     private var batch: ArraySlice<IngestEvent> = []
@@ -40,12 +39,13 @@ public struct IngestEvents: AsyncSequence, Sendable {
 
     var subscription: Subscription { slot.subscription }
 
-    /// One that has come already.
+    /// Returns an event that has already been taken from the buffer, if any.
     mutating func popFirst() -> IngestEvent? { batch.popFirst() }
 
     mutating func refill(_ fresh: [IngestEvent]?) { batch = fresh.map { $0[...] } ?? [] }
 
-    /// The next event; waits for it. Nil after the run's last one, or when the reading task is cancelled.
+    /// Waits for the next event and returns it. Returns nil after the run's last event, or when the reading task is
+    /// cancelled.
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> IngestEvent? {
       if batch.isEmpty { refill(await subscription.nextBatch()) }
       return batch.popFirst()
@@ -53,7 +53,7 @@ public struct IngestEvents: AsyncSequence, Sendable {
   }
 }
 
-/// An observer's place, given back when the last copy of its stream goes.
+/// An observer's subscription, ended when the last copy of its stream is released.
 private final class ObserverSlot: Sendable {
   let subscription: Subscription
   private let hub: EventHub
@@ -70,7 +70,7 @@ private final class ObserverSlot: Sendable {
 
 /// One observer's buffer of events.
 final class Subscription: Sendable {
-  /// A reader to be woken, outside of every lock.
+  /// Readers to resume, once no lock is held.
   struct Wakeup {
     fileprivate let continuations: [CheckedContinuation<Void, Never>]
 
@@ -80,13 +80,14 @@ final class Subscription: Sendable {
   }
 
   fileprivate struct State {
-    /// What is unread, the oldest first, as it is handed out. Nil where progress was overtaken.
+    /// The unread events, oldest first, in the batches in which they are handed out. Nil for progress that a newer
+    /// event has replaced.
     var batches: [[IngestEvent?]] = []
     var unread = 0
     var overtaken = 0
-    /// How many batches came before the first of `batches`.
+    /// The number of batches taken before the first of `batches`.
     var taken = 0
-    /// Where the newest progress of each file stands; 0 is the walk's.
+    /// The position of the newest progress event of each file; key 0 is the walk's.
     var progress: [Int: (batch: Int, index: Int)] = [:]
     var isFinished = false
     var lastRead = ContinuousClock.now
@@ -98,7 +99,7 @@ final class Subscription: Sendable {
     self.patience = patience
   }
 
-  /// Takes `events` in. The result is to be fired when no lock is held.
+  /// Appends `events` to the buffer. Fire the result once no lock is held.
   func offer(_ events: [IngestEvent]) -> Wakeup? {
     state.withLock { state in
       for event in events { state.append(event) }
@@ -106,14 +107,15 @@ final class Subscription: Sendable {
     }
   }
 
-  /// Events in the buffer from which on a reader is far behind: some 10 MB.
+  /// The number of unread events, some 10 MB, beyond which a reader is far behind.
   private static let far = 8192
-  /// A reader that has taken nothing for so long has stopped.
+  /// A reader that has taken nothing for this long has stopped.
   private let patience: Duration
-  /// As many are read at once at most. Who takes longer than `patience` for so few reads some hundred a second.
+  /// The largest number of events handed out at once. A reader that needs longer than `patience` for them reads only
+  /// about a hundred per second.
   fileprivate static let batch = 512
 
-  /// Whether much is unread although somebody reads.
+  /// Whether many events are unread although the reader is active.
   var isFarBehind: Bool {
     state.withLock { state in
       state.unread > Self.far && state.lastRead.duration(to: .now) < patience
@@ -127,8 +129,8 @@ final class Subscription: Sendable {
     }
   }
 
-  /// What has come since the last call, or the first of it; waits for some; nil at the end.
-  /// - Parameter endsWithTask: whether it is nil when the reading task is cancelled, too.
+  /// Returns the events since the last call (or since the subscription), waiting for some to arrive; nil at the end.
+  /// - Parameter endsWithTask: whether to return nil also when the reading task is cancelled.
   func nextBatch(endsWithTask: Bool = true) async -> [IngestEvent]? {
     while !(endsWithTask && Task.isCancelled) {
       let (batch, isFinished) = state.withLock { state in (state.takeBatch(), state.isFinished) }
@@ -185,7 +187,7 @@ extension Subscription.State {
     unread += 1
   }
 
-  /// The oldest batch, which may have been overtaken as a whole; nil when there is none.
+  /// Takes the oldest batch, which is empty if newer progress has replaced all of it; nil if there is none.
   fileprivate mutating func takeBatch() -> [IngestEvent]? {
     lastRead = .now
     guard !batches.isEmpty else { return nil }
@@ -201,7 +203,7 @@ extension Subscription.State {
     return events
   }
 
-  /// Keeps a stuck observer's buffer from growing by progress alone.
+  /// Removes the replaced events, so that progress alone can't make a stuck observer's buffer grow.
   private mutating func closeGaps() {
     let kept = batches.joined().compactMap { $0 }
     (batches, unread, overtaken) = ([], 0, 0)

@@ -2,7 +2,7 @@ import Observation
 import ReelCore
 import ReelSource
 
-/// Takes a batch of videos in: the view model of `reel ingest`, and of any app that does the same.
+/// Ingests a batch of videos: the view model of `reel ingest`, and of any app that does the same.
 ///
 /// A view observes ``state``, and calls ``run()`` once:
 ///
@@ -11,19 +11,19 @@ import ReelSource
 /// let summary = await model.run()
 /// ```
 ///
-/// Code that has no view takes an ``IngestRun``, which needs no main actor.
+/// Code without a view uses an ``IngestRun``, which needs no main actor.
 @MainActor
 @Observable
 public final class IngestModel {
-  /// The newest state, some sixty times a second at most, and always the last one.
+  /// The current state, updated at most about sixty times a second, and always with the final state.
   public private(set) var state = IngestState()
 
   @ObservationIgnored private let ingest: IngestRun
   @ObservationIgnored private var running: Task<RunSummary, Never>?
 
   /// - Parameters:
-  ///   - inputs: files and folders, in the order they are to be taken in.
-  ///   - walkOptions: what of them is looked at.
+  ///   - inputs: files and folders, in the order in which they are to be processed.
+  ///   - walkOptions: which of their files are considered.
   public init(
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(),
     options: IngestOptions = IngestOptions(), services: IngestServices
@@ -31,18 +31,18 @@ public final class IngestModel {
     ingest = IngestRun(inputs: inputs, walkOptions: walkOptions, options: options, services: services)
   }
 
-  /// Takes in what `feed` hands out, for as long as it does.
+  /// Creates a model that processes what `feed` hands out, until the feed ends.
   package init(feed: any FileFeed, options: IngestOptions, services: IngestServices) {
     ingest = IngestRun(feed: feed, options: options, services: services)
   }
 
-  /// A stream of the run's events from now on, one for each observer. Dropping it changes nothing for the run
-  /// or for others.
+  /// Returns a stream of the run's events from now on, one for each observer. Dropping it affects neither the run nor
+  /// other observers.
   public func events() -> IngestEvents {
     ingest.events()
   }
 
-  /// Tells what is worth knowing of where files come from, until the run's end.
+  /// Emits notices about where files come from, until the run's end.
   package nonisolated func tell(_ notices: [WatchNotice]) { ingest.tell(notices) }
 
   /// As ``IngestRun/acknowledge(_:)``.
@@ -50,8 +50,8 @@ public final class IngestModel {
     await ingest.acknowledge(events)
   }
 
-  /// Takes everything in, and ends with the one summary that `run.finished` tells too. Cancelling the calling task
-  /// cancels the run. A second call gives the first one's result.
+  /// Processes everything, and returns the summary that `run.finished` reports, too. Cancelling the calling task
+  /// cancels the run. A second call returns the first one's result.
   @discardableResult
   public func run() async -> RunSummary {
     let task = running ?? launch()
@@ -62,7 +62,7 @@ public final class IngestModel {
     }
   }
 
-  /// Cancels the run: what is in flight is rolled back or finished.
+  /// Cancels the run; files in flight are rolled back or finished.
   public nonisolated func cancel() {
     ingest.cancel()
   }

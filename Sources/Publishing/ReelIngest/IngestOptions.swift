@@ -3,122 +3,126 @@ import ReelSource
 
 /// How a run treats the files it finds.
 public struct IngestOptions: Sendable {
-  /// Said for every file by flags; comes before everything else.
+  /// Metadata given for every file by flags; takes precedence over the caption list, settings and sidecars.
   public var metadata = PostMetadata()
-  /// Said for every file by settings; comes after the caption list.
+  /// Metadata given for every file by settings; used after the caption list.
   public var defaultMetadata = PostMetadata()
-  /// Said for single files.
+  /// Metadata given for single files.
   public var captions: CaptionList?
-  /// Whether a sidecar may name the author. It comes from the same stranger as its clip.
+  /// Whether a sidecar may name the author. By default it may not, because it comes from the same unknown source as the
+  /// clip.
   public var trustSidecars = false
-  /// What to do with a video that is a post already.
+  /// What to do with a video that already is a post.
   public var duplicates = DuplicateHandling.skip
   /// Whether a video whose post was removed is published again.
   public var again = false
-  /// Show what would happen without writing anything.
+  /// Whether to show what would happen without writing anything.
   public var dryRun = false
-  /// What a failed file means for the others.
+  /// How a failed file affects the others.
   public var onError = OnError.continue
-  /// Batches of files read, judged and stored at once; at least 1. A batch is up to 32 files where the store takes or
-  /// waits for several together, else one. Files that only wait come on top: ``maxInFlight`` bounds them all.
+  /// The number of batches that are read, judged and stored at once; at least 1. A batch has up to 32 files if the
+  /// store takes batches or is bound by latency, otherwise one. Files that merely wait come on top: ``maxInFlight``
+  /// bounds them all.
   public var jobs = 4
-  /// Files that are begun and have had no end, at most; at least 1. Nil: as many as pay off, up to 64 for each of ``jobs``,
-  /// and 16 with slow readers. Each holds two to four descriptors, and its private copy.
+  /// The largest number of files that have begun but not ended; at least 1. Nil means as many as are worthwhile: up to
+  /// 64 for each of ``jobs``, and 16 with slow readers. Each holds two to four descriptors and its private copy.
   public var maxInFlight: Int?
-  /// Bytes of the largest file that is taken in; nil for any. A larger one breaks the rule `bytes.max`, which is found out
-  /// before any of it is read: hashing a file has no deadline.
+  /// The size in bytes of the largest file that is accepted; nil for any. A larger file breaks the rule `bytes.max`,
+  /// which is checked before any of it is read, because hashing a file has no deadline.
   public var maxSize: Int64? = 64_000_000_000
   /// Whether each post gets a poster, stored beside its video.
   public var posters = Posters.none
-  /// What kind of posters.
+  /// The kind of posters.
   public var poster = PosterOptions()
-  /// What is mended in files before they are judged and published.
+  /// What to mend in files before they are judged and published.
   package var mends = MendOptions()
-  /// Whether a post remembers the name of its file, without the folder.
+  /// Whether a post stores the name of its file, without the folder.
   public var keepsSourceName = true
-  /// Characters of an object's name before the dot, 16 ... 64.
+  /// The number of characters in an object's name before the dot, 16 ... 64.
   public var nameLength = 22
-  /// Make up like and share counts between 1000 and 100000, for a demo feed.
+  /// Whether to make up like and share counts between 1000 and 100000, for a demo feed.
   public var demoCounts = false
-  /// Walk ahead to count the files, so that a view can show how much is left. Costs a look at each name.
+  /// Whether to count the files by a second walk ahead of the first, so that a view can show how much is left. Costs a
+  /// lookup of each name.
   public var countsAhead = false
-  /// Whether the event of a file that is known as a post tells which post. Reading it is most of what such a file costs;
-  /// a run whose events nobody reads can do without.
+  /// Whether the event of a known file names its post. Loading the post is most of the cost of such a file; a run whose
+  /// events nobody reads can do without it.
   public var tellsKnownPosts = true
-  /// Whether a file that is known as a post is read all the same, to prove that it still holds what its post does: for who
-  /// takes it away then.
+  /// Whether a file that is known as a post is read anyway, to prove that it still holds the post's bytes. For callers
+  /// that remove the file afterwards.
   package var provesDuplicates = false
-  /// Whether somebody says which events have been passed on (``IngestModel/acknowledge(_:)``). Else a post counts as told
-  /// once its event waits in the observers' buffers; should the process die before they are read, nobody tells it.
+  /// Whether the caller confirms which events have been passed on (``IngestModel/acknowledge(_:)``). Otherwise a post
+  /// counts as told once its event is in the observers' buffers; if the process dies before they are read, the event is
+  /// never told.
   public var isAcknowledged = false
-  /// Put before relative paths where they are remembered, so that `reel status` names them from anywhere.
+  /// Prepended to relative paths when they are remembered, so that `reel status` shows them correctly from any folder.
   public var workingDirectory: SourcePath?
 
-  /// The options as they are when nobody says otherwise.
+  /// Creates the default options.
   public init() {}
 
   /// Whether posts get posters.
   public enum Posters: String, Sendable, CaseIterable {
-    /// No.
+    /// No posters.
     case none
-    /// Where one can be made; the others are published without.
+    /// A poster if one can be made; otherwise the video is published without one.
     case wanted
-    /// Yes; a video of which none can be made and stored is not published.
+    /// A poster for every post; a video whose poster can't be made and stored is not published.
     case required
   }
 
-  /// What a failed file means for the others.
+  /// How a failed file affects the others.
   public enum OnError: String, Sendable, CaseIterable {
-    /// Nothing: they are taken in.
+    /// Not at all: they are processed.
     case `continue`
-    /// Start no further file; those in flight come to their end.
+    /// No further file is started; files in flight are finished.
     case stop
   }
 }
 
 extension IngestOptions {
-  /// As `path` is remembered.
+  /// The form in which `path` is remembered.
   func absolute(_ path: SourcePath) -> SourcePath {
     guard let workingDirectory, path.bytes.first != UInt8(ascii: "/"), !path.isAddress else { return path }
     return workingDirectory.appending(path.bytes)
   }
 }
 
-/// What a run works with, each behind its port, so that a test brings its own.
+/// The services that a run uses, each behind a protocol, so that tests can replace them.
 public struct IngestServices: Sendable {
-  /// Reads what files are.
+  /// Reads the facts of files.
   public var prober: any MediaProber
-  /// Makes posters; nil where none are wanted.
+  /// Makes posters; nil if none are wanted.
   public var posters: (any PosterMaker)?
-  /// Mends files; nil where nothing is to be mended.
+  /// Mends files; nil if nothing is to be mended.
   package var mender: (any MediaMender)?
   /// Puts videos into the store.
   public var uploader: any Uploader
-  /// Writes posts down beside their objects; nil for a store that keeps none.
+  /// Records posts beside their objects; nil for a store that keeps no posts.
   public var recorder: (any PostRecorder)?
   /// Remembers intents, posts and files.
   public var catalog: any PostCatalog
   /// Decides which files may be published.
   public var policy: any IntakePolicy
-  /// The time of posts, ids and events.
+  /// The source of the times of posts, ids and events.
   public var clock: any WallClock
-  /// What names, ids and demo counts are drawn from.
+  /// The source of random names, ids and demo counts.
   public var randomness: any Randomness
-  /// Where private copies are made when the uploader has no place for them.
+  /// Where private copies are made if the uploader has no place for them.
   public var staging: any StagingArea
-  /// How messages are worded for who reads them; nil: as they are. Failures and refusals are told and remembered in the words
-  /// that it returns.
+  /// Words messages for their readers; nil leaves them unchanged. Failures and refusals are reported and remembered in
+  /// the returned wording.
   ///
-  /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`): an app may put its own names in their
-  /// place (``ErrorMessage/naming(_:writing:)``), as the command line puts its flags.
+  /// Messages name settings in backquotes, as docs/settings.md does (`maxSize`). An app may substitute its own names
+  /// (``ErrorMessage/naming(_:writing:)``), as the command line substitutes its flags.
   public var wording: (@Sendable (ErrorMessage) -> String)?
   /// Called after each step of each file. For tests; does nothing by default.
   public var onStep: @Sendable (IntakeStep) -> Void = { _ in }
-  /// Called after each stage of a file or of a batch, with the time that it took. Stages of several files run side by
-  /// side, so the times add up to more than the run's. Nil: nothing is measured.
+  /// Called after each stage of a file or a batch with the time it took. Stages of several files run side by side, so
+  /// the times add up to more than the run's duration. Nil measures nothing.
   public var onStage: (@Sendable (IntakeStage, Duration) -> Void)?
 
-  /// Services; the protocols that have an implementation in `ReelCore` have it as default.
+  /// Creates services; protocols that `ReelCore` implements default to that implementation.
   public init(
     prober: any MediaProber, posters: (any PosterMaker)? = nil, uploader: any Uploader,
     recorder: (any PostRecorder)? = nil,
@@ -137,15 +141,15 @@ public struct IngestServices: Sendable {
     self.staging = staging
   }
 
-  /// The message as it is told.
+  /// The message in the wording of its readers.
   package func worded(_ text: ErrorMessage) -> String { wording?(text) ?? text.description }
 }
 
 extension IngestContext {
   /// Refuses a file that is too large by its size alone, before any of it is read.
   ///
-  /// The size is that of the walk: opening the file afterwards makes sure that it is still that one. Blocks where it is
-  /// too large.
+  /// The size comes from the walk; opening the file later checks that it is still the same. Blocks if the file is too
+  /// large.
   func checkSize(of found: FoundFile, _ file: FileReference) throws {
     let size = found.identity.size
     var violations = policy(for: file).violations(ofSize: size, of: found.path)
@@ -160,7 +164,7 @@ extension IngestContext {
   }
 }
 
-/// What is said of a file that is too large.
+/// The wording about a file that is too large.
 enum SizeWords {
   static func tooLarge(_ size: Int64, most: Int64) -> ErrorMessage {
     var texts = [size, most].map { Decimals.bytes($0) }
@@ -169,36 +173,36 @@ enum SizeWords {
       "it has \(texts[0]), more than the \(texts[1]) that are accepted; raise \(setting: .maxSize) to accept it"
   }
 
-  /// To be put behind it; nil where most of it is really there, or nobody knows.
+  /// A suffix about a sparse file; nil if most of its bytes are really stored, or if that is unknown.
   static func holes(_ size: Int64, stored: Int64?) -> String? {
     guard let stored, stored < size / 2 else { return nil }
     return " (its \(Decimals.bytes(size)) are mostly holes: \(Decimals.bytes(stored)) are stored)"
   }
 }
 
-/// The steps of one file that leave something behind or learn something, in their order (docs/publish.md).
-/// A debug build can be told to die right after any of them, which is how the tests prove "exactly once".
+/// The steps of one file that produce or learn something, in order (docs/publish.md). A debug build can be told to die
+/// right after any of them, which is how the tests prove "exactly once".
 public enum IntakeStep: String, Sendable, CaseIterable {
-  /// It is open, and not a link.
+  /// The file is open, and is not a symbolic link.
   case opened
   /// A private copy was made and hashed.
   case hashed
-  /// What was to be put right in it was, in a copy of it, and that is proved to hold the same.
+  /// The file was mended in a second copy, which is proved to hold the same content.
   case mended
-  /// Its facts are known.
+  /// The file's facts are known.
   case probed
-  /// The policy wants it.
+  /// The policy accepts the file.
   case judged
-  /// T1 is durable.
+  /// Transaction T1 is durable.
   case intended
   /// The whole object is stored.
   case uploaded
-  /// What is stored is what was sent.
+  /// What is stored is proved to be what was sent.
   case verified
-  /// The post is written down beside its object, in a store that keeps posts.
+  /// The post is recorded beside its object, in a store that keeps posts.
   case recorded
-  /// T2 is durable.
+  /// Transaction T2 is durable.
   case published
-  /// `post.published` has been told.
+  /// `post.published` has been emitted.
   case told
 }

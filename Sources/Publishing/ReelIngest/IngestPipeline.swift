@@ -2,20 +2,19 @@ import Dispatch
 import ReelCore
 import ReelSource
 
-/// One run. A walker finds files and puts them into a bounded queue of batches; lanes, a thread each, take them in;
-/// from its intents on, each batch is in a task of its own.
+/// One run. A walk finds files and puts them into a bounded queue of batches. Lanes, each on its own thread, process
+/// them. Once it has its intents, each batch continues in its own task.
 struct IngestPipeline: Sendable {
   let services: IngestServices
   let options: IngestOptions
   let hub: EventHub
 
-  /// Files under way after the lanes, for each job.
+  /// The number of files per job that may be under way after the lanes.
   private static let waitingForEachJob = 32
 
-  /// Runs to the end, or until the surrounding task is cancelled. Tells `run.started` first and `run.finished`
-  /// last.
+  /// Runs to the end, or until the surrounding task is cancelled. Emits `run.started` first and `run.finished` last.
   ///
-  /// - Parameter makeWalk: begins the walk; called again, with true, to count ahead.
+  /// - Parameter makeWalk: makes the walk; called again with true to count ahead.
   func run(_ makeWalk: @Sendable (Bool) -> any FileFeed) async -> RunSummary {
     let start = ContinuousClock.now
     hub.emit(.runStarted(RunStarted(destination: services.uploader.destination, dryRun: options.dryRun)))
@@ -39,7 +38,7 @@ struct IngestPipeline: Sendable {
     let stop = StopSignal()
     let queue = BatchQueue<[NumberedItem]>(capacity: 2 * jobs)
     let (walk, ahead) = (makeWalk(false), options.countsAhead ? makeWalk(true) : nil)
-    // Of a run that a lane aborts as well: the walk may be waiting for a server.
+    // This also covers a run that a lane aborts: the walk may be waiting for a server.
     let walking = stop.cancellation.onSet {
       walk.cancel()
       ahead?.cancel()
@@ -67,7 +66,7 @@ struct IngestPipeline: Sendable {
     try services.prober.checkInstallation()
   }
 
-  /// More than 255 threads at once libdispatch does not give.
+  /// At most 64, because libdispatch provides no more than 255 threads at once.
   private var jobs: Int { min(max(1, options.jobs), 64, max(1, options.maxInFlight ?? .max)) }
 
   // MARK: The walk
@@ -99,15 +98,16 @@ struct IngestPipeline: Sendable {
     }
   }
 
-  /// A list may have a million rows about nothing: they do not pile up.
+  /// Emits the warnings and waits for slow observers: a list may have a million rows about missing files, and their
+  /// warnings must not pile up.
   private func warn(_ warnings: [MetadataWarning]) async {
     guard !warnings.isEmpty else { return }
     hub.emit(warnings.map { .metadataWarning($0) })
     await hub.observersToCatchUp()
   }
 
-  /// Files in a batch. A lane holds up to four descriptors for each, and as many are stored and wait in the queue; uploads
-  /// that a store takes one by one are begun one by one.
+  /// The number of files in a batch. A lane holds up to four descriptors for each file, and as many belong to files
+  /// being stored and to files in the queue. Uploads that a store takes one by one are also begun one by one.
   private var mostInBatch: Int {
     guard options.onError == .continue else { return 1 }
     guard services.uploader.batches != nil || services.uploader.traits.isLatencyBound else { return 1 }
@@ -117,10 +117,10 @@ struct IngestPipeline: Sendable {
     return max(1, min(most, Self.mostPosterPixels / (options.poster.size * options.poster.size)))
   }
 
-  /// Pixels of all posters in a batch: a lane holds their JPEGs in memory.
+  /// The total pixels of the posters in a batch, because a lane holds their JPEGs in memory.
   private static let mostPosterPixels = BatchCutter.most * 1024 * 1024
 
-  /// Tells how much there is, while others work on it.
+  /// Counts the files ahead, while the lanes work on them.
   private func count(_ walk: any FileFeed, _ stop: StopSignal, _ report: ScanReport) async {
     let thread = DispatchQueue(label: "reel.count")
     var scan = ScanCount()
@@ -162,9 +162,9 @@ struct IngestPipeline: Sendable {
     await warming
   }
 
-  /// At how much after them the lanes wait. Each file holds a folder, a source and a copy open.
+  /// How much may be under way after the lanes before they wait. Each file holds a folder, a source and a copy open.
   private var limits: PublishingTasks.Limits {
-    // The lanes hold a batch each, which they begin only while there is room.
+    // Each lane holds one batch, which it begins only if there is room.
     let most = max(1, (options.maxInFlight ?? .max) - jobs * mostInBatch + 1)
     guard options.onError == .continue else {
       return PublishingTasks.Limits(files: min(jobs, most), unstored: .max)
@@ -174,12 +174,13 @@ struct IngestPipeline: Sendable {
       ? min(jobs * Self.waitingForEachJob, Descriptor.limit / 6) : jobs
     return PublishingTasks.Limits(
       files: min(max(jobs, files), most),
-      // One batch of each lane is stored while it reads the next; its copies are not on the disk yet.
+      // Each lane's batch is stored while the lane reads the next one; the copies of an unstored batch are not on the
+      // disk yet.
       unstored: services.uploader.batches == nil ? .max : jobs)
   }
 
-  /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing of
-  /// others go on. A run whose files are all published starts none.
+  /// Starts readers for the first files that will have to be read, all at once, while the walk and the hashing
+  /// continue. A run whose files are all published starts none.
   private func warmUp(_ expected: AsyncStream<Void>) async {
     await withDiscardingTaskGroup { group in
       var left = jobs
@@ -192,20 +193,20 @@ struct IngestPipeline: Sendable {
   }
 }
 
-/// Cuts what the walk finds into batches: small ones first, so that a few files keep every lane busy, then as large as
-/// one transaction is worth. A large file goes alone.
+/// Cuts the files of the walk into batches: small ones first, so that a few files keep every lane busy, then as large
+/// as pays off for one transaction. A large file gets a batch of its own.
 struct BatchCutter {
-  /// Files in a batch at most.
+  /// The largest number of files in a batch.
   static let most = 32
-  /// Bytes in a batch of several: too few for two copies for which room is reserved. One of them would wait for the other,
-  /// and the other for the batch.
+  /// The largest number of bytes in a batch of several files. It is too small for two copies that need reserved room:
+  /// one of them would wait for the other to give its room back, and the other for the batch to end.
   private static let mostBytes = 2 * PrivateCopy.leastReserved - 1
 
   private let jobs: Int
   private let most: Int
   private var cut = 0
 
-  /// - Parameter most: files in a batch of this run, up to ``most``.
+  /// - Parameter most: the largest number of files in a batch of this run, at most ``most``.
   init(jobs: Int, most: Int) {
     self.jobs = jobs
     self.most = most

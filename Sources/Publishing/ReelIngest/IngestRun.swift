@@ -2,7 +2,7 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// One run over files and folders, on no actor: a sequence of its events, and a summary.
+/// One run over files and folders, bound to no actor: a sequence of its events, and a summary.
 ///
 /// ```swift
 /// let run = services.ingest([SourceInput(path: SourcePath("clips"))])
@@ -10,14 +10,14 @@ import Synchronization
 /// let summary = await run.summary
 /// ```
 ///
-/// The run begins with the first loop over it, or when its ``summary`` is asked for, and it belongs to the task that
-/// does so: when that is cancelled, no further file is started, and what is in flight is finished or rolled back. The loop
-/// goes on until the run's last event all the same. Who leaves the loop early cancels the run, too; its ``summary``
-/// waits for its end.
+/// The run begins with the first loop over it, or when its ``summary`` is requested, and belongs to the task that does
+/// so. When that task is cancelled, no further file is started, and files in flight are finished or rolled back; the
+/// loop still continues to the run's last event. Leaving the loop early cancels the run, too; its ``summary`` waits for
+/// its end.
 public final class IngestRun: AsyncSequence, Sendable {
   /// One event.
   public typealias Element = IngestEvent
-  /// Events never fail; a run that does says so in `run.finished`.
+  /// Events never fail; a run that fails reports it in `run.finished`.
   public typealias Failure = Never
 
   private struct Progress {
@@ -25,21 +25,21 @@ public final class IngestRun: AsyncSequence, Sendable {
     var isCancelled = false
   }
   private let progress = Mutex(Progress())
-  /// - Parameter: whether it only counts.
+  /// - Parameter: whether the walk only counts.
   private let makeWalk: @Sendable (Bool) -> any FileFeed
   private let pipeline: IngestPipeline
 
-  /// A run that has not begun.
+  /// Creates a run that has not begun.
   /// - Parameters:
-  ///   - inputs: files and folders, in the order they are to be taken in.
-  ///   - walkOptions: what of them is looked at.
+  ///   - inputs: files and folders, in the order in which they are to be processed.
+  ///   - walkOptions: which of their files are considered.
   public init(
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(),
     options: IngestOptions = IngestOptions(), services: IngestServices
   ) {
     makeWalk = { counts in
       var walkOptions = walkOptions
-      // Once is enough.
+      // The walk that hands out the files already reports these.
       if counts { walkOptions.onPassed = nil }
       return SourceWalk(inputs: inputs, options: walkOptions)
     }
@@ -47,18 +47,18 @@ public final class IngestRun: AsyncSequence, Sendable {
       services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
   }
 
-  /// A run over what `feed` hands out, for as long as it does. It is not counted ahead.
+  /// Creates a run over what `feed` hands out, until the feed ends. Its files are not counted ahead.
   package init(feed: any FileFeed, options: IngestOptions, services: IngestServices) {
     makeWalk = { _ in feed }
     var options = options
     options.countsAhead = false
-    // The number it would be, said: slow files are not left for the end, which may never come.
+    // The default number, but stated explicitly, so that slow files are not left for the end, which may never come.
     options.maxInFlight = options.maxInFlight ?? 64 * Swift.max(1, options.jobs)
     pipeline = IngestPipeline(
       services: services, options: options, hub: EventHub(clock: services.clock, wording: services.wording))
   }
 
-  /// A run over one video; a folder fails with `isDirectory`.
+  /// Creates a run over one video; a folder fails with `isDirectory`.
   convenience init(
     publishing file: SourceInput, walkOptions: WalkOptions, options: IngestOptions, services: IngestServices
   ) {
@@ -70,14 +70,14 @@ public final class IngestRun: AsyncSequence, Sendable {
 
   deinit {
     cancel()
-    // Whoever observes one that never began must not wait for ever.
+    // An observer of a run that never began must not wait forever.
     if progress.withLock({ $0.task == nil }) { pipeline.hub.finish() }
   }
 
-  /// What the run looks like now.
+  /// The current state of the run.
   public var state: IngestState { pipeline.hub.snapshot }
 
-  /// How the run ended, as `run.finished` tells it. Begins it unless it has begun, and waits for its end.
+  /// How the run ended, as in `run.finished`. Begins the run if necessary, and waits for its end.
   public var summary: RunSummary {
     get async {
       let task = begin()
@@ -89,7 +89,7 @@ public final class IngestRun: AsyncSequence, Sendable {
     }
   }
 
-  /// Cancels the run, from anywhere; one that has not begun ends as soon as it begins.
+  /// Cancels the run; one that has not begun will end as soon as it begins. May be called from anywhere.
   public func cancel() {
     let task = progress.withLock { progress in
       progress.isCancelled = true
@@ -98,20 +98,21 @@ public final class IngestRun: AsyncSequence, Sendable {
     task?.cancel()
   }
 
-  /// The events from now on, for one more observer; does not begin the run. Dropping the stream changes nothing for the run.
+  /// Returns the events from now on, for one more observer, without beginning the run. Dropping the stream does not
+  /// affect the run.
   public func events() -> IngestEvents {
     IngestEvents(hub: pipeline.hub)
   }
 
   func tell(_ notices: [WatchNotice]) { pipeline.hub.emit(notices.map { .watchNotice($0) }) }
 
-  /// Says that something came, until the run's end: for who looks at ``state`` then.
+  /// A stream that signals changes of ``state`` until the run's end.
   func changes() -> AsyncStream<Void> {
     pipeline.hub.changes()
   }
 
-  /// Says that `events` have gone where they were to go: what is told of posts in them is not told again. Call it
-  /// before the catalog is closed, of each batch in order. See ``IngestOptions/isAcknowledged``.
+  /// Confirms that `events` have been passed on, so that the posts in them are not told again. Call it for each batch
+  /// in order, before the catalog is closed. See ``IngestOptions/isAcknowledged``.
   public func acknowledge(_ events: [IngestEvent]) async {
     guard pipeline.options.isAcknowledged else { return }
     let told = events.compactMap { event in
@@ -132,15 +133,15 @@ public final class IngestRun: AsyncSequence, Sendable {
     return task
   }
 
-  /// Begins the run unless it has begun, and reads its events from now on.
+  /// Begins the run if necessary, and reads its events from now on.
   public func makeAsyncIterator() -> Iterator {
-    // Subscribed first, so that nothing is missed.
+    // Subscribe first, so that no event is missed.
     let iterator = Iterator(run: self, events: events())
     begin()
     return iterator
   }
 
-  /// Reads the events of a run, which is cancelled when nobody reads on.
+  /// Reads the events of a run, and cancels the run when it is released.
   public struct Iterator: AsyncIteratorProtocol {
     private let owner: Owner
     private var events: IngestEvents.Iterator
@@ -150,8 +151,8 @@ public final class IngestRun: AsyncSequence, Sendable {
       self.events = events.makeAsyncIterator()
     }
 
-    /// The next event, or nil after the run's last one. Cancelling the task cancels the run, whose last events come all
-    /// the same.
+    /// Returns the next event, or nil after the run's last one. Cancelling the task cancels the run; its last events
+    /// still arrive.
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> IngestEvent? {
       if let event = events.popFirst() { return event }
       let (run, subscription) = (owner.run, events.subscription)
@@ -179,12 +180,12 @@ public final class IngestRun: AsyncSequence, Sendable {
 }
 
 extension IngestServices {
-  /// Publishes one video, and returns how that ended.
+  /// Publishes one video, and returns how it ended.
   ///
-  /// Cancelling the calling task rolls it back, or lets it end where it has gone too far for that.
+  /// Cancelling the calling task rolls the video back, or lets it finish if it is too late for that.
   /// - Parameters:
   ///   - file: the video; a folder fails with `isDirectory`.
-  ///   - onEvent: called with each event, in order, where the caller is.
+  ///   - onEvent: called with each event, in order, in the caller's isolation.
   public func publish(
     _ file: SourceInput, options: IngestOptions = IngestOptions(), walkOptions: WalkOptions = WalkOptions(),
     isolation: isolated (any Actor)? = #isolation, onEvent: (IngestEvent) async -> Void = { _ in }
@@ -193,7 +194,7 @@ extension IngestServices {
     return await run.result(onEvent: onEvent)
   }
 
-  /// A run over files and folders, which begins when somebody reads it: see ``IngestRun``.
+  /// Returns a run over files and folders, which begins when it is first read; see ``IngestRun``.
   public func ingest(
     _ inputs: [SourceInput], options: IngestOptions = IngestOptions(),
     walkOptions: WalkOptions = WalkOptions()
@@ -203,7 +204,7 @@ extension IngestServices {
 }
 
 extension IngestRun {
-  /// The end of the run's one file.
+  /// Runs to the end and returns the result of the run's one file.
   func result(
     isolation: isolated (any Actor)? = #isolation, onEvent: (IngestEvent) async -> Void
   ) async -> PublishResult {

@@ -1,14 +1,14 @@
 import ReelCore
 
-/// What a run looks like at one moment: the fold of its events. Its size does not grow with the run.
+/// The state of a run at one moment: the fold of its events. Its size does not grow with the run.
 public struct IngestState: Hashable, Sendable {
-  /// Where in its life a run is.
+  /// The phase that a run is in.
   public enum Phase: Hashable, Sendable {
-    /// It has not begun.
+    /// The run has not begun.
     case idle
-    /// Files are being taken in.
+    /// Files are being processed.
     case running
-    /// It is over.
+    /// The run has ended.
     case finished(RunSummary)
   }
   /// Idle before `run.started`, finished after `run.finished`.
@@ -17,75 +17,75 @@ public struct IngestState: Hashable, Sendable {
   public var destination: Destination?
   /// Whether nothing is written.
   public var dryRun = false
-  /// Candidates that the walk has found, and whether that is all.
+  /// The number of candidates that the walk has found so far.
   public var found = 0
-  /// Bytes of the candidates found so far, where their size is known.
+  /// The total size in bytes of the candidates found so far, as far as it is known.
   public var foundBytes: Int64 = 0
-  /// Whether the walk has come to its end, so that `found` is the total.
+  /// Whether the walk is complete, so that `found` is the total.
   public var scanComplete = false
-  /// Files that the walk passed by: no candidates.
+  /// The number of files that are not candidates.
   public var ignored = 0
-  /// Files that the walk left alone, because they were changed a moment ago.
+  /// The number of files that the walk left alone because they were changed too recently.
   public var leftAlone = 0
-  /// Files that are being worked on, in the order of their start.
+  /// The files in progress, in the order in which they were started.
   public var inFlight: [FileInFlight] = []
-  /// Videos that became posts.
+  /// The number of videos that became posts.
   public var published = 0
-  /// Videos that were posts already.
+  /// The number of videos that already were posts.
   public var duplicates = 0
-  /// Files whose posts were removed, and that were not published again.
+  /// The number of files whose posts were removed, and that were not published again.
   public var removed = 0
-  /// Videos that a dry run would have published.
+  /// The number of videos that a dry run would have published.
   public var planned = 0
-  /// Files that could be read, and may not be published.
+  /// The number of files that could be read but must not be published.
   public var refused = 0
-  /// Files that could not be read or stored.
+  /// The number of files that could not be read or stored.
   public var failed = 0
-  /// Files that were begun, and that a cancellation kept from being done.
+  /// The number of files that were begun and then interrupted by a cancellation.
   public var cancelled = 0
-  /// How often a file could not be taken in for now, by code: it comes again.
+  /// How often a file was postponed, by code. Postponed files come again.
   public var postponed: [String: Int] = [:]
-  /// Bytes of the videos that were published.
+  /// The total size in bytes of the published videos.
   public var publishedBytes: Int64 = 0
-  /// Videos that became posts without a poster, as none could be made or stored.
+  /// The number of videos that became posts without a poster, because none could be made or stored.
   public var postersFailed = 0
-  /// Bytes of files that have had their end, whichever it was.
+  /// The total size in bytes of the files that have ended in any way.
   public var doneBytes: Int64 = 0
-  /// How many files failed or were refused, by code.
+  /// The number of files that failed or were refused, by code.
   public var reasons: [String: Int] = [:]
 
-  /// The state before a run: idle, and everything 0.
+  /// Creates the state before a run: idle, and everything 0.
   public init() {}
 
-  /// Files that have had their end, for now at least.
+  /// The number of files that have ended, at least for now.
   public var done: Int { ended + cancelled + postponed.values.reduce(0, +) }
 }
 
-/// A file that is being worked on.
+/// A file in progress.
 public struct FileInFlight: Hashable, Sendable {
   /// How far a file has come.
   public enum Step: Hashable, Sendable {
-    /// Being opened, hashed and probed.
+    /// The file is being opened, hashed and probed.
     case reading
-    /// Its facts are known.
+    /// The file's facts are known.
     case probed
-    /// Named, waiting for the upload's first byte.
+    /// The file is named and waits for its first byte to be uploaded.
     case named
-    /// On its way to the store.
+    /// The file is being uploaded.
     case uploading(TransferProgress)
-    /// An attempt broke; another is coming.
+    /// An attempt failed, and another follows.
     case retrying(TransferProgress)
   }
   /// Which file of the run it is.
   public let file: FileReference
-  /// Bytes; nil for a file that could not be looked at.
+  /// The size in bytes; nil for a file that could not be examined.
   public let size: Int64?
   /// How far it has come.
   public var step: Step
   /// Whether its poster could not be made or stored.
   public var hasNoPoster = false
 
-  /// A file at a step.
+  /// Creates a file at a step.
   public init(file: FileReference, size: Int64?, step: Step) {
     self.file = file
     self.size = size
@@ -94,7 +94,7 @@ public struct FileInFlight: Hashable, Sendable {
 }
 
 extension IngestState {
-  /// The state after `event`; pure.
+  /// Returns the state after `event`; a pure function.
   public static func reduce(_ state: IngestState, _ event: IngestEvent) -> IngestState {
     var next = state
     next.apply(event.body)
@@ -154,7 +154,7 @@ extension IngestState {
     case .runFinished(let summary):
       phase = .finished(summary)
       inFlight = []
-    // What changes nothing of what a run looks like.
+    // Other events do not change the state.
     default: break
     }
   }

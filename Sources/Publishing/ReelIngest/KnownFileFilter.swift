@@ -1,27 +1,27 @@
 import ReelCore
 
-/// The first look at a batch: a file that an earlier run knows in this very state has its end here, for the price of a
-/// look into the catalog. It is not opened, and a reader is started for it at most to say of which version it is.
+/// The first look at a batch. A file that an earlier run knows in its present state ends here, at the cost of a catalog
+/// lookup. The file is not opened, and a reader is started at most to ask for its version.
 struct KnownFileFilter: Sendable {
   let context: IngestContext
 
   /// A file that has to be opened.
   struct Admitted: Sendable {
     let item: NumberedItem
-    /// Its digest, where an earlier run has seen it in this state.
+    /// Its digest, if an earlier run has seen the file in this state.
     let known: ContentDigest?
   }
 
-  /// What became of a batch.
+  /// The result of filtering a batch.
   struct Filtered {
     var admitted: [Admitted] = []
-    /// Of those that have ended.
+    /// The events of the files that have ended.
     var events: [IngestEvent.Body] = []
     var notes: [CatalogNote] = []
   }
 
-  /// Ends those that are known, and gives the others. Blocks.
-  /// - Throws: what ends the run: a catalog that can't be read, a reader that isn't there.
+  /// Ends the known files, and returns the rest. Blocks.
+  /// - Throws: errors that end the run: a catalog that can't be read, a reader that is missing.
   func filter(_ batch: [NumberedItem]) throws -> Filtered {
     let records = try cachedRecords(of: batch)
     let outcomes = try outcomes(of: records)
@@ -50,8 +50,8 @@ struct KnownFileFilter: Sendable {
     return found.map { $0 == nil ? nil : answers.popFirst() ?? nil }
   }
 
-  /// What was found in those that are not posts. The reader is asked who it is only for what it has read: most files
-  /// that are not videos are known for it by their first bytes.
+  /// Returns the remembered outcomes of files that are not posts. The reader's version is requested only for files that
+  /// took a reader: most files that are not videos were recognized by their first bytes.
   private func outcomes(
     of records: [CachedRecord?]
   ) throws -> [ContentDigest: ProbeOutcome] {
@@ -74,7 +74,8 @@ struct KnownFileFilter: Sendable {
     return Dictionary(known) { first, _ in first }
   }
 
-  /// Nil when it can't say just now, for lack of processes or descriptors: the files then hear why, one by one.
+  /// The reader's version; nil if it can't answer now for lack of processes or descriptors. Each file then fails with
+  /// the reason when it is read.
   private func reader() throws -> ReaderVersion? {
     do {
       return try context.reader()
@@ -88,18 +89,18 @@ struct KnownFileFilter: Sendable {
 
   private typealias End = (events: [IngestEvent.Body], notes: [CatalogNote])
 
-  /// Nil when the file has to be opened after all.
+  /// Nil if the file has to be opened after all.
   private func end(of item: NumberedItem, _ record: CachedRecord, _ outcome: ProbeOutcome?) -> End? {
     let options = context.options
     // A sidecar may name another author, and one more post of a known video is a new post.
     guard !options.trustSidecars, options.duplicates == .skip else { return nil }
     if record.isPublished {
-      // Its state says what it was. What is to be taken away must be read.
+      // The file's state only tells what it held then. A file that is to be removed must be read.
       if options.provesDuplicates { return nil }
       let note = record.failureCode.map { _ in context.note(nil, of: item.file) }
       return ([.fileDuplicate(item.file, FileDuplicate(post: record.post))], note.map { [$0] } ?? [])
     }
-    // To stop at the first failure is to come to them one after the other.
+    // A run that stops at the first failure must reach the failures in order.
     guard options.onError == .continue, let outcome else { return nil }
     if outcome.looksCutOff, context.feed?.awaitsMore(of: item.file) == true { return nil }
     return end(of: item, record, outcome)
@@ -111,7 +112,7 @@ struct KnownFileFilter: Sendable {
     switch outcome {
     case .failure(let error): failure = StepFailure(error)
     case .media(let report):
-      // Mended, it may be another.
+      // The mended file may be accepted.
       if context.mends(of: report.media, at: item.file.path) != nil { return nil }
       let violations = context.policy(for: item.file).violations(in: report.media, of: item.file.path)
       guard let refusal = FileRefused(violations) else { return nil }

@@ -1,16 +1,16 @@
 import ReelCore
 import ReelSource
 
-// Steps `opened` to `judged`: what the files' bytes say.
+// Steps `opened` to `judged`, which examine the files' bytes.
 
 extension Lane {
-  /// Begins each of `admitted`, and gives those that are to become posts.
+  /// Begins each of `admitted`, and returns those that are to become posts.
   mutating func read(_ admitted: [KnownFileFilter.Admitted]) -> [AcceptedFile] {
     var hashed: [HashedFile] = []
     for one in admitted {
       if context.stop.isSet { break }
       var beginning: IngestEvent.Body? = .fileStarted(one.item.file, size: one.item.size)
-      // Hashing it takes long enough to be seen.
+      // Hashing it takes long enough for a view to show it.
       if one.item.size ?? 0 > 8 << 20 {
         tell(beginning.take())
         report.emit()
@@ -34,12 +34,13 @@ extension Lane {
 
   // MARK: Opening and hashing
 
-  /// Bytes of a file that is not a video by its first ones, up to which it is copied and hashed all the same, so that the
-  /// refusal can be remembered of just those bytes.
+  /// A file whose first bytes are not a video's is still copied and hashed up to this size, so that the refusal can be
+  /// remembered for exactly these bytes.
   private static let largestDigestOfRefused: Int64 = 16 << 20
 
-  /// Opens the file, looks at its first bytes, and copies it where nobody else writes while its digest is taken: from
-  /// here on everything reads that copy. A dry run makes none, and the program's own file needs none (`OwnedFile`). Nil when the file has ended.
+  /// Opens the file, checks its first bytes, and makes a private copy while hashing it; all later steps read that copy.
+  /// A dry run makes no copy of a local file, and the program's own file (`OwnedFile`) needs none. Returns nil if the
+  /// file has ended.
   private mutating func hash(
     _ one: KnownFileFilter.Admitted, _ beginning: IngestEvent.Body?
   ) throws -> HashedFile? {
@@ -49,7 +50,7 @@ extension Lane {
     let found = try one.item.candidate()
     var said = context.said(of: found, file)
     let trust = context.options.trustSidecars
-    // Only a trusted sidecar has a say in who the author is, and so in what is a duplicate.
+    // Only a trusted sidecar may name the author, and so affect what is a duplicate.
     if trust {
       said = said.completed(
         by: try sidecar(of: found))
@@ -67,8 +68,8 @@ extension Lane {
     let now = context.services.clock.now()
     let copy = try copy(source)
     if copy.digest != one.known, source.identity.isSettled(by: now), !(source.handle is OwnedHandle) {
-      // Only of a state that was settled when hashing began: a change since then would show in its times. And only what was
-      // read, which the program's own file was not.
+      // Remember the digest only for a state that had settled when hashing began, because any later change then shows
+      // in the file's times; and only for bytes that were read, which those of the program's own file were not.
       report.note([.digest(copy.digest, of: source.identity)])
     }
     context.services.onStep(.hashed)
@@ -80,13 +81,13 @@ extension Lane {
     }
     return HashedFile(
       file: file, source: copy.source, digest: copy.digest, bytes: copy.bytes,
-      // What counts is what the copy begins with.
+      // What counts is the beginning of the copy.
       firstLook: firstLook(at: copy.source), metadata: metadata,
       publication: context.publication(copy.digest, by: said),
       origin: (source.handle as? any RemoteHandle)?.origin, isNew: one.known == nil, beginning: beginning)
   }
 
-  /// Whether the file holds the bytes that it is known for, as far as that is to be proved.
+  /// Whether the file holds the bytes that it is known for, if that has to be proved.
   private func holds(_ known: ContentDigest, _ found: FoundFile) throws -> Bool {
     guard context.options.provesDuplicates else { return true }
     let cancellation = context.stop.cancellation
@@ -116,10 +117,10 @@ extension Lane {
   private typealias Copied = (source: SourceFile, digest: ContentDigest, bytes: any ByteSource)
 
   private func copy(_ source: SourceFile) throws -> Copied {
-    // Nobody writes to it, and who has written it has hashed it.
+    // No one else writes to the program's own file, and its writer has hashed it.
     if let owned = source.handle as? OwnedHandle { return (source, owned.digest, owned) }
     let cancellation = context.stop.cancellation
-    // No hours go into the digest of a file that is large and no video.
+    // Do not spend hours hashing a large file that is not a video.
     let firstLook = firstLook(at: source)
     var isWanted = true
     if case .failure(let error) = firstLook {
@@ -127,7 +128,7 @@ extension Lane {
       isWanted = false
     }
     let copied: Copied?
-    // What lies elsewhere is read by the worker from a copy in a dry run, too: its questions are not the network's.
+    // The worker reads a remote file from a copy in a dry run, too, so that its reads do not go over the network.
     if context.options.dryRun, source.handle.descriptor != nil {
       copied = try SourceDigest.sha256(of: source) { cancellation.isSet }.map {
         (source, $0, SourceFileBytes(source))
@@ -142,9 +143,9 @@ extension Lane {
     return copied
   }
 
-  // MARK: Known already?
+  // MARK: Looking up known files
 
-  /// Those that are not posts yet, each with what is remembered of its bytes.
+  /// Returns the files that are not posts yet, each with what is remembered of its bytes.
   private mutating func unpublished(_ hashed: [HashedFile]) -> [(HashedFile, KnownContent)] {
     guard !hashed.isEmpty else { return [] }
     let questions = hashed.map { context.question(about: $0.publication) }
@@ -171,7 +172,7 @@ extension Lane {
   private mutating func judge(_ files: [(HashedFile, KnownContent)]) -> [AcceptedFile] {
     var accepted: [AcceptedFile] = []
     for (file, content) in files {
-      // What was not even told to have begun counts as not begun.
+      // A file whose start was never reported counts as not begun.
       if context.stop.cancellation.isSet, file.beginning != nil { continue }
       tell(file.beginning)
       do {
@@ -183,7 +184,7 @@ extension Lane {
     return accepted
   }
 
-  /// Nil when the file has ended, or was handed over.
+  /// Returns nil if the file has ended or was handed over.
   private mutating func judge(_ file: HashedFile, _ content: KnownContent) throws -> AcceptedFile? {
     _ = try file.metadata.get()
     let (probed, reader) = try probe(file, content.readings)
@@ -202,14 +203,14 @@ extension Lane {
     }
   }
 
-  /// How long a file may keep the others of its batch waiting: many times what most take, and so little that it is no
-  /// great loss when the reading is begun anew. One job at a time has no use for that, unless files come without end.
+  /// How long a file may delay the rest of its batch: many times what most files take, but so short that little is lost
+  /// if the reading is started over. A single job does not benefit, unless files come without end.
   private var patience: Duration? {
     context.options.jobs > 1 || context.feed?.isEndless == true ? .milliseconds(20) : nil
   }
 
-  /// What the file holds, and who has read it just now; nil for what is remembered. No report when the file takes so
-  /// long that it is handed over.
+  /// Returns the file's facts, and the reader that has just read them; nil for remembered facts. Returns no report if
+  /// the file takes so long that it is handed over.
   private mutating func probe(
     _ file: HashedFile, _ readings: [ReaderVersion: ProbeOutcome]
   ) throws -> (ProbeReport?, ReaderVersion?) {
@@ -219,13 +220,13 @@ extension Lane {
     do throws(ProbeError) {
       container = try file.firstLook.get()
     } catch {
-      // What is not a video by its first bytes needs no reader to say so.
+      // No reader is needed to refuse a file whose first bytes are not a video's.
       if let version = context.services.prober.firstLookVersion {
         report.note(file.notes(of: error, by: version))
       }
       throw error
     }
-    // What was hashed in an earlier run was read in it, too, and that is remembered.
+    // A file that an earlier run has hashed was also read then, and the outcome is remembered.
     if file.isNew { expectReading() }
     let reader = try context.reader()
     switch readings[reader] {
@@ -253,7 +254,7 @@ extension Lane {
 }
 
 extension StepFailure {
-  /// Whether a file at an address could not be read: where the run was cancelled, that is why.
+  /// Whether a file at an address could not be read. If the run was cancelled, the cancellation is the cause.
   fileprivate func isOfWhatLiesElsewhere(_ item: NumberedItem) -> Bool {
     guard case .failed(let failure) = self, item.file.path.isAddress else { return false }
     return (failure.cause as? SourceError)?.code == .unreadable

@@ -2,19 +2,19 @@ import Dispatch
 import ReelCore
 import ReelSource
 
-/// Reads batches of files, one step after the other for the whole batch, and claims their intents (docs/publish.md).
-/// Runs on a thread of its own, and blocks.
+/// Reads batches of files, one step at a time for the whole batch, and claims their intents (docs/publish.md). Runs on
+/// its own thread, and blocks.
 ///
-/// From there on each batch is in a task of its own, and so is a file that has to wait before.
+/// After that, each batch continues in its own task, and so does a file that has to wait earlier.
 struct Lane {
   let context: IngestContext
   let tasks: PublishingTasks
-  /// Says that a file will most likely have to be read.
+  /// Announces that a file will probably have to be read.
   let expectReading: @Sendable () -> Void
   var report: BatchReport
-  /// Notes of batches without a post that may wait for a transaction.
+  /// The number of notes, from batches without a post, that may wait for a transaction.
   private static let mostNotes = 256
-  /// How long they may wait for the next batch: in a watched folder, that may be days away.
+  /// How long the notes may wait for the next batch, which in a watched folder may be days away.
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   init(
@@ -26,11 +26,11 @@ struct Lane {
     report = BatchReport(context)
   }
 
-  /// Takes batches until the queue ends.
+  /// Processes batches until the queue ends.
   mutating func run(_ queue: BatchQueue<[NumberedItem]>) {
     while let batch = queue.take(after: Self.patience, { report.writeNotes() }) {
       if context.stop.isSet { continue }
-      // Now, and not while it holds intents: those that are under way may be waiting for just these.
+      // Wait now, while no intents are held: files under way may be waiting for those of this batch.
       tasks.waitForRoom()
       if context.stop.isSet { continue }
       context.feed?.begin(batch.map(\.file))
@@ -38,7 +38,7 @@ struct Lane {
         try takeIn(batch)
       } catch {
         let failure = StepFailure(error).failure
-        // One that was cancelled ends because the run does.
+        // A cancelled batch ends because the run does.
         if !failure.isCancellation { context.stop.set(.aborted(failure)) }
       }
       report.emit()
@@ -60,13 +60,13 @@ struct Lane {
     claim(read(filtered.admitted))
   }
 
-  /// What is handed over goes on in a task of its own; what was true of it before is reported first.
+  /// Hands a file or batch over to a task of its own, after emitting the events that precede it.
   mutating func handOver(_ work: PublishingWork) {
     report.emit()
     tasks.add(work)
   }
 
-  /// Those that go on, with their posters where posts are to have some.
+  /// Makes the posters, if posts are to have them, and returns the files that continue.
   private mutating func withPosters(_ files: [AcceptedFile]) -> [AcceptedFile] {
     files.compactMap { accepted in
       var accepted = accepted

@@ -20,20 +20,20 @@ import ReelSource
 public final class MediaModel {
   /// How far the video has come.
   public enum State: Hashable, Sendable {
-    /// It has not begun.
+    /// The video has not begun.
     case idle
-    /// On its way; nil before it has started, and for a moment after its last step.
+    /// The video is being published; nil before it has started, and for a moment after its last step.
     case working(FileInFlight?)
-    /// It is over.
+    /// The video has ended.
     case ended(PublishResult)
   }
-  /// The newest state.
+  /// The current state.
   public private(set) var state = State.idle
 
   @ObservationIgnored private let run: IngestRun
   @ObservationIgnored private var publishing: Task<PublishResult, Never>?
 
-  /// - Parameter file: the video; it is one file, never a folder's content.
+  /// - Parameter file: the video; always a single file, never the contents of a folder.
   public init(
     file: SourceInput, walkOptions: WalkOptions = WalkOptions(), options: IngestOptions = IngestOptions(),
     services: IngestServices
@@ -41,13 +41,13 @@ public final class MediaModel {
     run = IngestRun(publishing: file, walkOptions: walkOptions, options: options, services: services)
   }
 
-  /// A stream of the events from now on, one for each observer.
+  /// Returns a stream of the events from now on, one for each observer.
   public func events() -> IngestEvents {
     run.events()
   }
 
-  /// Publishes the video, once, and gives its one end. Cancelling the calling task rolls it back, or lets it
-  /// end where it has gone too far for that.
+  /// Publishes the video once, and returns its result. Cancelling the calling task rolls the video back, or lets it
+  /// finish if it is too late for that.
   public func publish() async -> PublishResult {
     let task = publishing ?? launch()
     return await withTaskCancellationHandler {
@@ -57,7 +57,7 @@ public final class MediaModel {
     }
   }
 
-  /// Rolls the video back, or lets it end where it has gone too far for that.
+  /// Rolls the video back, or lets it finish if it is too late for that.
   public nonisolated func cancel() {
     run.cancel()
   }

@@ -2,30 +2,30 @@ import FoundationEssentials
 import ReelCore
 import ReelSource
 
-/// Something about a file that is most likely a mistake, and does not keep it from being published: its name, what a caption
-/// list or a sidecar says of it, or that nobody can watch it.
+/// A probable mistake about a file that does not keep it from being published: in its name, in what a caption list or a
+/// sidecar says of it, or that its video can't be watched.
 public struct MetadataWarning: Hashable, Sendable {
-  /// For programs.
+  /// The warning code, for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
-    /// A row of the caption list is about a file that is not there.
+    /// A row of the caption list names a file that does not exist.
     case captionWithoutFile
-    /// A sidecar beside no file that could be its video.
+    /// A sidecar has no video beside it.
     case sidecarWithoutVideo
-    /// A sidecar has keys that mean nothing.
+    /// A sidecar has unknown keys.
     case sidecarUnknownKey
-    /// The name of a file says that it may not be done: there is something behind a video's extension, or before it.
+    /// The file's name suggests that it is unfinished: something precedes or follows a video's extension.
     case nameMayBeUnfinished
-    /// A video that no player shows without a key.
+    /// No player can show the video without a key.
     case encrypted
   }
-  /// The file that the row names; the sidecar; the video that the sidecar is beside; the file that it is about.
+  /// The path that the code is about: the file that the row names, the sidecar itself, or the video.
   public let path: SourcePath
-  /// What it is, for programs.
+  /// The warning code, for programs.
   public let code: Code
-  /// What it is, and what may have been meant; one sentence for people, without the path.
+  /// What is wrong, and what may have been meant; one sentence for people, without the path.
   public let message: String
 
-  /// A warning. `message` is shown behind the path.
+  /// Creates a warning. `message` is shown after the path.
   public init(path: SourcePath, code: Code, message: String) {
     self.path = path
     self.code = code
@@ -42,7 +42,7 @@ extension MetadataWarning {
     )
   }
 
-  /// Nil for any other item.
+  /// Nil for other items.
   init?(_ item: WalkItem) {
     switch item {
     case .orphanSidecar(let path):
@@ -71,7 +71,7 @@ extension MetadataWarning {
         + "(encryption.present: error)")
   }
 
-  /// Nil where every key means something.
+  /// Nil if every key is known.
   init?(_ sidecar: Sidecar.Contents, beside path: SourcePath) {
     guard let first = sidecar.unknownKeys.first else { return nil }
     let known = Sidecar.keys.joined(separator: ", ")

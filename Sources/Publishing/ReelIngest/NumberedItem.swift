@@ -2,7 +2,7 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// A file of the run that is to have an end: one to take in, or one that the walk could not reach.
+/// A file of the run that must get an end: one to process, or one that the walk could not reach.
 struct NumberedItem: Sendable {
   let file: FileReference
   let size: Int64?
@@ -14,11 +14,11 @@ struct NumberedItem: Sendable {
     self.result = result
   }
 
-  /// The file to take in.
+  /// Returns the file to process, or throws the error of the walk.
   func candidate() throws(SourceError) -> FoundFile { try result.get() }
 }
 
-/// Numbers what the walk finds, and counts what it passes by.
+/// Numbers the files that the walk finds, and counts those that it passes over.
 struct ScanCount {
   private var found = 0
   private var ignored = 0
@@ -26,7 +26,7 @@ struct ScanCount {
   private var bytes: Int64 = 0
   var isComplete = false
 
-  /// The item's place in the run; nil when it is none of the run's.
+  /// Counts the item and numbers it; nil if it is not a file of the run.
   mutating func count(_ item: WalkItem, _ ticket: FeedTicket? = nil) -> NumberedItem? {
     switch item {
     case .ignored, .orphanSidecar:
@@ -54,8 +54,8 @@ struct ScanCount {
   }
 }
 
-/// Tells how much there is to take in, as it is counted. What the walk says that hands the files out is the last word: one that
-/// counts ahead may have seen a file before it changed.
+/// Reports how many files there are as they are counted. The walk that hands out the files has the last word, because a
+/// walk that counts ahead may have seen a file before it changed.
 final class ScanReport: Sendable {
   private let hub: EventHub
   private let isOver = Mutex(false)

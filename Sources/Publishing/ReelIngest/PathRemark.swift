@@ -1,7 +1,7 @@
 import ReelCore
 
-/// The JSON of what is told of a path, not of a file of the run: `path` (and `pathBytes`), and a code and a message
-/// under a key.
+/// The JSON of a remark about a path rather than a file of the run: `path` (and `pathBytes`), and an object with a code
+/// and a message under a key.
 struct PathRemark<Code: Codable> {
   let path: SourcePath
   let code: Code

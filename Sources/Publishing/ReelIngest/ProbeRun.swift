@@ -1,36 +1,36 @@
 import ReelCore
 import ReelSource
 
-/// Reads what files really are, several at once, and gives the answers in the order of the question.
+/// Probes several files at once, and reports the results in the order of the files.
 public struct ProbeRun: Sendable {
   private let files: FileRun
   private let prober: any MediaProber
 
-  /// - Parameter width: files read at once, at least 1.
+  /// - Parameter width: the number of files probed at once, at least 1.
   public init(
     inputs: [SourceInput], walkOptions: WalkOptions = WalkOptions(), prober: any MediaProber, width: Int
   ) {
     var walkOptions = walkOptions
     walkOptions.remoteUse = .probing
-    // As many again open and prepare files while the others wait for their readers.
+    // Twice as many, so that some files are opened and prepared while others wait for their readers.
     files = FileRun(inputs: inputs, options: walkOptions, width: 2 * max(1, width))
     self.prober = prober
   }
 
-  /// Calls `report` for each file in order, where the caller is, until there are no more, `report` gives false, or the
-  /// task is cancelled.
+  /// Calls `report` for each file in order, in the caller's isolation, until there are no more files, `report` returns
+  /// false, or the task is cancelled.
   ///
-  /// - Throws: ``ProbeError`` of a code that is about the installation: no other file would fare better.
+  /// - Throws: ``ProbeError`` with a code about the installation, which would affect every other file, too.
   public func run(
     isolation: isolated (any Actor)? = #isolation, _ report: (ProbedFile) async -> Bool
   ) async throws(ProbeError) {
     try await files.run(probe) { file async throws(ProbeError) in await report(file) }
   }
 
-  /// Calls `report` for each file in order, with what `prepare` made of the answer: several files are prepared at
-  /// once, only the reports wait for each other. Both may block.
+  /// Calls `report` for each file in order, with what `prepare` made of its result. Several files are prepared at once,
+  /// and only the reports wait for each other. Both closures may block.
   ///
-  /// Ends, and throws, like ``run(isolation:_:)``.
+  /// Ends and throws like ``run(isolation:_:)``.
   package func run<Prepared: Sendable>(
     preparing prepare: @escaping @Sendable (ProbedFile) -> Prepared,
     reporting report: @escaping @Sendable (Prepared) -> Bool

@@ -1,19 +1,18 @@
 import ReelCore
 
-/// What was read of one file. Its JSON is what `reel probe` prints of it (docs/probe.md):
+/// The result of probing one file. Its JSON is what `reel probe` prints (docs/probe.md):
 ///
 /// `{"path": …, "ok": true, "media": {…}, "probe": {…}}` or `{"path": …, "ok": false, "error": {"code", "message"}}`;
-/// `pathBytes` (base64) beside `path` when that does not carry the bytes, and `read` beside the rest for what lies at an
-/// address.
+/// with `pathBytes` (base64) if `path` can't represent the bytes, and with `read` for a file at an address.
 public struct ProbedFile: Hashable, Sendable {
   /// As the user or the walk named it.
   public let path: SourcePath
   /// Its facts, or why there are none.
   public let result: Result<ProbeReport, FileFailure>
-  /// How much of it was read, where it lies at an address; nil for a file of this machine.
+  /// How much of it was read, if it is at an address; nil for a local file.
   public let read: SourceTransfer?
 
-  /// The answer for one file.
+  /// Creates the result for one file.
   public init(path: SourcePath, result: Result<ProbeReport, FileFailure>, read: SourceTransfer? = nil) {
     self.path = path
     self.result = result
@@ -22,7 +21,7 @@ public struct ProbedFile: Hashable, Sendable {
 }
 
 extension ProbedFile {
-  /// Whether the name claims another container than the file has.
+  /// Whether the file's name claims a container other than the actual one.
   public var extensionMismatch: Bool {
     guard case .success(let report) = result else { return false }
     return report.media.container.contradicts(claimedExtension: path.claimedExtension)
@@ -37,7 +36,8 @@ extension ProbedFile: Codable {
     case fileExtension = "extension"
   }
 
-  /// Writes the facts, and what follows from them and from the name, or the error, whose message names the file.
+  /// Writes either the facts, with what follows from them and from the name, or the error, whose message names the
+  /// file.
   public func encode(to encoder: any Encoder) throws {
     var paths = encoder.container(keyedBy: SourcePathCoding.self)
     try path.encode(into: &paths)

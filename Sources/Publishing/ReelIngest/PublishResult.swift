@@ -2,22 +2,22 @@ import ReelCore
 
 /// How the publishing of one video ended.
 public enum PublishResult: Hashable, Sendable {
-  /// It is a post now.
+  /// The video became a post.
   case published(Post)
-  /// It was a post already.
+  /// The video already was a post.
   case duplicate(Post?)
-  /// Its post was removed, and it is not to come back.
+  /// The video's post was removed, and it is not to be published again.
   case removed(RemovedPost)
-  /// A dry run: it would have been published.
+  /// In a dry run: the video would have been published.
   case planned(FilePlanned)
-  /// The policy does not want it.
+  /// The policy does not accept the video.
   case refused(FileRefused)
-  /// Something went wrong.
+  /// Reading, storing or recording the video failed.
   case failed(FileFailure)
-  /// Its run was cancelled before it became a post. Publishing it again goes on where this ended.
+  /// The run was cancelled before the video became a post. Publishing it again resumes from there.
   case cancelled
 
-  /// The end that `body` tells; nil when it tells none.
+  /// The result in `body`; nil if it is not a terminal event of a file.
   public init?(_ body: IngestEvent.Body) {
     switch body {
     case .postPublished(_, let post): self = .published(post)
@@ -31,7 +31,7 @@ public enum PublishResult: Hashable, Sendable {
     }
   }
 
-  /// The terminal event that tells this end of `file`.
+  /// The terminal event that reports this result of `file`.
   func event(of file: FileReference) -> IngestEvent.Body {
     switch self {
     case .published(let post): .postPublished(file, post)

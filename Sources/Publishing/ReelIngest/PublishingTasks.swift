@@ -3,9 +3,10 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// The tasks of what lanes have handed over.
+/// The tasks for the work that lanes hand over.
 ///
-/// They are no children of the run's task: each tells its files' ends, also when the run was cancelled before it began.
+/// They are not children of the run's task: each reports the ends of its files, even if the run was cancelled before
+/// the task began.
 ///
 /// Files with slow readers would take processor time from all the others, so the first of them are left for the end.
 final class PublishingTasks: Sendable {
@@ -16,28 +17,30 @@ final class PublishingTasks: Sendable {
     var slow: [PublishingWork] = []
   }
 
-  /// At how much under way a lane waits.
+  /// How much may be under way before a lane waits.
   struct Limits {
     var files: Int
-    /// Batches that are not stored yet.
+    /// The number of batches that are not stored yet.
     var unstored: Int
   }
 
-  /// Slow files that are left for the end. Each holds a source and a copy open.
+  /// The number of slow files that are left for the end. Each holds a source and a copy open.
   private let mostSlow: Int
   private let publisher: BatchPublisher
   private let limits: Limits
   private let state = Mutex(State())
   private let all = DispatchGroup()
 
-  /// - Parameter leavesSlowOnes: whether the first slow files are left for the end; they do not count.
+  /// - Parameter leavesSlowOnes: whether the first slow files are left for the end; they do not count toward the
+  ///   limits.
   init(_ publisher: BatchPublisher, _ limits: Limits, leavesSlowOnes: Bool) {
     self.publisher = publisher
     self.limits = limits
     mostSlow = leavesSlowOnes ? 16 : 0
   }
 
-  /// Blocks while too much is under way. For who holds no intent: one of the files may be waiting for that.
+  /// Blocks while too much is under way. Call it only while holding no intent, because a file under way may be waiting
+  /// for that intent.
   func waitForRoom() {
     while let room = room() { room.wait() }
   }
@@ -51,11 +54,11 @@ final class PublishingTasks: Sendable {
     }
   }
 
-  /// Takes the files to their ends. Never blocks, so there may be a batch of each lane more than the limits say.
+  /// Takes the files to their ends. Never blocks, so each lane may exceed the limits by a batch.
   func add(_ work: PublishingWork) {
     let isLeft = state.withLock { state in
       guard case .reading(let file, _, _) = work, state.slow.count < mostSlow,
-        // Room is reserved for its copy, which others may wait for.
+        // A larger file has room reserved for its copy, for which others may be waiting.
         file.source.size < PrivateCopy.leastReserved
       else { return false }
       state.slow.append(work)
@@ -89,7 +92,7 @@ final class PublishingTasks: Sendable {
     }
   }
 
-  /// Wakes all lanes where there is room again: there may have been more under way than the limits say.
+  /// Wakes all lanes once there is room again: more may have been under way than the limits allow.
   private func change(_ body: (inout State) -> Void) {
     let lanes: [DispatchSemaphore] = state.withLock { state in
       body(&state)
@@ -100,7 +103,7 @@ final class PublishingTasks: Sendable {
     for lane in lanes { lane.signal() }
   }
 
-  /// Begins those that were left for the end, and waits for all that were added.
+  /// Begins the files that were left for the end, and waits for all work that was added.
   func end() async {
     let slow = state.withLock { state in
       defer { state.slow = [] }

@@ -1,13 +1,13 @@
 import ReelCore
 import Synchronization
 
-/// What a lane hands over: it goes on in a task of its own.
+/// Work that a lane hands over to a task of its own.
 enum PublishingWork: Sendable {
   /// A file whose reader takes long.
   case reading(HashedFile, any PendingProbe, by: ReaderVersion)
-  /// A file that is to be mended; read just now by that reader, or nil where that is remembered.
+  /// A file that is to be mended; the reader has just read it, or is nil if the facts were remembered.
   case mending(HashedFile, ProbeReport, MendOptions, by: ReaderVersion?)
-  /// A file for whose video somebody else holds the intent.
+  /// A file for whose video another process or file holds the intent.
   case waiting(AcceptedFile)
   case claimed(ClaimedBatch)
 
@@ -19,7 +19,7 @@ enum PublishingWork: Sendable {
   }
 }
 
-/// A batch with its intents. Each file is held until it has ended, and no longer: it has a copy on the disk, and up to three
+/// A batch with its intents. Each file is held only until it ends, because it keeps a copy on the disk and up to three
 /// descriptors.
 final class ClaimedBatch: Sendable {
   let count: Int
@@ -32,7 +32,7 @@ final class ClaimedBatch: Sendable {
 
   var files: [ClaimedFile] { left.withLock { $0 } }
 
-  /// The files, which are the caller's from now on.
+  /// Takes the files, which belong to the caller from now on.
   func take() -> [ClaimedFile] {
     left.withLock { files in
       defer { files = [] }

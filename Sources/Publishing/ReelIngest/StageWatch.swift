@@ -1,18 +1,18 @@
 import ReelCore
 
-/// What a run spends its time on.
+/// The stages among which a run's time is divided.
 public enum IntakeStage: String, Sendable, CaseIterable {
-  /// Looking up what earlier runs know of files.
+  /// Looking up what earlier runs know of the files.
   case recall
   /// Opening, copying and hashing.
   case copy
   /// Waiting for a reader's answer.
   case probe
-  /// Mending files, and proving it.
+  /// Mending files, and proving the result.
   case mend
   /// Making posters.
   case poster
-  /// Writing intents (T1), and waiting for others who hold them.
+  /// Writing intents (T1), and waiting for other holders of them.
   case claim
   /// Storing objects, and proving what is stored.
   case store

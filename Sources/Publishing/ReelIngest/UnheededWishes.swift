@@ -2,39 +2,39 @@ import FoundationEssentials
 import ReelCore
 import ReelSource
 
-/// Files of a run that were posts already, and of which something else is said now, or a poster was asked for: such a post
-/// stays as it is.
+/// Files of a run that already were posts, although other metadata or a poster was requested for them now. Such posts
+/// are left unchanged.
 package struct UnheededWishes: Sendable {
-  /// More are not looked at, one by one, at the end of a run.
+  /// The largest number of files that are examined, one by one, at the end of a run.
   private static let most = 500
   private var files: [(path: SourcePath, post: Post?)] = []
   private var leftOut = 0
 
   package init() {}
 
-  /// - Parameter event: of a run of files.
+  /// - Parameter event: an event of a run over files.
   package mutating func note(_ event: IngestEvent.Body) {
     guard case .fileDuplicate(let file, let duplicate) = event, !file.path.isAddress else { return }
     if files.count < Self.most { files.append((file.path, duplicate.post)) } else { leftOut += 1 }
   }
 
-  /// What was found of them.
+  /// The result of examining the files.
   package struct Found: Hashable, Sendable {
-    /// Posts that do not say what was said of their files.
+    /// The number of posts whose metadata differs from what was given for their files.
     package var differing = 0
-    /// The first of these, and what was said.
+    /// The first of these, and the metadata given.
     package var first: Post?
     package var said = PostMetadata()
-    /// Posts that have no poster.
+    /// The number of posts without a poster.
     package var withoutPoster = 0
-    /// Whether only some of the files were looked at.
+    /// Whether only some of the files were examined.
     package var isAtLeast = false
 
     package init() {}
   }
 
-  /// Blocks.
-  /// - Throws: where the catalog can't be read.
+  /// Compares the posts with what was requested. Blocks.
+  /// - Throws: if the catalog can't be read.
   package func found(
     _ options: IngestOptions, _ services: IngestServices, followLinks: Bool
   ) throws(CatalogError) -> Found {
@@ -53,9 +53,9 @@ package struct UnheededWishes: Sendable {
   private struct Wish {
     let file: FoundFile
     let post: Post?
-    /// By flags, and by the caption list.
+    /// The metadata given by flags and by the caption list.
     let said: PostMetadata
-    /// By the sidecar, and when that was last changed.
+    /// The metadata in the sidecar, and when that was last changed.
     let beside: PostMetadata
     let changed: Date?
 
@@ -66,8 +66,8 @@ package struct UnheededWishes: Sendable {
     }
   }
 
-  /// Where nothing is said but by sidecars, and none of so many files has one, the others aren't looked at either: most runs
-  /// over what is known have nothing to tell.
+  /// The number of files to sample. If only sidecars could give metadata and none of these files has one, the rest are
+  /// not examined, because most runs over known files have nothing to report.
   private static let sample = 8
 
   private func wishes(_ options: IngestOptions, followLinks: Bool) -> [Wish] {
@@ -111,12 +111,12 @@ package struct UnheededWishes: Sendable {
 }
 
 extension PostEdit {
-  /// What is said of a video, as a change of its post.
+  /// Creates the edit that gives a post this metadata.
   package init(_ said: PostMetadata) {
     self.init(caption: said.caption, music: said.music, authorName: said.authorName)
   }
 
-  /// Whether it changes `post`.
+  /// Whether the edit would change `post`.
   package func changes(_ post: Post) -> Bool {
     var edited = post
     return !apply(to: &edited).isEmpty

@@ -1,36 +1,36 @@
 import ReelCore
 
-/// Something about a watched folder, or about a file that it gave, that is worth knowing.
+/// A noteworthy fact about a watched folder, or about a file from it.
 public struct WatchNotice: Hashable, Sendable {
-  /// For programs.
+  /// The kind of notice, for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
-    /// The folder is not there: it is waited for.
+    /// The folder does not exist; `reel watch` waits for it.
     case folderGone
-    /// The folder is there again.
+    /// The folder exists again.
     case folderBack
-    /// The system does not tell what is written to the folder: it is listed again and again.
+    /// The system can't report changes in the folder, so it is listed periodically.
     case polled
-    /// The system told less than has happened: everything is looked at again.
+    /// The system lost some change notifications, so everything is examined again.
     case overflowed
-    /// A file that became a post, or was one, went to another folder, or was removed.
+    /// A file that became a post, or already was one, was moved to another folder or removed.
     case disposed
-    /// A file that is no post went to another folder.
+    /// A file that did not become a post was moved to another folder.
     case rejected
-    /// A file could not be moved or removed, and stays.
+    /// A file could not be moved or removed, and stays in place.
     case notDisposed
-    /// A file could not be taken in now, and comes again: for a reason that other files may share, for which no other is
-    /// told then, or as it never rests.
+    /// A file could not be processed now, and comes again. Either other files may share the reason, which is then
+    /// reported only once, or the file keeps changing.
     case postponed
-    /// A file looks cut off, and is looked at again later.
+    /// A file looks truncated, and is examined again later.
     case looksCutOff
-    /// A file has not changed for a while, and somebody has it open for writing: it is waited for.
+    /// A file has not changed for a while but is still open for writing, so it is waited for.
     case stillOpen
-    /// A run ended because something that it needs could not be used: it is begun again.
+    /// A run ended because something it needs could not be used, and is begun again.
     case restarted
-    /// The settings were read again.
+    /// The settings were reloaded.
     case reloaded
 
-    /// Whether somebody may have to do something.
+    /// Whether someone may have to act.
     public var isProblem: Bool {
       switch self {
       case .folderGone, .polled, .notDisposed, .postponed: true
@@ -41,12 +41,12 @@ public struct WatchNotice: Hashable, Sendable {
   }
   /// The folder or the file.
   public let path: SourcePath
-  /// What it is, for programs.
+  /// The kind of notice, for programs.
   public let code: Code
-  /// What it is, and what to do; one sentence for people, without the path.
+  /// What happened, and what to do; one sentence for people, without the path.
   public let message: String
 
-  /// A notice. `message` is shown behind the path.
+  /// Creates a notice. `message` is shown after the path.
   public init(path: SourcePath, code: Code, message: String) {
     self.path = path
     self.code = code

@@ -1,6 +1,6 @@
-/// How it stands with watched folders.
+/// The current numbers of watched folders.
 package struct WatchNumbers: Sendable {
-  /// Files that are not settled.
+  /// The number of files that have not settled yet.
   package var waiting: Int
   package var folders: [(path: String, isThere: Bool)]
 

@@ -1,16 +1,16 @@
 import ReelCore
 import ReelLibrary
 
-/// What a command answers with `--json`: its own keys, and what every answer has.
+/// The answer of a command with `--json`: its own keys, and those that every answer has.
 ///
-/// `{"v": 1, "ok": true, "problems": [{"code", "message", "path" or "subject"}], …}`: `ok` says whether it ends with the exit
-/// code 0; where not, `problems` says why. Also with `ok` there may be some that somebody should know of.
+/// `{"v": 1, "ok": true, "problems": [{"code", "message", "path" or "subject"}], …}`: `ok` says whether the exit code
+/// is 0; if not, `problems` says why. An answer with `ok` may have problems, too, that people should know of.
 package struct AnswerDocument<Body: Encodable>: Encodable {
   private let ok: Bool
   private let problems: [AnswerProblem]
   private let body: Body
 
-  /// - Parameter ok: nil where a problem means that it went wrong.
+  /// - Parameter ok: nil means true unless there are problems.
   package init(_ body: Body, problems: [AnswerProblem] = [], ok: Bool? = nil) {
     (self.body, self.problems, self.ok) = (body, problems, ok ?? problems.isEmpty)
   }
@@ -26,7 +26,7 @@ package struct AnswerDocument<Body: Encodable>: Encodable {
 
 enum AnswerKeys: String, CodingKey { case v, ok, problems }
 
-/// A thing that went wrong, or that somebody should know.
+/// Something that failed, or that people should know of.
 package struct AnswerProblem: Encodable, Hashable, Sendable {
   private enum CodingKeys: String, CodingKey { case code, message, subject }
   private let path: SourcePath?
@@ -35,16 +35,16 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
   package let message: String
 
   /// - Parameters:
-  ///   - code: as in events and on stderr.
-  ///   - message: a sentence; without the file's path where `path` has it.
+  ///   - code: the code as in events and on stderr.
+  ///   - message: a sentence, without the file's path if that is in `path`.
   package init(_ code: String, _ message: String, path: SourcePath? = nil, subject: String? = nil) {
     (self.code, self.message, self.path, self.subject) = (code, message, path, subject)
   }
 
-  /// As one line for people.
+  /// The problem as one line for people.
   package var told: String { (path?.text ?? subject).map { "\($0): \(message)" } ?? message }
 
-  /// A folder in which there are none.
+  /// The problem of a folder without any files.
   package static func noFiles(_ message: String) -> AnswerProblem { AnswerProblem("noFiles", message) }
 
   package static let interrupted = AnswerProblem("cancelled", "interrupted before the end")
@@ -69,7 +69,8 @@ package struct AnswerProblem: Encodable, Hashable, Sendable {
   }
 }
 
-/// An answer whose list is too long to hold: written piece by piece, and begun only once there is one.
+/// An answer whose list is too long to be held in memory. It is written piece by piece, and begun only with the first
+/// element.
 package struct AnswerStream {
   private let name: String
   private var isFirst = true
@@ -77,7 +78,7 @@ package struct AnswerStream {
   /// - Parameter name: the list's key.
   package init(_ name: String) { self.name = name }
 
-  /// Whether something of it was written.
+  /// Whether any part of it has been written.
   package var isBegun: Bool { !isFirst }
 
   private var beginning: String { "{\"\(name)\":[" }
@@ -87,14 +88,14 @@ package struct AnswerStream {
     return (isFirst ? beginning + "\n" : ",\n") + (try JSONOutput.text(element)).dropLast()
   }
 
-  /// What follows the list; all of it where it is empty.
+  /// Returns what follows the list, or the whole answer if the list is empty.
   package func end(_ rest: some Encodable, problems: [AnswerProblem] = [], ok: Bool? = nil) throws -> String {
     let rest = try JSONOutput.text(AnswerDocument(rest, problems: problems, ok: ok))
     return (isFirst ? beginning : "\n") + "]," + rest.dropFirst()
   }
 }
 
-/// An answer that has no keys of its own.
+/// The body of an answer that has no keys of its own.
 package struct NoKeys: Encodable {
   package init() {}
   package func encode(to encoder: any Encoder) throws {

@@ -1,12 +1,12 @@
 import ReelCatalogCopy
 import ReelCore
 
-/// What `reel catalog copy` did.
+/// The result of `reel catalog copy`.
 package struct CatalogCopyView: Sendable {
   private let result: CatalogCopy.Result
   private let source: String
   private let target: String
-  /// Whether the copy is on a server, which other machines share.
+  /// Whether the copy is on a server that other machines use, too.
   private let isShared: Bool
 
   package init(_ result: CatalogCopy.Result, from source: String, to target: String, isShared: Bool) {
@@ -55,7 +55,7 @@ package struct CatalogCopyView: Sendable {
     }
   }
 
-  /// Stores that are folders: objects that only those find who have them under that path.
+  /// Stores that are folders, whose objects can be found only by machines that have them under that path.
   private var folders: [(name: Destination, posts: Int)] {
     result.destinations.filter { $0.name.name.hasPrefix("file:") && $0.posts > 0 }
   }

@@ -1,11 +1,11 @@
-/// What `reel uploader check` says of each promise, and at the end.
+/// The output of `reel uploader check`, for each promise and at the end.
 package struct ContractTestView: Sendable {
   package struct Entry: Hashable, Sendable {
     package let name: String
     package let sentence: String
-    /// What was seen instead, when it is broken.
+    /// What was observed instead, if the promise is broken.
     package let problem: String?
-    /// Seconds that finding out took.
+    /// The duration of the check in seconds.
     package let seconds: Double
 
     package init(name: String, sentence: String, problem: String?, seconds: Double) {
@@ -18,12 +18,12 @@ package struct ContractTestView: Sendable {
 
   private let destination: String
   private let entries: [Entry]
-  /// Promises that were not looked at, as something ended it before.
+  /// The number of promises that were not checked, because the test ended early.
   private let left: Int
-  /// How the store is proved to hold what was sent, where it can say.
+  /// How the store proves what it holds, if it can.
   private let proof: String?
 
-  /// - Parameter destination: the store's settled name.
+  /// - Parameter destination: the canonical name of the store.
   package init(_ entries: [Entry], destination: String, left: Int, proof: String? = nil) {
     self.proof = proof
     self.entries = entries
@@ -31,11 +31,11 @@ package struct ContractTestView: Sendable {
     self.left = left
   }
 
-  /// Said before the first check: what happens now, and for how long.
+  /// The text before the first check: what happens now, and how long it takes.
   ///
   /// - Parameters:
-  ///   - count: promises to check, of `all`.
-  ///   - largeSize: bytes of a large object.
+  ///   - count: the number of promises to check, out of `all`.
+  ///   - largeSize: the size of a large object in bytes.
   package static func beginning(
     _ count: Int, of all: Int, destination: String, removes: Bool, largeSize: Int, _ traits: TerminalTraits
   ) -> String {
@@ -50,7 +50,7 @@ package struct ContractTestView: Sendable {
     ).text(traits)
   }
 
-  /// A check makes some 600 requests, and that is nearly all of its time.
+  /// All checks together make some 600 requests, which take nearly all of the time.
   private static func duration(_ count: Int, of all: Int) -> String {
     guard count == all else {
       return "all checks together take seconds in a folder, and minutes in a slow store"

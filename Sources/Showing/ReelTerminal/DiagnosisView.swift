@@ -1,16 +1,16 @@
 import ReelCore
 import ReelLibrary
 
-/// What `reel doctor` found, what it repaired, and what is left for somebody to decide.
+/// The result of `reel doctor`: what it found, what it repaired, and what is left for people to decide.
 package struct DiagnosisView: Sendable {
   private let diagnosis: Diagnosis
   private let library: String
   private let fixed: Bool
-  /// Whether the lost files were looked for where `--from` says.
+  /// Whether lost files were looked for where `--from` says.
   private let searched: Bool
   private let sqlite: SQLiteLibrary?
 
-  /// - Parameter sqlite: nil for a catalog that is another database's.
+  /// - Parameter sqlite: nil for a catalog in another database.
   package init(
     _ diagnosis: Diagnosis, library: String, fixed: Bool, searched: Bool, sqlite: SQLiteLibrary?
   ) {
@@ -71,7 +71,7 @@ package struct DiagnosisView: Sendable {
     return "\(left) in \(library)\(repairs): \(looked)"
   }
 
-  /// What of it a flag repairs.
+  /// Which of the problems a flag can repair.
   private var repairs: String {
     let byFix = fixed ? 0 : diagnosis.left.count { $0.repair == .byFix }
     let restorable = fixed && searched ? 0 : diagnosis.left.count(where: \.isRestorable)
@@ -104,7 +104,7 @@ extension DiagnosisView: Encodable {
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(library, forKey: .library)
-    // Whatever it is, `--fix` repaired it.
+    // Anything repaired was repaired by `--fix`.
     try container.encode(
       diagnosis.repaired.map {
         FindingEntry(finding: $0, repair: .byFix)
@@ -143,7 +143,7 @@ extension RepairFailure {
   }
 }
 
-/// What `reel doctor --rebuild` made of a store.
+/// The result of `reel doctor --rebuild`.
 package struct RebuildView: Encodable, Sendable {
   private let library: String
   private let posts: Int

@@ -1,16 +1,17 @@
-/// How many cells of a terminal a text takes, and texts cut to fit.
+/// Measures how many terminal cells a text takes, and cuts texts to fit.
 ///
-/// Rules of `wcwidth` on Unicode 16.0: East Asian Wide and Fullwidth characters (UAX #11) take two cells, marks and
-/// invisible characters none, others, also those of ambiguous width, one. An emoji sequence (UTS #51) takes two
-/// as a whole. Where terminals differ, the wider answer is given, so that a line never runs over.
+/// The rules are those of `wcwidth` with Unicode 16.0: East Asian Wide and Fullwidth characters (UAX #11) take two
+/// cells, marks and invisible characters take none, and all others, including those of ambiguous width, take one. An
+/// emoji sequence (UTS #51) takes two as a whole. Where terminals differ, the larger width is used, so that a line
+/// never overflows.
 package enum DisplayWidth {
-  /// Cells that `text` takes; control characters count as none.
+  /// The number of cells that `text` takes; control characters take none.
   package static func columns(of text: String) -> Int {
     if isPlainASCII(text) { return text.utf8.count }
     return text.reduce(0) { $0 + columns(of: $1) }
   }
 
-  /// Cells of one character as a reader sees it (grapheme cluster, UAX #29).
+  /// The number of cells of one user-perceived character (grapheme cluster, UAX #29).
   package static func columns(of character: Character) -> Int {
     let scalars = character.unicodeScalars
     guard let first = scalars.first else { return 0 }
@@ -19,18 +20,18 @@ package enum DisplayWidth {
     return scalars.reduce(0) { $0 + columns(of: $1) }
   }
 
-  /// `text` in at most `columns` cells: its beginning and its end, with `mark` between them where something was
-  /// left out. Never splits a character; what does not fit at all is left out too.
+  /// Cuts `text` to at most `columns` cells, keeping its beginning and end, with `mark` in place of what was left out.
+  /// Never splits a character; one that does not fit is left out, too.
   package static func cuttingMiddle(_ text: String, to columns: Int, mark: String = "…") -> String {
     guard self.columns(of: text) > columns else { return text }
     let room = columns - self.columns(of: mark)
     guard room >= 2 else { return prefix(of: text, columns: columns) }
-    // The end tells more of a file's name than the beginning: its number, its extension.
+    // The end of a file's name says more than its beginning: the number and the extension.
     let end = suffix(of: text, columns: room / 2)
     return prefix(of: text, columns: room - self.columns(of: end)) + mark + end
   }
 
-  /// `text` in at most `columns` cells: its beginning, then `mark` where something was left out.
+  /// Cuts `text` to at most `columns` cells, keeping its beginning, with `mark` after it if anything was left out.
   package static func cuttingEnd(_ text: String, to columns: Int, mark: String = "…") -> String {
     guard self.columns(of: text) > columns else { return text }
     let room = columns - self.columns(of: mark)
@@ -76,7 +77,7 @@ package enum DisplayWidth {
     default: break
     }
     if EastAsianWidth.isWide(scalar) { return 2 }
-    // Medial vowels and final consonants are drawn into the syllable that a leading consonant opened.
+    // Medial vowels and final consonants of Hangul are drawn into the syllable that a leading consonant began.
     if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
     return scalar.properties.isDefaultIgnorableCodePoint ? 0 : 1
   }
@@ -88,7 +89,7 @@ package enum DisplayWidth {
   }
 }
 
-/// Characters that take two cells: East_Asian_Width W and F of Unicode 16.0 (UAX #11, `EastAsianWidth.txt`).
+/// The characters that take two cells: East_Asian_Width W and F of Unicode 16.0 (UAX #11, `EastAsianWidth.txt`).
 enum EastAsianWidth {
   static func isWide(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value >= 0x1100 else { return false }
@@ -96,7 +97,7 @@ enum EastAsianWidth {
     return scalar.properties.isEmojiPresentation || isInTable(scalar.value)
   }
 
-  /// The last range that begins at or below `value`, if any, holds it or nothing does.
+  /// Finds the first range that ends at or after `value` by binary search. Either that range contains it, or none does.
   private static func isInTable(_ value: UInt32) -> Bool {
     var low = 0
     var high = ranges.count
@@ -107,7 +108,7 @@ enum EastAsianWidth {
     return low < ranges.count && ranges[low].contains(value)
   }
 
-  /// Ascending. Code points without a character that lie between wide ones are counted as wide.
+  /// In ascending order. Unassigned code points between wide characters count as wide.
   static let ranges: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x2E99, 0x2E9B...0x2EF3,
     0x2F00...0x2FD5, 0x2FF0...0x303E, 0x3041...0x3096, 0x3099...0x30FF, 0x3105...0x312F, 0x3131...0x318E,

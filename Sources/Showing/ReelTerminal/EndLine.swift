@@ -2,10 +2,10 @@ import ReelCore
 import ReelIngest
 import ReelSource
 
-/// What became of a file, in a line: what `--verbose` shows besides problems.
+/// The result of a file as a line: what `--verbose` shows in addition to problems.
 package enum EndLine {
-  /// The lines of an event that ends a file, without newlines; none for a problem, which ``ProblemSummary`` tells, and for
-  /// what was only not done.
+  /// The lines of an event that ends a file, without newlines. None for a problem, which ``ProblemSummary`` shows, and
+  /// for a file that was merely not processed.
   package static func lines(for event: IngestEvent, _ traits: TerminalTraits) -> [String] {
     guard event.body.concern == nil, let file = event.body.file,
       let end = end(event.body, of: traits.sanitized(file.path.shown))
@@ -29,8 +29,8 @@ package enum EndLine {
     }
   }
 
-  /// `ignored: notes.txt, no video`; of a file that a walk passes by.
-  /// - Parameter settle: seconds, as of ``WalkOptions/settle``.
+  /// The line about a file that a walk passes over, such as `ignored: notes.txt, not a video`.
+  /// - Parameter settle: seconds, as in ``WalkOptions/settle``.
   package static func text(_ path: SourcePath, _ reason: PassedBy, settle: Double) -> String {
     switch reason {
     case .changing: "left alone: \(path.shown), changed less than \(HumanNumber.time(settle)) ago"

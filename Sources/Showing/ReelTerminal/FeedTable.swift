@@ -2,20 +2,20 @@ import ReelCore
 
 /// A page of posts for people.
 package enum FeedTable {
-  /// How the posts were asked for.
+  /// The order in which posts were requested.
   package enum Order: Hashable, Sendable {
-    /// The newest first; nil begins with the newest of all.
+    /// Newest first; nil begins with the newest post of all.
     case newest(before: FeedCursor?)
-    /// By page number. `last` is the highest that there is; nil where there are no posts.
+    /// By page number. `last` is the highest page number; nil if there are no posts.
     case oldest(from: Int, last: Int?)
   }
 
-  /// A newline after each line. Ends with the command that gives the next page, if there is one.
+  /// Returns the page, with a newline after each line. Ends with the command for the next page, if there is one.
   ///
   /// - Parameters:
-  ///   - size: of the page, when it was asked for, so that the next one has it too.
-  ///   - filter: the options by which posts were chosen, for the next page.
-  ///   - library: where posts were looked for.
+  ///   - size: the page size if one was given, so that the next page has the same.
+  ///   - filter: the options that selected the posts, for the next page.
+  ///   - library: where the posts were looked for.
   ///   - hint: writes the command.
   package static func text(
     _ page: FeedPage, order: Order = .newest(before: nil), size: Int? = nil, filter: String = "",
@@ -48,7 +48,7 @@ package enum FeedTable {
     return rows.flatMap { $0.stacked(columns) }
   }
 
-  /// With less than this no caption would fit beside the rest.
+  /// In fewer columns, no caption would fit beside the rest.
   private static let narrowestTable = 76
 
   private static func footer(
@@ -62,7 +62,7 @@ package enum FeedTable {
   }
 
   private static func table(_ rows: [FeedRow], _ traits: TerminalTraits) -> [StyledLine] {
-    // Date and author only where there is room for them.
+    // Show date and author only if there is room.
     let isWide = traits.columns.map { $0 >= 120 } ?? true
     let shown: [FeedRow.Column] = isWide ? FeedRow.Column.allCases : [.place, .id, .size, .length, .caption]
     let widths = shown.map { column in
@@ -102,7 +102,7 @@ struct FeedRow {
       }
     }
 
-    /// Numbers stand below each other by their last digit.
+    /// Whether the column is aligned to the right, so that numbers line up by their last digit.
     var isNumber: Bool {
       switch self {
       case .place, .size, .length: true
@@ -118,7 +118,7 @@ struct FeedRow {
     self.traits = traits
   }
 
-  /// Harmless; `-` where nothing is known.
+  /// The text of the cell, sanitized; `-` if unknown.
   func cell(_ column: Column) -> String {
     switch column {
     case .place: post.pageNumber.map { "\($0)" } ?? "-"
@@ -133,7 +133,7 @@ struct FeedRow {
     }
   }
 
-  /// Place, caption and length on one line, the id below: where a table has no room.
+  /// The row without a table, for narrow terminals: number, caption and length on one line, the id below.
   func stacked(_ columns: Int) -> [StyledLine] {
     let (place, length) = (cell(.place) + "  ", "  " + cell(.length))
     let room = columns - DisplayWidth.columns(of: place + length)
@@ -146,8 +146,8 @@ struct FeedRow {
   }
 }
 
-/// A page of the feed as JSON: `{"posts": […], "next": "12"}`; `next` is what the option that this page was asked
-/// for by takes for the next one, null on the last page.
+/// A page of the feed as JSON: `{"posts": […], "next": "12"}`. `next` is the value for the next page of the option by
+/// which this page was requested; null on the last page.
 package struct FeedDocument: Encodable, Sendable {
   private let posts: [Post]
   @ExplicitNull private var next: String?

@@ -3,14 +3,14 @@ import ReelIngest
 
 /// Progress as bars: a line for the run and one for each file in flight (`--progress bar`).
 package enum IngestBars {
-  /// Files that get a line of their own, unless said otherwise.
+  /// The default number of files that get a line of their own.
   package static let filesShown = 8
 
-  /// The lines of a frame, none wider than the terminal less one cell.
+  /// The lines of a frame, each at least one cell narrower than the terminal.
   ///
   /// - Parameters:
-  ///   - throughput: from a ``ThroughputWindow``; nil when it is not known.
-  ///   - filesShown: at most so many lines for files; the rest is counted in one more.
+  ///   - throughput: from a ``ThroughputWindow``; nil if unknown.
+  ///   - filesShown: the largest number of lines for files; one more line counts the rest.
   package static func lines(
     _ state: IngestState, throughput: RunThroughput? = nil, traits: TerminalTraits,
     filesShown: Int = filesShown
@@ -32,41 +32,41 @@ package enum IngestBars {
     return lines
   }
 
-  /// A frame taller than the screen could not be drawn over. It needs a line for the run, one for those that are
-  /// only counted, and one for the cursor.
+  /// The number of lines for files. A frame taller than the screen could not be redrawn, and it also needs a line for
+  /// the run, one for the count of the rest, and one for the cursor.
   private static func room(_ traits: TerminalTraits, _ filesShown: Int) -> Int {
     traits.rows.map { min(filesShown, $0 - 3) } ?? filesShown
   }
 }
 
-/// Draws frames of ``IngestBars`` in place. Call ``frame(_:throughput:above:traits:)`` on a clock, never once an event,
-/// and ``clear(traits:)`` before anything else is written to the same terminal.
+/// Draws frames of ``IngestBars`` in place. Call ``frame(_:throughput:above:traits:)`` on a timer, never for each
+/// event, and ``clear(traits:)`` before anything else is written to the same terminal.
 ///
-/// It holds what is on the screen, and nothing of the run. The sequences are those of ECMA-48 (cursor up, erase in
-/// line, erase in page) and DEC's autowrap mode.
+/// It stores what is on the screen, but nothing of the run. The escape sequences are those of ECMA-48 (cursor up, erase
+/// in line, erase in page) and DEC's autowrap mode.
 package struct BarsRenderer: Sendable {
   private let filesShown: Int
-  /// Cells of each line on the screen.
+  /// The number of cells of each line on the screen.
   private var drawn: [Int] = []
 
-  /// - Parameter filesShown: at most so many lines for files in flight.
+  /// - Parameter filesShown: the largest number of lines for files in flight.
   package init(filesShown: Int = IngestBars.filesShown) {
     self.filesShown = filesShown
   }
 
-  /// What to write so that the screen shows `state`.
+  /// Returns what to write so that the screen shows `state`.
   ///
   /// - Parameters:
   ///   - above: lines that stay, from ``ProblemSummary/lines(for:_:)``; they scroll up above the bars.
-  ///   - traits: of the terminal now: a window that was resized is measured anew.
+  ///   - traits: of the terminal as it is now, because the window may have been resized.
   package mutating func frame(
     _ state: IngestState, throughput: RunThroughput? = nil, above: [String] = [], traits: TerminalTraits
   ) -> String {
     let lines = IngestBars.frame(state, throughput: throughput, traits: traits, filesShown: filesShown)
     var text = backToTop(traits)
-    // Erased first: behind a line that fills the width xterm's cursor is still in its last cell.
+    // Erase first: after a line that fills the width, xterm's cursor is still in the last cell.
     for line in above { text += Self.eraseToEndOfLine + line + "\n" }
-    // Without wrapping a line that is wider than we think cannot become two.
+    // Without wrapping, a line that is wider than computed can't become two.
     text += Self.wrapOff
     for line in lines { text += line.text(traits) + Self.eraseToEndOfLine + "\n" }
     text += Self.wrapOn + Self.eraseBelow
@@ -74,14 +74,15 @@ package struct BarsRenderer: Sendable {
     return text
   }
 
-  /// What to write to take the bars off the screen; the cursor stands where they began.
+  /// Returns what to write to remove the bars from the screen; the cursor is then where they began.
   package mutating func clear(traits: TerminalTraits) -> String {
     guard !drawn.isEmpty else { return "" }
     defer { drawn = [] }
     return backToTop(traits) + Self.eraseBelow
   }
 
-  /// A window made narrower breaks a line that no longer fits into several, in every terminal that reflows.
+  /// Moves the cursor to the first line. In terminals that reflow, a narrower window has broken the lines that no
+  /// longer fit.
   private func backToTop(_ traits: TerminalTraits) -> String {
     let width = max(1, traits.columns ?? 80)
     let rows = drawn.reduce(0) { $0 + max(1, ($1 + width - 1) / width) }
@@ -100,7 +101,7 @@ struct FileLine {
   let file: FileInFlight
   let traits: TerminalTraits
 
-  /// At most the terminal's width less one cell.
+  /// The line, at least one cell narrower than the terminal.
   func line() -> StyledLine {
     let columns = traits.redrawColumns
     let line =
@@ -163,7 +164,7 @@ struct FileLine {
 }
 
 extension FileInFlight {
-  /// How far its transfer has come; nil before it begins.
+  /// The progress of its transfer; nil before that begins.
   var progress: TransferProgress? {
     switch step {
     case .reading, .probed, .named: nil
@@ -171,7 +172,7 @@ extension FileInFlight {
     }
   }
 
-  /// What is done with it now; at most ``stepColumns`` cells.
+  /// What is being done with the file, in at most ``stepColumns`` cells.
   var stepWord: String {
     switch step {
     case .reading: "reading"
@@ -194,11 +195,11 @@ extension FileInFlight {
     }
   }
 
-  /// `45%` once it is uploaded.
+  /// `45%` once the upload has begun.
   var percent: String? {
     progress.flatMap { HumanNumber.percent($0.sent, of: $0.total) }
   }
 
-  /// Cells of `100%`.
+  /// The number of cells of `100%`.
   static let percentColumns = 4
 }

@@ -2,15 +2,15 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// How Reel writes JSON, and reads it again: keys sorted, no escaped slashes, times in UTC as ISO 8601 to the
-/// second, or to the millisecond where there are any (`2024-05-01T10:11:12Z`, `2024-05-01T10:11:12.250Z`).
+/// Writes and reads Reel's JSON: keys are sorted, slashes are not escaped, and times are in UTC as ISO 8601, to the
+/// second, or to the millisecond if there are any (`2024-05-01T10:11:12Z`, `2024-05-01T10:11:12.250Z`).
 ///
-/// What a terminal or a CI runner would act on stands as `\uXXXX` in strings.
+/// Characters in strings that a terminal or a CI runner would act on are written as `\uXXXX`.
 package enum JSONOutput {
-  /// `value` and a newline.
+  /// Returns `value` as JSON, followed by a newline.
   ///
-  /// - Parameter pretty: on several lines, for a person.
-  /// - Throws: `EncodingError`, when `value` holds a number that JSON has not (NaN, infinity).
+  /// - Parameter pretty: whether to use several lines, for people.
+  /// - Throws: `EncodingError` if `value` contains a number that JSON can't represent (NaN, infinity).
   package static func text(_ value: some Encodable, pretty: Bool = false) throws -> String {
     let json = try encoder(pretty: pretty, times: .secondsOrMilliseconds).encode(value)
     return String(decoding: SanitizedJSON.escaping(Array(json)), as: UTF8.self) + "\n"
@@ -33,36 +33,36 @@ package enum JSONOutput {
 }
 
 extension Encodable {
-  /// Its JSON and a newline, for `--json`.
+  /// Its JSON followed by a newline, for `--json`.
   ///
-  /// - Parameter pretty: on several lines, for a person.
-  /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
+  /// - Parameter pretty: whether to use several lines, for people.
+  /// - Throws: `EncodingError` if it contains a number that JSON can't represent (NaN, infinity).
   package func json(pretty: Bool = false) throws -> String {
     try JSONOutput.text(self, pretty: pretty)
   }
 }
 
-/// Events as JSON Lines (`--events`): one object and a newline each, as `docs/events.schema.json` says.
+/// Events as JSON Lines (`--events`): one object and a newline each, according to `docs/events.schema.json`.
 ///
-/// Keys are sorted; times are UTC with milliseconds. A line is harmless in a terminal and in the log of a CI
-/// runner, and reads back as the same event.
+/// Keys are sorted; times are UTC with milliseconds. A line can do no harm in a terminal or in the log of a CI runner,
+/// and reads back as the same event.
 package struct EventLines: Sendable {
   private let encoder: JSONEncoder
 
-  /// Keep it for a whole run: making an encoder costs more than a line.
+  /// Keep one for a whole run: creating an encoder costs more than a line.
   package init() {
     encoder = JSONOutput.encoder(pretty: false, times: .milliseconds)
   }
 
-  /// The line of `event`, in UTF-8, ending in a newline.
-  /// - Throws: `EncodingError`, when it holds a number that JSON has not (NaN, infinity).
+  /// The line of `event` in UTF-8, ending in a newline.
+  /// - Throws: `EncodingError` if the event contains a number that JSON can't represent (NaN, infinity).
   package func line(_ event: IngestEvent) throws -> [UInt8] {
     var line = SanitizedJSON.escaping(Array(try encoder.encode(event)))
     line.append(UInt8(ascii: "\n"))
     return line
   }
 
-  /// The lines of `events`, one behind the other; cheaper than one by one.
+  /// The concatenated lines of `events`; cheaper than one by one.
   package func lines(_ events: [IngestEvent]) throws -> [UInt8] {
     var lines: [UInt8] = []
     var time = LastTime()
@@ -72,14 +72,14 @@ package struct EventLines: Sendable {
     return lines
   }
 
-  /// The event of one line.
-  /// - Throws: `DecodingError`, also for an event of another version or of a type that is not known here.
+  /// Reads the event of one line.
+  /// - Throws: `DecodingError`, also for an event of another version or of an unknown type.
   package func event(_ line: some Sequence<UInt8>) throws -> IngestEvent {
     try JSONOutput.decode(IngestEvent.self, from: line)
   }
 }
 
-/// Events that are told together have the same time, which is written once.
+/// Caches the text of the last time: events emitted together have the same time.
 private struct LastTime {
   private var at: Date?
   private var text = ""
@@ -93,10 +93,11 @@ private struct LastTime {
   }
 }
 
-/// A run's end as JSON (`reel ingest --json`).
+/// The end of a run as JSON (`reel ingest --json`).
 ///
 /// `{"destination": …, "dryRun": …, "summary": {as in run.finished}, "unfinished": …, "problemsLeftOut": 0, …}`;
-/// `troubles` and `troublesLeftOut` are what `problems` and `problemsLeftOut` were called up to 0.2, for one version.
+/// `troubles` and `troublesLeftOut` are the names that `problems` and `problemsLeftOut` had up to 0.2, kept for one
+/// version.
 package struct RunDocument: Encodable, Sendable {
   @ExplicitNull private var destination: Destination?
   private let dryRun: Bool
@@ -123,7 +124,7 @@ package struct RunDocument: Encodable, Sendable {
     waiting = report.origin == .watch ? report.waiting : nil
   }
 
-  /// - Parameter ok: whether the command ends with the exit code 0.
+  /// - Parameter ok: whether the command's exit code is 0.
   package func answer(ok: Bool) -> AnswerDocument<Self> {
     var problems = troubles.map { AnswerProblem($0) }
     if let error = summary.error { problems.append(AnswerProblem(error.code.rawValue, error.message)) }

@@ -1,14 +1,14 @@
 import ReelCore
 import ReelIngest
 
-/// Videos of a run that are posts already, by what its events say, and what is to be told of them.
+/// The videos of a run that already are posts, collected from its events, and what to report about them.
 package struct KnownVideos: Sendable {
   private var seconds = SecondPosts()
   private var unheeded = UnheededWishes()
 
   package init() {}
 
-  /// With those of `events`; nil where nobody gives any.
+  /// Adds the videos of `events`; nil without events.
   package func noting(_ events: IngestEvents?) async -> KnownVideos? {
     guard let events else { return nil }
     var videos = self
@@ -28,7 +28,7 @@ package struct KnownVideos: Sendable {
     package init() {}
   }
 
-  /// The run is over, and no failure of this is one of it.
+  /// Looks up what to report. The run is over, so an error here is ignored rather than counted as a failure of the run.
   package func found(
     _ options: IngestOptions, _ services: IngestServices, followLinks: Bool
   ) async -> Found {
@@ -46,7 +46,7 @@ package struct KnownVideos: Sendable {
 }
 
 extension PublishResult {
-  /// How the last file of `events` ended.
+  /// The result of the last file of `events`.
   package static func last(in events: IngestEvents?) async -> PublishResult? {
     guard let events else { return nil }
     var last: PublishResult?

@@ -2,13 +2,14 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// How much is logged (`--log-level`): this and everything that matters more.
+/// The log level (`--log-level`): what is logged is this and everything more severe.
 package typealias LogLevel = EventLogEntry.Level
 
-/// A line of the log: `time=… level=… event=… key=value …` (logfmt), harmless on a terminal and in the log of a CI runner.
+/// A line of the log: `time=… level=… event=… key=value …` (logfmt), safe for a terminal and for the log of a CI
+/// runner.
 ///
-/// A value stands in quotes where it is empty or has anything but letters, digits and `._-/:+%@`; within them `"` and
-/// `\` have a backslash before them.
+/// A value is quoted if it is empty or contains anything but letters, digits and `._-/:+%@`; within quotes, `"` and `\`
+/// are preceded by a backslash.
 package struct LogLine: Sendable {
   package let level: LogLevel
   private let event: String
@@ -20,7 +21,7 @@ package struct LogLine: Sendable {
     self.fields = fields
   }
 
-  /// The line and a newline.
+  /// The line, ending in a newline.
   package func text(at time: Date) -> String {
     var text = "time=\(ISOTime.text(time, .milliseconds)) level=\(level.rawValue) event=\(event)"
     for field in fields { text += " \(field.key)=\(Self.quoted(field.value))" }
@@ -33,7 +34,7 @@ package struct LogLine: Sendable {
       !value.isEmpty
       && value.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-/:+%@".utf8.contains($0) }
     if isPlain { return value }
-    // By scalars: a quote with a combining mark behind it is a quote.
+    // By scalars, because a quote followed by a combining mark is still a quote.
     let escaped = value.unicodeScalars.reduce(into: String.UnicodeScalarView()) { text, scalar in
       if scalar == "\"" || scalar == "\\" { text.append("\\") }
       text.append(scalar)

@@ -3,23 +3,23 @@ import ReelIngest
 
 /// What a command made of one file, as JSON.
 ///
-/// `{"path": …, "ok": true, …}` with the keys of what was made, or `{"path": …, "ok": false, "error": {"code", "message"}}`;
-/// `pathBytes` (base64) beside `path` when that does not carry the bytes.
+/// `{"path": …, "ok": true, …}` with the keys of what was made, or `{"path": …, "ok": false, "error": {"code",
+/// "message"}}`; with `pathBytes` (base64) if `path` can't represent the bytes.
 package struct MadeDocument<Content: MadeContent>: Encodable, Sendable {
   package typealias Made = Content
 
-  /// As given.
+  /// The path as given.
   package let path: SourcePath
   /// What was made, or why nothing was.
   package let result: Result<Made, FileFailure>
 
-  /// - Parameter path: as given.
+  /// - Parameter path: the path as given.
   package init(path: SourcePath, result: Result<Made, FileFailure>) {
     self.path = path
     self.result = result
   }
 
-  /// Whether nothing could be made.
+  /// Whether nothing was made because of a failure.
   package var isFailure: Bool { entry != nil }
 
   /// Why nothing was made.
@@ -48,7 +48,7 @@ package struct MadeDocument<Content: MadeContent>: Encodable, Sendable {
     }
   }
 
-  /// The same as a line for people.
+  /// The result as a line for people.
   package func text(_ traits: TerminalTraits) -> String {
     switch result {
     case .success(let made): traits.text(["\(path.text): \(made.words)"])
@@ -57,8 +57,8 @@ package struct MadeDocument<Content: MadeContent>: Encodable, Sendable {
   }
 }
 
-/// What was made: it encodes its own keys, and no others.
+/// What was made; it encodes only its own keys.
 package protocol MadeContent: Encodable, Sendable {
-  /// The same for people, behind the file's path.
+  /// What was made, for people, to follow the file's path.
   var words: String { get }
 }

@@ -1,19 +1,19 @@
 import ReelCore
 
-/// What `reel mend` made of one file.
+/// The result of `reel mend` for one file.
 package typealias MendDocument = MadeDocument<WrittenMends>
 
-/// What was mended: `"mended": ["faststart"], "file": …, "truncated": false`, `mended` empty and `file` null where there was
-/// nothing to mend.
+/// What was mended: `"mended": ["faststart"], "file": …, "truncated": false`. If there was nothing to mend, `mended` is
+/// empty and `file` is null.
 package struct WrittenMends: MadeContent {
   private let done: Set<Mend>
   private let file: SourcePath?
   private let isCutOff: Bool
 
   /// - Parameters:
-  ///   - done: nothing, where there was nothing to mend.
-  ///   - file: where it was written; nil then.
-  ///   - isCutOff: whether its end is missing all the same.
+  ///   - done: empty if there was nothing to mend.
+  ///   - file: the mended file; nil if there is none.
+  ///   - isCutOff: whether the end of the file is still missing.
   package init(done: Set<Mend>, file: SourcePath?, isCutOff: Bool = false) {
     (self.done, self.file, self.isCutOff) = (done, file, isCutOff)
   }

@@ -1,6 +1,6 @@
 import ReelCore
 
-/// Samples of one name in Prometheus' text exposition format, version 0.0.4.
+/// The samples of one metric in Prometheus' text exposition format, version 0.0.4.
 struct MetricFamily {
   enum Kind: String {
     case counter, gauge
@@ -10,7 +10,7 @@ struct MetricFamily {
   let help: String
   var samples: [(labels: [(String, String)], value: String)]
 
-  /// A newline after each line.
+  /// The family, with a newline after each line.
   var text: String {
     samples.reduce(into: "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n") { text, sample in
       let labels = sample.labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
@@ -18,7 +18,7 @@ struct MetricFamily {
     }
   }
 
-  /// The value of a label.
+  /// Escapes the value of a label.
   private static func escaped(_ value: String) -> String {
     let scalars = SanitizedText.line(value).unicodeScalars
     return String(

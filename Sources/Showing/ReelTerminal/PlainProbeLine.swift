@@ -1,14 +1,13 @@
 import ReelCore
 import ReelIngest
 
-/// The line of a file that was read, put together without an encoder: that costs a fifth of what a file costs `reel`
-/// beside its reader. It is the very text that the encoder would write: only where every text is plain, so that nothing
-/// in it needs an escape.
+/// The line of a probed file, assembled without an encoder, which would cost a fifth of all that a file costs `reel`
+/// apart from its reader. It is exactly what the encoder would write, and is used only if no text needs an escape.
 struct PlainProbeLine {
   private var line: [UInt8] = []
   private var isPlain = true
 
-  /// The line and its newline; nil where the encoder has to write it.
+  /// The line and its newline; nil if the encoder has to write it.
   static func text(of document: ProbedFile) -> String? {
     guard case .success(let report) = document.result, document.path.bytes.allSatisfy({ $0 < 0x80 }) else {
       return nil
@@ -158,7 +157,7 @@ struct PlainProbeLine {
   private mutating func add(_ key: StaticString, _ value: Double?) {
     put(key: key)
     guard let value else { return put("null") }
-    // Without an exponent the encoder writes what Swift does, and whole numbers without a fraction.
+    // Where the encoder uses no exponent, it writes numbers as Swift does, but whole numbers without a fraction.
     guard value.isFinite, abs(value) < 1e15, abs(value) >= 1e-4 || value == 0, value.sign == .plus else {
       isPlain = false
       return

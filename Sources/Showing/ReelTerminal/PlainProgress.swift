@@ -1,10 +1,9 @@
 import ReelCore
 import ReelIngest
 
-/// Progress as plain lines now and then (`--progress plain`): for logs, pipes and terminals that cannot draw.
+/// Progress as occasional plain lines (`--progress plain`), for logs, pipes and terminals that cannot draw.
 ///
-/// Call ``lines(for:_:throughput:at:traits:)`` with what has happened since the last call, and every second or so with
-/// nothing.
+/// Call ``lines(for:_:throughput:at:traits:)`` with the events since the last call, and about every second without any.
 package struct PlainProgress: Sendable {
   private static let interval = Duration.seconds(5)
   private let isOfWatch: Bool
@@ -13,10 +12,10 @@ package struct PlainProgress: Sendable {
   private var lastSpoken: ContinuousClock.Instant?
   private var saidScanned = false
 
-  /// - Parameter isOfWatch: whether nothing is said while nothing happens: that may be for days.
+  /// - Parameter isOfWatch: whether to stay silent while nothing happens, which may be for days.
   package init(isOfWatch: Bool = false) { self.isOfWatch = isOfWatch }
 
-  /// What a line tells of.
+  /// The numbers in a line.
   private struct Counts: Hashable {
     let found, done, inFlight: Int
     let worked: Int64
@@ -27,8 +26,8 @@ package struct PlainProgress: Sendable {
     }
   }
 
-  /// The lines to write, without newlines: those of `events`, and one about the run when it is time for it, or when
-  /// the walk has come to its end.
+  /// The lines to write, without newlines: those of `events`, and one about the run if it is due or the walk is
+  /// complete.
   package mutating func lines(
     for events: [IngestEvent], _ state: IngestState, throughput: RunThroughput? = nil,
     at instant: ContinuousClock.Instant,
@@ -52,7 +51,7 @@ package struct PlainProgress: Sendable {
     return true
   }
 
-  /// A log of hours is read afterwards, by people: after a minute a line is written less often.
+  /// People read a log of many hours afterwards, so after a minute lines are written less often.
   private func pause(at instant: ContinuousClock.Instant) -> Duration {
     let isYoung = firstSpoken.map { instant - $0 < Self.interval * 12 } ?? true
     return isYoung ? Self.interval : Self.interval * 6
@@ -66,11 +65,10 @@ package struct PlainProgress: Sendable {
   }
 }
 
-/// The lines of the two events of which a run over a large folder has the most, put together without an encoder.
-/// They are the very bytes that the encoder would write: only where every text is plain, so that nothing in it needs
-/// an escape.
+/// The lines of the two most frequent events of a run over a large folder, assembled without an encoder. They are
+/// exactly what the encoder would write, and are used only if no text needs an escape.
 enum PlainEventLine {
-  /// Writes the line, or gives false and writes nothing.
+  /// Writes the line, or returns false and writes nothing.
   static func append(_ event: IngestEvent, at time: String, to line: inout [UInt8]) -> Bool {
     guard let file = event.body.file, isPlain(file.path.bytes) else { return false }
     let head = #"{"at":"\#(time)","#
@@ -96,7 +94,7 @@ enum PlainEventLine {
   private static let quoting = [UInt8(ascii: "\""), UInt8(ascii: "\\")]
   private static let paired = [UInt8(ascii: "#"), UInt8(ascii: ":")]
 
-  /// Printable ASCII without quotes and backslashes, and without the pairs that a CI runner acts on.
+  /// Whether the text is printable ASCII without quotes, backslashes and the pairs that a CI runner acts on.
   static func isPlain(_ text: some Sequence<UInt8>) -> Bool {
     var previous: UInt8 = 0
     for byte in text {

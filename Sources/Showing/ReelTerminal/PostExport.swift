@@ -1,14 +1,14 @@
 import ReelCore
 
-/// All posts of a catalog, written down.
+/// Exports all posts of a catalog.
 package struct PostExport: Sendable {
   package let catalog: any PostCatalog
   package let table: PostTable
 
   package init(catalog: any PostCatalog, table: PostTable) { (self.catalog, self.table) = (catalog, table) }
 
-  /// Writes them into the file at `path`, which has its name when it is whole. Gives their number.
-  /// - Parameter onWritten: called before it gets that.
+  /// Writes the posts to the file at `path`, which gets its name once it is complete. Returns their number.
+  /// - Parameter onWritten: called before the file gets its name.
   package func write(to path: String, onWritten: () -> Void = {}) async throws -> Int {
     let output = try WholeFile(at: path)
     let count = try await write { try output.write($0) }
@@ -31,7 +31,7 @@ package struct PostExport: Sendable {
   }
 }
 
-/// All posts by page number, a page at a time: those that there were when the first page was read.
+/// All posts by page number, one page at a time: those that existed when the first page was read.
 package struct PostPages {
   private static let size = 500
 
@@ -43,7 +43,7 @@ package struct PostPages {
     self.catalog = catalog
   }
 
-  /// Nil at the end; page numbers may have gaps, so a page may be empty.
+  /// Returns the next page; nil at the end. Page numbers may have gaps, so a page may be empty.
   package mutating func next() async throws -> [Post]? {
     if last == nil {
       last = try await catalog.newestPosts(before: nil, limit: 1).posts.first?.pageNumber ?? 0

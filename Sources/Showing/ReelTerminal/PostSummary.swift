@@ -2,11 +2,11 @@ import ReelCore
 import ReelIngest
 
 package enum PostSummary {
-  /// What is said above a card.
+  /// The heading above a card.
   package enum Title: Hashable, Sendable {
     case none
     case published
-    /// The same video is a post already.
+    /// The same video already is a post.
     case duplicate
   }
 
@@ -14,7 +14,7 @@ package enum PostSummary {
     (heading(title, traits) + facts(post, traits)).text(traits)
   }
 
-  /// A post that was removed, and how that came.
+  /// The card of a post that was removed, with the details of its removal.
   package static func text(_ removed: RemovedPost, _ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)
     let removal = removed.removal
@@ -42,7 +42,7 @@ package enum PostSummary {
     return sheet.lines(indent: 0)
   }
 
-  /// - Parameter isRemoved: its addresses lead nowhere then.
+  /// - Parameter isRemoved: whether to omit the post's addresses, which no longer lead anywhere.
   private static func addFacts(
     of post: Post, isRemoved: Bool, to sheet: inout FactSheet, _ traits: TerminalTraits
   ) {
@@ -85,7 +85,7 @@ package enum PostSummary {
   }
 }
 
-/// What would be published, in a dry run of one file.
+/// The card of what would be published, in a dry run of one file.
 package enum PlanSummary {
   package static func text(_ plan: FilePlanned, of path: SourcePath, _ traits: TerminalTraits) -> String {
     let heading = traits.wrapped(

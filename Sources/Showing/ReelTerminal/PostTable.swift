@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ReelCore
 
-/// The forms in which posts are exported.
+/// The formats in which posts are exported.
 package enum ExportForm: String, Sendable, CaseIterable {
   case csv, jsonl
 }
@@ -11,13 +11,13 @@ package struct PostTable: Sendable {
   private let form: ExportForm
   private let isRaw: Bool
 
-  /// - Parameter raw: whether a text stands in a CSV as it is, also where a spreadsheet would take it for a formula.
+  /// - Parameter raw: whether text is written to a CSV unchanged, even if a spreadsheet would take it for a formula.
   package init(_ form: ExportForm, raw: Bool = false) {
     self.form = form
     isRaw = raw
   }
 
-  /// What the file begins with.
+  /// The beginning of the file.
   package var header: String {
     switch form {
     case .csv: Self.record(Self.columns.map(\.name))
@@ -25,8 +25,8 @@ package struct PostTable: Sendable {
     }
   }
 
-  /// A line for each.
-  /// - Throws: `EncodingError`, when a post holds a number that JSON has not.
+  /// Returns a line for each post.
+  /// - Throws: `EncodingError` if a post contains a number that JSON can't represent.
   package func text(_ posts: some Sequence<Post>) throws -> String {
     switch form {
     case .csv:
@@ -42,7 +42,7 @@ package struct PostTable: Sendable {
   private struct Column {
     enum Value {
       case text(String?)
-      /// It is none that a spreadsheet could take for anything else.
+      /// A number, which a spreadsheet can't take for anything else.
       case number(String?)
     }
     let name: String
@@ -64,7 +64,7 @@ package struct PostTable: Sendable {
     }
   }
 
-  /// By the keys of a post's JSON, what identifies a post first.
+  /// Named by the keys of a post's JSON; those that identify a post come first.
   private static let columns: [Column] = [
     .text("id") { $0.id.description },
     .number("pageNumber") { $0.pageNumber.map { "\($0)" } },
@@ -97,21 +97,21 @@ package struct PostTable: Sendable {
     .text("mended") { $0.mended?.joined(separator: ",") },
   ]
 
-  /// With an apostrophe before what a spreadsheet takes for a formula (OWASP, "CSV Injection"): at the beginning, and
-  /// where a cell begins for one that separates by semicolons or tabs, as many languages' do, or that sees no quotes
-  /// within a line.
+  /// Puts an apostrophe before what a spreadsheet would take for a formula (OWASP, "CSV Injection"): at the beginning
+  /// of the text, and where a cell would begin for a spreadsheet that separates cells by semicolons or tabs, as in many
+  /// locales, or that ignores quotes within a line.
   private static func guarded(_ text: String) -> String {
     let scalars = Array(text.unicodeScalars)
     guard let first = scalars.first else { return text }
     var guarded = String.UnicodeScalarView(formulas.contains(first) ? ["'"] : [])
-    // What the text itself begins with has its apostrophe, a tab, too.
+    // The apostrophe at the beginning already covers further such characters there, including a tab.
     var (beginsText, beginsCell) = (true, false)
     for (index, scalar) in scalars.enumerated() {
       if beginsCell, formulas.contains(scalar), isFormula(scalar, before: scalars.dropFirst(index + 1).first)
       {
         guarded.append("'")
       }
-      // Quotes and spaces before a formula are passed over.
+      // Skip quotes and spaces before a formula.
       beginsText = beginsText && formulas.contains(scalar)
       beginsCell = !beginsText && cellEnds.contains(scalar) || beginsCell && (scalar == "\"" || scalar == " ")
       guarded.append(scalar)
@@ -122,7 +122,7 @@ package struct PostTable: Sendable {
   private static let formulas = Set("=+-@\t\r＝＋－＠".unicodeScalars)
   private static let cellEnds = Set(";\t\r\n".unicodeScalars)
 
-  /// A sign within a text may be a smile's, `;-)`, and a list's.
+  /// A sign within a text may belong to a smiley, `;-)`, or a list.
   private static func isFormula(_ sign: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
     guard "+-＋－".unicodeScalars.contains(sign) else { return !cellEnds.contains(sign) }
     guard let next else { return false }
@@ -130,17 +130,17 @@ package struct PostTable: Sendable {
       || "(=+-@\"'".unicodeScalars.contains(next)
   }
 
-  /// A line of RFC 4180.
+  /// A record according to RFC 4180.
   private static func record(_ fields: [String]) -> String {
     fields.map(quoted).joined(separator: ",") + "\r\n"
   }
 
   private static func quoted(_ field: String) -> String {
-    // Semicolons and tabs, too: many a program takes them for separators.
+    // Quote semicolons and tabs, too, because many programs take them for separators.
     let isPlain = !field.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D, 0x3B, 0x09].contains($0) }
     let isTrimmed = field.utf8.first != 0x20 && field.utf8.last != 0x20
     if isPlain, isTrimmed { return field }
-    // By scalars: a quote with a combining mark behind it is a quote.
+    // By scalars, because a quote followed by a combining mark is still a quote.
     let doubled = field.unicodeScalars.reduce(into: String.UnicodeScalarView()) { text, scalar in
       text.append(scalar)
       if scalar == "\"" { text.append(scalar) }

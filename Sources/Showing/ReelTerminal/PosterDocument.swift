@@ -1,14 +1,14 @@
 import ReelCore
 
-/// What `reel poster` made of one file.
+/// The result of `reel poster` for one file.
 package typealias PosterDocument = MadeDocument<WrittenPoster>
 
-/// Where a poster is, and what it is: `"poster": {"file", "width", "height", "blurHash", "cover", "time"}`.
+/// The facts of a poster: `"poster": {"file", "width", "height", "blurHash", "cover", "time"}`.
 package struct WrittenPoster: MadeContent {
   private let poster: Poster
   private let file: SourcePath
 
-  /// - Parameter file: where it was written.
+  /// - Parameter file: the file that it was written to.
   package init(poster: Poster, file: SourcePath) {
     self.poster = poster
     self.file = file

@@ -1,7 +1,7 @@
 import ReelIngest
 
 extension ProbedFile {
-  /// Its JSON on one line, and a newline: as ``json(pretty:)`` has it.
+  /// Its JSON on one line with a newline, the same as ``json(pretty:)`` returns.
   package func jsonLine() throws -> String {
     try PlainProbeLine.text(of: self) ?? json()
   }
@@ -15,11 +15,11 @@ extension ProbedFile {
   }
 }
 
-/// Several files: `{"files": […]}`.
+/// The results of several files: `{"files": […]}`.
 package struct ProbeListDocument: Encodable, Sendable {
   private let files: [ProbedFile]
 
-  /// - Parameter files: in the order of the question.
+  /// - Parameter files: in the order in which they were given.
   package init(_ files: [ProbedFile]) {
     self.files = files
   }

@@ -1,7 +1,7 @@
 import ReelCore
 import ReelIngest
 
-/// What one file really is, for people.
+/// The facts of one file, for people.
 package enum ProbeSummary {
   package static func text(_ document: ProbedFile, _ traits: TerminalTraits) -> String {
     switch document.result {
@@ -54,13 +54,13 @@ package enum ProbeSummary {
     if media.encrypted == true { sheet.add("encrypted", "yes", .warning) }
   }
 
-  /// `header, landlock+seccomp, FFmpeg 59.27.100`
+  /// `libavformat 59.27.100, header, isolation landlock+seccomp`
   static func provenance(_ probe: ProbeProvenance) -> String {
     "libavformat \(probe.ffmpeg), \(probe.method.rawValue), isolation \(probe.isolation.rawValue)"
   }
 }
 
-// One line for each group of facts; what is unknown is left out.
+// One line for each group of facts; unknown facts are left out.
 extension ProbeSummary {
   private static func joined(_ parts: [String?]) -> String {
     parts.compactMap(\.self).joined(separator: ", ")
@@ -143,7 +143,7 @@ extension ProbeSummary {
   }
 }
 
-/// Facts for people, one below the other: labels on the left, values on the right, each wrapped to fit.
+/// Facts for people, one per line: labels on the left, values on the right, each value wrapped to fit.
 struct FactSheet {
   private struct Fact {
     let label: String
@@ -155,13 +155,13 @@ struct FactSheet {
 
   init(_ traits: TerminalTraits) { self.traits = traits }
 
-  /// A fact with a value that may come from a stranger; an unknown one is left out.
+  /// Adds a fact whose value may be untrusted text; an unknown one is left out.
   mutating func add(_ label: String, _ value: String?, _ style: StyledLine.TextStyle? = nil) {
     guard let value, !value.isEmpty else { return }
     facts.append(Fact(label: label, value: traits.sanitized(value), style: style))
   }
 
-  /// - Parameter indent: spaces before each line.
+  /// - Parameter indent: the number of spaces before each line.
   func lines(indent: Int = 2) -> [StyledLine] {
     let labelColumns = facts.map { DisplayWidth.columns(of: $0.label) }.max() ?? 0
     guard let columns = traits.columns else {
@@ -169,7 +169,7 @@ struct FactSheet {
     }
     let room = columns - indent - labelColumns - 2
     return facts.flatMap { fact in
-      // An identifier that fits on a line is not broken: it is to be copied.
+      // An identifier that fits on a line is not broken, so that it can be copied.
       let longest = fact.value.split(separator: " ").map { DisplayWidth.columns(of: String($0)) }.max() ?? 0
       let fitsBelow = longest > room && longest <= columns - 2
       return room < 16 || fitsBelow
@@ -185,7 +185,7 @@ struct FactSheet {
     }
   }
 
-  /// Where there is no room for two columns.
+  /// The fact below its label, if there is no room for two columns.
   private func below(_ fact: Fact, columns: Int) -> [StyledLine] {
     let label = StyledLine(DisplayWidth.cuttingEnd(fact.label, to: columns, mark: traits.ellipsis), .dim)
     guard columns > 4 else { return [label] + wrapped(fact, columns: columns, margin: "") }
@@ -198,7 +198,7 @@ struct FactSheet {
 }
 
 extension TerminalTraits {
-  /// `sentences`, made harmless, each on as many lines as it takes; without newlines.
+  /// `sentences`, sanitized, each wrapped onto as many lines as it needs; without newlines.
   package func lines(_ sentences: [String]) -> [String] {
     sentences.flatMap { flow(sanitized($0), columns: columns) }
   }
@@ -208,12 +208,13 @@ extension TerminalTraits {
     lines(sentences).map { $0 + "\n" }.joined()
   }
 
-  /// `lines` of an error, made harmless as they are for a log, each on as many as it takes.
+  /// The `lines` of an error, sanitized as for a log, each wrapped onto as many lines as it needs.
   package func complaint(_ lines: [String]) -> String {
     lines.flatMap { flow(SanitizedText.line($0), columns: columns) }.map { $0 + "\n" }.joined()
   }
 
-  /// `lines`, made harmless, each on as many as it takes; what begins with spaces keeps them, also where it goes on.
+  /// `lines`, sanitized, each wrapped onto as many lines as it needs. A line's indentation also applies where it
+  /// continues.
   package func indented(_ lines: [String]) -> String {
     lines.map { line in
       let margin = String(line.prefix { $0 == " " })
@@ -224,20 +225,20 @@ extension TerminalTraits {
     }.joined()
   }
 
-  /// `text`, harmless already, on as many lines as it takes.
+  /// `text`, already sanitized, wrapped onto as many lines as it needs.
   func wrapped(_ text: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
     flow(text, columns: columns).map { StyledLine($0, style) }
   }
 
-  /// `sentence`, then a command, on a line of its own where the line has no room: it is to be copied as it is, so it is
-  /// never broken. Both are harmless already.
+  /// `sentence`, followed by a command, which is never broken, so that it can be copied. The command gets a line of its
+  /// own if both do not fit on one. Both are already sanitized.
   func wrapped(_ sentence: String, command: String, _ style: StyledLine.TextStyle? = nil) -> [StyledLine] {
     let lines = TextFlow.lines(sentence + " " + command, columns: columns)
     if lines.count == 1 { return [StyledLine(lines[0], style)] }
     return wrapped(sentence, style) + [StyledLine(command, style)]
   }
 
-  /// A word set off by colour, then a text, harmless already, on as many lines as it takes.
+  /// A colored word, followed by a text that is already sanitized, wrapped onto as many lines as it needs.
   func wrapped(_ lead: String, _ style: StyledLine.TextStyle?, _ text: String) -> [StyledLine] {
     var lines = flow(lead + " " + text, columns: columns)
     guard let first = lines.first, first.hasPrefix(lead) else { return lines.map { StyledLine($0) } }

@@ -1,8 +1,8 @@
 import ReelCore
 import ReelIngest
 
-/// The files of a run that were not published, and why; and what else somebody should know, such as a video without a
-/// poster. As many as one wants to keep.
+/// The files of a run that were not published, with the reasons, and warnings, such as a video without a poster. Holds
+/// up to a given number of each.
 package struct ProblemList: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package let path: SourcePath
@@ -10,9 +10,9 @@ package struct ProblemList: Hashable, Sendable {
     package let code: String
     /// One sentence, without the file's path.
     package let message: String
-    /// Whether the policy does not want it; else it failed.
+    /// Whether the policy refused the file; otherwise it failed.
     package let refused: Bool
-    /// Whether no file ended by it.
+    /// Whether it is a warning, which ended no file.
     package let isWarning: Bool
 
     package init(path: SourcePath, code: String, message: String, refused: Bool, isWarning: Bool = false) {
@@ -27,9 +27,9 @@ package struct ProblemList: Hashable, Sendable {
   package private(set) var entries: [Entry] = []
   /// In the order of the events.
   package private(set) var warnings: [Entry] = []
-  /// Warnings that came when there were as many.
+  /// The number of warnings that came when the list of warnings was full.
   package private(set) var warningsLeftOut = 0
-  /// Failures and refusals that came when the list was full.
+  /// The number of failures and refusals that came when the list was full.
   package private(set) var leftOut = 0
   private let limit: Int
 
@@ -37,7 +37,7 @@ package struct ProblemList: Hashable, Sendable {
     self.limit = max(0, limit)
   }
 
-  /// Takes note of `event` if somebody has to know of it.
+  /// Notes `event` if people must know of it.
   package mutating func note(_ event: IngestEvent) {
     guard let entry = Entry(event) else { return }
     if entry.isWarning {
@@ -47,7 +47,7 @@ package struct ProblemList: Hashable, Sendable {
     if entries.count < limit { entries.append(entry) } else { leftOut += 1 }
   }
 
-  /// What came before these.
+  /// Inserts an earlier list before this one.
   package mutating func add(earlier: ProblemList) {
     let (all, allWarnings) = (earlier.entries + entries, earlier.warnings + warnings)
     leftOut += earlier.leftOut + max(0, all.count - limit)
@@ -57,12 +57,12 @@ package struct ProblemList: Hashable, Sendable {
 }
 
 extension ProblemList.Entry {
-  /// What failed of the file at `path`.
+  /// The failure of the file at `path`.
   init(_ path: SourcePath, _ failure: FileFailure) {
     self.init(path: path, code: failure.code.rawValue, message: failure.message, refused: false)
   }
 
-  /// Nil for an event of which nobody has to know.
+  /// Nil for an event that people need not know of.
   init?(_ event: IngestEvent) {
     guard let problem = event.body.problem else { return nil }
     self.init(
@@ -90,7 +90,7 @@ package enum ProblemSummary {
     lines(problem, traits).text(traits)
   }
 
-  /// The lines of an event that a person must see, without newlines; none for most.
+  /// The lines of an event that people must see, without newlines; empty for most events.
   package static func lines(for event: IngestEvent, _ traits: TerminalTraits) -> [String] {
     ProblemList.Entry(event).map { lines($0, traits).map { $0.text(traits) } } ?? []
   }

@@ -1,13 +1,13 @@
 import ReelCore
 import ReelIngest
 
-/// What `reel publish` says at the end.
+/// The final output of `reel publish`.
 package struct PublishOutcome {
   private let path: SourcePath
   private let result: PublishResult
-  /// What the command line says of the video.
+  /// The metadata given on the command line.
   private let said: PostMetadata
-  /// Whether it asks for a poster.
+  /// Whether the command line asks for a poster.
   private let wantsPoster: Bool
   private let hint: CommandHint
 
@@ -19,7 +19,7 @@ package struct PublishOutcome {
     self.wantsPoster = wantsPoster
   }
 
-  /// Whether there is no post to print, but a reason.
+  /// Whether there is a reason to print instead of a post.
   package var isProblem: Bool {
     switch result {
     case .refused, .failed, .cancelled: true
@@ -40,15 +40,15 @@ package struct PublishOutcome {
     }
   }
 
-  /// What was asked for and did not happen, and what does it: sentences for people, and after them a command as it is to be
-  /// copied; nil where there is nothing to say.
+  /// What was requested but not done, and how to do it: sentences for people, followed by a command that can be copied;
+  /// nil if there is nothing to report.
   package var notes: (sentences: [String], command: String?)? {
     switch result {
     case .duplicate(let post?): edit(of: post)
     case .removed(let removed):
       (
         ["To publish the video as a new post: --again", "To bring the post back:"],
-        // By its id: the file may be the video of others' posts, too.
+        // By its id, because the file may also be the video of other authors' posts.
         hint.text(
           "restore", "\(removed.post.id) --from \(ShellWord.quoted(path.bytes, ascii: isASCII))")
       )
@@ -58,7 +58,7 @@ package struct PublishOutcome {
 
   private var isASCII: Bool { !TerminalTraits.standardError().unicode }
 
-  /// For a post that says something else than the command line, or has no poster where one was asked for.
+  /// The note about a post that differs from the command line, or lacks a requested poster.
   private func edit(of post: Post) -> (sentences: [String], command: String?)? {
     let edit = PostEdit(said)
     let lacksPoster = wantsPoster && post.poster == nil
@@ -80,7 +80,7 @@ package struct PublishOutcome {
     ProblemSummary.text(ProblemList.Entry(path: path, code: code, message: message, refused: refused), traits)
   }
 
-  /// The post; for a file without one `{"ok": false, …}` with the reason.
+  /// The post; for a file without one, `{"ok": false, …}` with the reason.
   package func json(pretty: Bool) throws -> String {
     switch result {
     case .published(let post): try AnswerDocument(Told(post: post, isNew: true)).json(pretty: pretty)
@@ -104,7 +104,7 @@ package struct PublishOutcome {
     try AnswerDocument(failed, problems: [AnswerProblem(code, message, path: path)]).json(pretty: pretty)
   }
 
-  /// The post, and whether it was one before.
+  /// The post, and whether it is new.
   private struct Told: Encodable {
     let post: Post
     let isNew: Bool
@@ -125,7 +125,7 @@ package struct PublishOutcome {
 }
 
 extension PostEdit {
-  /// The words of `post` that it changes, and the flags that set them.
+  /// The texts of `post` that the edit changes, with the flags that set them.
   fileprivate func differing(from post: Post) -> [(what: String, flag: String, value: String)] {
     [
       ("caption", "--caption", caption, PostEdit(caption: caption)),
@@ -134,7 +134,7 @@ extension PostEdit {
     ].filter { $0.3.changes(post) }.map { ($0.0, $0.1, $0.2 ?? "") }
   }
 
-  /// The command that changes the words of `post` so.
+  /// The command that makes this edit to `post`.
   func command(for post: Post, _ hint: CommandHint, ascii: Bool = false) -> String {
     let flags = differing(from: post).map { "\($0.flag)=\(ShellWord.quoted(value: $0.value, ascii: ascii))" }
     return hint.text("edit", ([post.id.description] + flags).joined(separator: " "))

@@ -2,13 +2,13 @@ import FoundationEssentials
 import ReelCore
 import ReelPostgres
 
-/// How the queue stands, in Prometheus' text format (`reel status --metrics`).
+/// The state of the queue in Prometheus' text format (`reel status --metrics`).
 package struct QueueMetrics: Sendable {
   private let status: QueueStatus
 
   package init(_ status: QueueStatus) { self.status = status }
 
-  /// A newline after each line.
+  /// The metrics, with a newline after each line.
   package func text() -> String {
     var text = ""
     let now = Date.now
@@ -19,7 +19,7 @@ package struct QueueMetrics: Sendable {
           samples: samples.map { ($0.labels, "\($0.value)") }
         ).text
     }
-    // A label of which nothing is left has its zeros, so that an alert ends.
+    // A label without remaining items gets zeros, so that an alert about it ends.
     family(
       "items", "Items by label and state.",
       status.labels.flatMap { label in

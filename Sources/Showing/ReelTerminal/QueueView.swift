@@ -2,13 +2,13 @@ import FoundationEssentials
 import ReelCore
 import ReelPostgres
 
-/// What `reel enqueue` did.
+/// The result of `reel enqueue`.
 package struct EnqueuedView: Encodable, Sendable {
   private let new: Int
   private let known: Int
   private let putBack: Int
   private let failed: Int
-  /// Whether nothing was changed.
+  /// Whether nothing was actually changed.
   private let dryRun: Bool
 
   package init(new: Int, known: Int, putBack: Int, failed: Int, dryRun: Bool) {
@@ -25,7 +25,7 @@ package struct EnqueuedView: Encodable, Sendable {
   }
 }
 
-/// How the queue stands, for `reel status`.
+/// The state of the queue, for `reel status`.
 package struct QueueView: Sendable {
   private let status: QueueStatus
 
@@ -117,7 +117,7 @@ package struct QueueView: Sendable {
       + parts.joined(separator: ", ")
   }
 
-  /// What a label stands for; nil: for all.
+  /// The name of what a label stands for; a nil label stands for everything.
   static func name(_ label: String?) -> String {
     label.map { $0.isEmpty ? "what has no label" : $0 } ?? "everything"
   }
@@ -217,7 +217,7 @@ extension QueueView: Encodable {
   }
 }
 
-/// `reel status --json`: what is said of the catalog, with the queue beside it where there is one.
+/// The answer of `reel status --json`: the status of the catalog, with that of the queue if there is one.
 package struct StatusDocument: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey { case queue }
   private let catalog: StatusView
@@ -225,7 +225,7 @@ package struct StatusDocument: Encodable, Sendable {
 
   package init(catalog: StatusView, queue: QueueView?) { (self.catalog, self.queue) = (catalog, queue) }
 
-  /// What was not published is no fault of the question.
+  /// Files that were not published do not make the command fail.
   package var answer: AnswerDocument<Self> { AnswerDocument(self, problems: catalog.problems, ok: true) }
 
   package func encode(to encoder: any Encoder) throws {

@@ -7,7 +7,7 @@ package struct QueuedItemView: Sendable {
   private let item: QueuedItem
   private let history: [ItemHappening]?
 
-  /// - Parameter history: nil where it is not shown.
+  /// - Parameter history: nil if it is not to be shown.
   package init(_ item: QueuedItem, history: [ItemHappening]? = nil) {
     (self.item, self.history) = (item, history)
   }
@@ -21,8 +21,8 @@ package struct QueuedItemView: Sendable {
     return traits.text([traits.sanitized(words.joined(separator: "  ") + "  " + sentence)])
   }
 
-  /// How it stands, for a message.
-  /// - Parameter hint: for the command that tells more.
+  /// The state of the item, for a message.
+  /// - Parameter hint: writes the command that shows more.
   package func sentence(_ hint: CommandHint) -> String {
     let due = item.dueAt.map { ", from \(Self.time($0))" }
     let reason = tellsReason ? item.message.map { "\(due == nil ? "" : ",") because \($0)" } : nil
@@ -33,7 +33,7 @@ package struct QueuedItemView: Sendable {
       + "\(hint.text("queue show", "\(item.id)")) tells its history"
   }
 
-  /// All about it.
+  /// All details of the item.
   package func text(_ traits: TerminalTraits) -> String {
     var sheet = FactSheet(traits)
     sheet.add("item", "\(item.id)", .strong)
@@ -90,12 +90,12 @@ package struct QueuedItemView: Sendable {
     return parts.joined(separator: "; ")
   }
 
-  /// Why it is no post; nil where nothing is wrong with it.
+  /// Why the item is not a post; nil if nothing is wrong with it.
   private var reason: String? {
     tellsReason ? item.code.map { "\(item.message ?? "") [\($0)]" } : nil
   }
 
-  /// What waits has a reason if it was tried before.
+  /// Whether there is a reason to show. A waiting item has one if it was tried before.
   private var tellsReason: Bool {
     item.code != nil && [.waiting, .later, .refused, .failed, .setAside].contains(item.state)
   }

@@ -1,13 +1,13 @@
 import ReelIngest
 
-/// The line of the run: what fits of it, the most important first.
+/// The line of the run: as many of its parts as fit, by importance.
 struct RunLine {
   let state: IngestState
   let throughput: RunThroughput
   let traits: TerminalTraits
 
   private struct Part {
-    /// Of two that do not both fit, the one with the higher rank stays.
+    /// If two parts do not both fit, the one with the higher rank stays.
     let rank: Int
     let line: StyledLine
 
@@ -17,7 +17,7 @@ struct RunLine {
     }
   }
 
-  /// At most the terminal's width less one cell.
+  /// The line, at least one cell narrower than the terminal.
   func line() -> StyledLine {
     let columns = traits.redrawColumns
     var kept = parts()
@@ -49,7 +49,7 @@ struct RunLine {
     return parts
   }
 
-  /// While the walk goes on the total is only what was found so far.
+  /// During the walk, the total is only the number found so far.
   private var files: String {
     state.scanComplete
       ? "\(state.done)/\(state.found) files"
@@ -68,13 +68,13 @@ struct RunLine {
   }
 }
 
-/// How fast a run goes, as far as that can be told.
+/// The speed of a run, as far as it is known.
 package struct RunThroughput: Hashable, Sendable {
-  /// Bytes stored in a second; nil when unknown or when nothing is being stored.
+  /// Bytes stored per second; nil if unknown, or if nothing is being stored.
   package var bytesPerSecond: Double?
-  /// Files that have had their end in a second; nil when unknown.
+  /// Files ended per second; nil if unknown.
   package var filesPerSecond: Double?
-  /// Nil when unknown: the walk still goes on, or too little was seen.
+  /// Nil if unknown, because the walk is not complete or too little has been measured.
   package var secondsLeft: Double?
 
   package init(bytesPerSecond: Double? = nil, filesPerSecond: Double? = nil, secondsLeft: Double? = nil) {
@@ -84,7 +84,7 @@ package struct RunThroughput: Hashable, Sendable {
   }
 }
 
-/// Measures the throughput of a run over the last seconds, from a sample for each frame that is drawn.
+/// Measures the throughput of a run over the last seconds, with one sample for each frame.
 package struct ThroughputWindow: Sendable {
   private struct Sample {
     let at: ContinuousClock.Instant
@@ -99,7 +99,7 @@ package struct ThroughputWindow: Sendable {
     self.span = span
   }
 
-  /// Takes note of `state` as it is at `instant`, and gives the throughput until then.
+  /// Adds a sample of `state` at `instant`, and returns the throughput up to then.
   package mutating func throughput(of state: IngestState, at instant: ContinuousClock.Instant)
     -> RunThroughput
   {
@@ -108,7 +108,7 @@ package struct ThroughputWindow: Sendable {
         at: instant, stored: Double(state.publishedBytes + state.sentBytes),
         worked: Double(state.workedBytes),
         files: Double(state.done)))
-    // The newest of those that are too old is kept: it is where the window begins.
+    // Keep the newest sample that is too old, because the window begins there.
     while samples.count > 2, samples[1].at <= instant - span { samples.removeFirst() }
     return throughput(of: state)
   }
@@ -125,37 +125,37 @@ package struct ThroughputWindow: Sendable {
       secondsLeft: secondsLeft(state, worked: last.worked - first.worked, in: seconds))
   }
 
-  /// The least that tells how fast bytes go, however few there are: a text of ten bytes that was refused does not.
+  /// The fewest bytes from which a speed can be estimated: a refused text of ten bytes is not enough.
   private static let tellingBytes = 65_536.0
-  /// The share of all bytes that tells it, however few those are.
+  /// The share of all bytes from which it can be estimated, if that is fewer.
   private static let tellingShare = 0.01
 
   private func secondsLeft(_ state: IngestState, worked: Double, in seconds: Double) -> Double? {
     let telling = min(Self.tellingBytes, Double(state.foundBytes) * Self.tellingShare)
     guard state.scanComplete, worked > 0, worked >= telling else { return nil }
     let left = Double(max(0, state.foundBytes - state.workedBytes)) / worked * seconds
-    // Above four days it is a guess that helps nobody.
+    // An estimate above four days is of no use.
     return left < 360_000 ? left : nil
   }
 }
 
 extension IngestState {
-  /// Bytes sent of files in flight.
+  /// The number of bytes sent of files in flight.
   var sentBytes: Int64 { inFlight.reduce(0) { $0 + ($1.progress?.sent ?? 0) } }
 
-  /// Bytes of files that have had their end, and those sent of files in flight.
+  /// The number of bytes of files that have ended, plus those sent of files in flight.
   var workedBytes: Int64 { doneBytes + sentBytes }
 }
 
-/// How progress is shown (`--progress`).
+/// The style of the progress display (`--progress`).
 package enum ProgressStyle: String, Hashable, Sendable, CaseIterable {
-  /// Bars where they can be drawn and nobody keeps them, plain lines elsewhere, nothing when quiet.
+  /// Bars where they can be drawn and no CI runner keeps them as a log; otherwise plain lines; nothing if quiet.
   case auto
   case bar
   case plain
   case none
 
-  /// What `auto` means for `traits`, and `plain` for bars that cannot be drawn there; never `auto`.
+  /// Resolves `auto` for `traits`, and replaces bars that cannot be drawn there with `plain`; never returns `auto`.
   package func resolved(for traits: TerminalTraits, quiet: Bool) -> ProgressStyle {
     switch self {
     case .none, .plain: self

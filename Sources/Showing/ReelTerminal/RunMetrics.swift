@@ -2,18 +2,18 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// The numbers of a run for Prometheus' node exporter (`--metrics`), in the text exposition format, version 0.0.4.
+/// The metrics of a run for Prometheus' node exporter (`--metrics`), in the text exposition format, version 0.0.4.
 package struct RunMetrics: Sendable {
-  /// Tells its numbers from those of other runs in the collector's folder: the label `run` of every sample.
+  /// The label `run` of every sample, which distinguishes this run from others in the collector's folder.
   package var run: String
   package var state: IngestState
   package var startedAt: Date
   package var now: Date
-  /// Seconds of each stage, over all files.
+  /// The seconds spent in each stage, over all files.
   package var stages: [IntakeStage: Double]
-  /// Readers that were replaced.
+  /// The number of readers that were replaced.
   package var replacedWorkers: Int
-  /// Of the folders that are watched; nil where none is.
+  /// The numbers of the watched folders; nil if none is watched.
   package var watch: WatchNumbers?
 
   package init(
@@ -28,7 +28,7 @@ package struct RunMetrics: Sendable {
     self.replacedWorkers = replacedWorkers
   }
 
-  /// A newline after each line.
+  /// The metrics, with a newline after each line.
   package func text() -> String {
     (files + transfers + walk + watched + workers + life).filter { !$0.samples.isEmpty }.map { family in
       var family = family
@@ -135,7 +135,7 @@ package struct RunMetrics: Sendable {
     ]
   }
 
-  /// To the millisecond.
+  /// Rounded to the millisecond.
   private func seconds(_ value: Double) -> String { Decimals.text(value) }
 }
 
@@ -144,7 +144,7 @@ extension MetricFamily {
     self.init(name: name, kind: kind, help: help, samples: [([], "\(value)")])
   }
 
-  /// - Parameter values: by the value of the label.
+  /// - Parameter values: the values by label value.
   fileprivate init(
     _ name: String, _ kind: Kind, _ help: String, by label: String,
     _ values: [(String, some CustomStringConvertible)]

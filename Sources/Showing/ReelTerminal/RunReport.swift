@@ -1,44 +1,45 @@
 import ReelCore
 import ReelIngest
 
-/// What `reel ingest` says when it is done.
+/// The final report of `reel ingest`.
 package struct RunReport: Hashable, Sendable {
-  /// As in `run.finished`.
+  /// The summary in `run.finished`.
   package var summary: RunSummary
-  /// Where it went; nil when the run ended before that was known.
+  /// The destination; nil if the run ended before it was known.
   package var destination: Destination?
   package var dryRun: Bool
-  /// Files that were found and have had no end; nil when the walk did not get to its end, so that nobody knows.
+  /// The number of files that were found but did not end; nil if the walk was not completed, so that the number is
+  /// unknown.
   package var unfinished: Int?
   package var troubles: ProblemList
-  /// Whether the store's word is all that there is for its objects (`UploadTraits.trustsClientDigest`).
+  /// Whether only the store's own statement vouches for its objects (`UploadTraits.trustsClientDigest`).
   package var trustsClientDigest = false
   package var origin = Origin.files
-  /// Whether `--include` or `--exclude` left files out, perhaps.
+  /// Whether `--include` or `--exclude` may have left files out.
   package var isFiltered = false
-  /// How many seconds ago a file must have been changed, not to be left alone.
+  /// A file that was changed less than this many seconds ago is left alone.
   package var settle = 0.0
-  /// Videos that were published, or would be, and were posts already; nil where nobody has looked.
+  /// Videos that were or would be published although they already were posts; nil if not looked up.
   package var seconds: Seconds?
-  /// What was said in vain of videos that were posts already; nil where nobody has looked.
+  /// Requests that had no effect because the videos already were posts; nil if not looked up.
   package var unheeded: UnheededWishes.Found?
-  /// How often a file of a watch could not be taken in, and was left for another try.
+  /// How often a file of a watch was postponed.
   package var postponements = 0
 
-  /// Files in watched folders that were not complete yet.
+  /// The number of files in watched folders that were not complete yet.
   package var waiting = 0
 
-  /// A run's videos that are other posts, too.
+  /// A run's videos that are also other posts.
   package struct Seconds: Hashable, Sendable {
-    /// Posts of the same author in another store.
+    /// The number of videos with a post of the same author in another store.
     package var elsewhere = 0
-    /// Only posts of other authors.
+    /// The number of videos with posts of other authors only.
     package var ofOthers = 0
     /// Whether only some of the run's videos were looked up.
     package var isAtLeast = false
-    /// What they have become; none in a dry run.
+    /// The posts that they have become; empty in a dry run.
     package var new: [PostID] = []
-    /// What they are in other stores, and which those are.
+    /// The same author's posts in other stores, and those stores.
     package var old: [PostID] = []
     package var stores: [Destination] = []
 
@@ -47,10 +48,10 @@ package struct RunReport: Hashable, Sendable {
     var count: Int { elsewhere + ofOthers }
   }
 
-  /// Where the files came from.
+  /// The source of the files.
   package enum Origin: Hashable, Sendable {
     case files, queue
-    /// Watched folders, until somebody ended that.
+    /// Watched folders, until the watch was ended.
     case watch
   }
 
@@ -71,7 +72,7 @@ package struct RunReport: Hashable, Sendable {
     postponements = state.postponed.values.reduce(0, +)
   }
 
-  /// Counts what an earlier run of the same watch counted, too.
+  /// Adds the counts of an earlier run of the same watch.
   package mutating func add(earlier: RunReport) {
     let other = earlier.summary
     summary.published += other.published
@@ -93,11 +94,11 @@ package struct RunReport: Hashable, Sendable {
   /// How the run went, in one sentence.
   package var headline: String { RunHeadline(report: self).text }
 
-  /// The report for people, a newline after each line.
+  /// The report for people, with a newline after each line.
   ///
   /// - Parameters:
-  ///   - listing: at most so many troubles are told one by one; 0 where they were told as they happened.
-  ///   - hint: writes the commands that may come next.
+  ///   - listing: the largest number of problems to list; 0 if they were shown as they happened.
+  ///   - hint: writes the commands to suggest.
   package func text(_ traits: TerminalTraits, listing: Int = 20, hint: CommandHint = CommandHint()) -> String
   {
     let headline = RunHeadline(report: self)
@@ -114,7 +115,7 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
-  /// How many sorts of ends there were: with one, the headline has said it.
+  /// The number of different kinds of results. If there is only one, the headline has said it.
   private var kinds: Int {
     [
       summary.published, summary.duplicates, summary.removed, summary.planned, summary.refused,
@@ -124,7 +125,7 @@ extension RunReport {
   }
 
   private func counts(_ traits: TerminalTraits) -> [StyledLine] {
-    // Of an interrupted run it is one line.
+    // An interrupted run gets only one line.
     guard kinds > 1 || waiting > 0, origin == .watch || summary.outcome != .cancelled else { return [] }
     var sheet = FactSheet(traits)
     func add(_ label: String, _ number: Int, _ detail: String = "", _ style: StyledLine.TextStyle? = nil) {
@@ -147,7 +148,7 @@ extension RunReport {
     return sheet.lines()
   }
 
-  /// The most frequent first.
+  /// Sorted, most frequent first.
   private var reasons: String {
     summary.reasons
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -157,7 +158,7 @@ extension RunReport {
 
   private func listed(_ limit: Int, _ traits: TerminalTraits, _ hint: CommandHint) -> [StyledLine] {
     guard limit > 0 else { return [] }
-    // A dry run is not written down anywhere.
+    // A dry run leaves no record that `reel status` could show.
     let place = dryRun ? "use --events FILE to get all of them" : hint.text("status")
     return traits.listed(troubles.entries, most: limit, beside: troubles.leftOut, rest: ": \(place)") {
       ProblemSummary.lines($0, traits)
@@ -170,14 +171,14 @@ extension RunReport {
       }
   }
 
-  /// What to do next, and the command that does it.
+  /// What to do next, with the command for it.
   private typealias Advice = (sentence: String, command: String?)
 
   private func number(_ count: Int, _ isAtLeast: Bool) -> String {
     (isAtLeast ? "at least " : "") + "\(count) \(count == 1 ? "is a post" : "are posts")"
   }
 
-  /// So many are named on one line.
+  /// The largest number of posts named on one line.
   private static let mostNamed = 8
 
   private func named(_ posts: [PostID]) -> String {
@@ -260,7 +261,7 @@ extension RunReport {
           hint.text("verify --read")
         ))
     }
-    // What is not there is no file that anything is remembered of.
+    // Missing files do not count, because nothing is remembered of them.
     if summary.failed + summary.refused > summary.reasons[SourceError.Code.notFound.rawValue] ?? 0 {
       advice.append(("To see what failed and why:", hint.text("status")))
     }
@@ -268,7 +269,7 @@ extension RunReport {
   }
 }
 
-/// The sentence that a run's report begins with.
+/// The first sentence of a run's report.
 struct RunHeadline {
   let report: RunReport
 
@@ -378,13 +379,13 @@ struct RunHeadline {
     return parts.joined(separator: ", ")
   }
 
-  /// What was found and not done, be it begun or not.
+  /// The files that were found but not done, whether begun or not.
   private var toGo: String {
     if report.origin == .queue { return "the rest left in the queue" }
     return report.unfinished.map { "\($0 + summary.cancelled) to go" } ?? "the rest not looked at"
   }
 
-  /// What else became of files.
+  /// The other results of files.
   private var others: [String] {
     var parts: [String] = []
     if summary.duplicates > 0 {

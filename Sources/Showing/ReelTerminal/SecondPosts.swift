@@ -1,27 +1,27 @@
 import ReelCore
 import ReelIngest
 
-/// Videos that a run publishes, or would publish, and that may be posts already: of the same author in another store of the
-/// library, or of another author.
+/// Videos that a run publishes, or would publish, and that may already be posts: of the same author in another store of
+/// the library, or of another author.
 package struct SecondPosts: Sendable {
   private struct Video: Hashable {
     let digest: ContentDigest
     let author: String?
-    /// Of the post that it has become; nil in a dry run.
+    /// The post that the video has become; nil in a dry run.
     let id: PostID?
   }
 
-  /// More are not looked up, one by one, at the end of a run.
+  /// The largest number of videos that are looked up, one by one, at the end of a run.
   private static let most = 500
-  /// Where none of so many is one, the others aren't looked up either: each is a question to the catalog, which may be far
-  /// away, and a folder that is published once more is so as a whole.
+  /// If the library has no other store and none of this many videos is another post, the rest are not looked up. Each
+  /// lookup is a query to the catalog, which may be far away, and a folder is usually republished as a whole.
   private static let sample = 20
   private var videos: [Video] = []
   private var leftOut = 0
 
   package init() {}
 
-  /// - Parameter event: of a run that publishes no video twice into its own store.
+  /// - Parameter event: an event of a run that publishes no video twice into its own store.
   package mutating func note(_ event: IngestEvent.Body) {
     let video: Video? =
       switch event {
@@ -35,7 +35,8 @@ package struct SecondPosts: Sendable {
     if videos.count < Self.most { videos.append(video) } else { leftOut += 1 }
   }
 
-  /// How many of them are. Any other post of the same video and author is in another store: this one has no second.
+  /// Looks up which of them already are posts. Any other post of the same video and author must be in another store,
+  /// because this one can't have a second.
   package func found(
     in catalog: any PostCatalog, besides destination: Destination
   ) async throws(CatalogError) -> RunReport.Seconds {

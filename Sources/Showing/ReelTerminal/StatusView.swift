@@ -1,7 +1,7 @@
 import ReelCore
 import ReelLibrary
 
-/// What the catalog holds, and which files failed and why.
+/// The contents of the catalog, and the files that failed, with the reasons.
 package struct StatusView: Sendable {
   private let status: CatalogStatus
   private let library: String
@@ -35,7 +35,7 @@ package struct StatusView: Sendable {
     HumanNumber.count(status.failureCount, "file", "files") + ", the newest first:"
   }
 
-  /// Files that were not published, as far as they are listed.
+  /// The files that were not published, as far as they are listed.
   var problems: [AnswerProblem] {
     status.failures.map { AnswerProblem($0.failure.code, $0.failure.message, path: $0.path) }
   }
@@ -88,7 +88,7 @@ extension StatusView: Encodable {
   }
 }
 
-/// What is remembered of files and readings, or was until `reel cache clear`.
+/// The size of the cache of files and probe results, now or before `reel cache clear`.
 package struct CacheView: Encodable, Sendable {
   private enum CodingKeys: String, CodingKey { case cleared }
   private let status: CacheStatus
@@ -117,18 +117,18 @@ package struct CacheView: Encodable, Sendable {
   }
 }
 
-/// The versions of everything that takes part (`reel version`).
+/// The versions of all components (`reel version`).
 package struct VersionView: Encodable, Hashable, Sendable {
   package var reel: String
-  /// The commit it was built from; nil when that is not known.
+  /// The commit that it was built from; nil if unknown.
   @ExplicitNull package var commit: String?
-  /// Of `reel-probe-worker`; nil when it does not answer.
+  /// The version of `reel-probe-worker`; nil if it does not answer.
   @ExplicitNull package var worker: String?
-  /// How far the worker is confined here; nil when it does not answer.
+  /// How far the worker is confined on this machine; nil if it does not answer.
   @ExplicitNull package var isolation: IsolationLevel?
-  /// Of libavformat, as the worker says.
+  /// The version of libavformat, according to the worker.
   @ExplicitNull package var ffmpeg: String?
-  /// Of the SQLite that the catalog uses.
+  /// The version of SQLite that the catalog uses.
   @ExplicitNull package var sqlite: String?
   @ExplicitNull package var walResetBug: SQLiteLibrary.WALResetBug?
   /// Why the worker does not answer, and what to do; one sentence.
@@ -162,7 +162,7 @@ package struct VersionView: Encodable, Hashable, Sendable {
     return sheet.lines(indent: 0).text(traits)
   }
 
-  /// The level, and what is missing.
+  /// The level in words, with what is missing.
   private static func words(_ level: IsolationLevel) -> String {
     switch level {
     case .full, .strict: level.rawValue
@@ -175,7 +175,7 @@ package struct VersionView: Encodable, Hashable, Sendable {
 }
 
 extension SQLiteLibrary.WALResetBug {
-  /// What it means here, as the end of a sentence about the library.
+  /// What it means here, as the end of a sentence about the SQLite library.
   package var words: String {
     switch self {
     case .affected:

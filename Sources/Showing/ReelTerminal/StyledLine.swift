@@ -1,6 +1,6 @@
-/// One line of output: pieces of harmless text, some of them set off by colour.
+/// One line of output: pieces of sanitized text, some of them with a style.
 struct StyledLine: Hashable, Sendable {
-  /// What colour is for: to find at a glance what the words say too. SGR parameters (ECMA-48, 8.3.117).
+  /// Styles help to find at a glance what the words say, too. The values are SGR parameters (ECMA-48, 8.3.117).
   enum TextStyle: String, Sendable {
     case failure = "31"
     case warning = "33"
@@ -15,7 +15,7 @@ struct StyledLine: Hashable, Sendable {
   }
   private var spans: [Span]
 
-  /// - Parameter text: harmless, without line breaks.
+  /// - Parameter text: sanitized, without line breaks.
   init(_ text: String = "", _ style: TextStyle? = nil) {
     spans = text.isEmpty ? [] : [Span(text: text, style: style)]
   }
@@ -28,10 +28,10 @@ struct StyledLine: Hashable, Sendable {
 
   static func + (left: StyledLine, right: String) -> StyledLine { left + StyledLine(right) }
 
-  /// Cells.
+  /// The number of cells that the line takes.
   var columns: Int { spans.reduce(0) { $0 + DisplayWidth.columns(of: $1.text) } }
 
-  /// As it is written, with colours where they may be.
+  /// The line as written, with colors if they are allowed.
   func text(_ traits: TerminalTraits) -> String {
     spans.reduce(into: "") { text, span in
       if traits.colour, let style = span.style {
@@ -42,7 +42,7 @@ struct StyledLine: Hashable, Sendable {
     }
   }
 
-  /// In at most `columns` cells.
+  /// The line cut to at most `columns` cells.
   func cut(to columns: Int, mark: String) -> StyledLine {
     guard self.columns > columns else { return self }
     var room = columns
@@ -65,9 +65,9 @@ extension [StyledLine] {
 }
 
 extension TerminalTraits {
-  /// The lines of the first `most` of `items`, and "and 3 more", which `rest` follows.
+  /// The lines of the first `most` of `items`, followed by "and 3 more" and `rest` if there are more.
   ///
-  /// - Parameter beside: how many there are that are not among `items`.
+  /// - Parameter beside: the number of further items that are not in `items`.
   func listed<Item>(
     _ items: [Item], most: Int = 20, beside: Int = 0, rest: String, _ lines: (Item) -> [StyledLine]
   ) -> [StyledLine] {
@@ -77,20 +77,20 @@ extension TerminalTraits {
   }
 }
 
-/// Breaks a text into lines that fit: between words, and within one only where it is longer than a line. What stands in
-/// backticks is copied, and counts as one word where that fits into a line.
+/// Breaks a text into lines that fit, between words, and within a word only if it is longer than a line. Text in
+/// backquotes is meant to be copied, and counts as one word if it fits on a line.
 struct TextFlow {
   private let columns: Int
   private var lines: [String] = []
   private var line = ""
   private var used = 0
 
-  /// The lines of `text`; one, as it is, without a limit.
+  /// The lines of `text`; a single unchanged line if there is no limit.
   ///
   /// - Parameters:
-  ///   - columns: cells of a line; nil for no limit.
-  ///   - keepingCommands: whether a command of `reel` stays on one line even where it is longer, because it is to be copied
-  ///     as it is: the terminal breaks it then, which adds no newline.
+  ///   - columns: the number of cells in a line; nil for no limit.
+  ///   - keepingCommands: whether a command of `reel` stays on one line even if it is longer, so that it can be copied:
+  ///     the terminal then breaks it without adding a newline.
   static func lines(_ text: String, columns: Int?, keepingCommands: Bool = false) -> [String] {
     guard let columns, DisplayWidth.columns(of: text) > columns else { return [text] }
     var flow = TextFlow(columns: max(1, columns))
@@ -103,7 +103,7 @@ struct TextFlow {
     var isCommand = false
   }
 
-  /// What stands between backquotes counts as a word where it fits on a line.
+  /// Splits the text into words. Text in backquotes counts as one word if it fits on a line.
   private static func words(of text: String, columns: Int, _ keepingCommands: Bool) -> [Word] {
     var (words, begun): ([Word], Int?) = ([], nil)
     var pieces = text.split(separator: " ", omittingEmptySubsequences: false)[...]
@@ -129,7 +129,8 @@ struct TextFlow {
     return words
   }
 
-  /// How many of `pieces` are a command of `reel` that begins with the first of them: up to a mark that ends it, or all.
+  /// The number of `pieces` that form a command of `reel`, beginning with the first: up to a punctuation mark that ends
+  /// it, or all.
   private static func commandLength(at pieces: ArraySlice<Substring>) -> Int? {
     guard let program = pieces.first?.drop(while: { "`(".contains($0) }), let name = pieces.dropFirst().first,
       program == "reel" || program.hasSuffix("/reel"), let initial = name.first,
@@ -163,7 +164,7 @@ struct TextFlow {
     for character in word {
       let text = String(character)
       if DisplayWidth.columns(of: character) > room { breakLine() }
-      // A character wider than any line is nothing that could be shown.
+      // A character wider than any line can't be shown.
       if DisplayWidth.columns(of: character) <= room { append(text) }
     }
   }

@@ -1,27 +1,27 @@
 import Glibc
 import ReelCore
 
-/// What the place that text goes to can show. Pure: ``init(isTerminal:columns:rows:environment:)`` decides from
-/// given facts, ``of(descriptor:environment:)`` asks the system for them.
+/// What an output can display. ``init(isTerminal:columns:rows:environment:)`` is pure and decides from given facts;
+/// ``of(descriptor:environment:)`` asks the system for them.
 package struct TerminalTraits: Hashable, Sendable {
-  /// Whether a person sees it as it is written.
+  /// Whether it is a terminal, where people see the text as it is written.
   package var isTerminal: Bool
-  /// Cells in a line, at least 1. Nil where lines have no end: a file, a pipe, a log.
+  /// The number of cells in a line, at least 1. Nil for a file, a pipe or a log, whose lines have no limit.
   package var columns: Int?
-  /// Lines of the screen, at least 1; nil when unknown.
+  /// The number of lines on the screen, at least 1; nil if unknown.
   package var rows: Int?
-  /// Whether colours may be used. They only help: no fact is told by colour alone.
+  /// Whether colors may be used. They only help: nothing is conveyed by color alone.
   package var colour: Bool
   /// Whether characters beyond ASCII can be shown.
   package var unicode: Bool
-  /// Whether lines that were written can be written over (not `TERM=dumb`, not a pipe).
+  /// Whether lines already written can be overwritten (not with `TERM=dumb`, not in a pipe).
   package var canRedraw: Bool
-  /// Whether a CI runner keeps what is written as a log, even where it gives a terminal.
+  /// Whether a CI runner keeps the output as a log, even if it provides a terminal.
   package var isKept = false
 
   /// - Parameters:
   ///   - columns: nil for no limit; values below 1 count as 1.
-  ///   - rows: nil for unknown; values below 1 count as 1.
+  ///   - rows: nil if unknown; values below 1 count as 1.
   package init(
     isTerminal: Bool = false, columns: Int? = nil, rows: Int? = nil, colour: Bool = false,
     unicode: Bool = true,
@@ -35,16 +35,17 @@ package struct TerminalTraits: Hashable, Sendable {
     self.canRedraw = canRedraw
   }
 
-  /// From what the system and the environment say.
+  /// Creates traits from what the system and the environment say.
   ///
-  /// - `COLUMNS` stands in for a width that the system does not know; a terminal without either has 80.
-  /// - Colour: as `REEL_COLOR` says, `always` or `never` (`--color` sets it); else never with `NO_COLOR` (no-color.org: set and not empty) or `TERM=dumb`; else anywhere with
-  ///   `CLICOLOR_FORCE`, and on a terminal unless `CLICOLOR=0` (bixense.com/clicolors).
-  /// - Unicode: by the first of `LC_ALL`, `LC_CTYPE`, `LANG` that says something. When none does, yes: terminals
-  ///   and logs of today are UTF-8, and a container's environment is often bare.
+  /// - `COLUMNS` is used if the system does not know the width; a terminal without either has 80.
+  /// - Color: as `REEL_COLOR` says, `always` or `never` (`--color` sets it); otherwise never with `NO_COLOR`
+  ///   (no-color.org: set and not empty) or `TERM=dumb`; otherwise anywhere with `CLICOLOR_FORCE`, and on a terminal
+  ///   unless `CLICOLOR=0` (bixense.com/clicolors).
+  /// - Unicode: by the first of `LC_ALL`, `LC_CTYPE`, `LANG` that is set and not empty. If none is, yes: terminals and
+  ///   logs of today are UTF-8, and a container often has a bare environment.
   package init(isTerminal: Bool, columns: Int?, rows: Int? = nil, environment: [String: String]) {
     let kind = environment["TERM"] ?? ""
-    // As many as a terminal can say that it has.
+    // The largest width that a terminal can report.
     let named = environment["COLUMNS"].flatMap { UInt16($0) }.flatMap { $0 > 0 ? Int($0) : nil }
     self.init(
       isTerminal: isTerminal,
@@ -76,33 +77,34 @@ package struct TerminalTraits: Hashable, Sendable {
 }
 
 extension TerminalTraits {
-  /// `text` from a file or a stranger, made harmless for this place.
+  /// Sanitizes untrusted `text` for this output.
   package func sanitized(_ text: String) -> String {
     SanitizedText.line(text, asciiOnly: !unicode)
   }
 
-  /// A command of words that ``ShellWord`` has quoted, to be copied from here: an escape would make it another one.
+  /// A command of words quoted by ``ShellWord``, to be copied from here. In ASCII output it uses shell quoting, because
+  /// an escape would make it another command.
   func command(_ text: String) -> String { sanitized(unicode ? text : ShellWord.inASCII(text)) }
 
-  /// What stands for characters that were left out.
+  /// Stands for characters that were left out.
   var ellipsis: String { unicode ? "…" : "..." }
 
-  /// Between two sides of a rectangle.
+  /// The sign between the two sides of a rectangle.
   var times: String { unicode ? "×" : "x" }
 
-  /// Cells that a line drawn in place may take: the last one stays free, because terminals differ in what they do
-  /// after a character in it.
+  /// The number of cells that a line drawn in place may take. The last cell stays free, because terminals behave
+  /// differently after a character in it.
   var redrawColumns: Int { max(1, (columns ?? 80) - 1) }
 
-  /// As much of `text`, harmless already, as a line that is drawn in place may hold: one that wraps is not drawn over.
+  /// As much of `text`, already sanitized, as a line drawn in place may hold, because a wrapped line can't be redrawn.
   package func redrawn(_ text: String) -> String {
     DisplayWidth.cuttingEnd(text, to: redrawColumns, mark: ellipsis)
   }
 }
 
 extension TerminalTraits {
-  /// What `descriptor` is now: asks the system for its kind and size. Cheap; ask again before each frame, and a
-  /// resized window needs no signal.
+  /// Asks the system for the kind and size of `descriptor`. Cheap enough to call before each frame, so that no signal
+  /// is needed when a window is resized.
   package static func of(descriptor: Int32, environment: [String: String]) -> TerminalTraits {
     let isTerminal = isatty(descriptor) == 1
     var size = winsize()

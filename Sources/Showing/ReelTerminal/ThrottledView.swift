@@ -1,12 +1,12 @@
 import ReelCore
 import ReelPostgres
 
-/// What holds items back from now on, for `reel queue pause`, `resume` and `limit`.
+/// The throttles of the queue after `reel queue pause`, `resume` and `limit`.
 package struct ThrottledView: Sendable {
-  /// What was done.
+  /// The change that was made.
   package enum Change: Hashable, Sendable {
     case paused, resumed
-    /// Nil: any number may be taken at once.
+    /// Nil means no limit on how many may be taken at once.
     case limited(Int?)
   }
 
@@ -17,8 +17,8 @@ package struct ThrottledView: Sendable {
 
   /// - Parameters:
   ///   - label: nil for everything.
-  ///   - waiting: how many of its items wait: 0 may be a slip.
-  ///   - throttles: all that there are now.
+  ///   - waiting: the number of its items that wait; 0 may be due to a typing error.
+  ///   - throttles: all present throttles.
   package init(_ change: Change, of label: String?, waiting: Int, throttles: [WorkQueue.Throttle]) {
     (self.change, self.label, self.waiting, self.throttles) = (change, label, waiting, throttles)
   }

@@ -2,9 +2,9 @@ import ReelCore
 import ReelLibrary
 import ReelStorage
 
-/// What `reel verify` says: what is not sound as it is found, and the count at the end.
+/// The output of `reel verify`: each problem as it is found, and the count at the end.
 ///
-/// Nothing is kept, so a library of many posts can be told as it is gone through. The JSON is one document, written
+/// Nothing is stored, so a library of any size can be reported while it is examined. The JSON is one document, written
 /// piece by piece.
 package struct VerificationView: Sendable {
   private let library: String
@@ -26,12 +26,12 @@ package struct VerificationView: Sendable {
   }
 
   private static let beginning = "{\"problems\":["
-  /// What stands before the next problem.
+  /// What precedes the next problem.
   private var separator: String { isFirst ? Self.beginning + "\n" : ",\n" }
-  /// Whether something of the document was written.
+  /// Whether any part of the document has been written.
   package var isBegun: Bool { json && !isFirst }
 
-  /// What is written for this event; empty for an object that is sound.
+  /// Returns what to write for this event; empty for a sound object.
   package mutating func text(_ event: VerificationEvent) throws -> String {
     count.add(event)
     guard let problem = Problem(event, hint) else { return "" }
@@ -42,10 +42,10 @@ package struct VerificationView: Sendable {
     return separator + (try JSONOutput.text(problem)).dropLast()
   }
 
-  /// What is written after the last one; all of it where there was none.
+  /// Returns what to write after the last event, or the whole document if there was no problem.
   /// - Parameters:
-  ///   - isWhole: whether all that was to be looked at was; false for a run that was interrupted.
-  ///   - changed: whether the catalog was changed then; nil where that was not asked for.
+  ///   - isWhole: whether everything was examined; false for an interrupted run.
+  ///   - changed: whether the catalog was changed afterwards; nil if that was not requested.
   package func end(isWhole: Bool, changed: Bool? = nil) throws -> String {
     guard json else { return traits.wrapped(traits.sanitized(summary(isWhole))).text(traits) }
     let summary = Summary(count: count, library: library, read: wasRead, isWhole: isWhole, changed: changed)
@@ -79,10 +79,10 @@ package struct VerificationView: Sendable {
   }
 }
 
-/// Something that is not sound, as it is told.
+/// A problem as reported.
 private struct Problem: Encodable {
   let code: String
-  /// The same, as `code` was called up to 0.2.
+  /// The name that `code` had up to 0.2.
   let kind: String
   let destination: String
   let message: String

@@ -1,15 +1,15 @@
 import ReelCore
 import ReelSource
 
-/// What `reel watch` says before it begins: what it watches, what it waits for, and where things go.
+/// What `reel watch` says at the beginning: what it watches, what it waits for, and where files go.
 package struct WatchGreeting: Sendable {
-  /// A folder or a bucket that is watched.
+  /// A watched folder or bucket.
   package struct Place: Sendable {
     let path: SourcePath
     let isBucket: Bool
-    /// Whether it is listed at intervals, for nobody tells of changes.
+    /// Whether it is listed periodically, because changes are not reported.
     let isListed: Bool
-    /// Whether other machines may write to it, so that nobody can tell whether a file is still open.
+    /// Whether other machines may write to it, so that this one can't tell whether a file is still open.
     let isShared: Bool
     package let interval: Duration
     package let waits: SettlingFiles.Waits
@@ -34,7 +34,7 @@ package struct WatchGreeting: Sendable {
 
   package var sentences: [String] { places.map { "watching \($0.sentence)" } + [goals] }
 
-  /// `videos go to file:///srv/media; their files are then moved to /srv/done, and rejected ones to /srv/bad`
+  /// `videos go to file:///srv/media; their files are then moved to /srv/done, rejected ones are moved to /srv/bad`
   private var goals: String {
     let published: String? =
       switch after {

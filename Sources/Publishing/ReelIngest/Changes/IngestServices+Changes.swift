@@ -3,21 +3,22 @@ import ReelCore
 import Synchronization
 
 extension IngestServices {
-  /// Takes posts out of the feed, and their videos and posters out of the store; what became of each, in their order.
+  /// Removes posts from the feed, and their videos and posters from the store. Returns an outcome for each post, in the
+  /// order given.
   ///
   /// The videos stay known: publishing one again ends as `removed`, unless ``IngestOptions/again`` is set.
   /// - Parameters:
   ///   - removal: why, when and by whom; `keptUntil` leaves the objects in the store, for ``restore(_:onEvent:)``.
-  ///   - onEvent: told what has become true.
-  /// - Throws: ``CatalogError`` when the catalog can't be used, `unusable` for one that changes no posts. What was begun is
-  ///   carried on by the next change, or by `reel doctor --fix`.
+  ///   - onEvent: called with each event once it is true.
+  /// - Throws: ``CatalogError`` if the catalog can't be used; `unusable` for a catalog that cannot change posts.
+  ///   Changes already begun are resumed by the next change, or by `reel doctor --fix`.
   public func remove(
     _ posts: [PostID], _ removal: Removal, onEvent: @escaping @Sendable (IngestEvent) async -> Void = { _ in }
   ) async throws(CatalogError) -> [PostChanges.Outcome] {
     try await change(posts, .removal(removal), onEvent)
   }
 
-  /// Puts removed posts whose videos are in the store still back into the feed, at their old places.
+  /// Puts removed posts whose videos are still in the store back into the feed, at their old places.
   /// - Throws: as ``remove(_:_:onEvent:)``.
   public func restore(
     _ posts: [PostID], onEvent: @escaping @Sendable (IngestEvent) async -> Void = { _ in }

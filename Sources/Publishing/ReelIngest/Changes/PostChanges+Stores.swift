@@ -4,19 +4,20 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-// What a change does to the objects of its post, and to what a store's database shows of it.
+// What a change does to the objects of its post, and to the post's record in the store's database.
 
 extension PostChanges {
   typealias Step = (OpenChange, Result<OpenChange, FileFailure>)
 
-  /// Each, some at once; in their order.
+  /// Runs `body` for each change, several at once, and returns the results in order.
   func each(
     _ batch: [OpenChange], _ body: @escaping @Sendable (OpenChange) async throws(FileFailure) -> OpenChange
   ) async -> [Step] {
     zip(batch, await someAtOnce(batch, body)).map { ($0, $1) }
   }
 
-  /// Where the catalog can't be asked, nothing more is begun: the others fail as that one.
+  /// Runs `body` for several elements at once. Once one of them fails because the catalog can't be asked, no further
+  /// one is begun, and the rest fail with the same error.
   private func someAtOnce<Element: Sendable, Value: Sendable>(
     _ elements: [Element], _ body: @escaping @Sendable (Element) async throws(FileFailure) -> Value
   ) async -> [Result<Value, FileFailure>] {
@@ -32,7 +33,7 @@ extension PostChanges {
           results[index] = .failure(end)
           continue
         }
-        // Not `body` itself: in optimized code Swift 6.3 loses what stands in a tuple before a closure that throws.
+        // Not `body` itself: in optimized code, Swift 6.3 loses the value that precedes a throwing closure in a tuple.
         group.addTask { (index, await Self.result(of: element, body)) }
       }
       for await (index, result) in group { results[index] = result }
@@ -50,9 +51,9 @@ extension PostChanges {
     }
   }
 
-  /// Right before each request that changes what a store has: others may have carried the change on, and changed the post
-  /// again, since the request before.
-  /// - Throws: `takenOver`, and what keeps the catalog from answering.
+  /// Checks that this process still holds the change. Called right before each request that changes a store: since the
+  /// previous request, another process may have taken over the change and the post may have been changed again.
+  /// - Throws: `takenOver`, or the error that keeps the catalog from answering.
   private func expectHeld(_ open: OpenChange) async throws(FileFailure) {
     let held: [OpenChange]
     do throws(CatalogError) {
@@ -75,7 +76,7 @@ extension PostChanges {
 
   // MARK: Removing
 
-  /// Nobody is to be shown a post whose object is gone: what the store's database shows goes first.
+  /// Withdraws the posts from the store's database first, so that no viewer sees a post whose object is gone.
   func remove(_ batch: [OpenChange], from store: Store) async -> [Step] {
     let withdrawn = await each(batch) { open throws(FileFailure) in
       guard let recorder = store.recorder else { return open }
@@ -97,8 +98,8 @@ extension PostChanges {
     }
   }
 
-  /// Throws where a folder is empty and the catalog has posts in it: something else was mounted there, and what seems to be
-  /// gone is not.
+  /// Throws if a folder is empty although the catalog has posts in it. Then something else is mounted there, and the
+  /// objects only seem to be gone.
   private func expectItself(_ store: Store, for batch: [OpenChange]) async throws(UploadError) {
     guard let folder = store.folder, let object = batch.first?.objects.first,
       try await store.uploader.find(object.key) == nil
@@ -112,7 +113,7 @@ extension PostChanges {
       "the folder \(folder) is empty, and posts are in it: check that what belongs there is mounted")
   }
 
-  /// What became of the objects of each, by the change's number.
+  /// Removes the objects of the changes, and returns the result for each by its number.
   private func removeObjects(
     of changes: [OpenChange], from uploader: any Uploader
   ) async -> [Int64: Result<Void, FileFailure>] {
@@ -144,7 +145,7 @@ extension PostChanges {
     return ends
   }
 
-  /// All of them at once, which takes a moment: a folder waits for no network.
+  /// Removes all of them in one call, which takes only a moment, because a folder involves no network.
   private func remove(
     _ objects: [(open: OpenChange, key: ObjectKey)], by batches: any BatchStore
   ) async -> [Result<ObjectRemoval, FileFailure>] {
@@ -177,7 +178,8 @@ extension PostChanges {
 
   // MARK: Restoring
 
-  /// - Parameter onMissing: called where its video is neither in the store nor in what was named.
+  /// Stores the video again if it is missing, and records the post.
+  /// - Parameter onMissing: called if the video is neither in the store nor in the files that were named.
   func restore(
     _ open: OpenChange, in store: Store, onMissing: () -> Void
   ) async throws(FileFailure) -> OpenChange {
@@ -187,7 +189,7 @@ extension PostChanges {
       let found = try await asking { () async throws(UploadError) in try await uploader.find(video.key) }
       if found == nil { try await putBack(video, of: open, in: uploader, onMissing: onMissing) }
       try await asking { () async throws(UploadError) in try await prove(video, in: uploader) }
-      // As it was published: what the catalog does not show, viewers do not see.
+      // Record it as it was published. A poster that the catalog no longer shows must not reach viewers either.
       if let recorder = store.recorder {
         var post = open.post
         if !open.objects.contains(where: { $0.key == post.poster }) { post.show(nil) }
@@ -195,7 +197,7 @@ extension PostChanges {
         _ = try await asking { () async throws(UploadError) in try await recorder.record(post) }
       }
     } catch {
-      // It stays removed, and what was stored is to go.
+      // The post stays removed, and the objects that were stored for it are to go.
       if error.code == .upload(.conflict) { try? await strikeOut(open) }
       throw error
     }
@@ -254,7 +256,7 @@ extension PostChanges {
 
   // MARK: Moving
 
-  /// Copies its objects to the other store, under the names that they have.
+  /// Copies the objects to the other store under their existing names.
   func move(_ open: OpenChange, from store: Store) async throws(FileFailure) -> OpenChange {
     guard case .move(let destination, moved: false) = open.kind else { return open }
     var open = open
@@ -287,14 +289,14 @@ extension PostChanges {
       do {
         _ = try await undoMove(of: open, to: destination)
       } catch {
-        // What is left there is told by the row of the change.
+        // The row of the change still names what is left in the other store.
       }
       throw error
     }
   }
 
-  /// Finds out which names are free, and writes that down: what has the others is somebody else's, and stays if the move is
-  /// undone. Where it is what is to be moved, the two may be one store.
+  /// Finds out which names are free in the other store and records them. Objects under the other names do not belong to
+  /// the move and stay there if it is undone. If such an object is the one to be moved, both stores may be the same.
   private func noteFreeNames(
     of objects: [ExaminedObject], _ open: inout OpenChange, from source: Store, to target: Store
   ) async throws(FileFailure) {
@@ -326,8 +328,8 @@ extension PostChanges {
     twoStores.note(one, other)
   }
 
-  /// Whether what one uploader stores is there for the other, too. The name is noted: whoever dies in between leaves the
-  /// probe to who undoes the move.
+  /// Whether an object that `target` stores is visible through `source`, too. The probe's name has been recorded, so if
+  /// this process dies meanwhile, the process that undoes the move removes the probe.
   private func isSeen(
     _ probe: ObjectKey, in source: any Uploader, putInto target: any Uploader
   ) async throws(UploadError) -> Bool {
@@ -344,7 +346,7 @@ extension PostChanges {
     return isSeen
   }
 
-  /// What it would copy is what it would remove.
+  /// The error for a move within one store, which would remove the very objects it copied.
   private static func areOne(_ one: Store, _ other: Store, _ what: String) -> FileFailure {
     FileFailure(
       UploadError(
@@ -379,7 +381,7 @@ extension PostChanges {
         try await prove(object, in: to)
         return stored
       } catch {
-        // By whoever began to move it, and died.
+        // Copied by a process that began this move and died.
         guard error.code == .alreadyExists, let stored = try await to.find(object.key) else { throw error }
         try await prove(object, in: to)
         return stored
@@ -387,7 +389,7 @@ extension PostChanges {
     }
   }
 
-  /// The object's own bytes, in a file that nobody else has.
+  /// Returns the object's bytes in a file that no other process can change.
   private func bytes(of object: ExaminedObject, in store: Store) async throws(UploadError)
     -> SourceFile
   {
@@ -426,7 +428,7 @@ extension PostChanges {
     }
   }
 
-  /// Whether two are the same folder, by two names.
+  /// Whether the two stores are the same folder under two names.
   private static func areOne(_ one: Store, _ other: Store) -> Bool {
     guard let one = one.folder.flatMap({ SourcePath($0).fileStatus }),
       let other = other.folder.flatMap({ SourcePath($0).fileStatus })
@@ -434,7 +436,7 @@ extension PostChanges {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino
   }
 
-  /// The post stays where it is, and the copies go again.
+  /// Undoes the move: the post stays in its store, and the copies are removed.
   func undoMove(of open: OpenChange, to destination: Destination) async throws -> [PostID: Outcome] {
     do throws(FileFailure) {
       try await takeBack(open, from: destination)
@@ -451,7 +453,7 @@ extension PostChanges {
     let (source, target) = try await asking { () async throws(UploadError) in
       (try await store(open.destination), try await store(destination))
     }
-    // A database that both write into shows where it is.
+    // Where both stores record posts in one database, the post's record there must name its old store again.
     if let recorder = target.recorder {
       _ = try await asking { () async throws(UploadError) in
         if source.recorder?.feed == recorder.feed {
@@ -473,7 +475,7 @@ extension PostChanges {
     for end in await remove(names.map { (open, $0) }, from: store.uploader).values { try end.get() }
   }
 
-  /// Takes away what a moved post has left.
+  /// Removes what a moved post has left in its old store.
   func clear(_ open: OpenChange, _ post: Post) async throws(FileFailure) {
     guard case .move(let destination, _) = open.kind else { return }
     let (old, new) = try await asking { () async throws(UploadError) in
@@ -510,7 +512,7 @@ extension OpenChange {
     }
   }
 
-  /// What is told of it, when it is true.
+  /// The event of the change once it is true.
   func event(_ post: Post) -> IngestEvent.Body? {
     switch kind {
     case .removal(let removal): .postRemoved(RemovedPost(post: post, removal: removal))
@@ -522,7 +524,7 @@ extension OpenChange {
   }
 }
 
-/// Pairs of stores of which one does not show what the other has.
+/// Pairs of stores that are known to be different: an object put into one is not visible in the other.
 final class TwoStores: Sendable {
   private let pairs = Mutex<Set<[Destination]>>([])
 
@@ -533,7 +535,7 @@ final class TwoStores: Sendable {
   func note(_ one: Destination, _ other: Destination) { pairs.withLock { _ = $0.insert([one, other]) } }
 }
 
-/// Stores that were opened, each once.
+/// The stores opened so far, each only once.
 final class OpenStores: Sendable {
   private struct Key: Hashable {
     let destination: Destination
@@ -552,7 +554,7 @@ final class OpenStores: Sendable {
         do throws(UploadError) {
           let store = try await open(destination)
           if let folder = store.folder, use != .new {
-            // It keeps no records, and one that held something is to be there.
+            // A folder keeps no records. For any other use, it must exist, because it has held objects.
             if use == .records { return .success(store) }
             guard SourcePath(folder).fileStatus != nil else {
               throw UploadError(

@@ -3,22 +3,23 @@ import ReelCore
 import ReelSource
 import Synchronization
 
-/// Removes, restores, edits and moves posts (docs/remove.md), and carries on what others have left.
+/// Removes, restores, edits and moves posts (docs/remove.md), and resumes changes that other processes have left
+/// unfinished.
 ///
-/// The order of the steps is what keeps the promises. A post leaves the feed before its objects go, and comes into it after
-/// they have come. What has to be told is told once it is true, and struck out once it was told; whoever dies in between
-/// leaves it to the next one.
+/// The order of the steps is what guarantees the promises. A post leaves the feed before its objects are removed, and
+/// enters it only after they are in place. An event is sent once it is true, and the change is struck out once its
+/// event has been sent. If a process dies in between, the next one continues from there.
 public struct PostChanges: Sendable {
-  /// A store, with what records posts beside its objects.
+  /// A store, with its recorder if it keeps posts beside its objects.
   package struct Store: Sendable {
     let uploader: any Uploader
     let recorder: (any PostRecorder)?
-    /// What gives its objects back; nil for a folder, and for a store that does not.
+    /// Downloads its objects; nil for a folder, and for a store that cannot be read.
     let reader: (any ReadableStore)?
-    /// The folder that it stores in; nil for one that is none.
+    /// The folder that it stores in; nil if it is not a folder.
     let folder: String?
 
-    /// A store that was opened; nobody has prepared it yet.
+    /// A store that is open but not prepared yet.
     package init(
       uploader: any Uploader, recorder: (any PostRecorder)?, reader: (any ReadableStore)? = nil,
       folder: String? = nil
@@ -27,34 +28,34 @@ public struct PostChanges: Sendable {
     }
   }
 
-  /// Looks for the bytes of an object, gives them to `take`, and returns what could not be looked at.
+  /// Looks for the bytes of an object, passes them to `take`, and returns messages about what could not be searched.
   package typealias Supply =
     @Sendable (
       ExaminedObject, _ take: @escaping @Sendable (UploadSource) async -> Void
     ) async -> [ErrorMessage]
 
-  /// What a store is opened for.
+  /// The purpose for which a store is opened.
   enum Use: Hashable {
     case records, objects
-    /// A folder is made where there is none.
+    /// For new objects: a missing folder is created.
     case new
   }
 
-  /// What became of a post.
+  /// The outcome of a change for one post.
   public enum Outcome: Sendable {
-    /// It is so now.
+    /// The post has been changed.
     case changed(Post)
-    /// It was so already.
+    /// The post already was as requested.
     case nothing(Post)
-    /// It was removed before.
+    /// The post had been removed before.
     case removed(RemovedPost)
     /// There is no such post.
     case unknown
-    /// The video is another post of the same author in the store that it was to move to, or was removed from.
+    /// The video is another post of the same author in the store that the post was to move to, or was removed from.
     case taken(Post)
-    /// It could not be begun, and the post is as it was.
+    /// The change could not be begun, and the post is unchanged.
     case notBegun(FileFailure)
-    /// It was begun, and could not be done, or not all of it.
+    /// The change was begun, but could not be carried out in full.
     case failed(FileFailure)
   }
 
@@ -69,18 +70,18 @@ public struct PostChanges: Sendable {
   let twoStores = TwoStores()
   private let stores = OpenStores()
 
-  /// Posts that are changed in one transaction.
+  /// The number of posts that are changed in one transaction.
   static let batch = 256
-  /// Objects of one store that are removed or copied at once, where it does not take batches.
+  /// The number of objects of one store that are removed or copied at once, if the store takes no batches.
   static let width = 8
 
   /// - Parameters:
-  ///   - supply: the video of a post that is restored, where the store does not have it any more.
-  ///   - staging: where copies lie while posts are moved.
-  ///   - keepsPosts: whether a store may have posts beside its objects: an edit asks no other.
+  ///   - supply: finds the video of a post to be restored if the store no longer has it.
+  ///   - staging: where copies are kept while posts are moved.
+  ///   - keepsPosts: whether a store may keep posts beside its objects; an edit contacts no other store.
   ///   - open: opens a store.
-  ///   - notice: told what a store keeps of an object that was removed.
-  ///   - tell: told what has become true; what it throws leaves it to be told by the next one.
+  ///   - notice: called with what a store still keeps of an object that was removed.
+  ///   - tell: called with events once they are true; if it throws, the next process tells them.
   package init(
     catalog: any PostChanging, supply: Supply? = nil,
     staging: any StagingArea = TemporaryStaging(),
@@ -93,10 +94,10 @@ public struct PostChanges: Sendable {
     (self.supply, self.staging, self.keepsPosts) = (supply, staging, keepsPosts)
   }
 
-  // MARK: Asking
+  // MARK: Requesting changes
 
-  /// Does `kind` to each of `posts`, a batch after the other; what became of each is reported in their order.
-  /// - Throws: ``CatalogError``, and what `tell` throws. What was begun is anybody's to carry on then.
+  /// Applies `kind` to each of `posts`, batch by batch, and reports the outcomes in order.
+  /// - Throws: ``CatalogError``, and what `tell` throws. Any process may then resume the changes already begun.
   package func change(
     _ posts: [PostID], _ kind: PostChange.Kind, report: @Sendable (PostID, Outcome) throws -> Void
   ) async throws {
@@ -113,13 +114,13 @@ public struct PostChanges: Sendable {
 
   private func change(_ posts: [PostID], _ kind: PostChange.Kind) async throws -> [PostID: Outcome] {
     var outcomes: [PostID: Outcome] = [:]
-    // Each once: the second time it would wait for the first.
+    // Each post only once: a second change would wait for the first.
     var left = posts.filter { outcomes.updateValue(.unknown, forKey: $0) == nil }
     if case .move(let destination) = kind {
-      // Nothing is made, or written down, where nobody has heard of any of them.
+      // Create and record nothing if the catalog knows none of the posts.
       guard try await isAnyKnown(left) else { return outcomes }
       do throws(UploadError) {
-        // Made, where it is new, before anything is written down.
+        // Create a new store before anything is recorded.
         _ = try await store(destination, for: .new)
       } catch {
         return outcomes.mapValues { _ in .notBegun(FileFailure(error)) }
@@ -166,22 +167,22 @@ public struct PostChanges: Sendable {
     return outcomes
   }
 
-  /// Whether one of `posts` is there, or was before it was removed.
+  /// Whether one of `posts` exists, or existed before it was removed.
   private func isAnyKnown(_ posts: [PostID]) async throws(CatalogError) -> Bool {
     for post in posts {
       if try await catalog.post(post) != nil { return true }
       if try await blocking({ catalog throws(CatalogError) in try catalog.removedPost(post) }) != nil {
         return true
       }
-      // Restored in between.
+      // It may have been restored between the two queries.
       if try await catalog.post(post) != nil { return true }
     }
     return false
   }
 
-  // MARK: What the dead have left
+  // MARK: Unfinished and expired changes
 
-  /// Carries on every change that nobody alive has, and reports each.
+  /// Resumes every change that no live process holds, and reports each.
   package func resumeAll(report: @Sendable (PostID, Outcome) throws -> Void) async throws {
     var last: Int64 = 0
     while !Task.isCancelled {
@@ -196,7 +197,7 @@ public struct PostChanges: Sendable {
     }
   }
 
-  /// Removes the objects of removed posts that nobody keeps any more, and reports each.
+  /// Removes the objects of removed posts whose retention has expired, and reports each.
   package func purgeExpired(
     at moment: Date, report: @Sendable (PostID, Outcome) throws -> Void
   ) async throws {
@@ -228,7 +229,7 @@ public struct PostChanges: Sendable {
 
   // MARK: Carrying out
 
-  /// Where `body` throws, those of `changes` that are not over are anybody's again.
+  /// Runs `body`. If it throws, the unfinished ones among `changes` are released, so that any process may take them.
   private func holding<Value>(_ changes: [OpenChange], _ body: () async throws -> Value) async throws -> Value
   {
     do {
@@ -239,7 +240,7 @@ public struct PostChanges: Sendable {
     }
   }
 
-  /// What became of each. One that could not be carried out is anybody's again.
+  /// Carries out the changes and returns their outcomes. A change that could not be carried out is released.
   private func carryOut(_ changes: [OpenChange]) async throws -> [PostID: Outcome] {
     var outcomes: [PostID: Outcome] = [:]
     for batch in Dictionary(grouping: changes, by: { Sort($0) }).values {
@@ -274,12 +275,12 @@ public struct PostChanges: Sendable {
     init(_ open: OpenChange) { (kind, destination) = (open.sort, open.destination) }
   }
 
-  /// Makes them true as far as stores go, and returns those.
+  /// Carries out the batch as far as the store is concerned, and returns the changes that succeeded.
   private func carryOut(
     _ batch: [OpenChange], in store: Store, _ outcomes: inout [PostID: Outcome]
   ) async throws(UploadError) -> [OpenChange] {
     let results: [Step]
-    /// Posts whose video is nowhere to be had.
+    /// Posts whose video could not be found anywhere.
     let missing = Mutex<Set<PostID>>([])
     switch batch.first?.kind {
     case nil: return []
@@ -299,7 +300,7 @@ public struct PostChanges: Sendable {
         Failpoint.changeCarriedOut.pass()
       case .failure(let failure):
         let isMissing = missing.withLock { $0.contains(open.post.id) }
-        // As `reel verify` calls it: nothing else has the object's name.
+        // Use the code of `reel verify`: the object is missing, and no other object has its name.
         outcomes[open.post.id] = .failed(
           isMissing
             ? FileFailure(code: .other("missing"), message: failure.text, cause: failure.cause) : failure)
@@ -308,7 +309,8 @@ public struct PostChanges: Sendable {
     return done
   }
 
-  /// Writes down that they are true, takes away what a moved post has left, tells them, and strikes them out.
+  /// Marks the changes as true in the catalog, removes what moved posts have left, emits the events, and strikes the
+  /// changes out.
   private func finish(_ changes: [OpenChange], _ outcomes: inout [PostID: Outcome]) async throws {
     guard !changes.isEmpty else { return }
     let posts = try await blocking { catalog throws(CatalogError) in try catalog.finish(changes) }
@@ -327,7 +329,7 @@ public struct PostChanges: Sendable {
         try await blocking { catalog throws(CatalogError) in try catalog.release([open]) }
       }
     }
-    // Behind what takes long: what is told now is true.
+    // Check after the slow steps, so that the events are still true when they are sent.
     let held = Set(try await held(cleared.map(\.open)).map(\.number))
     let finished = cleared.filter { held.contains($0.open.number) }
     for (open, post) in cleared {
@@ -340,8 +342,9 @@ public struct PostChanges: Sendable {
     try await blocking { catalog throws(CatalogError) in try catalog.strikeOut(struckOut) }
   }
 
-  /// Those that are this process's still. Whoever was stopped for longer than its lease looks before each request that
-  /// changes a store, and before it tells: others may have carried them on, and brought back what it is about to remove.
+  /// The changes that this process still holds. A process that was suspended for longer than its lease must check
+  /// before each request that changes a store, and before it emits events: another process may have resumed the
+  /// changes, and restored what this one is about to remove.
   func held(_ changes: [OpenChange]) async throws(CatalogError) -> [OpenChange] {
     let areHeld = try await blocking { catalog throws(CatalogError) in try catalog.areHeld(changes) }
     return zip(changes, areHeld).compactMap { $1 ? $0 : nil }

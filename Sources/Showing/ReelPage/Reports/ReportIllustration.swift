@@ -4,31 +4,31 @@ import ReelSource
 import ReelUpkeep
 import Synchronization
 
-/// Makes the pictures of a report, after the run, from the files that it lists.
+/// Makes the pictures of a report after the run, from the files that it lists.
 ///
-/// They are an extra: a file that gives no picture has none, and nothing of this is an error of the run.
+/// They are optional: a file from which no picture can be made has none, and no failure here is an error of the run.
 package struct ReportIllustration: Sendable {
   private let followLinks: Bool
   private let width: Int
   private let prober: @Sendable (_ workers: Int) -> SandboxedProber
 
   /// - Parameters:
-  ///   - width: pictures made at once.
-  ///   - prober: gives one that makes posters, once there is a file to make one of.
+  ///   - width: the number of pictures made at once.
+  ///   - prober: returns a prober that makes posters; called once there is a file to make one of.
   package init(
     followLinks: Bool, width: Int, prober: @escaping @Sendable (_ workers: Int) -> SandboxedProber
   ) {
     (self.followLinks, self.width, self.prober) = (followLinks, width, prober)
   }
 
-  /// When so many files have used up their deadlines, no more pictures are made: a thousand that are made to take long
-  /// would take hours.
+  /// When this many files have used up their deadlines, no more pictures are made: a thousand files crafted to take
+  /// long would take hours.
   private static let mostTimeouts = 16
 
-  /// As many pictures as can be had, until the task is cancelled.
+  /// Makes as many pictures as possible, until the task is cancelled.
   package func pictures(of files: [ListedFile]) async -> ReportPictures {
     guard !files.isEmpty else { return ReportPictures() }
-    // No folder is entered.
+    // Do not enter folders.
     var walk = WalkOptions(followLinks: followLinks)
     walk.entersFolders = false
     let run = PictureRun(files.map { SourceInput(path: $0.path) }, options: walk, width: width)

@@ -2,30 +2,31 @@ import FoundationEssentials
 import ReelCore
 import ReelCrypto
 
-/// A report as one HTML file that needs nothing else: no other file, and no request.
+/// A report as one self-contained HTML file, which loads no other file and makes no request.
 ///
-/// Names, captions and messages are strangers' text: they are escaped, and what would turn text around or hide it is
-/// shown as an escape. The policy in the page allows its own style, its own script and pictures within the file.
+/// Names, captions and messages are untrusted text. They are escaped, and characters that would reorder or hide text
+/// are shown as escapes. The page's content security policy allows only its own style and script, and pictures within
+/// the file.
 package struct ReportPage: Sendable {
-  /// How a file came out.
+  /// How good a file's result is.
   package enum Tone: String, Sendable {
     case good, bad, warn, plain
   }
 
-  /// Something to tell of a file.
+  /// A remark about a file.
   struct Note: Sendable {
-    /// For filters: a rule, or a code; nil for none.
+    /// The rule or code to filter by; nil for none.
     var reason: String?
-    /// What kind of note, where a file has several: `warning`.
+    /// The kind of note, such as `warning`, for a file with several notes.
     var word: String?
     var text: String
     var details: [String] = []
   }
 
-  /// One file.
+  /// The entry of one file.
   struct Entry: Sendable {
     let path: SourcePath
-    /// In a word or two: `published`, `not judged`.
+    /// The result in a word or two: `published`, `not judged`.
     let result: String
     let tone: Tone
     var notes: [Note] = []
@@ -36,12 +37,12 @@ package struct ReportPage: Sendable {
   let counts: [(label: String, number: String)]
   let about: String
   let entries: [Entry]
-  /// Files that there was no room for, in words; nil for none.
+  /// What had no room in the list, in words; nil if all are listed.
   let more: String?
   let pictures: ReportPictures
   let links: SourceLinks
 
-  /// The file, in UTF-8.
+  /// The HTML file as text.
   package var html: String {
     let style = String(decoding: PackageResources.report_css, as: UTF8.self)
     let script = String(decoding: PackageResources.report_js, as: UTF8.self)
@@ -52,7 +53,7 @@ package struct ReportPage: Sendable {
       "counts": counts.map { "<li><b>\(text($0.number))</b> <span>\(text($0.label))</span></li>\n" }.joined(),
       "more": more.map { "<p class=\"more\">\(text($0))</p>\n" } ?? "",
     ]
-    // Filled in one pass, so that nobody's text is taken for a place to fill.
+    // Fill all places in one pass, so that inserted text is never taken for a place to fill.
     let parts = String(decoding: PackageResources.report_html, as: UTF8.self).split(
       separator: "{{", omittingEmptySubsequences: false)
     return parts.dropFirst().reduce(into: String(parts.first ?? "")) { page, part in
@@ -61,7 +62,7 @@ package struct ReportPage: Sendable {
     }
   }
 
-  /// A message, which is written to follow a name, as a sentence of its own.
+  /// Turns a message, which is written to follow a name, into a sentence of its own.
   static func sentence(_ message: String) -> String { message.prefix(1).uppercased() + message.dropFirst() }
 
   private static func policy(style: String, script: String) -> String {
@@ -72,12 +73,12 @@ package struct ReportPage: Sendable {
       + "base-uri 'none'; form-action 'none'"
   }
 
-  /// Harmless in HTML, and in what a person sees of it.
+  /// The text escaped for HTML, without characters that could mislead a reader.
   private func text(_ text: String) -> String { HTMLText.escaped(SanitizedText.terminal(text)) }
 
   // MARK: Filters
 
-  /// A result or a reason as a word without blanks.
+  /// The filter tag of a result or a reason, as a word without spaces.
   private static func tag(_ kind: String, _ name: String) -> String {
     "\(kind):" + PercentEncoding.path(name.utf8)
   }
@@ -133,15 +134,15 @@ package struct ReportPage: Sendable {
   }
 }
 
-/// Where a report's reader finds the files that it names.
+/// Links from a report to the files that it names.
 package struct SourceLinks: Sendable {
   private let folder: [UInt8]?
   private let workingFolder: [UInt8]?
 
   /// - Parameters:
-  ///   - report: the report's own path: what lies below its folder is named from there, so that they can be moved
-  ///     together. Nil when it goes elsewhere.
-  ///   - workingFolder: what relative paths begin in; nil when it is gone.
+  ///   - report: the path of the report. Files below its folder are linked relative to it, so that both can be moved
+  ///     together. Nil if the report is not written to a file.
+  ///   - workingFolder: the base of relative paths; nil if it no longer exists.
   package init(from report: String?, workingFolder: SourcePath?) {
     folder = report.map { Array(CanonicalPath(resolving: $0).text.utf8) }.flatMap { path in
       path.lastIndex(of: UInt8(ascii: "/")).map { Array(path[...$0]) }
@@ -149,7 +150,7 @@ package struct SourceLinks: Sendable {
     self.workingFolder = workingFolder?.bytes
   }
 
-  /// A relative reference, or a `file:` URL; nil when there is no way to tell.
+  /// Returns a relative reference or a `file:` URL; nil if the file's place is unknown.
   func address(of path: SourcePath) -> String? {
     let slash = UInt8(ascii: "/")
     guard !path.isAddress else { return nil }

@@ -3,9 +3,9 @@ import ReelCore
 
 /// Small pictures of the files that a report lists.
 package struct ReportPictures: Sendable {
-  /// Pixels on the longer side: twice as many as are shown, for fine screens.
+  /// The longer side in pixels: twice the displayed size, for high-resolution screens.
   package static let side = 240
-  /// Files of which there are pictures, in the order of the report.
+  /// The largest number of files with pictures, in the order of the report.
   package static let most = 1000
 
   /// A JPEG.
@@ -16,7 +16,7 @@ package struct ReportPictures: Sendable {
   }
   private var pictures: [SourcePath: Picture] = [:]
 
-  /// None.
+  /// Creates a collection without pictures.
   package init() {}
 
   /// The picture of the file at `path`, if there is one.
@@ -30,17 +30,17 @@ package struct ReportPictures: Sendable {
 
 /// A file that a report lists.
 package struct ListedFile: Hashable, Sendable {
-  /// As the report names it.
+  /// The path as given in the report.
   package let path: SourcePath
-  /// Until when the report tells of the file; it may be another one since.
+  /// The time of the report's statement about the file, which may have changed since.
   private let moment: Date
 
   package init(path: SourcePath, at moment: Date) {
     (self.path, self.moment) = (path, moment)
   }
 
-  /// Whether the file has not changed since the report was true of it, as far as the clocks of its disk and of this
-  /// machine agree.
+  /// Whether the file has not changed since the report's statement about it, as far as the clocks of its disk and of
+  /// this machine agree.
   package func isUnchanged(_ identity: FileIdentity) -> Bool {
     Double(identity.changedAt) / 1e9 <= moment.timeIntervalSince1970
   }

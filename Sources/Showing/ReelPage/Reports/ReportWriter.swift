@@ -2,7 +2,7 @@ import ReelSource
 import ReelTerminal
 import ReelValidation
 
-/// The forms that a report of `reel validate` has.
+/// The forms of a report of `reel validate`.
 package enum ReportKind: Hashable, Sendable {
   case text(ValidationReportKind)
   case html
@@ -19,8 +19,8 @@ package enum ReportKind: Hashable, Sendable {
   package static let names = ValidationReportKind.allCases.map(\.rawValue) + ["html"]
 
   /// - Parameters:
-  ///   - pictures: of its files.
-  ///   - path: the file that it is for; nil for stdout.
+  ///   - pictures: the pictures of the report's files.
+  ///   - path: the file that the report is written to; nil for stdout.
   func text(
     _ report: ValidationReport, _ pictures: ReportPictures, for path: String?, _ traits: TerminalTraits
   ) throws -> String {
@@ -32,14 +32,14 @@ package enum ReportKind: Hashable, Sendable {
     }
   }
 
-  /// Whether its files are shown with pictures.
+  /// Whether the report shows pictures of its files.
   var hasPictures: Bool {
     if case .html = self { true } else { false }
   }
 }
 
 extension ReportKind {
-  /// What may be replaced by it.
+  /// The kind of existing file that the report may replace.
   var form: OutputForm {
     switch self {
     case .html: .html
@@ -64,18 +64,18 @@ extension ReportKind {
   }
 }
 
-/// Where the reports of one run go.
+/// The outputs for the reports of one run.
 package struct ReportWriter {
   private let files: [(ReportKind, UserFile)]
   private let output: ReportKind
   private let summary: UserFile?
 
-  /// Opens every file, before anything is read.
+  /// Opens all output files, before anything is read.
   ///
   /// - Parameters:
-  ///   - targets: each with its file; at most one without.
-  ///   - stepSummary: `$GITHUB_STEP_SUMMARY`; used when a report for GitHub is asked for.
-  /// - Throws: ``OutputRefusal``, and what keeps a file from being written.
+  ///   - targets: the reports with their files; at most one has none.
+  ///   - stepSummary: `$GITHUB_STEP_SUMMARY`; used if a report for GitHub is requested.
+  /// - Throws: ``OutputRefusal``, or the error that keeps a file from being written.
   package init(_ targets: [(kind: ReportKind, path: String?)], stepSummary: String?) throws {
     files = try targets.compactMap { target in
       try target.path.map { (target.kind, try UserFile(writing: $0, as: target.kind.form)) }
@@ -92,10 +92,10 @@ package struct ReportWriter {
       ? stepSummary.map { try UserFile(writing: $0, as: nil) } : nil
   }
 
-  /// Whether one of them shows its files with pictures.
+  /// Whether one of the reports shows pictures of its files.
   package var hasPictures: Bool { output.hasPictures || files.contains { $0.0.hasPictures } }
 
-  /// - Throws: what `UserFile` does, or `OutputClosed`, when one can't be written.
+  /// - Throws: what `UserFile` throws, or `OutputClosed` if an output can't be written.
   package func write(_ report: ValidationReport, _ pictures: ReportPictures) throws {
     for (kind, file) in files {
       try file.write(try kind.text(report, pictures, for: file.path, TerminalTraits()))

@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import ReelTerminal
 
-/// What became of the files of a run, as many as a report has room for.
+/// The results of a run's files, as many as a report has room for.
 package struct RunFiles: Sendable {
   private(set) var leftOut = 0
   private var problems: [Ended] = []
@@ -15,18 +15,19 @@ package struct RunFiles: Sendable {
   private var warnedPaths: [SourcePath] = []
   private let limit: Int
 
-  /// A file, and the moment of its end.
+  /// The entry of a file, with the time of its end.
   private struct Ended {
     let entry: ReportPage.Entry
     let at: Date
   }
 
-  /// - Parameter limit: files that became no post, as many others, and as many warnings: none crowds the others out.
+  /// - Parameter limit: applies separately to refused and failed files, to all other files, and to warnings, so that
+  ///   none of them crowds out the rest.
   package init(limit: Int = 2000) {
     self.limit = max(0, limit)
   }
 
-  /// Those of `events`; none where nobody gives any.
+  /// Collects the results from `events`; empty without events.
   package init(_ events: IngestEvents?) async {
     self.init()
     guard let events else { return }
@@ -35,7 +36,7 @@ package struct RunFiles: Sendable {
     }
   }
 
-  /// Takes note of how a file ended.
+  /// Notes the result of a file, or a warning.
   package mutating func note(_ event: IngestEvent) {
     if let problem = event.body.problem, problem.concern == .warning {
       warn(problem.path, problem.code, problem.message)
@@ -96,8 +97,8 @@ package struct RunFiles: Sendable {
       ReportPage.Note(reason: code, word: "warning", text: ReportPage.sentence(message)))
   }
 
-  /// In the order of the report: what did not come in is what is looked for. Warnings stand with their files, and by
-  /// themselves where they are about none that is listed.
+  /// The entries in the order of the report: problems come first, because readers look for those. Warnings are shown
+  /// with their files, or in an entry of their own if the file is not listed.
   var entries: [ReportPage.Entry] {
     var left = warned
     func told(_ ended: [Ended]) -> [ReportPage.Entry] {
@@ -114,7 +115,7 @@ package struct RunFiles: Sendable {
     return problems + alone + others
   }
 
-  /// The files of which the report has pictures.
+  /// The files whose pictures the report shows.
   package var pictured: [ListedFile] {
     (problems + others).prefix(ReportPictures.most).map { ListedFile(path: $0.entry.path, at: $0.at) }
   }

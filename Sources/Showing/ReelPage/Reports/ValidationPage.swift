@@ -2,12 +2,12 @@ import ReelCore
 import ReelTerminal
 import ReelValidation
 
-/// What `reel validate` found, as a page (`reel validate --report html=FILE`).
+/// The findings of `reel validate` as a page (`reel validate --report html=FILE`).
 package enum ValidationPage {
-  /// Files that are listed; those that fail come first.
+  /// The largest number of files in the list; files that fail come first.
   static let most = 5000
 
-  /// The files of which the report has pictures.
+  /// The files whose pictures the report shows.
   package static func pictured(_ report: ValidationReport) -> [SourcePath] {
     ordered(report).prefix(ReportPictures.most).map(\.path)
   }
@@ -60,7 +60,8 @@ package enum ValidationPage {
         reason: finding.rule, word: finding.word, text: ReportPage.sentence(finding.sentence),
         details: [finding.contrast, finding.fix.map { "fix: " + $0 }].compactMap(\.self))
     }
-    // A rule may have told the same; what none is about has no name that --explain knows.
+    // Omit warnings that a rule has already reported. The rest belong to no rule, so they have no name that --explain
+    // knows.
     let told = Set(file.findings.flatMap { [$0.sentence, $0.rule] })
     let warnings = file.warnings.filter { warning in
       !told.contains(warning.message) && warning.rule.map { !told.contains($0) } ?? true
@@ -72,7 +73,7 @@ package enum ValidationPage {
 }
 
 extension MediaWarning {
-  /// The rule that is about the same.
+  /// The rule on the same subject.
   fileprivate var rule: String? {
     switch code {
     case .durationMismatch: "duration.mismatch"

@@ -2,13 +2,14 @@ import Glibc
 import ReelCore
 import ReelCrypto
 
-/// Where the page finds a post's video and poster: beside it where they are in the site, else where the post says.
+/// The places of posts' videos and posters, as the page addresses them: relative if they are in the site, otherwise the
+/// URLs in the posts.
 struct MediaPlaces: Sendable {
   let folder: SiteFolder
   let placement: MediaPlacement
-  /// Whether posts say what their files were called.
+  /// Whether posts include the names of their source files.
   private let keepsNames: Bool
-  /// `file:///…/`, percent-encoded as the stores write it.
+  /// `file:///…/`, percent-encoded as stores write it.
   private let base: String
   static let name = "media"
 
@@ -22,14 +23,14 @@ struct MediaPlaces: Sendable {
   /// A post as the site shows it.
   struct Placed: Sendable {
     var post: Post
-    /// Its video should be in the site, and is not to be found.
+    /// Whether its video should be in the site but was not found.
     var isMissing = false
   }
 
-  /// Brings the media of `post` into the site where that was asked for. Blocks.
+  /// Brings the media of `post` into the site if that was requested. Blocks.
   func place(_ post: Post) throws(SiteError) -> Placed {
     var placed = Placed(post: post)
-    // What a person called a file is not for the public, unless they say so.
+    // The name of a user's file is private unless the user says otherwise.
     if !keepsNames { placed.post.sourceName = nil }
     let video = Object(key: post.video, size: post.size, proof: post.digest.map { .digest($0) })
     if let url = try place(post.videoURL, as: video) {
@@ -37,7 +38,7 @@ struct MediaPlaces: Sendable {
     } else {
       placed.isMissing = true
     }
-    // A poster that is gone is no reason to look again: the page has the blurHash.
+    // A missing poster does not call for another look: the page has the blurHash.
     if let url = post.posterURL, let key = post.poster {
       let isBesideVideo = Self.folder(of: url) == Self.folder(of: post.videoURL)
       let poster = Object(key: key, size: nil, proof: isBesideVideo ? .isJPEG : nil)
@@ -46,27 +47,28 @@ struct MediaPlaces: Sendable {
     return placed
   }
 
-  /// Whether an object with this URL is in the site itself: what is there is the store's.
+  /// Whether the URL is that of an object in the site itself, which then belongs to the store.
   func isInSite(_ url: String) -> Bool { url.hasPrefix(base) }
 
   private static func folder(of url: String) -> Substring? { url.lastIndex(of: "/").map { url[..<$0] } }
 
-  /// What a file must be to be shown as a post's video or poster: a catalog's row could name any file of this machine.
+  /// What a file must match to be shown as a post's video or poster, because a row of the catalog could name any file
+  /// of this machine.
   private struct Object {
     let key: ObjectKey
-    /// Bytes; nil when the post does not say.
+    /// The size in bytes; nil if the post does not state it.
     let size: Int64?
-    /// Nil when nothing can show that a file is this object.
+    /// Nil if nothing can prove that a file is this object.
     let proof: Proof?
   }
 
   private enum Proof {
     case digest(ContentDigest)
-    /// All that is known of a poster: posts do not record its digest.
+    /// All that can be checked of a poster, because posts do not record its digest.
     case isJPEG
   }
 
-  /// The URL of an object for the page; nil when it should be in the site, and is not to be found.
+  /// The URL of an object for the page; nil if the object should be in the site but was not found.
   private func place(_ url: String, as object: Object) throws(SiteError) -> String? {
     if url.hasPrefix(base) { return String(url.dropFirst(base.count)) }
     guard placement != .inPlace, let path = Self.path(of: url) else { return url }
@@ -74,7 +76,8 @@ struct MediaPlaces: Sendable {
     return try bring(path, to: name, object) ? name : nil
   }
 
-  /// False when the file at `path` is not there, can't be read, or is not the object.
+  /// Brings the file at `path` into the site. Returns false if the file is missing, can't be read, or is not the
+  /// object.
   private func bring(_ path: String, to name: String, _ object: Object) throws(SiteError) -> Bool {
     if folder.holdsFile(name, size: object.size) { return true }
     guard let proof = object.proof, path.hasSuffix("/" + object.key.rawValue),
@@ -96,14 +99,15 @@ struct MediaPlaces: Sendable {
     }
   }
 
-  /// A file that may be an object.
+  /// A file that may be the object.
   private struct FoundObject {
     let file: Descriptor
     let size: Int64?
     let proof: Proof
 
-    /// Reads it to its end, or no further than it can be the object. What can't be read is not proven.
-    /// - Throws: what `use` throws, which gets all bytes in their order.
+    /// Reads the file to its end, or until it is too large for the object, and proves that it is the object. A file
+    /// that can't be read is not proven.
+    /// - Throws: what `use` throws, which is called with all bytes in order.
     func isProven(
       use: (ArraySlice<UInt8>) throws(SystemError) -> Void = { _ in }
     ) throws(SystemError) -> Bool {
@@ -133,15 +137,16 @@ struct MediaPlaces: Sendable {
     private static let largestPoster: Int64 = 64 << 20
   }
 
-  /// Nil when there is no file that can be read: what is gone does not keep the rest from the page.
+  /// Opens the file; nil if it is not a readable regular file, because a missing file must not keep the rest off the
+  /// page.
   private static func open(_ path: String) throws(SiteError) -> Descriptor? {
-    // A pipe would wait for its writer.
+    // O_NONBLOCK, because opening a pipe would wait for its writer.
     let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
     do throws(SystemError) {
       let file = try Descriptor(opening: path, flags)
       return try file.status().st_mode & S_IFMT == S_IFREG ? file : nil
     } catch {
-      // Those are not about this file.
+      // These errors are not about this file.
       guard [EMFILE, ENFILE, ENOMEM].contains(error.code) else { return nil }
       throw SiteFolder.failure("\(path) can't be read", error)
     }
@@ -156,13 +161,13 @@ struct MediaPlaces: Sendable {
   }
 }
 
-/// Where media come from, for the page's content security policy.
+/// The origins of media, for the page's content security policy.
 enum MediaOrigin {
-  /// Beyond so many, the policy names their schemes.
+  /// If there are more origins than this, the policy lists only their schemes.
   static let most = 32
 
-  /// The source that allows `url`: its origin, or its scheme where an origin can't be written in a policy; nil for one
-  /// that belongs to the site.
+  /// The policy source that allows `url`: its origin, or its scheme if the origin can't be written in a policy; nil for
+  /// a URL within the site.
   static func source(of url: String) -> String? {
     guard let colon = url.firstIndex(of: ":") else { return nil }
     let scheme = url[..<colon].lowercased()

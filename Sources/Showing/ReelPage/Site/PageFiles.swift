@@ -3,7 +3,7 @@ import ReelTerminal
 
 /// The files of a site, as bytes.
 enum PageFiles {
-  /// The page, with a policy under which it loads nothing but its own files and the media of its posts.
+  /// The page, with a content security policy that lets it load only its own files and the media of its posts.
   static func page(title: String, origins: [String]) -> [UInt8] {
     let media = (["'self'"] + origins).joined(separator: " ")
     let policy = [
@@ -20,7 +20,7 @@ enum PageFiles {
   static var style: [UInt8] { PackageResources.style_css }
   static var icon: [UInt8] { PackageResources.icon_svg }
 
-  /// The parts of the script, in an order in which each knows those before it.
+  /// The parts of the script, each after those that it depends on.
   static var script: [UInt8] {
     let parts = [
       PackageResources.words_js, PackageResources.picture_js, PackageResources.feed_js,
@@ -31,15 +31,15 @@ enum PageFiles {
       + Array("})();\n".utf8)
   }
 
-  /// `value` as JSON, and as a script that hands it to `reel.FUNCTION`: a page opened from a disk may load scripts, but
-  /// no JSON.
+  /// Encodes `value` as JSON, and as a script that passes it to `reel.FUNCTION`: a page opened from a disk may load
+  /// scripts, but no JSON.
   /// - Throws: `EncodingError`.
   static func data(_ value: some Encodable, for function: String) throws -> (json: [UInt8], script: [UInt8]) {
     let json = Array(try JSONOutput.text(value).utf8)
     var script = Array("reel.\(function)(".utf8)
     script.reserveCapacity(json.count + 64)
     for byte in json.dropLast() {
-      // JSON holds it in strings only, and no parser of HTML sees a tag in what is left.
+      // In JSON, "<" occurs only in strings. Without it, no HTML parser sees a tag.
       if byte == UInt8(ascii: "<") { script += Array(#"\u003c"#.utf8) } else { script.append(byte) }
     }
     script += Array(");\n".utf8)
@@ -55,7 +55,7 @@ struct PageDocument: Encodable, Sendable {
 }
 
 package enum HTMLText {
-  /// For text and for attributes in double quotes.
+  /// The text escaped for HTML text and for attributes in double quotes.
   package static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

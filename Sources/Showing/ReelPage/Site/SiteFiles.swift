@@ -1,9 +1,9 @@
 import FoundationEssentials
 import ReelCore
 
-/// A file of a site, and what a web server is to say of it.
+/// A file of a site, with the headers that a web server is to send with it.
 package struct SiteFile: Hashable, Sendable {
-  /// Relative to the site's folder.
+  /// The path relative to the site's folder.
   package let name: String
   package let contentType: String
   package let cacheControl: String
@@ -21,33 +21,34 @@ package struct SiteFile: Hashable, Sendable {
       }
   }
 
-  /// Its address stays when it changes: a cache asks each time whether it has.
+  /// For a file whose address stays the same when it changes: caches must revalidate it each time.
   fileprivate static let checked = "no-cache"
-  /// A page that is full changes only with `revision`, by which the page's own script addresses it.
+  /// For a full page, which changes only together with `revision`, which is part of the address that the page's script
+  /// uses.
   fileprivate static let full = "max-age=3600"
 }
 
-/// A video or picture in a site's folder.
+/// A video or poster in a site's folder.
 package struct SiteMedia: Hashable, Sendable {
-  /// Relative to the site's folder, such as `media`.
+  /// The path relative to the site's folder, such as `media`.
   package let folder: String
   package let key: ObjectKey
-  /// Bytes.
+  /// The size in bytes.
   package let size: Int64
-  /// What its post says; nil for a poster.
+  /// The digest according to the post; nil for a poster.
   package let digest: ContentDigest?
-  /// Where it is.
+  /// The path of the file.
   package let path: String
 }
 
 extension SiteWriter {
-  /// The page that everything else is for.
+  /// The page that visitors open.
   package static let entry = "index.html"
-  /// Is there of every site.
+  /// The file that every site has.
   package static let index = "feed/index.json"
 
-  /// The site's files as they are to be put into another place: one step after the other, in any order within each. So
-  /// an index names pages that are there, and ``entry`` is only found in a place that has all the rest.
+  /// The site's files in the order in which they must be put into another place: step by step, in any order within a
+  /// step. That way an index names only pages that are there, and ``entry`` is found only where everything else is.
   package func files() throws(SiteError) -> [[SiteFile]] {
     guard let index = try readIndex() else { throw missing(Self.index) }
     var first = ["style.css", "script.js", "icon.svg"].map { SiteFile($0) }
@@ -70,15 +71,15 @@ extension SiteWriter {
       "\(folder.path.text)/\(name) is missing: run the same command with --all, which writes it again")
   }
 
-  /// Whether a file of this name, which is none of the site's, is one that it once had.
+  /// Whether a file of this name, which is not one of the site's present files, was once a page of the site.
   package static func isFormerPage(_ name: String) -> Bool {
     let parts = name.dropFirst("feed/".count).split(separator: ".", omittingEmptySubsequences: false)
     return name.hasPrefix("feed/") && parts.count == 2 && ["js", "json"].contains(parts[1])
       && Int(parts[0]).map { $0 > 0 && "\($0)" == parts[0] } ?? false
   }
 
-  /// The videos and posters of the site's posts that lie in its folders, as `--media` or `reel ingest --to SITE/media`
-  /// put them there. Other files of these folders do not count, nor what a link leads to. Blocks.
+  /// The videos and posters of the site's posts that are in its folders, where `--media` or `reel ingest --to
+  /// SITE/media` put them. Other files in these folders and targets of links do not count. Blocks.
   package func media() throws(SiteError) -> [SiteMedia] {
     let hasFolders = try folder.names(in: ".").contains { $0 != "feed" && !$0.hasPrefix(".") && isFolder($0) }
     guard hasFolders, let index = try readIndex() else { return [] }
@@ -102,7 +103,7 @@ extension SiteWriter {
     return media
   }
 
-  /// Nil for what is elsewhere, and what is not there.
+  /// Nil if the object is not in the site, or is missing.
   private func ownMedia(
     _ url: String?, _ key: ObjectKey?, size: Int64?, digest: ContentDigest?
   ) -> SiteMedia? {
@@ -123,12 +124,12 @@ extension SiteWriter {
   private func path(_ name: String) -> String { "\(folder.path.text)/\(name)" }
 }
 
-/// What names a post's media in `feed/N.json`.
 /// A page as the site shows it.
 struct ShownPage: Decodable {
   let posts: [ShownPost]
 }
 
+/// The parts of a post in `feed/N.json` that name its media.
 struct ShownPost: Decodable {
   let id: PostID
   let video: ObjectKey
@@ -138,7 +139,7 @@ struct ShownPost: Decodable {
   let poster: ObjectKey?
   let posterURL: String?
 
-  /// The names of its media that lie in folders of the site.
+  /// The names of its media that are in folders of the site.
   var ownMedia: [String] {
     [
       Self.mediaName(videoURL, video),
@@ -146,7 +147,7 @@ struct ShownPost: Decodable {
     ].compactMap(\.self)
   }
 
-  /// The name of an object in the site; nil for one that is elsewhere.
+  /// The name of an object within the site; nil for an object elsewhere.
   static func mediaName(_ url: String, _ key: ObjectKey) -> String? {
     guard let name = MediaPlaces.path(of: "file:///" + url)?.dropFirst(), isMediaName(name),
       name.split(separator: "/").last == key.rawValue[...]

@@ -4,33 +4,33 @@ import Glibc
 import ReelCore
 import ReelSource
 
-/// A site's folder, which nobody else writes to as long as this lives.
+/// A site's folder, locked against other writers for the lifetime of this object.
 final class SiteFolder: Sendable {
-  /// What writing a file came to.
+  /// The effect of writing a file.
   enum Change: Sendable {
     case none, made, changed
   }
 
   let path: CanonicalPath
   private let root: Descriptor
-  /// Files that are not whole yet.
+  /// The folder for unfinished files.
   private static let temporaries = ".reel-page"
 
-  /// What may lie in a folder that becomes a site: the store that it shows.
+  /// What a folder that becomes a site may already hold: the store that it shows.
   private static let welcome: Set<String> = [MediaPlaces.name, temporaries]
 
-  /// Makes the folder where it is missing, and takes its lock.
+  /// Creates the folder if necessary, and takes its lock.
   init(_ path: CanonicalPath) throws(SiteError) {
     let root = try Self.locked(path.text)
     try Self.checkIsOurs(path.text)
     try Self.makeFolders(["/feed", "/" + Self.temporaries], in: path.text)
     self.path = path
-    // Last of all: once every property is set, a throw runs deinit, which sweeps.
+    // Set this last: once every property is set, a throw would run deinit, which sweeps.
     self.root = root
     sweep()
   }
 
-  /// The folder, locked before anything else in it is touched.
+  /// Opens the folder and locks it before anything in it is touched.
   private static func locked(_ path: String) throws(SiteError) -> Descriptor {
     try makeFolders([""], in: path)
     let root = try saying("the folder \(path) can't be opened") { () throws(SystemError) in
@@ -57,7 +57,7 @@ final class SiteFolder: Sendable {
     let names = try saying("the folder \(path) can't be read") {
       try FileManager.default.contentsOfDirectory(atPath: path)
     }
-    // The folder of the index is what a first run makes first.
+    // A first run begins by creating the folder of the index.
     let foreign = names.sorted().first { name in
       !name.hasPrefix(".") && !welcome.contains(name) && !(name == "feed" && isEmpty(path + "/feed"))
     }
@@ -72,13 +72,14 @@ final class SiteFolder: Sendable {
 
   deinit { removeTemporaries() }
 
-  /// Nothing is written after this. A process that ends does not wait for `deinit`.
+  /// Removes the temporary files; nothing may be written afterwards. Needed because a process that exits does not run
+  /// `deinit`.
   func removeTemporaries() {
     sweep()
     unlinkat(root.rawValue, Self.temporaries, AT_REMOVEDIR)
   }
 
-  /// The bytes of a file; nil when there is none.
+  /// The bytes of a file; nil if there is none.
   func read(_ name: String) throws(SiteError) -> [UInt8]? {
     try Self.saying("\(path.text)/\(name) can't be read") { try bytes(of: name) }
   }
@@ -90,17 +91,17 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// Whether there is something of that name.
+  /// Whether anything of that name exists.
   func holds(_ name: String) -> Bool { faccessat(root.rawValue, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
-  /// Whether there is a file of that name, with `size` bytes, or any where that is nil: one that a power cut has emptied
-  /// does not count.
+  /// Whether there is a file of that name with `size` bytes. If `size` is nil, any file counts, except an empty one
+  /// that a power failure may have left.
   func holdsFile(_ name: String, size: Int64?) -> Bool {
     guard let found = self.size(of: name) else { return false }
     return size.map { $0 == found } ?? (found > 0)
   }
 
-  /// The bytes of a file; nil when there is none of that name, or a link leads to it.
+  /// The size of a file in bytes; nil if there is no file of that name, or only a symbolic link.
   func size(of name: String) -> Int64? {
     guard let file = try? root.openFile(name) else { return nil }
     var status = stat()
@@ -114,9 +115,9 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// Puts `bytes` in place of the file, whole or not at all; one that has them already stays untouched.
-  /// - Parameter isDurable: whether its bytes are on the disk when it gets its name; ``syncNames()`` does the same for
-  ///   the name, and ``sync()`` for all.
+  /// Replaces the file's contents with `bytes`, completely or not at all. A file that already has them stays untouched.
+  /// - Parameter isDurable: whether the bytes are synced before the file gets its name; ``syncNames()`` does the same
+  ///   for the name, and ``sync()`` for everything.
   func write(_ bytes: [UInt8], to name: String, isDurable: Bool) throws(SiteError) -> Change {
     let old = try read(name)
     if old == bytes { return .none }
@@ -127,8 +128,7 @@ final class SiteFolder: Sendable {
     return old == nil ? .made : .changed
   }
 
-  /// Adds `bytes` to the end of the file, made where it is missing; they are on the disk when this returns. Several may do
-  /// so at once.
+  /// Appends `bytes` to the file, creating it if necessary, and syncs it. Several callers may do so at once.
   func append(_ bytes: [UInt8], to name: String) throws(SiteError) {
     try Self.saying("\(path.text)/\(name) can't be written") { () throws(SystemError) in
       let file = try Descriptor(
@@ -138,8 +138,8 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// The same for a file whose bytes `fill` writes. Nothing changes, and false is returned, when it says that they are
-  /// not to be kept.
+  /// Like ``write(_:to:isDurable:)``, for a file whose bytes `fill` writes. If `fill` returns false, nothing changes,
+  /// and this returns false.
   func replace(
     _ name: String, isDurable: Bool, _ fill: (Descriptor) throws(SystemError) -> Bool
   ) throws(SiteError) -> Bool {
@@ -157,8 +157,8 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// Gives the file at `source` a second name in the site, in place of what has it. False when `opened` is no longer
-  /// there.
+  /// Gives the file at `source` a second name in the site, replacing what has that name. Returns false if the file is
+  /// no longer `opened`.
   func link(_ source: String, to opened: Descriptor, as name: String) throws(SiteError) -> Bool {
     let temporary = Self.temporary(name)
     guard linkat(AT_FDCWD, source, root.rawValue, temporary, 0) == 0 else {
@@ -166,7 +166,7 @@ final class SiteFolder: Sendable {
       let advice =
         switch errno {
         case EXDEV: "; it is on another file system: use --media copy"
-        // `fs.protected_hardlinks`.
+        // Because of the sysctl `fs.protected_hardlinks`.
         case EPERM, EACCES: "; it belongs to somebody else, perhaps: use --media copy"
         default: ""
         }
@@ -174,7 +174,7 @@ final class SiteFolder: Sendable {
         .unusable,
         "\(source) can't be linked into \(path.text): \(SystemError.last("link").reason)\(advice)")
     }
-    // Both names stay where they are of one file already.
+    // rename(2) does nothing if both names already are links to one file.
     defer { remove(temporary) }
     var (linked, proven) = (stat(), stat())
     guard fstatat(root.rawValue, temporary, &linked, AT_SYMLINK_NOFOLLOW) == 0,
@@ -192,8 +192,7 @@ final class SiteFolder: Sendable {
 
   func remove(_ name: String) { unlinkat(root.rawValue, name, 0) }
 
-  /// The names of durable files of the site and its feed survive a power cut from then on, and what was removed there
-  /// stays so.
+  /// Makes the names of durable files in the site and its feed survive a power failure, and removals there as well.
   func syncNames() throws(SiteError) {
     try Self.saying("\(path.text) can't be written") { () throws(SystemError) in
       let feed = try Descriptor(opening: "feed", O_RDONLY | O_DIRECTORY, in: root.rawValue)
@@ -202,14 +201,14 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// All that was written survives a power cut from then on.
+  /// Makes everything written so far survive a power failure.
   func sync() throws(SiteError) {
     guard reel_sync_file_system(root.rawValue) == 0 else {
       throw Self.failure("\(path.text) can't be written", SystemError.last("syncfs"))
     }
   }
 
-  /// A link in the site would put what it leads to before the public: it is not the site's own.
+  /// Reads a file, but follows no link: the target of a link is not part of the site and must not be published.
   private func bytes(of name: String) throws -> [UInt8]? {
     let file: Descriptor
     do throws(SourceError) {
@@ -221,7 +220,7 @@ final class SiteFolder: Sendable {
     return try file.readToEnd()
   }
 
-  /// Removes what a run left that was killed.
+  /// Removes what a killed run has left.
   private func sweep() {
     let folder = path.text + "/" + Self.temporaries
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -229,14 +228,14 @@ final class SiteFolder: Sendable {
     }
   }
 
-  /// Does `body`; where that fails, `what` can't be done.
+  /// Runs `body`, and adds `what` to its error.
   private static func saying<Value, Cause>(
     _ what: String, _ body: () throws(Cause) -> Value
   ) throws(SiteError) -> Value {
     try rethrowing(as: { failure(what, $0) }, body)
   }
 
-  /// - Parameter what: that something can't be done, such as "site/feed can't be read".
+  /// - Parameter what: what can't be done, such as "site/feed can't be read".
   static func failure(_ what: String, _ error: any Error) -> SiteError {
     let cause = ((error as? CocoaError)?.underlying as? POSIXError).map {
       SystemError(code: $0.code.rawValue, call: "mkdir")

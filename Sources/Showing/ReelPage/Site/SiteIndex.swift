@@ -1,38 +1,38 @@
 import ReelCore
 
-/// What `feed/index.json` says of a site: for apps, for the page itself, and for the next run of `reel page`.
+/// The content of `feed/index.json`: for apps, for the page itself, and for the next run of `reel page`.
 package struct SiteIndex: Codable, Hashable, Sendable {
   /// The version of the site's files.
   static let version = 1
 
   let v: Int
-  /// As the page shows it.
+  /// The title that the page shows.
   var title: String
-  /// The page number of the newest post: without gaps, how many there are.
+  /// The page number of the newest post; without gaps, the number of posts.
   var count: Int
-  /// Posts in a page, but for the last one.
+  /// The number of posts in every page but the last.
   var size: Int
-  /// Pages: `feed/1.json` has the oldest posts.
+  /// The number of pages; `feed/1.json` has the oldest posts.
   var pages: Int
-  /// Goes up when pages change otherwise than by new posts, so that no cache shows the old ones.
+  /// Incremented when pages change in other ways than by new posts, so that no cache shows the old ones.
   var revision: Int
-  /// ``PostCatalog/feedRevision()`` as the pages show it; nil in a site of an older Reel.
+  /// The ``PostCatalog/feedRevision()`` that the pages show; nil in a site of an older Reel.
   var feedRevision: Int?
-  /// Where local media are for the page.
+  /// Where the page finds local media.
   var media: MediaPlacement
-  /// Whether the posts say what their files were called; nil, which is false, in a site of an older Reel.
+  /// Whether posts include the names of their source files; nil (false) in a site of an older Reel.
   var names: Bool?
-  /// Videos that should be in the site, and were not to be found: the next run looks for them again.
+  /// The number of videos that should be in the site but were not found; the next run looks for them again.
   var missing: Int
-  /// Other places that media come from, as sources of a content security policy, sorted.
+  /// The external origins of media, as sources of a content security policy, sorted.
   var origins: [String]
-  /// The page numbers up to `count` that no post has: of removed ones. Ascending, none next to another; nil in a site of
-  /// an older Reel.
+  /// The page numbers up to `count` that no post has, because their posts were removed. The ranges are ascending and
+  /// never adjacent; nil in a site of an older Reel.
   var gaps: [ClosedRange<Int>]?
-  /// The id of the newest post: proves that the next run looks at the same feed.
+  /// The id of the newest post, by which the next run recognizes the same feed.
   @ExplicitNull var newest: PostID?
 
-  /// A site without posts.
+  /// Creates an index without posts.
   init(title: String, size: Int, media: MediaPlacement) {
     v = Self.version
     (self.title, self.size, self.media) = (title, size, media)
@@ -41,10 +41,10 @@ package struct SiteIndex: Codable, Hashable, Sendable {
     _newest = ExplicitNull(wrappedValue: nil)
   }
 
-  /// More than any site has; with these every number of a page and of a post can be counted with.
+  /// Larger than in any site. Within these limits, arithmetic with page and post numbers can't overflow.
   static let (mostPosts, mostInPage) = (1 << 31, 1 << 16)
 
-  /// Whether the numbers can be: the file may come from anywhere.
+  /// Whether the numbers are plausible, because the file may come from anywhere.
   var isPlausible: Bool {
     v == Self.version && (1...Self.mostInPage).contains(size) && (0...Self.mostPosts).contains(count)
       && pages == page(of: count) && (0..<1 << 53).contains(revision) && areGapsPlausible
@@ -56,10 +56,10 @@ package struct SiteIndex: Codable, Hashable, Sendable {
       && zip(gaps, gaps.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
   }
 
-  /// How many posts there are.
+  /// The number of posts.
   var posts: Int { (gaps ?? []).reduce(count) { $0 - $1.count } }
 
-  /// Takes up the gaps that were `found` among the numbers from `first` on, in place of those that were known there.
+  /// Replaces the known gaps from the number `first` on with those `found` there.
   mutating func update(_ found: [ClosedRange<Int>], from first: Int) {
     let before = (gaps ?? []).filter { $0.lowerBound < first }.map {
       $0.lowerBound...min($0.upperBound, first - 1)
@@ -73,7 +73,7 @@ package struct SiteIndex: Codable, Hashable, Sendable {
     }
   }
 
-  /// The numbers of `range` that `posts` don't have, which are ascending.
+  /// The numbers in `range` that are missing from `posts`, which must be ascending.
   static func gaps(in range: Range<Int>, beside posts: some Sequence<Int>) -> [ClosedRange<Int>] {
     var (gaps, next) = ([ClosedRange<Int>](), range.lowerBound)
     for number in posts where range.contains(number) && number >= next {
@@ -84,19 +84,19 @@ package struct SiteIndex: Codable, Hashable, Sendable {
     return gaps
   }
 
-  /// The page that a post is on.
+  /// The page that contains the post with that number.
   func page(of pageNumber: Int) -> Int { pageNumber > 0 ? (pageNumber - 1) / size + 1 : 0 }
 
   /// The number of the first post on a page.
   func firstNumber(on page: Int) -> Int { (page - 1) * size + 1 }
 
-  /// How many posts a page has at most.
+  /// The largest number of posts on a page.
   func posts(on page: Int) -> Int { max(0, min(size, count - (page - 1) * size)) }
 }
 
 /// Where the page finds media that lie in a local folder.
 package enum MediaPlacement: String, Codable, Sendable, CaseIterable {
-  /// Where they are.
+  /// Where they already are.
   case inPlace = "in-place"
   /// In the site's `media/`, as hard links.
   case link
@@ -104,39 +104,39 @@ package enum MediaPlacement: String, Codable, Sendable, CaseIterable {
   case copy
 }
 
-/// What to write.
+/// What to write, and how.
 package struct SiteOptions: Hashable, Sendable {
-  /// Nil for what the site says already, else "Reel".
+  /// Nil keeps the site's title; "Reel" for a new site.
   package var title: String?
-  /// Posts in a page; nil for what the site has already, else 24.
+  /// The number of posts in a page; nil keeps that of the site, or is 24 for a new one.
   package var size: Int?
-  /// Nil for what the site does already, else `inPlace`.
+  /// Nil keeps the site's placement, or is `inPlace` for a new one.
   package var media: MediaPlacement?
-  /// Whether posts say what their files were called; nil for what the site does already, else false.
+  /// Whether posts include the names of their source files; nil keeps the site's choice, or is false for a new one.
   package var names: Bool?
-  /// Looks at every page again, and may make the site one of another library.
+  /// Whether to examine every page again; this may also turn the site into that of another library.
   package var all = false
 
-  /// Nothing said.
+  /// Creates options that leave everything as it is.
   package init() {}
 }
 
-/// What was written.
+/// The result of writing a site.
 package struct SiteSummary: Hashable, Sendable, Encodable {
   let v = 1
   /// The site's folder.
   package var site: String
-  /// Posts that the site shows.
+  /// The number of posts that the site shows.
   package var posts = 0
-  /// Those that it did not show before.
+  /// The number of posts that it did not show before.
   package var added = 0
-  /// Those that it showed before, and shows no more.
+  /// The number of posts that it no longer shows.
   package var removed = 0
-  /// Files that are new, or have changed.
+  /// The number of files that are new or have changed.
   package var written = 0
-  /// Videos that the site should have, and that are not where their posts say.
+  /// The number of videos that should be in the site but are not where their posts say.
   package var missing = 0
-  /// Whether posts come from local files outside of the site: another machine won't find them.
+  /// Whether posts use local files outside of the site, which other machines can't reach.
   package var isLocal = false
 
   init(site: String) { self.site = site }
@@ -144,15 +144,15 @@ package struct SiteSummary: Hashable, Sendable, Encodable {
 
 /// Why a site can't be written.
 package struct SiteError: ReelError, Hashable {
-  /// For programs.
+  /// The error code, for programs.
   package enum Code: String, Sendable, CaseIterable {
-    /// Another run is writing it.
+    /// Another run is writing the site.
     case busy
     /// The folder holds something else.
     case notOurs
-    /// It shows posts that this library doesn't have.
+    /// The site shows posts that this library does not have.
     case otherLibrary
-    /// It can't be read or written.
+    /// The folder can't be read or written.
     case unusable
     /// The catalog can't be read.
     case catalog

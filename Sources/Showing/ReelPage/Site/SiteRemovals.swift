@@ -1,20 +1,21 @@
 import FoundationEssentials
 import ReelCore
 
-// What a site loses when posts were removed: their videos and posters, here and in the bucket.
+// Removes the videos and posters of removed posts from the site and from its bucket.
 
 extension SiteWriter {
-  /// The names of media that the site's posts had, a line each: a bucket that was not told is told by the next run.
+  /// The names of media that the site's posts once had, one per line. A bucket from which they were not removed is
+  /// brought up to date by the next run.
   private static let formerMedia = "feed/.removed"
 
-  /// Takes the media of the posts out of the site that a page shows, and is not to show any more. That comes before the
-  /// page is written: a run that is killed in between is made good by the next.
+  /// Removes the media of posts that a page shows and will no longer show. This comes before the page is written, so
+  /// that the next run can complete the work of a run that was killed in between.
   /// - Parameters:
-  ///   - posts: those that it goes on to show.
-  ///   - next: the page as it is to be; nil for one that is to go.
-  ///   - isResized: whether pages have another size than before, so that a post may just go to another one.
-  ///   - old: what the site says of itself.
-  /// - Returns: how many posts are not shown any more.
+  ///   - posts: the posts that the page continues to show.
+  ///   - next: the new contents of the page; nil for a page that is to be removed.
+  ///   - isResized: whether the page size has changed, so that a post may merely have moved to another page.
+  ///   - old: the index before this run.
+  /// - Returns: the number of posts that are no longer shown.
   func takeOut(
     _ page: Int, keeping posts: Set<PostID>, for next: [UInt8]?, isResized: Bool, after old: SiteIndex
   ) throws(SiteError) -> Int {
@@ -29,7 +30,7 @@ extension SiteWriter {
     let names = gone.flatMap(\.ownMedia)
     guard !names.isEmpty else { return gone.count }
     try folder.append(Array(names.map { $0 + "\n" }.joined().utf8), to: Self.formerMedia)
-    // In place, they are the store's: it has removed them, or keeps them for a while.
+    // Media in place belong to the store, which has removed them or keeps them for a while.
     if old.media != .inPlace {
       let places = MediaPlaces(folder, old)
       for post in gone {
@@ -42,14 +43,14 @@ extension SiteWriter {
     return gone.count
   }
 
-  /// Blocks.
+  /// The removed post with this id. Blocks.
   func removedPost(_ id: PostID) throws(SiteError) -> RemovedPost? {
     try rethrowing(as: SiteError.init) { () throws(CatalogError) in
       try (catalog as? any PostChanging)?.removedPost(id)
     }
   }
 
-  /// The names of media that posts had which the site shows no more, and that no other post has. Blocks.
+  /// The names of media of posts that the site no longer shows, except those that another post uses. Blocks.
   package func removedMedia(beside media: [SiteMedia]) throws(SiteError) -> Set<String> {
     guard let bytes = try folder.read(Self.formerMedia) else { return [] }
     let names = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -5,19 +5,19 @@ import ReelStores
 import ReelTerminal
 import Synchronization
 
-/// Puts a site into a bucket. The bucket is compared with the folder each time, so nothing is remembered of the runs before,
-/// and one that broke is completed by the next.
+/// Puts a site into a bucket. The bucket is compared with the folder each time, so no state is kept between runs, and
+/// the next run completes an interrupted one.
 package struct SiteUpload: Sendable {
   private let files: S3Files
-  /// Requests at once.
+  /// The number of requests at once.
   private let width: Int
   private let uploader: @Sendable (_ folder: String) throws(UploadError) -> any Uploader
-  /// Reads media.
+  /// The threads that read media.
   private let queue: BlockingQueue
 
   /// - Parameters:
-  ///   - stores: say how many requests there are at once, and how media are stored.
-  ///   - readers: files read at once.
+  ///   - stores: determine the number of requests at once, and how media are stored.
+  ///   - readers: the number of files read at once.
   package init(to bucket: Stores.BucketAccess, of stores: Stores, readers: Int) {
     files = S3Files(
       bucket.store, transport: bucket.transport, credentials: bucket.credentials, processors: readers)
@@ -34,15 +34,15 @@ package struct SiteUpload: Sendable {
     }
   }
 
-  /// The bucket.
+  /// The bucket's address.
   package var destination: Destination { files.destination }
 
-  /// Of an upload that has not begun.
+  /// The progress of an upload that has not begun.
   package var progress: SiteUploadProgress {
     SiteUploadProgress(SiteUploadSummary(to: destination.name, url: files.url(of: SiteWriter.entry)))
   }
 
-  /// Brings the bucket up to the folder. What was stored stays, whatever ends it.
+  /// Brings the bucket up to date with the folder. Whatever ends the run, files already stored stay.
   package func run(_ plan: SiteUploadPlan, _ progress: SiteUploadProgress) async throws(UploadError) {
     try await upload(plan.steps, plan.media, of: plan.writer, progress)
     try await remove(plan.removed, progress)
@@ -64,7 +64,7 @@ package struct SiteUpload: Sendable {
         progress.note($0)
       }
     }
-    // No index names them any more.
+    // The index no longer names these.
     let former = stored.keys.filter { SiteWriter.isFormerPage($0) && !names.contains($0) }
     try await forEach(of: former, atOnce: width) { name throws(UploadError) in
       try await files.remove(name)
@@ -72,7 +72,7 @@ package struct SiteUpload: Sendable {
     }
   }
 
-  /// Takes out the media of removed posts, which no page names any more.
+  /// Removes the media of removed posts, which no page names any more.
   private func remove(_ names: Set<String>, _ progress: SiteUploadProgress) async throws(UploadError) {
     for (folder, names) in Dictionary(
       grouping: names, by: { $0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex) })
@@ -85,9 +85,9 @@ package struct SiteUpload: Sendable {
     }
   }
 
-  /// What the bucket has of the site. Its media are not asked for: there may be a million of them, of which the folder
-  /// has none.
-  /// - Throws: `conflict` when there is a page that is not one of ours.
+  /// What the bucket already has of the site. Its media are not listed, because there may be a million of them that are
+  /// not in the folder.
+  /// - Throws: `conflict` if there is a page that Reel did not write.
   private func stored(_ names: Set<String>) async throws(UploadError) -> [String: S3Files.Stored] {
     let found = Mutex(try await files.list("feed/"))
     try await forEach(of: names.filter { !$0.contains("/") }, atOnce: width) { name throws(UploadError) in
@@ -95,7 +95,7 @@ package struct SiteUpload: Sendable {
       found.withLock { $0[name] = stored }
     }
     let stored = found.withLock { $0 }
-    // A run that broke leaves it the other way round.
+    // An interrupted run leaves the index without the page, never the reverse.
     guard stored[SiteWriter.entry] == nil || stored[SiteWriter.index] != nil else {
       throw UploadError(
         .conflict,
@@ -169,12 +169,12 @@ package struct SiteUpload: Sendable {
   }
 }
 
-/// What goes into the bucket.
+/// What is to be uploaded, and what to be removed.
 package struct SiteUploadPlan: Sendable {
   fileprivate let writer: SiteWriter
   fileprivate let steps: [[SiteFile]]
   fileprivate let media: [SiteMedia]
-  /// Media that are to go.
+  /// The media to remove.
   fileprivate let removed: Set<String>
 
   /// - Throws: `sourceUnreadable`.
@@ -186,33 +186,33 @@ package struct SiteUploadPlan: Sendable {
     }
   }
 
-  /// Files in all.
+  /// The total number of files to upload.
   package var count: Int { steps.reduce(media.count) { $0 + $1.count } }
 }
 
-/// What became of a site's files in the bucket.
+/// The results of uploading a site's files.
 package struct SiteUploadSummary: Encodable, Sendable {
   let to: String
-  /// Where the page opens, if the bucket can be read.
+  /// The URL of the page, for a public bucket.
   let url: String
-  /// Files that were put there.
+  /// The number of files uploaded.
   package var uploaded = 0
-  /// Their bytes.
+  /// The bytes uploaded.
   package var bytes: Int64 = 0
-  /// Files that were there already.
+  /// The number of files that were already there.
   package var unchanged = 0
-  /// Pages of the feed, videos and posters that the site no longer has.
+  /// The number of removed files: pages, videos and posters that the site no longer has.
   package var removed = 0
 
   package init(to: String, url: String) { (self.to, self.url) = (to, url) }
 
-  /// How far it has come.
+  /// The progress so far.
   package var line: String {
     "\(to): \(HumanNumber.count(uploaded, "file", "files")) uploaded (\(HumanNumber.bytes(bytes))), \(unchanged) there "
       + "already" + (removed > 0 ? ", \(removed) removed" : "")
   }
 
-  /// What it has come to.
+  /// The final report.
   package var lines: [String] {
     let isSame = uploaded == 0 && removed == 0
     let all = HumanNumber.count(unchanged, "file", "files")
@@ -222,7 +222,7 @@ package struct SiteUploadSummary: Encodable, Sendable {
   }
 }
 
-/// Counts what was uploaded.
+/// Counts what has been uploaded.
 package final class SiteUploadProgress: Sendable {
   private let counts: Mutex<SiteUploadSummary>
 

@@ -3,8 +3,8 @@ import ReelCore
 
 /// Writes a feed as plain files (docs/page.md).
 ///
-/// Files that would not change stay untouched. What earlier runs wrote is remembered in `feed/index.json`, which is
-/// written last, so that the next run reads only new posts from the catalog.
+/// Files that would not change stay untouched. `feed/index.json` records what earlier runs wrote. It is written last,
+/// so that the next run needs to read only new posts from the catalog.
 package struct SiteWriter: Sendable {
   let folder: SiteFolder
   let catalog: any PostCatalog
@@ -13,16 +13,16 @@ package struct SiteWriter: Sendable {
   private let width: Int
 
   static let usualSize = 24
-  /// Is there while pages of earlier runs are written anew. A run that finds it does all of them: the first page alone
-  /// does not show how far the killed one came.
+  /// Exists while existing pages are being rewritten. A run that finds it rewrites all of them, because the first page
+  /// alone does not show how far the killed run came.
   private static let rewriting = "feed/.rewriting"
-  /// With so many pages, one sync at the end is cheaper than one for each.
+  /// From this many pages on, one sync at the end is cheaper than one for each.
   private static let manyPages = 16
-  /// Pages that a task writes before it takes more.
+  /// The number of pages that a task writes before it takes more.
   private static let chunk = 8
 
-  /// Takes the folder's lock, and makes it where it is missing.
-  /// - Parameter width: how many pages are made at once.
+  /// Locks the folder, creating it if necessary.
+  /// - Parameter width: the number of pages made at once.
   package init(
     at path: CanonicalPath, from catalog: any PostCatalog, options: SiteOptions, width: Int
   ) throws(SiteError) {
@@ -37,18 +37,18 @@ package struct SiteWriter: Sendable {
   package func run() async throws(SiteError) -> SiteSummary {
     let old = try readIndex()
     var index = old ?? SiteIndex(title: "Reel", size: Self.usualSize, media: .inPlace)
-    // One that can't be read may have had any revision: caches are not to take the new pages for those of an old one.
+    // A damaged index may have had any revision. Choose one by which no cache can take the new pages for old ones.
     let isDamaged = old == nil && folder.holds("feed/index.json")
     if isDamaged { index.revision = Int(Date().timeIntervalSince1970) }
     if let title = options.title { index.title = title }
     if let size = options.size { index.size = size }
     if let media = options.media { index.media = media }
     index.names = options.names ?? index.names ?? false
-    // From here on the folder is known for a site, whatever happens.
+    // From here on the folder counts as a site, whatever happens.
     if old == nil {
       _ = try folder.write(try data(index, for: "index").json, to: "feed/index.json", isDurable: false)
     }
-    // Asked for first: what changes from here on is seen by the next run.
+    // Read the revision first, so that the next run notices any change from here on.
     index.feedRevision = try await asking { () throws(CatalogError) in try await catalog.feedRevision() }
     let newest = try await asking { () throws(CatalogError) in
       try await catalog.newestPosts(before: nil, limit: 1).posts.first
@@ -73,7 +73,7 @@ package struct SiteWriter: Sendable {
     let first = newPage ?? 1
     let isResized = old.map { $0.size != index.size } ?? false
     var outcome = try await writePages(first, index, after: old)
-    // Those that are written no more are removed at the end.
+    // Pages that are no longer written are removed at the end.
     if first == 1, let old, old.pages > index.pages {
       let superfluous = index.pages + 1...old.pages
       outcome.removed += try await queue.run { () throws(SiteError) in
@@ -85,10 +85,10 @@ package struct SiteWriter: Sendable {
       }
     }
     index.update(outcome.gaps, from: index.firstNumber(on: first))
-    // Pages that were not looked at miss none.
+    // Pages that were not examined miss no video: otherwise all pages would have been.
     index.missing = outcome.missing
     index.origins = MediaOrigin.sources(outcome.origins.union(first == 1 ? [] : old?.origins ?? []))
-    // What a killed run changed looks unchanged to this one.
+    // To this run, what a killed run changed looks unchanged.
     let hasFewer = old.map { $0.pages > index.pages } ?? false
     if wasKilled || hasFewer || outcome.replaced > 0 { index.revision += 1 }
     var summary = SiteSummary(site: folder.path.text)
@@ -102,11 +102,11 @@ package struct SiteWriter: Sendable {
     return summary
   }
 
-  // MARK: What is there
+  // MARK: The present state
 
   func readIndex() throws(SiteError) -> SiteIndex? {
     guard let bytes = try folder.read("feed/index.json") else { return nil }
-    // Of another version, or damaged: all is written anew.
+    // An index of another version or a damaged one: everything is rewritten.
     guard let index = try? JSONDecoder().decode(SiteIndex.self, from: Data(bytes)), index.isPlausible else {
       return nil
     }
@@ -123,7 +123,7 @@ package struct SiteWriter: Sendable {
     try await asking { () throws(CatalogError) in try await catalog.posts(from: pageNumber, count: count) }
   }
 
-  /// The first page with new posts; nil where all pages have to be looked at.
+  /// The first page with new posts; nil if all pages must be examined.
   private func firstNewPage(_ index: SiteIndex, after old: SiteIndex?) async throws(SiteError) -> Int? {
     guard let old, old.count > 0, !options.all else { return nil }
     guard old.count <= index.count,
@@ -139,19 +139,19 @@ package struct SiteWriter: Sendable {
       old.missing == 0, !folder.holds(Self.rewriting),
       old.feedRevision == index.feedRevision
     else { return nil }
-    // The library may have been moved: the addresses of its own videos show that.
+    // If the library was moved, the addresses of its own videos have changed.
     let hasChanged = try await firstPage(holding: old.count, index) != folder.read("feed/1.json")
     return hasChanged ? nil : old.count / old.size + 1
   }
 
-  /// Whether that was the post with that page number, until it was removed.
+  /// Whether the post had that page number until it was removed.
   private func wasRemoved(_ post: PostID, from pageNumber: Int) async throws(SiteError) -> Bool {
     try await queue.run { () throws(SiteError) in
       try removedPost(post)?.post.pageNumber == pageNumber
     }
   }
 
-  /// The first page as it was when there were `count` posts.
+  /// The contents that the first page had when there were `count` posts.
   private func firstPage(holding count: Int, _ index: SiteIndex) async throws(SiteError) -> [UInt8] {
     let posts = try await posts(from: 1, count: min(index.size, count))
     return try encoded(1, posts, MediaPlaces(folder, index)).json
@@ -163,12 +163,12 @@ package struct SiteWriter: Sendable {
     var origins: Set<String> = []
     var written = 0
     var missing = 0
-    /// Files of pages that have changed otherwise than by new posts: a cache may have them under the same address, which
-    /// tells only how many posts there are.
+    /// The number of page files that changed in other ways than by new posts. A cache may have them under the same
+    /// address, which only depends on the number of posts.
     var replaced = 0
-    /// Posts that the site showed before.
+    /// The number of posts that the site showed before and no longer shows.
     var removed = 0
-    /// Page numbers that no post has.
+    /// The page numbers that no post has.
     var gaps: [ClosedRange<Int>] = []
 
     mutating func add(_ other: Outcome) {
@@ -203,7 +203,7 @@ package struct SiteWriter: Sendable {
           outcome.add(part)
           begin()
         }
-        // Media are not durable either.
+        // Media are not written durably either.
         if !isDurable || index.media != .inPlace { try folder.sync() }
         return outcome
       }
@@ -271,10 +271,10 @@ package struct SiteWriter: Sendable {
     }
   }
 
-  // MARK: The rest
+  // MARK: The other files
 
-  /// Everything but the pages, `feed/index.json` last: it says what is there.
-  /// - Parameter isComplete: whether all pages were looked at, so that any others are to go.
+  /// Writes everything but the pages. `feed/index.json` comes last, because it states what is there.
+  /// - Parameter isComplete: whether all pages were examined, so that any others can be removed.
   private func writeRest(_ index: SiteIndex, isComplete: Bool) throws(SiteError) -> Int {
     let files = [
       ("index.html", PageFiles.page(title: index.title, origins: index.origins)),
@@ -284,11 +284,11 @@ package struct SiteWriter: Sendable {
     for (name, bytes) in files where try folder.write(bytes, to: name, isDurable: true) != .none {
       written += 1
     }
-    // No power cut leaves an index without its pages.
+    // After a power failure, there must be no index without its pages.
     try folder.syncNames()
     let data = try data(index, for: "index")
     if try folder.write(data.script, to: "feed/index.js", isDurable: true) != .none { written += 1 }
-    // When the page knows that they are gone, and before the next run trusts the index.
+    // After the page's script knows that they are gone, and before the next run trusts the index.
     if isComplete { try removePages(after: index.pages) }
     if try folder.write(data.json, to: "feed/index.json", isDurable: true) != .none { written += 1 }
     if folder.holds(Self.rewriting) {
@@ -298,7 +298,7 @@ package struct SiteWriter: Sendable {
     return written
   }
 
-  /// Removes what earlier runs wrote for pages after `last`.
+  /// Removes the pages after `last` that earlier runs wrote.
   private func removePages(after last: Int) throws(SiteError) {
     for name in try folder.names(in: "feed") {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)

@@ -3,7 +3,7 @@ import ReelCore
 import ReelIngest
 import Synchronization
 
-/// What became of posts that were to be changed, for people and for programs.
+/// Reports what became of posts that were to be changed, to people and to programs.
 package final class ChangeReport: Sendable {
   private let kind: PostChange.Kind
   private let json: Bool
@@ -12,23 +12,23 @@ package final class ChangeReport: Sendable {
   private let traits: TerminalTraits
   private let wording: @Sendable (ErrorMessage) -> String
   private let hint: CommandHint
-  /// The files that posts were named by.
+  /// The files by which posts were named.
   private let files: [SourcePath]
   private let state = Mutex(State())
 
   private struct State {
     var results: [Result] = []
     var changed = 0
-    /// The first of them, as many as a command names.
+    /// The first changed posts, as many as a command names.
     var first: [PostID] = []
-    /// What earlier commands had begun, and is finished now.
+    /// The number of changes that earlier commands had begun and that are finished now.
     var carriedOn = 0
     var unchanged = 0
     var failed = 0
-    /// Of posts that are not there.
+    /// The number of posts that do not exist.
     var unknown = 0
     var notBegun = 0
-    /// What stores keep of objects that were removed.
+    /// What stores still keep of removed objects.
     var remains: [PostID: [ObjectRemoval]] = [:]
     var forgotten: Int?
   }
@@ -40,9 +40,9 @@ package final class ChangeReport: Sendable {
     var post: Post?
     var removal: Removal?
     var error: FileFailure?
-    /// What its stores keep of objects that were removed.
+    /// What its stores still keep of removed objects.
     var left: [ObjectRemoval]?
-    /// Why it failed; not part of what is printed for the post.
+    /// Why it failed; not part of the JSON printed for the post.
     var problem: AnswerProblem?
 
     private enum CodingKeys: String, CodingKey { case id, outcome, post, removal, error, left }
@@ -52,16 +52,16 @@ package final class ChangeReport: Sendable {
     let changed: Int
     let unchanged: Int
     let failed: Int
-    /// Rows that `reel prune` took out of the catalog, or would.
+    /// The number of rows that `reel prune` removed from the catalog, or would remove.
     let forgotten: Int?
     let posts: [Result]
   }
 
   /// - Parameters:
-  ///   - output: where it is printed.
-  ///   - wording: as who asked knows the settings.
-  ///   - hint: how a command is written that is advised.
-  ///   - subjects: what posts were named by.
+  ///   - output: where the report is printed.
+  ///   - wording: words messages with the names that the user knows for settings.
+  ///   - hint: writes the commands to suggest.
+  ///   - subjects: the ids and files by which posts were named.
   package init(
     _ kind: PostChange.Kind, json: Bool, isDryRun: Bool = false, to output: OutputStream,
     wording: @escaping @Sendable (ErrorMessage) -> String, hint: CommandHint, subjects: [SourcePath] = []
@@ -94,21 +94,21 @@ package final class ChangeReport: Sendable {
     case .unknown:
       try note(
         Result(id: id, outcome: "unknown"), \.unknown, "there is no post \(id); reel feed lists the posts")
-    // What was not begun is no failure.
+    // A change that was not begun is not a failure.
     case .notBegun(let failure) where failure.isCancellation: state.withLock { $0.notBegun += 1 }
     case .notBegun(let failure): try fail(id, failure, "")
     case .failed(let failure): try fail(id, failure, leftOver(failure))
     }
   }
 
-  /// What an earlier command had begun.
+  /// Reports a change that an earlier command had begun.
   package func addCarriedOn(_ id: PostID, _ outcome: PostChanges.Outcome) throws {
     switch outcome {
     case .changed(let post), .nothing(let post):
       try note(
         Result(id: id, outcome: "carriedOn", post: post), \.carriedOn,
         "finished what an earlier command had begun: \(Self.name(post))")
-    // Of another kind, maybe: what this one says of its own is not true of it.
+    // That change may be of another kind, to which this report's additional words do not apply.
     case .failed(let failure): try fail(id, failure, "")
     default: try add(id, outcome)
     }
@@ -120,7 +120,7 @@ package final class ChangeReport: Sendable {
     try note(Result(id: id, outcome: "failed", error: told), \.failed, what + rest)
   }
 
-  // MARK: In a dry run
+  // MARK: Dry runs
 
   package func wouldRemove(_ id: PostID, keeping: Bool, in catalog: any PostChanging) async throws {
     if let post = try await catalog.post(id) { return try plan(post, nil, "would be removed") }
@@ -132,7 +132,7 @@ package final class ChangeReport: Sendable {
     try plan(removed.post, removed.removal, "would be removed from the store")
   }
 
-  /// What pruning `catalog` would do.
+  /// Reports what pruning `catalog` would do.
   package func wouldPrune(_ catalog: any PostChanging) async throws {
     for left in try catalog.abandonedChanges() { try await wouldCarryOn(left.post, in: catalog) }
     var last = 0
@@ -177,24 +177,24 @@ package final class ChangeReport: Sendable {
     if !json { try output.write(traits.text([line])) }
   }
 
-  /// What a store keeps of an object of a post.
+  /// Notes what a store still keeps of an object of a post.
   package func note(_ removal: ObjectRemoval, of post: PostID) {
     if json { state.withLock { $0.remains[post, default: []].append(removal) } }
   }
 
-  /// Rows that the catalog does not need any more.
+  /// Notes the number of rows that the catalog no longer needs.
   package func note(forgotten rows: Int) { state.withLock { $0.forgotten = rows } }
 
-  /// How it went with the posts that were named or chosen.
+  /// The result for the posts that were named or selected.
   package enum Ending {
     case done
     /// Some could not be changed.
     case someFailed
-    /// Some are not there.
+    /// Some do not exist.
     case someUnknown
   }
 
-  /// Prints the last line.
+  /// Prints the end of the report.
   package func end() throws -> Ending {
     let state = state.withLock(\.self)
     let (unchanged, notBegun, rows) = (state.unchanged, state.notBegun, state.forgotten)
@@ -234,10 +234,10 @@ package final class ChangeReport: Sendable {
     return state.unknown > 0 ? .someUnknown : failed == 0 ? .done : .someFailed
   }
 
-  /// So many are named in a command.
+  /// The largest number of posts or files named in a command.
   private static let mostNamed = 8
 
-  /// How to put `posts` back; none for too many to be named.
+  /// How to restore `posts`; empty if there are too many to name.
   private func restoration(of posts: [PostID], _ end: Date?) -> String {
     let (it, file) = posts.count == 1 ? ("it", "the file that it was") : ("them", "the files that they were")
     let ids = posts.isEmpty ? "ID" : posts.map(\.description).joined(separator: " ")
@@ -248,7 +248,7 @@ package final class ChangeReport: Sendable {
       + hint.text("restore", ids + from.map { " --from \($0)" }.joined())
   }
 
-  /// What stays of an earlier removal, where this one says something else.
+  /// What remains of an earlier removal if this one differs from it.
   private func asItWas(_ earlier: Removal) -> String {
     let until = earlier.keptUntil.map { ", kept until \(ISOTime.second($0))" } ?? ""
     guard case .removal(let asked) = kind else { return until }
@@ -258,9 +258,9 @@ package final class ChangeReport: Sendable {
     return until + (isOther ? "; what is said of it now is not written down: reel restore it first" : "")
   }
 
-  /// What is true although it failed.
+  /// What remains true although the change failed.
   private func leftOver(_ failure: FileFailure) -> String {
-    // What another has carried on may be in the feed again.
+    // Another process has resumed the change, and the post may be in the feed again.
     if failure.code == .catalog(.leaseLost) { return "" }
     if case .removal = kind { return "; it is out of the feed all the same, and reel prune goes on with it" }
     return failure.isCancellation ? "; reel prune goes on with it" : ""

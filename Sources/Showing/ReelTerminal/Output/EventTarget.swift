@@ -3,20 +3,19 @@ import Glibc
 import ReelCore
 import ReelIngest
 
-/// Where `--events` goes.
+/// The target of `--events`.
 package struct EventTarget: Sendable {
   package let stream: OutputStream
-  /// Closes it with the last who holds this; nil for what somebody else has opened.
+  /// Closes the descriptor with its last holder; nil if this process did not open it.
   package let owner: Descriptor?
-  /// The report moves to stderr then.
+  /// Whether it is standard output, in which case the report moves to stderr.
   package let isStandardOutput: Bool
-  /// Whether what an earlier run wrote goes before the first event.
+  /// Whether to discard what an earlier run wrote, before the first event.
   package var isBegunAnew = false
 
-  /// Opens `FILE`, `-` or `fd:N`; nil when nothing was asked for.
-  /// A file keeps its content until there are events.
-  /// - Parameter appends: whether a file is added to, not begun anew.
-  /// - Throws: ``OutputFailure`` when it can't be opened, before anything else is done.
+  /// Opens `FILE`, `-` or `fd:N`; nil if no target was given. A file keeps its contents until there are events.
+  /// - Parameter appends: whether to append to a file rather than start it over.
+  /// - Throws: ``OutputFailure`` if it can't be opened, before anything else is done.
   package static func open(_ name: String?, appends: Bool = false) throws -> EventTarget? {
     guard let name else { return nil }
     if OutputStream.isStandardOutput(SourcePath(name)) {
@@ -44,10 +43,10 @@ package struct EventTarget: Sendable {
   }
 }
 
-/// Writes a run's events as JSON lines. Its reader may be slow: only this writer waits for it.
+/// Writes a run's events as JSON lines. If the reader is slow, only this writer waits for it.
 package struct EventWriter: Sendable {
   package let target: EventTarget
-  /// Told what has been written, batch by batch.
+  /// Called with the events that have been written, batch by batch.
   package let passedOn: @Sendable ([IngestEvent]) async throws -> Void
 
   package init(target: EventTarget, passedOn: @escaping @Sendable ([IngestEvent]) async throws -> Void) {
@@ -55,13 +54,13 @@ package struct EventWriter: Sendable {
   }
 
   /// Writes until the run's end.
-  /// - Throws: ``OutputClosed`` when the reader went away, ``OutputFailure`` when it can't be written, and what ``passedOn``
-  ///   throws.
+  /// - Throws: ``OutputClosed`` if the reader has gone away, ``OutputFailure`` if the target can't be written, and what
+  ///   ``passedOn`` throws.
   package func write(_ events: IngestEvents) async throws {
     let queue = BlockingQueue(label: "reel.events", width: 1)
     let lines = EventLines()
     if target.isBegunAnew {
-      // A pipe or a device has no length.
+      // This fails for a pipe or a device, which has no length.
       await queue.run { [target] in _ = ftruncate(target.stream.descriptor, 0) }
     }
     for await batch in events.batches() {
@@ -72,7 +71,7 @@ package struct EventWriter: Sendable {
   }
 }
 
-/// Writes what changes of posts tell as the lines of `--events`.
+/// Writes the events of post changes as lines of `--events`.
 package actor ChangeEventWriter {
   private let target: EventTarget?
   private let lines = EventLines()
@@ -91,11 +90,11 @@ package actor ChangeEventWriter {
     try target.stream.write(try lines.lines(events))
   }
 
-  /// What an earlier command has told goes, also where there was nothing to tell.
+  /// Discards what an earlier command wrote, even if there was no event.
   package func end() { beginAnew() }
 
   private func beginAnew() {
-    // A pipe or a device has no length.
+    // This fails for a pipe or a device, which has no length.
     if sequence == 0, let target, target.isBegunAnew { _ = ftruncate(target.stream.descriptor, 0) }
   }
 }

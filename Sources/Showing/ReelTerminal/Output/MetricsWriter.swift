@@ -2,7 +2,7 @@ import FoundationEssentials
 import ReelIngest
 import Synchronization
 
-/// Adds up what the stages of a run take.
+/// Adds up the time that the stages of a run take.
 package final class StageTimes: Sendable {
   private let times = Mutex<[IntakeStage: Duration]>([:])
 
@@ -15,29 +15,30 @@ package final class StageTimes: Sendable {
   package var seconds: [IntakeStage: Double] { times.withLock { $0.mapValues { $0 / .seconds(1) } } }
 }
 
-/// Writes the numbers of a run to a file (`--metrics`), now and then and at the end, each time as a whole.
+/// Writes the metrics of a run to a file (`--metrics`), periodically and at the end, each time replacing the whole
+/// file.
 package struct MetricsWriter: Sendable {
   package let path: String
   private let times: StageTimes
   private let replacedWorkers: @Sendable () -> Int
   private let startedAt = Date()
-  /// Of the folders that are watched.
+  /// The numbers of the watched folders.
   package var watched: @Sendable () -> WatchNumbers? = { nil }
 
   private static let interval = Duration.seconds(15)
 
-  /// - Parameter replacedWorkers: how many of those that read files were replaced until now.
+  /// - Parameter replacedWorkers: returns the number of workers replaced so far.
   package init(path: String, times: StageTimes, replacedWorkers: @escaping @Sendable () -> Int) {
     (self.path, self.times, self.replacedWorkers) = (path, times, replacedWorkers)
   }
 
-  /// The file's name without its ending.
+  /// The file's name without its extension.
   private var run: String {
     let name = path.split(separator: "/").last ?? ""
     return String(name.hasSuffix(".prom") ? name.dropLast(5) : name)
   }
 
-  /// - Throws: ``OutputFailure`` when it can't be written.
+  /// - Throws: ``OutputFailure`` if it can't be written.
   package func write(_ state: IngestState) throws {
     var metrics = RunMetrics(
       run: run, state: state, startedAt: startedAt, now: Date(), stages: times.seconds,
@@ -48,7 +49,8 @@ package struct MetricsWriter: Sendable {
     try file.finish(durably: false)
   }
 
-  /// Writes until cancelled. A file that can't be written now may be later; the last writing tells.
+  /// Writes periodically until cancelled. Errors are ignored, because a later write may succeed; the final write
+  /// reports them.
   package func write(_ model: IngestModel) async {
     while (try? await Task.sleep(for: Self.interval)) != nil { try? write(await model.state) }
   }

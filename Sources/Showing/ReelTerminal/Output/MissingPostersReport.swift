@@ -1,29 +1,29 @@
 import ReelUpkeep
 
-/// What `reel poster --missing` says at the end.
+/// The final report of `reel poster --missing`.
 package struct MissingPostersReport {
   private let count: MissingPosters.Count
   private let reasons: [String]
 
-  /// - Parameter reason: why a store could not be used, in words.
+  /// - Parameter reason: the reason why a store could not be used, as text.
   package init(_ count: MissingPosters.Count, reason: (any Error) -> String) {
     (self.count, reasons) = (count, count.unusable.map(reason))
   }
 
-  /// Whether every post that could have one has a poster now.
+  /// Whether every post that could have a poster now has one.
   package var isWhole: Bool { count.failed == 0 && count.gone.isEmpty && count.unusable.isEmpty }
 
   /// What was done for the posts that had no poster.
   private struct Answer: Encodable {
     let made: Int
     let failed: Int
-    /// Posts in stores that were not looked at.
+    /// The number of posts in stores that were not examined.
     let elsewhere: Int
   }
 
   /// - Parameters:
-  ///   - printer: has told of each poster.
-  ///   - asText: whether people read it.
+  ///   - printer: the printer that reported each poster.
+  ///   - asText: whether the output is for people.
   package func tell(_ printer: PosterPrinter, asText: Bool) throws {
     let gone = count.gone.map {
       "\($0) is not there: mount it or bring it back, then run the same command again"

@@ -2,33 +2,34 @@ import Glibc
 import ReelCore
 import ReelSource
 
-/// Something is to be written where it would destroy, or can't be: another place is to be named.
+/// An output path that is refused because writing there would destroy something or can't work.
 package struct OutputRefusal: ReelError {
   package let message: String
 
   package init(_ message: String) { self.message = message }
 }
 
-/// What a command writes to a file of the user's choice: it may take the place of an earlier one of its kind, and of nothing
-/// else. A video or a lock that a glob or a slip of the hand names instead stays what it is.
+/// The kind of file that a command writes to a path of the user's choice. It may replace an earlier file of its kind,
+/// but nothing else: a video or a lock that a glob or a typing error names instead stays intact.
 package struct OutputForm {
-  /// In a sentence.
+  /// The name of the kind, for use in a sentence.
   private let noun: String
-  /// How such a file begins, in lower case and without white space; none for plain text.
+  /// The possible beginnings of such a file, in lower case and without white space; empty for plain text.
   private let beginnings: [String]
-  /// What stands near the end of such a plain text; nil for any.
+  /// Text near the end of such a plain text; nil for any text.
   private let end: String?
 
   /// - Parameters:
-  ///   - beginnings: of such a file, in lower case and without white space; none for plain text.
-  ///   - end: what stands near the end of such a plain text; nil for any.
+  ///   - beginnings: the possible beginnings of such a file, in lower case and without white space; empty for plain
+  ///     text.
+  ///   - end: text near the end of such a plain text; nil for any text.
   package init(noun: String, beginnings: [String] = [], end: String? = nil) {
     (self.noun, self.beginnings, self.end) = (noun, beginnings, end)
   }
 
   package static let events = OutputForm(noun: "events", beginnings: [#"{"at":""#])
   package static let metrics = OutputForm(noun: "metrics", beginnings: ["#helpreel_"])
-  /// Other pages have no such policy so near to their beginning.
+  /// No other page has this policy so near to its beginning.
   package static let html = OutputForm(
     noun: "a report in HTML",
     beginnings: [
@@ -36,10 +37,11 @@ package struct OutputForm {
         + #"<metahttp-equiv="content-security-policy"content="default-src'none'"#
     ])
 
-  /// Any text: whether one that is there is replaced is for `--force` to say.
+  /// Any text: `--force` decides whether an existing file is replaced.
   package static let posts = OutputForm(noun: "a table")
 
-  /// - Throws: ``OutputRefusal`` where `path` is a file with other content, or begins with a `~` that nobody has expanded.
+  /// - Throws: ``OutputRefusal`` if `path` is a file with other content, or begins with a `~` that the shell has not
+  ///   expanded.
   package func check(_ path: String) throws {
     if let problem = ShellWord.unexpandedHome(in: path) {
       throw OutputRefusal("\(path) can't be a file's name: \(problem)")
@@ -51,7 +53,7 @@ package struct OutputForm {
       "\(path): that file contains something other than \(noun); name another, or remove it")
   }
 
-  /// - Parameter bytes: with which `path` begins.
+  /// - Parameter bytes: the beginning of the file at `path`.
   private func isLike(_ bytes: [UInt8], _ path: String) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     if !beginnings.isEmpty {
@@ -62,7 +64,7 @@ package struct OutputForm {
       let last = (try? UserFile.readEnd(of: path, upTo: Self.lookedAtEnd)) ?? []
       guard String(decoding: last, as: UTF8.self).contains(end) else { return false }
     }
-    // A byte order mark may stand before the first one.
+    // Split at a byte order mark, which may precede the first line.
     let isOther = text.split(whereSeparator: { $0.isNewline || $0 == "\u{FEFF}" }).contains { line in
       Self.otherTexts.contains { line.hasPrefix($0) }
     }
@@ -71,7 +73,7 @@ package struct OutputForm {
 
   private static func packed(_ text: String) -> String { text.filter { !$0.isWhitespace }.lowercased() }
 
-  /// With which a line begins of locks, of policies, and of what Git LFS leaves in the place of a file.
+  /// Line beginnings of locks, of policies, and of the pointers that Git LFS leaves in place of files.
   private static let otherTexts = ["reel-lock", "policy:"] + LFSPointer.beginnings
   private static let looked = 512
   private static let lookedAtEnd = 8192

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Tells of each poster as it is made.
+/// Reports each poster as it is made.
 package final class PosterPrinter: Sendable {
   package enum Format {
     case text
-    /// Text, of those only that could not be made.
+    /// Text, only for those that could not be made.
     case failures
     case lines, json
   }
@@ -34,8 +34,8 @@ package final class PosterPrinter: Sendable {
     }
   }
 
-  /// As `body`; where that can't go on, a document that was begun is ended.
-  /// - Parameter problem: what is said of the error in it.
+  /// Runs `body`. If it throws, ends a document that was begun.
+  /// - Parameter problem: the problem to write for the error.
   package func ending<Value>(
     _ problem: (any Error) -> AnswerProblem, _ body: () async throws -> Value
   ) async throws -> Value {
@@ -49,7 +49,7 @@ package final class PosterPrinter: Sendable {
     }
   }
 
-  /// Ends the one document, where there is one.
+  /// Ends the JSON document, if the format is JSON.
   package func finish(_ rest: some Encodable, problems: [AnswerProblem], ok: Bool) throws {
     guard format == .json else { return }
     try state.withLock {

@@ -2,7 +2,7 @@ import ReelCore
 import ReelIngest
 import Synchronization
 
-/// Prints what `reel probe` finds, as it finds it.
+/// Prints the results of `reel probe` as they arrive.
 package final class ProbePrinter: Sendable {
   package enum Format: Sendable {
     case cards, json, lines
@@ -21,8 +21,8 @@ package final class ProbePrinter: Sendable {
   private let onFailure: @Sendable (FileFailure.Code, SourcePath) -> Void
 
   /// - Parameters:
-  ///   - wording: as who asked knows the settings.
-  ///   - onFailure: told of each file that could not be read, once that was printed.
+  ///   - wording: words messages with the names that the user knows for settings.
+  ///   - onFailure: called for each file that could not be read, after its result was printed.
   package init(
     format: Format, wording: @escaping @Sendable (ErrorMessage) -> String,
     onFailure: @escaping @Sendable (FileFailure.Code, SourcePath) -> Void
@@ -30,7 +30,7 @@ package final class ProbePrinter: Sendable {
     (self.format, self.wording, self.onFailure) = (format, wording, onFailure)
   }
 
-  /// What there is to print of one file; several are prepared at once.
+  /// Prepares the output for one file; several files are prepared at once.
   package func prepare(_ file: ProbedFile) -> PreparedAnswer {
     let file = ProbedFile(
       path: file.path,
@@ -46,7 +46,8 @@ package final class ProbePrinter: Sendable {
     return PreparedAnswer(file: file, text: text)
   }
 
-  /// Prints one file's answer; blocks while the reader of the output is slow. Gives false when nobody reads any more.
+  /// Prints one file's result; blocks while the reader of the output is slow. Returns false if the reader has gone
+  /// away.
   package func take(_ answer: PreparedAnswer) -> Bool {
     state.withLock { state in
       do {
@@ -70,7 +71,7 @@ package final class ProbePrinter: Sendable {
   }
 
   #if DEBUG
-    /// How many files were read by which way, and why no shorter one was taken, the most frequent first.
+    /// How many files were read in each way, and why no shorter way was taken; most frequent first.
     package var ways: String {
       state.withLock(\.ways).sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         .map { "\($0.value)\t\($0.key)\n" }.joined()
@@ -86,8 +87,8 @@ package final class ProbePrinter: Sendable {
     }
   #endif
 
-  /// Prints what is left to print.
-  /// - Parameter wantsList: whether several files were asked for.
+  /// Prints the rest of the output.
+  /// - Parameter wantsList: whether several files were requested.
   package func finish(wantsList: Bool, wasInterrupted: Bool) throws {
     let state = state.withLock { $0 }
     if let problem = state.problem { throw problem }
@@ -109,9 +110,9 @@ package final class ProbePrinter: Sendable {
   }
 }
 
-/// A file's answer, and the text of it.
+/// The result for a file, with its text.
 package struct PreparedAnswer: Sendable {
   fileprivate let file: ProbedFile
-  /// Empty when the document is printed with the others, at the end.
+  /// Empty if the result is printed with all others at the end.
   fileprivate let text: Result<String, any Error>
 }

@@ -3,7 +3,7 @@ import ReelIngest
 import ReelLibrary
 import Synchronization
 
-/// Shows a run on stderr: events as they come, bars or lines on a clock.
+/// Shows a run on stderr: events as they arrive, bars or lines on a timer.
 package actor ProgressDisplay {
   private let style: ProgressStyle
   private let showsProblems: Bool
@@ -16,17 +16,18 @@ package actor ProgressDisplay {
   private var pending: [IngestEvent] = []
   package private(set) var troubles = ProblemList()
   private var isBroken = false
-  /// What the run waits for, and what its walk passes by, until a frame is drawn below it.
+  /// Sentences about what the run waits for and what its walk passes over, collected until the next frame is drawn
+  /// below them.
   private let told: ToldLines
 
-  /// Which files get a line as they end, besides those with a problem.
+  /// Which files get a line when they end, besides those with a problem.
   package enum Telling {
     case none, published, all
   }
 
   /// - Parameters:
-  ///   - showsProblems: whether a file that failed gets a line as it ends; warnings get one always.
-  ///   - told: sentences that are to be shown, too.
+  ///   - showsProblems: whether a file that failed gets a line when it ends; warnings always get one.
+  ///   - told: further sentences to show.
   package init(
     style: ProgressStyle, showsProblems: Bool, telling: Telling = .none, told: ToldLines = ToldLines(),
     isOfWatch: Bool = false
@@ -38,10 +39,10 @@ package actor ProgressDisplay {
 
   private var draws: Bool { style == .bar || style == .plain || telling == .all }
 
-  /// How often it is drawn.
+  /// The time between two frames.
   private var interval: Duration { style == .bar ? .milliseconds(100) : .seconds(1) }
 
-  /// Takes the events in until the run's end.
+  /// Collects the events until the run's end.
   package func listen(to events: IngestEvents) async {
     for await batch in events.batches() {
       for event in batch {
@@ -67,12 +68,12 @@ package actor ProgressDisplay {
       }
   }
 
-  /// Draws until cancelled, and leaves a clean line behind.
+  /// Draws until cancelled, and then leaves a clean line.
   package func draw(_ model: IngestModel) async {
     guard draws else { return }
-    // Lines that others write would stand where the bars are drawn over.
+    // The bars would be drawn over lines that others write to stderr.
     if style == .bar { LongWait.tell(by: { [told] in told.add($0) }) }
-    // A run that is over at once needs no progress.
+    // A run that ends at once needs no progress.
     try? await Task.sleep(for: interval)
     while !Task.isCancelled {
       await show(await model.state)
@@ -106,7 +107,7 @@ package actor ProgressDisplay {
     await write(cleared + lines.map { $0 + "\n" }.joined())
   }
 
-  /// Progress that nobody can see any more is no reason to end a run.
+  /// Writes the text. An error only ends the display, not the run.
   private func write(_ text: String) async {
     guard !text.isEmpty, !isBroken else { return }
     let stream = stream
@@ -114,7 +115,7 @@ package actor ProgressDisplay {
   }
 }
 
-/// Sentences that are to be shown.
+/// Sentences to show.
 package final class ToldLines: Sendable {
   private let sentences = Mutex<[String]>([])
 
@@ -122,7 +123,7 @@ package final class ToldLines: Sendable {
 
   package func add(_ sentence: String) { sentences.withLock { $0.append(sentence) } }
 
-  /// Those since the last call.
+  /// The sentences added since the last call.
   package func take() -> [String] {
     sentences.withLock { sentences in
       defer { sentences = [] }
@@ -131,33 +132,33 @@ package final class ToldLines: Sendable {
   }
 }
 
-/// Says on standard error what a run waits for, so that nobody takes it for a hang, and what a store can't promise.
+/// Says on standard error what a run is waiting for, so that it does not seem to hang, and what a store can't promise.
 package enum LongWait {
-  /// What shows it while bars are drawn; nil where nothing is drawn. One for the process, as standard error is.
+  /// Shows sentences while bars are drawn; nil otherwise. There is one for the process, as there is one standard error.
   private static let display = Mutex<(@Sendable (String) -> Void)?>(nil)
   private static let told = Mutex<Set<String>>([])
 
-  /// - Parameter show: given each sentence, and not to take long; nil for standard error itself.
+  /// - Parameter show: called with each sentence, and must return quickly; nil for standard error itself.
   package static func tell(by show: (@Sendable (String) -> Void)?) { display.withLock { $0 = show } }
 
-  /// One line, over whatever line is being drawn there.
+  /// Writes one line, replacing any line that is being drawn there.
   package static func tell(_ hold: LockHolder) { tell(hold.sentence) }
 
-  /// As ``tell(_:)``; what was told so before is not told again.
+  /// Like ``tell(_:)``, but only once for the same sentence.
   package static func tellOnce(_ sentence: String) {
     if told.withLock({ $0.insert(sentence).inserted }) { tell(sentence) }
   }
 
-  /// As ``tell(_:)``.
+  /// Writes one line, replacing any line that is being drawn there.
   package static func tell(_ sentence: String) {
-    // Within the lock: who takes the display away shows what it was given.
+    // Call it within the lock: once `tell(by: nil)` returns, every sentence has been passed on.
     let isShown = display.withLock { show in
       show?("reel: " + sentence)
       return show != nil
     }
     if isShown { return }
     let clearing = TerminalTraits.standardError().isTerminal ? "\r\u{1B}[2K" : ""
-    // Who does not read what we say waits all the same.
+    // Ignore write errors: the run waits whether or not anyone reads this.
     let errors = OutputStream.standardError
     try? errors.write(clearing + errors.traits.complaint(["reel: " + sentence]))
   }

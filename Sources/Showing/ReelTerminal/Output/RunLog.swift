@@ -2,17 +2,17 @@ import FoundationEssentials
 import ReelCore
 import ReelIngest
 
-/// Writes what happens in a run to stderr, a line each (`--log-level`).
+/// Writes the events of a run to stderr, one line each (`--log-level`).
 package struct RunLog: Sendable {
   private let level: LogLevel
 
-  /// - Parameter level: of what is told at least.
+  /// - Parameter level: the lowest level that is logged.
   package init(_ level: LogLevel) { self.level = level }
 
-  /// Whether it tells every file that failed or was refused, and every warning.
+  /// Whether every failed or refused file, and every warning, is logged.
   package var tellsProblems: Bool { level <= .warning }
 
-  /// Whether it tells that a file ended so.
+  /// Whether the end of a file with this result is logged.
   package func tells(_ result: PublishResult) -> Bool {
     switch result {
     case .failed: true
@@ -23,7 +23,7 @@ package struct RunLog: Sendable {
 
   package func write(_ line: LogLine) {
     guard line.level >= level else { return }
-    // A run goes on where nobody reads its log.
+    // The run continues even if its log can't be written.
     try? OutputStream.standardError.write(line.text(at: Date()))
   }
 

@@ -1,18 +1,18 @@
 import Glibc
 import ReelCore
 
-/// A file of the user's own that a command reads or writes as a whole: a policy, a lock, a report.
+/// A file of the user's that a command reads or writes as a whole: a policy, a lock, a report.
 package struct UserFile {
-  /// All of its bytes.
-  /// - Parameter limit: in bytes; of more only so many are read, and one.
+  /// Reads all of its bytes.
+  /// - Parameter limit: the largest expected size in bytes; of a larger file, this many bytes and one more are read.
   package static func read(_ path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
     try Descriptor(opening: path, O_RDONLY | O_NOCTTY).readToEnd(limit: limit + 1)
   }
 
-  /// Its last bytes, or all where there are no more.
+  /// Reads its last bytes, or all if there are fewer.
   static func readEnd(of path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
     let file = try Descriptor(opening: path, O_RDONLY | O_NOCTTY)
-    // Refused where there are fewer.
+    // lseek fails if the file is shorter.
     _ = lseek(file.rawValue, -off_t(limit), SEEK_END)
     return try file.readToEnd(limit: limit)
   }
@@ -22,10 +22,10 @@ package struct UserFile {
   private let appends: Bool
   private let isNew: Bool
 
-  /// Opens it for writing before the work is done, so that a wrong name costs nothing; it keeps its old content until
-  /// ``write(_:)``.
-  /// - Parameter form: what it is to be; nil for one that is added to.
-  /// - Throws: ``OutputFailure``; ``OutputRefusal`` where it holds something else.
+  /// Opens the file for writing before the work is done, so that a wrong name costs nothing. The file keeps its
+  /// contents until ``write(_:)``.
+  /// - Parameter form: the kind of file to write; nil to append.
+  /// - Throws: ``OutputFailure``; ``OutputRefusal`` if the file contains something else.
   package init(writing path: String, as form: OutputForm?) throws {
     try form?.check(path)
     self.path = path
@@ -39,17 +39,17 @@ package struct UserFile {
     stream = OutputStream(descriptor: descriptor, name: path)
   }
 
-  /// Whether both are one file, which only one of them can be written to.
+  /// Whether both paths name the same file, to which only one output can be written.
   package func isSameFile(as other: UserFile) -> Bool { size != nil && stream.isSamePlace(as: other.stream) }
 
-  /// Bytes; nil for a pipe or a device.
+  /// The size in bytes; nil for a pipe or a device.
   package var size: Int? {
     var status = stat()
     guard fstat(stream.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return Int(clamping: status.st_size)
   }
 
-  /// Puts `text` in place of what was there, as a whole or not at all, where its folder allows that; or after it.
+  /// Replaces the file's contents with `text`, completely or not at all if its folder allows that; or appends `text`.
   package func write(_ text: String) throws {
     guard !appends, size != nil else { return try stream.write(text) }
     do {
@@ -57,7 +57,7 @@ package struct UserFile {
         try file.write(text)
         if (try? file.finish(durably: false)) != nil { return }
       }
-      // Nobody may put another file into its place: its folder is somebody else's, or it is mounted alone.
+      // The file can't be replaced, because its folder belongs to another user or the file itself is a mount point.
       _ = ftruncate(stream.descriptor, 0)
       try stream.write(text)
     } catch {

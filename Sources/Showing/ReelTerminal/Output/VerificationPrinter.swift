@@ -1,7 +1,7 @@
 import ReelCore
 import ReelLibrary
 
-/// Prints a verification as it goes. Its reader may be slow: then the verification waits.
+/// Prints a verification as it proceeds. If the reader is slow, the verification waits.
 package actor VerificationPrinter {
   private var view: VerificationView
   private let queue = BlockingQueue(label: "reel.output", width: 1)
@@ -10,12 +10,12 @@ package actor VerificationPrinter {
 
   private let wording: @Sendable (ErrorMessage) -> String
 
-  /// - Parameter wording: as who asked knows the settings.
+  /// - Parameter wording: words messages with the names that the user knows for settings.
   package init(_ view: VerificationView, wording: @escaping @Sendable (ErrorMessage) -> String) {
     (self.view, self.wording) = (view, wording)
   }
 
-  /// Nobody reads any more: there is no use in going on.
+  /// Calls `body` if the output can't be written any more, because continuing is then pointless.
   package func whenClosed(_ body: @escaping @Sendable () -> Void) {
     onClose = body
     if problem != nil { body() }

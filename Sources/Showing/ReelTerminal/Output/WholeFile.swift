@@ -1,22 +1,22 @@
 import Glibc
 import ReelCore
 
-/// A file that is there as a whole or as it was before: it is written beside its place, under another name.
+/// A file that is replaced completely or not at all: its new contents are written beside it under another name.
 ///
-/// What is no regular file, such as a pipe or `/dev/stdout`, is written as it stands, and so is a file that has no name,
-/// such as a deleted one behind `/dev/fd/3`.
+/// A path that is not a regular file, such as a pipe or `/dev/stdout`, is written directly, and so is a file without a
+/// name, such as a deleted one behind `/dev/fd/3`.
 package final class WholeFile {
-  /// As the user named it.
+  /// The path as the user gave it.
   package let path: String
-  /// Where links lead.
+  /// The path with links resolved.
   private let target: String
-  /// Nil where the file itself is written.
+  /// Nil if the file itself is written.
   private let temporary: String?
   private let stream: OutputStream
   private let descriptor: Descriptor
   private var isDone = false
 
-  /// - Throws: ``OutputFailure`` when it can't be written there.
+  /// - Throws: ``OutputFailure`` if it can't be written there.
   package init(at path: String) throws {
     self.path = path
     var facts = stat()
@@ -30,18 +30,19 @@ package final class WholeFile {
     let number = open(temporary ?? path, flags, isThere ? facts.st_mode & 0o777 : 0o666)
     guard number >= 0 else { throw Self.failure(path, errno) }
     descriptor = Descriptor(adopting: number)
-    // Who could read it can go on doing so, whatever the umask is.
+    // Keep the file's permissions, whatever the umask is.
     if isThere, isReplaced { fchmod(number, facts.st_mode & 0o777) }
     stream = OutputStream(descriptor: number, name: path)
   }
 
-  /// Whether what is written to `path` is in another file until it is whole: a process that is killed leaves that one.
+  /// Whether output to `path` goes to another file until it is complete. A process that is killed then leaves `path`
+  /// untouched.
   package static func isWrittenAside(_ path: String) -> Bool { replaced(by: path) != nil }
 
   package func write(_ text: String) throws { try stream.write(text) }
 
   /// Gives the file its name.
-  /// - Parameter durably: whether it has to be there after a power cut.
+  /// - Parameter durably: whether the file must survive a power failure.
   package func finish(durably: Bool) throws {
     guard let temporary else { return }
     if durably, fsync(stream.descriptor) != 0 { throw Self.failure(path, errno) }
@@ -50,7 +51,7 @@ package final class WholeFile {
     if durably { try syncFolder() }
   }
 
-  /// The name is to last, too.
+  /// Makes the name durable, too.
   private func syncFolder() throws {
     let folder = target.lastIndex(of: "/").map { target[...$0] } ?? "."
     try rethrowing(as: { Self.failure(path, $0.code) }) { () throws(SystemError) in
@@ -62,28 +63,28 @@ package final class WholeFile {
     if let temporary, !isDone { unlink(temporary) }
   }
 
-  /// A name that nobody else has, which begins with a dot: who reads a folder of such files passes it by.
+  /// A unique name that begins with a dot, so that programs that read a folder of such files skip it.
   private static func temporary(for path: String) -> String {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     return (parts.dropLast() + [".\(parts.last ?? "").reel-\(SystemRandomness().name(length: 12))"]).joined(
       separator: "/")
   }
 
-  /// The file that is made anew when `path` is written; nil where it is written as it stands.
+  /// The file that is replaced when `path` is written; nil if `path` is written directly.
   private static func replaced(by path: String) -> String? {
     let target = resolved(path)
     var (there, named) = (stat(), stat())
     guard stat(path, &there) == 0 else { return target }
-    // The link of an open file without a name leads to it, and reads as if it led elsewhere.
+    // The /proc link of an open file without a name leads to that file, but its text names another path.
     let isNamed =
       lstat(target, &named) == 0 && named.st_dev == there.st_dev && named.st_ino == there.st_ino
     return isNamed && there.st_mode & S_IFMT == S_IFREG ? target : nil
   }
 
-  /// Where links lead, also to what is not there yet.
+  /// Resolves symbolic links, also to a file that does not exist yet.
   private static func resolved(_ path: String) -> String {
     var path = path
-    // As many as Linux follows.
+    // Linux follows as many.
     for _ in 0..<40 {
       var bytes = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
       guard readlink(path, &bytes, Int(PATH_MAX)) > 0,

@@ -1,31 +1,31 @@
 import ReelCore
 
-/// Pictures in a grid, each with a label on it.
+/// A grid of labeled pictures.
 package struct ContactSheet {
-  /// One of the pictures.
+  /// A picture with its label.
   package struct Tile: Sendable {
     let picture: RawPicture
     let label: String
 
     /// - Parameters:
     ///   - picture: at most as large as a tile of the sheet.
-    ///   - label: drawn in its lower left corner, cut at its width; nothing for an empty one.
+    ///   - label: drawn in the lower left corner, and cut at the tile's width; nothing is drawn for an empty one.
     package init(picture: RawPicture, label: String) {
       self.picture = picture
       self.label = label
     }
   }
 
-  /// The most pixels of a sheet.
+  /// The largest number of pixels of a sheet.
   package static let mostPixels = 40_000_000
 
-  /// Pixels between tiles, and around them.
+  /// The number of pixels between tiles, and around them.
   private static let gap = 6
   private static let ground: UInt8 = 24
 
-  /// The sheet: as many columns as asked for, or as there are tiles, and as many rows as that takes.
+  /// Draws the sheet, with as many columns as requested, or as there are tiles, and as many rows as needed.
   ///
-  /// Nil without tiles, and where it would be larger than a picture may be.
+  /// Returns nil without tiles, and if the sheet would be larger than a picture may be.
   package static func picture(of tiles: [Tile], columns: Int) -> RawPicture? {
     let columns = max(1, min(columns, tiles.count))
     let rows = (tiles.count + columns - 1) / columns
@@ -46,7 +46,7 @@ package struct ContactSheet {
     return sheet
   }
 
-  /// A time as it stands on a sheet: `0:07`, `1:02:03`; empty where it is unknown.
+  /// The text of a time on a sheet: `0:07`, `1:02:03`; empty if unknown.
   package static func label(seconds: Double?) -> String {
     guard let seconds, seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "" }
     return HumanNumber.clock(seconds)
@@ -54,7 +54,7 @@ package struct ContactSheet {
 }
 
 extension RawPicture {
-  /// Copies `picture`, which fits.
+  /// Copies `picture`, which must fit.
   fileprivate mutating func draw(_ picture: RawPicture, left: Int, top: Int) {
     for y in 0..<picture.height {
       let (from, to) = (3 * y * picture.width, 3 * ((top + y) * width + left))
@@ -62,9 +62,9 @@ extension RawPicture {
     }
   }
 
-  /// Writes white on a darkened strip.
+  /// Writes the text in white on a darkened strip.
   fileprivate mutating func write(_ text: String, on tile: RawPicture, left: Int, top: Int) {
-    // Twice as large where there is room for it.
+    // Twice as large if there is room.
     let scale = tile.width >= 200 ? 2 : 1
     let margin = 2 * scale
     let room = (tile.width - 2 * margin) / (PixelFont.advance * scale)

@@ -1,19 +1,19 @@
-/// Characters of 5×7 pixels, for what stands on a contact sheet.
+/// Characters of 5×7 pixels, for the labels of a contact sheet.
 enum PixelFont {
-  /// Pixels, without the gap.
+  /// In pixels, without the gap.
   static let width = 5
-  /// Pixels.
+  /// In pixels.
   static let height = 7
-  /// Pixels from one character to the next.
+  /// The distance in pixels from one character to the next.
   static let advance = 6
 
-  /// Whether the pixel of a character is set. What there is no drawing of is a question mark.
+  /// Whether a pixel of the character is set. A character without a glyph is drawn as a question mark.
   static func isSet(_ character: Character, x: Int, y: Int) -> Bool {
     let rows = glyphs[character] ?? glyphs["?"] ?? 0
     return rows >> UInt64((height - 1 - y) * width + width - 1 - x) & 1 == 1
   }
 
-  /// Seven rows of five bits each, the first pixel highest.
+  /// Seven rows of five bits each; the first pixel is the highest bit.
   private static let glyphs: [Character: UInt64] = [
     " ": 0x000000000, "0": 0x3A33AE62E, "1": 0x11842108E, "2": 0x3A211111F, "3": 0x7C441062E,
     "4": 0x08CA97C42, "5": 0x7E1E0862E, "6": 0x1910F462E, "7": 0x7C2222108, "8": 0x3A317462E,

@@ -1,15 +1,15 @@
 import ReelCore
 
-/// The pictures of a sheet, as they come.
+/// Collects the pictures of a sheet as they are made.
 package struct TileCollection {
   package private(set) var tiles: [ContactSheet.Tile] = []
   private let isOfOneFile: Bool
   private var pixels = 0
 
-  /// The most pictures on a sheet.
+  /// The largest number of pictures on a sheet.
   package static let most = 400
 
-  /// They do not go on one sheet.
+  /// The pictures do not fit on one sheet.
   package struct TooLarge: ReelError {
     package let message =
       "the sheet would be larger than a picture may be; name fewer videos, ask for fewer --pictures, or use a smaller --size"
@@ -21,7 +21,7 @@ package struct TileCollection {
     isOfOneFile = ofOneFile
   }
 
-  /// - Throws: ``TooLarge`` when there are more than a sheet holds.
+  /// - Throws: ``TooLarge`` if there are more than a sheet holds.
   package mutating func add(_ frames: [(picture: RawPicture, time: Double?)], of path: SourcePath) throws {
     pixels += frames.reduce(0) { $0 + $1.picture.width * $1.picture.height }
     guard pixels <= ContactSheet.mostPixels, tiles.count + frames.count <= Self.most else {

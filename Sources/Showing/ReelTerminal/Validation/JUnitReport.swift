@@ -1,7 +1,7 @@
 import ReelCore
 import ReelValidation
 
-/// JUnit's XML as Jenkins defines it (xunit-plugin, junit-10.xsd), and as GitLab reads it: a test case for each file.
+/// JUnit XML as defined by Jenkins (xunit-plugin, junit-10.xsd), and as GitLab reads it: one test case for each file.
 enum JUnitReport {
   static func text(_ report: ValidationReport) -> String {
     var xml = XMLText()
@@ -55,7 +55,8 @@ enum JUnitReport {
   }
 }
 
-/// XML 1.0 elements with harmless text. Control characters, which XML cannot carry at all, are shown as escapes.
+/// Writes XML 1.0 elements with sanitized text. Control characters, which XML cannot represent at all, are shown as
+/// escapes.
 struct XMLText {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
   private var depth = 0
@@ -83,7 +84,7 @@ struct XMLText {
     attributes.map { " \($0.0)=\"\(escaped($0.1))\"" }.joined()
   }
 
-  /// For attributes and text alike.
+  /// Escapes text for attributes and contents alike.
   static func escaped(_ text: String) -> String {
     SanitizedText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
       switch scalar {

@@ -2,22 +2,22 @@ import ReelCore
 import ReelUpkeep
 import ReelValidation
 
-/// What `reel lock` says and does: a lock that is there is replaced only where that is asked for.
+/// The output and effect of `reel lock`. An existing lock is replaced only on request.
 package struct LockReport: Sendable {
   private let change: LockUpdate
   private let isNew: Bool
   private let isWritten: Bool
   private let place: LockPlace
   private let command: String
-  /// What is not locked in the place of its video.
+  /// Git LFS pointers, which are not locked in place of their videos.
   package let pointers: [FixtureReview.EvaluatedFile]
-  /// What could not be read.
+  /// Files that could not be read.
   package let unread: [FixtureReview.EvaluatedFile]
 
   /// - Parameters:
-  ///   - old: nil when there is no lock yet.
-  ///   - replaces: whether one that is there is.
-  ///   - command: replaces it.
+  ///   - old: nil if there is no lock yet.
+  ///   - replaces: whether to replace an existing lock.
+  ///   - command: the command that replaces it.
   package init(
     _ review: FixtureReview, _ judgement: FixtureReview.Outcome, old: LockFile?, place: LockPlace,
     replaces: Bool, command: String
@@ -31,15 +31,15 @@ package struct LockReport: Sendable {
     isWritten = isMade || replaces && !change.lines.isEmpty
   }
 
-  /// What is to be written; nil for nothing.
+  /// The lock to write; nil for nothing.
   package var written: LockFile? { isWritten ? change.lock : nil }
 
   private var differences: [String] { isNew ? [] : change.lines }
 
-  /// Whether it differs, and nobody asked for its replacement.
+  /// Whether the lock differs and its replacement was not requested.
   package var isRefused: Bool { !isWritten && !differences.isEmpty }
 
-  /// What is not locked.
+  /// The files that are not locked, with the reasons.
   private var problems: [AnswerProblem] {
     let unread: [AnswerProblem] = unread.compactMap { file in
       guard case .unreachable(let error) = file.facts.reading else { return nil }
@@ -55,26 +55,26 @@ package struct LockReport: Sendable {
       }
   }
 
-  /// Who locks them should know.
+  /// Entries that are locked although they break rules, which the user should know.
   private var broken: [(path: SourcePath, entry: LockEntry)] {
     change.lock.entries.filter { !$0.value.broken.isEmpty }.sorted { $0.key < $1.key }
       .map { ($0.key, $0.value) }
   }
 
-  /// How a lock stands after `reel lock`.
+  /// The state of a lock after `reel lock`.
   package struct Answer: Encodable {
     let lock: String
     let files: Int
-    /// Of these.
+    /// How many of these are locked as broken.
     let broken: Int?
     let written: Bool
-    /// Lines for people; `reel validate --lock --json` has them by file and fact.
+    /// Lines for people; `reel validate --lock --json` reports them by file and fact.
     let differences: [String]
   }
 
   package static let noFiles = "no files were found to lock; use --allow-empty to accept that"
 
-  /// What is told where there are no files.
+  /// The answer if there are no files.
   package static func ofNoFiles(_ place: LockPlace, _ old: LockFile?) -> AnswerDocument<Answer> {
     let lock = Answer(
       lock: place.path, files: old?.entries.count ?? 0, broken: nil, written: false, differences: [])
@@ -105,7 +105,7 @@ package struct LockReport: Sendable {
     } else if !isNew {
       text += traits.text(["\(place.path) is up to date: \(count)"])
     }
-    // They name commands.
+    // These are not wrapped, because they name commands.
     return text + problems.map { traits.sanitized($0.told) + "\n" }.joined()
   }
 

@@ -3,11 +3,11 @@ import ReelValidation
 
 /// A report for a merge request, or for the step summary of GitHub Actions (GitHub Flavored Markdown).
 package enum MarkdownReport {
-  /// GitHub drops the whole summary of a step if it is larger ("Workflow commands for GitHub Actions").
+  /// GitHub drops the whole summary of a step that is larger ("Workflow commands for GitHub Actions").
   package static let mostBytes = 1 << 20
 
-  /// - Parameter room: the bytes that the text may have. Rows that find no room are counted instead; it is empty where not even
-  ///   that fits.
+  /// - Parameter room: the largest number of bytes of the text. Rows that do not fit are counted instead; the text is
+  ///   empty if not even the count fits.
   package static func text(_ report: ValidationReport, room: Int = mostBytes) -> String {
     let mark = report.outcome == .passed ? "✅" : "❌"
     var lines = [
@@ -47,17 +47,17 @@ package enum MarkdownReport {
 
   private static func row(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
 
-  /// In HTML, because a backtick in a code span of Markdown needs a longer fence, and `|` ends a cell even there.
-  /// Nothing in it is a mention or a link.
+  /// Uses HTML, because a backtick in a Markdown code span needs a longer fence, and `|` ends a cell even there.
+  /// Nothing in it becomes a mention or a link.
   static func code(_ text: String) -> String { "<code>\(entities(text))</code>" }
 
-  /// Text in which no punctuation means anything; a mention is put into code, where it calls nobody.
+  /// Escapes all punctuation. A mention is put into code, where it notifies no one.
   static func escaped(_ text: String) -> String {
     entities(text).split(separator: "&#64;", omittingEmptySubsequences: false)
       .joined(separator: "<code>&#64;</code>")
   }
 
-  /// A numeric reference is never markup (CommonMark 0.31, 2.5).
+  /// Uses numeric character references, which are never markup (CommonMark 0.31, 2.5).
   private static func entities(_ text: String) -> String {
     SanitizedText.line(text).unicodeScalars.reduce(into: "") { result, scalar in
       if scalar.isASCII, !isPlain(scalar) {
@@ -110,8 +110,8 @@ package enum GitHubAnnotations {
       return "::\(level) \(place)title=\(property(title))::\(data(message))"
     }
 
-    /// What a file says is harmless already; what the runner reads is percent-encoded besides, as its own toolkit
-    /// does (actions/toolkit, command.ts).
+    /// Text from a file is already sanitized; what the runner interprets is also percent-encoded, as GitHub's own
+    /// toolkit does (actions/toolkit, command.ts).
     private func data(_ text: String) -> String {
       percentEncoding(SanitizedText.line(text), ["%", "\r", "\n"])
     }

@@ -3,7 +3,7 @@ import ReelValidation
 
 /// SARIF 2.1.0 (OASIS), as GitHub's code scanning reads it.
 enum SARIFReport {
-  /// GitHub refuses a run with more ("SARIF support for code scanning", limits).
+  /// GitHub refuses a run with more results ("SARIF support for code scanning", limits).
   static let mostResults = 25_000
 
   static func text(_ report: ValidationReport) throws -> String {
@@ -66,14 +66,15 @@ enum SARIFReport {
     }
   }
 
-  /// As many as may be, in their order: errors before warnings, and both before what is only open or suppressed.
+  /// Keeps as many results as allowed, in their order: errors take precedence over warnings, and both over open or
+  /// suppressed results.
   private static func weightiest(_ results: [Result]) -> [Result] {
     guard results.count > mostResults else { return results }
     let kept = results.indices.sorted { (results[$0].rank, $0) < (results[$1].rank, $1) }.prefix(mostResults)
     return kept.sorted().map { results[$0] }
   }
 
-  /// Files that could not be judged are troubles of the tool, not results.
+  /// Files that could not be judged are problems of the tool, not results.
   private struct Invocation: Encodable {
     struct Notification: Encodable {
       var level = "error"
@@ -130,14 +131,14 @@ enum SARIFReport {
   private struct Result: Encodable {
     let ruleId: String
     let ruleIndex: Int?
-    /// SARIF, 3.27.9 and 3.27.10: what could not be judged is `open`, and of level `none`.
+    /// SARIF, 3.27.9 and 3.27.10: a rule that could not be judged is `open`, with level `none`.
     let kind: String
     let level: String
     let message: Text
     let locations: [Location]
     let partialFingerprints: [String: String]
     let suppressions: [Suppression]?
-    /// Low for what matters most.
+    /// Lower is more important.
     var rank: Int { suppressions != nil ? 3 : level == "error" ? 0 : level == "warning" ? 1 : 2 }
 
     init(_ finding: Finding, _ file: ValidatedFile, _ report: ValidationReport, index: Int?) {

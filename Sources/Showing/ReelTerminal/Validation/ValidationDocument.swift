@@ -9,7 +9,7 @@ package struct ValidationDocument: Encodable {
     self.report = report
   }
 
-  /// What makes it fail is a problem.
+  /// The answer, whose problems are what makes the validation fail.
   package var answer: AnswerDocument<Self> {
     var problems = report.files.flatMap { file in
       file.findings.filter { ValidatedFile.fails($0, strict: report.strict) }.map {
@@ -66,7 +66,7 @@ package struct ValidationDocument: Encodable {
       let found: String?
       let message: String
       let fix: String?
-      /// The old name of ``fix``, for one more version.
+      /// The old name of ``fix``, kept for one more version.
       let mend: String?
     }
     private struct Unjudged: Encodable {
@@ -103,7 +103,7 @@ package struct ValidationDocument: Encodable {
   }
 }
 
-/// One JSON object a line: each file with `"type": "file"`, and at the end the run with `"type": "run"`.
+/// One JSON object per line: each file with `"type": "file"`, then the run with `"type": "run"`.
 enum ValidationLines {
   private struct Line<Body: Encodable>: Encodable {
     let v = 1

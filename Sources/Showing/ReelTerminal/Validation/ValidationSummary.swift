@@ -1,7 +1,7 @@
 import ReelCore
 import ReelValidation
 
-/// What `reel validate` found, for people.
+/// The findings of `reel validate`, for people.
 package enum ValidationSummary {
   package static func text(_ report: ValidationReport, _ traits: TerminalTraits) -> String {
     var lines = report.files.filter(isWorthTelling).flatMap { file($0, report, traits) }
@@ -18,12 +18,12 @@ package enum ValidationSummary {
     return lines.text(traits)
   }
 
-  /// What is broken as it was when it was locked is counted, and not told one by one.
+  /// Whether to list the file. Rules that were already broken when the file was locked are only counted.
   private static func isWorthTelling(_ file: ValidatedFile) -> Bool {
     file.unjudged != nil || file.findings.contains { $0.state != .locked }
   }
 
-  /// By which policy, and whether under a lock.
+  /// The policy, and the lock if there is one.
   private static func by(_ report: ValidationReport) -> String {
     let reader = report.reader.map { ", read by libavformat \($0.ffmpeg)" } ?? ""
     let lock = report.lock.map { ", compared with \($0)" } ?? ""
@@ -41,7 +41,7 @@ package enum ValidationSummary {
       lines += entry(finding.word, style(finding, report), "\(finding.sentence) [\(finding.rule)]", traits)
     }
     if let fix = file.fix {
-      // Told once, at the end.
+      // The acceptance is shown once, at the end.
       if fix != report.acceptance { lines.append(whole("fix", traits.command(fix))) }
     } else if let obstacle = file.obstacle {
       lines += entry("fix", .dim, "no command does it: see reel validate --explain \(obstacle.rule)", traits)
@@ -56,7 +56,7 @@ package enum ValidationSummary {
 
   private static let labelColumns = 10
 
-  /// A command, which is to be copied: with line breaks it would be another one.
+  /// A command to be copied, in one piece, because line breaks would change it.
   private static func whole(_ label: String, _ command: String) -> StyledLine {
     StyledLine("  ") + StyledLine(DisplayWidth.padded(label, to: labelColumns), .dim)
       + StyledLine("  " + command)
@@ -73,7 +73,7 @@ package enum ValidationSummary {
   }
 }
 
-/// What a rule means, for people (`reel validate --explain`).
+/// The explanation of a rule, for people (`reel validate --explain`).
 package enum RuleSummary {
   package static func text(_ info: RuleInfo, _ traits: TerminalTraits) -> String {
     var lines = traits.wrapped(traits.sanitized("\(info.id): \(info.title)"), .strong)
@@ -106,7 +106,7 @@ extension Finding {
     }
   }
 
-  /// `expected at most 60 s, found 62 s`; nil where nothing is known.
+  /// `expected at most 60 s, found 62 s`; nil if either is unknown.
   package var contrast: String? {
     guard let expected, let found else { return nil }
     return "expected \(expected), found \(found)"
@@ -114,7 +114,7 @@ extension Finding {
 }
 
 extension ValidatedFile {
-  /// What is told of it: nothing of one that passed without a word.
+  /// Whether anything is reported about the file; nothing is if it passed without findings.
   var isWorthTelling: Bool { !findings.isEmpty || unjudged != nil }
 }
 
@@ -151,7 +151,7 @@ extension ValidationReport {
   }
 }
 
-/// The forms of a report of `reel validate`.
+/// The formats of a report of `reel validate`.
 package enum ValidationReportKind: String, Sendable, CaseIterable {
   case people
   case json
@@ -161,9 +161,9 @@ package enum ValidationReportKind: String, Sendable, CaseIterable {
   case sarif
   case markdown
 
-  /// The report, a newline after its last line. The same report gives the same text.
+  /// Returns the report, with a newline after its last line. The same report always gives the same text.
   ///
-  /// - Parameter traits: of where `people` will be read.
+  /// - Parameter traits: of the output where `people` is read.
   package func text(_ report: ValidationReport, _ traits: TerminalTraits) throws -> String {
     switch self {
     case .people: ValidationSummary.text(report, traits)
