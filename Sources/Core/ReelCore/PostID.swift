@@ -1,12 +1,11 @@
 import FoundationEssentials
 
-/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by the time they were
-/// made.
+/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by creation time.
 public struct PostID: Hashable, Sendable {
-  /// The id as a UUID of version 7; one that was read from text may be of any version.
+  /// The UUID, of version 7; one parsed from text may be of any version.
   public let uuid: UUID
 
-  /// A new id for the moment `date`.
+  /// Creates a new id for the time `date`.
   public init(at date: Date, random randomness: some Randomness) {
     let milliseconds = UInt64(max(0, Int64(clamping: date.timeIntervalSince1970 * 1000)))
     var bytes = (0..<6).map { UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * UInt64($0))) }
@@ -48,7 +47,7 @@ extension PostID: Comparable {
 
 extension PostID: Codable {
   /// Reads a UUID from a string.
-  /// - Throws: `DecodingError` when it is none.
+  /// - Throws: `DecodingError` if the string is not a UUID.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = PostID(try container.decode(String.self)) else {
