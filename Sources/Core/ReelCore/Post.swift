@@ -67,8 +67,8 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
   /// the name was not to be kept.
   @ExplicitNull public var sourceName: String?
 
-  /// What was put right in the file before it was stored, without touching a picture or a sound, such as `faststart`, in
-  /// the order of the words; nil when it was stored as it came in.
+  /// What was mended in the file before it was stored, without altering picture or sound, such as `faststart`, in
+  /// alphabetical order; nil if it was stored as it arrived.
   @ExplicitNull public var mended: [String]?
 
   enum CodingKeys: String, CodingKey {
