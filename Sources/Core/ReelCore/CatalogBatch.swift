@@ -11,7 +11,7 @@ public struct ContentQuestion: Hashable, Sendable {
   /// Whether to ignore a post that has moved away from that destination.
   public let again: Bool
 
-  /// A question about one file's bytes.
+  /// Creates a question about one file's bytes.
   public init(digest: ContentDigest, publication: Publication?, again: Bool = false) {
     self.digest = digest
     self.publication = publication
@@ -28,7 +28,7 @@ public struct Completion: Sendable {
   /// The intent's object.
   public let stored: StoredObject
 
-  /// A completion of `intent`.
+  /// Creates a completion of `intent`.
   public init(intent: Intent, draft: PostDraft, stored: StoredObject) {
     self.intent = intent
     self.draft = draft
@@ -55,9 +55,9 @@ public struct RecalledFile: Hashable, Sendable {
   public let identity: FileIdentity
   /// The path under which its failures are remembered.
   public let path: SourcePath
-  /// Where it would be stored.
+  /// The store for which it is intended.
   public let destination: Destination
-  /// Who would publish it.
+  /// The author who would publish it.
   public let authorID: String?
 
   /// Creates a question about one file.
@@ -98,7 +98,7 @@ public struct KnownContent: Hashable, Sendable {
   /// What each reader found in them.
   public let readings: [ReaderVersion: ProbeOutcome]
 
-  /// What is known; nil and none when nothing is.
+  /// Creates a record of what is known; nil or empty where nothing is.
   public init(
     post: PublishedPost? = nil, removed: RemovedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]
   ) {

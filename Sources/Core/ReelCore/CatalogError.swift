@@ -1,6 +1,6 @@
 /// Why the catalog could not answer.
 public struct CatalogError: ReelError, Hashable, Sendable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// It was made by a newer Reel.
     case newerSchema
@@ -28,7 +28,7 @@ public struct CatalogError: ReelError, Hashable, Sendable {
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` is shown to people as it stands.
+  /// Creates an error. `message` is shown to people as it stands.
   public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message

@@ -9,7 +9,7 @@ public protocol CatalogExamination: Sendable {
   /// Every process that is recorded as working on the library, and every lock file left behind by one.
   func owners() async throws(CatalogError) -> [ExaminedOwner]
 
-  /// Every store that a row names.
+  /// Every store that is named in a row.
   func destinations() async throws(CatalogError) -> [Destination]
 
   /// Up to `limit` objects that rows name in `destination`, ordered by key, starting after `key`.
@@ -67,7 +67,7 @@ public struct ExaminedOwner: Hashable, Sendable {
   /// The status of the process.
   public let life: Life
 
-  /// An owner as it was found.
+  /// Creates an owner as it was found.
   public init(name: String, pid: Int?, leaseUntil: Date?, life: Life) {
     self.name = name
     self.pid = pid
@@ -104,7 +104,8 @@ public struct ExaminedObject: Hashable, Sendable {
     /// The video that the post plays, or the picture that represents it.
     case video, poster
   }
-  /// The role of the object in its post. For a poster, ``State/held`` means that the post is not published yet.
+  /// The role of the object in its post. For a poster, ``State/held`` means that the post is not published yet, or
+  /// that a live process is adding the poster to it.
   public let kind: Kind
   /// The post to which it belongs, or was to belong.
   public let id: PostID

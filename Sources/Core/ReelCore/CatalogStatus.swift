@@ -41,7 +41,7 @@ public struct CatalogStatus: Sendable {
   /// How many of those may still have their videos in the store.
   public var kept: Int
 
-  /// A status from its parts.
+  /// Creates a status from its parts.
   public init(
     posts: Int, bytes: Int64, destinations: [(destination: Destination, posts: Int)], unfinished: Int,
     failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int,

@@ -69,7 +69,7 @@ public struct Intent: Hashable, Sendable {
   public let id: PostID
   /// The name under which the object is, or will be, stored.
   public let key: ObjectKey
-  /// What it is an intent for.
+  /// The publication that is intended.
   public let publication: Publication
   /// Counted from 1. It fences off an earlier owner that was taken for dead.
   public let attempt: Int

@@ -6,7 +6,7 @@ public struct FeedCursor: Hashable, Sendable, Codable {
   /// Creates the position just after the post with this page number, towards older posts.
   public init(pageNumber: Int) { self.pageNumber = pageNumber }
 
-  /// Nil when `text` is not a cursor.
+  /// Parses a cursor; nil if `text` is not one.
   public init?(_ text: String) {
     guard let pageNumber = Int(text), pageNumber > 0 else { return nil }
     self.pageNumber = pageNumber

@@ -4,7 +4,7 @@ public struct MediaWarning: Hashable, Sendable, Codable {
   /// The maximum number of warnings in a reading.
   package static let most = 48
 
-  /// For programs.
+  /// Warning codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// The header states a different size for the pictures.
     case sizeMismatch

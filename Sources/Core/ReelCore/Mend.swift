@@ -182,7 +182,7 @@ package struct StreamDigest: Hashable, Sendable {
 /// Why a file was not mended. The error concerns only this file, except for the codes of
 /// ``PosterError/Code/isInstallation``.
 package struct MendError: ReelError, Hashable, Sendable {
-  /// For programs.
+  /// Error codes for programs.
   package enum Code: String, Sendable, CaseIterable {
     /// The requested mend is impossible for such a file.
     case notMendable

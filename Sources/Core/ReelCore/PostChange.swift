@@ -303,7 +303,7 @@ package enum ChangeDecision: Hashable, Sendable {
   case removed
   case unknown
 
-  /// Where a post stands.
+  /// Where a post is now.
   package enum Place: Hashable, Sendable {
     case feed
     /// Its objects may be in the store.

@@ -49,7 +49,7 @@ public struct PostDraft: Hashable, Sendable, Codable {
   /// What was mended in the file; nil if it is stored as it arrived.
   public var mended: [String]?
 
-  /// A draft from its parts.
+  /// Creates a draft from its parts.
   public init(
     media: MediaInfo, provenance: ProbeProvenance, metadata: PostMetadata, likeCount: Int = 0,
     shareCount: Int = 0,

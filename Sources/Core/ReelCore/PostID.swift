@@ -19,7 +19,7 @@ public struct PostID: Hashable, Sendable {
       ))
   }
 
-  /// Nil unless there are exactly 16 bytes.
+  /// Creates an id from its bytes; nil unless there are exactly 16.
   package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -28,7 +28,7 @@ public struct PostID: Hashable, Sendable {
   /// 16 bytes, in the order of ``description``.
   package var bytes: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 
-  /// Nil when `text` is not a UUID.
+  /// Parses a UUID; nil if `text` is not one.
   public init?(_ text: String) {
     guard let uuid = UUID(uuidString: text) else { return nil }
     self.uuid = uuid

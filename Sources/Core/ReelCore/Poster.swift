@@ -18,7 +18,7 @@ public struct Poster: Hashable, Sendable {
   package static let blurHashDigits = Array(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   public init(jpeg: [UInt8], width: Int, height: Int, blurHash: String, isCover: Bool, time: Double?) {
     self.jpeg = jpeg
     self.width = width
@@ -106,7 +106,7 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it has no video".
+  /// Creates an error. `message` follows the file's name when it is shown: "clip.mp4: it has no video".
   public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message

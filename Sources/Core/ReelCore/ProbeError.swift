@@ -1,7 +1,7 @@
 /// Why a file could not be read as media. The error concerns only this file, and the batch continues, except for
 /// the codes that ``Code/isInstallation`` covers.
 public struct ProbeError: ReelError, Hashable, Sendable, Codable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// Not media at all: text, a picture, an archive, a program, …
     case notMedia
@@ -83,7 +83,7 @@ public struct ProbeError: ReelError, Hashable, Sendable, Codable {
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is an HLS playlist …".
+  /// Creates an error. `message` follows the file's name when it is shown: "clip.mp4: it is an HLS playlist …".
   public init(_ code: Code, _ message: ErrorMessage, found: String? = nil) {
     self.code = code
     text = message

@@ -10,7 +10,7 @@ public struct Publication: Hashable, Sendable, Codable {
   /// The author; nil counts as an author, too, so that a video without an author is published only once.
   public let authorID: String?
 
-  /// A publication from its three parts.
+  /// Creates a publication from its three parts.
   public init(digest: ContentDigest, destination: Destination, authorID: String?) {
     self.digest = digest
     self.destination = destination

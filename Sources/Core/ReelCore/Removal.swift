@@ -25,7 +25,7 @@ public struct Removal: Hashable, Sendable, Codable {
 public struct RemovedPost: Hashable, Sendable, Codable {
   /// The post as the feed last showed it.
   public let post: Post
-  /// Why, when and by whom.
+  /// Why, when and by whom it was removed.
   public let removal: Removal
   /// Whether its objects may still be in the store.
   package let mayBeStored: Bool

@@ -1,6 +1,6 @@
 /// Why a source could not be opened or read.
 public struct SourceError: ReelError, Hashable, Sendable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// No such file.
     case notFound
@@ -36,7 +36,7 @@ public struct SourceError: ReelError, Hashable, Sendable {
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
+  /// Creates an error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
   public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message

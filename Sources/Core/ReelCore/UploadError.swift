@@ -1,6 +1,6 @@
 /// Why a store could not store, find or remove an object.
 public struct UploadError: ReelError, Hashable, Sendable, Codable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// The connection or the transfer broke.
     case interrupted

@@ -50,7 +50,7 @@ final class Worker {
     return send(request, rawDescriptor: receipt.descriptor.rawValue)
   }
 
-  /// Whether the worker has sent something unrequested, such as an answer prepared for the next request.
+  /// Whether the worker has sent something unrequested, such as an answer prepared for the next request, or is gone.
   var speaksUnasked: Bool {
     reel_channel_wait(channel.rawValue, 0) != 0
   }

@@ -7,7 +7,7 @@ enum PlausibleRange {
   static let duration = Double.leastNonzeroMagnitude..<31_536_000
   /// Seconds: a file that was cut off may have nothing left.
   static let presentDuration = 0.0..<31_536_000
-  /// Pixels, as stored.
+  /// Pixels, as stored in the file.
   static let stored: ClosedRange<Int64> = 1...65_536
   /// Pixels, as displayed: a pixel may be much wider than it is high.
   static let shown: ClosedRange<Int64> = 1...1_048_576
