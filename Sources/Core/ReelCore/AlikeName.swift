@@ -1,8 +1,8 @@
-/// Names that print alike: macOS writes accents apart from their letters (NFD), others write both as one (NFC), and cameras
-/// write extensions in capitals.
+/// Names that look alike: macOS stores accents separately from their letters (NFD), others store both as one (NFC),
+/// and cameras write extensions in capitals.
 package enum AlikeName {
-  /// What two names have in common that are canonically equivalent but for the letter case of their extensions: equal strings.
-  /// Nil for a name that is not UTF-8, which is like itself alone.
+  /// A key that is equal for names that are canonically equivalent apart from the case of their extensions. Nil for
+  /// a name that is not UTF-8, which equals only itself.
   package static func key(_ name: some Sequence<UInt8>) -> String? {
     let bytes = Array(name)
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }

@@ -1,23 +1,23 @@
-/// The CRC-64/NVME of each block of some bytes, taken in the same pass as their digest: what a part of them, or all of them,
-/// must have in a store that holds such sums against what arrives. Nothing is read for it again.
+/// The CRC-64/NVME of each block of some bytes, computed in the same pass as their digest. A store that verifies
+/// such checksums gets the one of each part, or of the whole object, without another pass over the bytes.
 package struct BlockSums: Hashable, Sendable {
-  /// Bytes of a block; the last one may be shorter.
+  /// The size of a block in bytes; the last one may be shorter.
   package static let blockSize: Int64 = 1 << 20
 
-  /// Bytes of them all.
+  /// The total size in bytes.
   package let size: Int64
   private let sums: [UInt64]
 
-  /// - Parameter sums: of each block, as many as `size` bytes have.
+  /// - Parameter sums: The checksum of each block, as many as `size` bytes have.
   package init(size: Int64, sums: [UInt64]) {
     precondition(Int64(sums.count) == (size + Self.blockSize - 1) / Self.blockSize)
     (self.size, self.sums) = (size, sums)
   }
 
-  /// That of all bytes.
+  /// The checksum of all bytes.
   package var whole: UInt64 { sum(of: sums.indices) }
 
-  /// That of the bytes of `range`; nil unless it begins at a block's beginning and ends at a block's end.
+  /// The checksum of the bytes in `range`; nil unless the range begins and ends at block boundaries.
   package func sum(of range: Range<Int64>) -> UInt64? {
     guard range.lowerBound % Self.blockSize == 0, range.lowerBound >= 0, range.upperBound <= size,
       range.upperBound % Self.blockSize == 0 || range.upperBound == size
@@ -40,7 +40,7 @@ package struct BlockSums: Hashable, Sendable {
   private static let oneBlock = CRCArithmetic.power(blockSize)
 }
 
-/// What one pass over some bytes gave: a digest, and the sums of just the bytes that it is of.
+/// The results of one pass over some bytes: a digest, and the block checksums of exactly the same bytes.
 package struct SummedDigest: Hashable, Sendable {
   package let digest: ContentDigest
   package let sums: BlockSums
@@ -53,8 +53,9 @@ package protocol SummedBytes: ByteSource {
   var summedDigest: SummedDigest? { get }
 }
 
-/// Polynomials modulo that of CRC-64/NVME (NVM Express, "64b CRC"), the highest power in the lowest bit. The CRC of two
-/// texts, one behind the other, is that of the first times x^(8 times the length of the second), plus that of the second.
+/// Polynomials modulo that of CRC-64/NVME (NVM Express, "64b CRC"), with the highest power in the lowest bit. The
+/// CRC of two texts in sequence is the CRC of the first times x^(8 × the length of the second), plus the CRC of the
+/// second.
 private enum CRCArithmetic {
   private static let polynomial: UInt64 = 0x9A6C_9329_AC4B_C9B5
   private static let one: UInt64 = 1 << 63

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Tells code that blocks on a thread that its result is no longer wanted.
 ///
-/// One flag may stand for a whole run: a child is set with its parent, and can be set alone.
+/// One flag may stand for a whole run. A child is set when its parent is, and can also be set alone.
 public final class CancellationFlag: Sendable {
-  /// What ``onSet(_:)`` gives back, for ``clear(_:)``.
+  /// A registered action, as ``onSet(_:)`` returns it for ``clear(_:)``.
   public final class Registration: Sendable {
     fileprivate let action: @Sendable () -> Void
 
@@ -14,20 +14,20 @@ public final class CancellationFlag: Sendable {
   }
 
   private let parent: CancellationFlag?
-  /// Read without the lock, so that an action, which has it, may ask too.
+  /// Read without the lock, so that an action, which runs under the lock, may read it, too.
   private let isSetHere = Atomic(false)
   private let registrations = Mutex<[Registration]>([])
 
-  /// A flag that is not set.
-  /// - Parameter parent: a flag with which this one is set as well.
+  /// Creates a flag that is not set.
+  /// - Parameter parent: A flag whose setting also sets this one.
   public init(parent: CancellationFlag? = nil) {
     self.parent = parent
   }
 
-  /// Whether this flag or its parent was set. It stays so.
+  /// Whether this flag or its parent has been set. It cannot be reset.
   public var isSet: Bool { isSetHere.load(ordering: .acquiring) || parent?.isSet == true }
 
-  /// Sets the flag, and calls every action that is registered.
+  /// Sets the flag, and calls every registered action.
   public func set() {
     registrations.withLock { registrations in
       isSetHere.store(true, ordering: .releasing)
@@ -35,23 +35,23 @@ public final class CancellationFlag: Sendable {
     }
   }
 
-  /// Has `action` called when the flag is set; at once when it is set already.
+  /// Registers `action` to be called when the flag is set, or at once if it is already set.
   ///
-  /// It may be called more than once, on any thread, and must be short: the flag is locked meanwhile, so that all it may
-  /// do with this flag is to read ``isSet``.
+  /// The action may be called more than once and on any thread. It must be short: the flag is locked meanwhile, so
+  /// the action may do nothing with this flag except read ``isSet``.
   public func onSet(_ action: @escaping @Sendable () -> Void) -> Registration {
     let registration = Registration(action)
     register(registration)
     return registration
   }
 
-  /// Its action is not called any more: when this returns, no call is under way either.
+  /// Unregisters an action. When this returns, the action is not running and will not be called again.
   public func clear(_ registration: Registration) {
     registrations.withLock { registrations in registrations.removeAll { $0 === registration } }
     parent?.clear(registration)
   }
 
-  /// Runs `body`; the flag is set as soon as the surrounding task is cancelled.
+  /// Runs `body`. Cancelling the surrounding task sets the flag.
   public func whileRunning<Value: Sendable, Failure: Error>(
     _ body: @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {

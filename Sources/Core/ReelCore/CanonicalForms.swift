@@ -1,13 +1,15 @@
 @_spi(_Unicode) import Swift
 
-// The standard library has the normal forms, without a public name for them; all of Foundation would bring ICU's tables.
+// The standard library implements the normal forms without a public name for them. All of Foundation would bring in
+// ICU's tables.
 
 extension String {
-  /// The text in normal form C (Unicode, UAX #15): equal to it in Swift, and the same bytes however it was put together.
+  /// The text in normal form C (Unicode, UAX #15): equal to it in Swift, and the same bytes however the text was
+  /// composed.
   package var composed: String { utf8.allSatisfy { $0 < 0x80 } ? self : String(scalars: Array(_nfc)) }
 
-  /// The text as it is, and its normal forms C and D as far as those have other bytes. To Swift all of them are equal;
-  /// to a database they are different texts.
+  /// The text as it is, and its normal forms C and D if their bytes differ. Swift considers all of them equal; a
+  /// database considers them different texts.
   package var canonicalForms: [String] {
     if utf8.allSatisfy({ $0 < 0x80 }) { return [self] }
     return [String(scalars: Array(_nfc)), String(scalars: Array(_nfd))].reduce(into: [self]) { forms, form in
@@ -15,7 +17,7 @@ extension String {
     }
   }
 
-  /// The text in normal form D: characters that are put together of several stand apart.
+  /// The text in normal form D: composed characters are split into their parts.
   package var decomposed: String { utf8.allSatisfy { $0 < 0x80 } ? self : String(scalars: Array(_nfd)) }
 
   private init(scalars: [Unicode.Scalar]) {

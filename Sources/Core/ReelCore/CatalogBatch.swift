@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// What a batch of files asks of a catalog, and writes into it, on threads that may block.
+/// What a batch of files asks of a catalog and writes to it, on threads that may block.
 
-/// Asks what is known of some bytes.
+/// A question about what is known of some bytes.
 public struct ContentQuestion: Hashable, Sendable {
-  /// The bytes.
+  /// The digest of the bytes.
   public let digest: ContentDigest
-  /// The publication whose post is looked for; nil when no post is.
+  /// The publication whose post to look up; nil to look up none.
   public let publication: Publication?
-  /// Whether a post that has moved from that destination is no answer.
+  /// Whether to ignore a post that has moved away from that destination.
   public let again: Bool
 
-  /// A question about one file's bytes.
+  /// Creates a question about one file's bytes.
   public init(digest: ContentDigest, publication: Publication?, again: Bool = false) {
     self.digest = digest
     self.publication = publication
@@ -19,16 +19,16 @@ public struct ContentQuestion: Hashable, Sendable {
   }
 }
 
-/// An intent that is to become a post: its object is stored and verified.
+/// An intent whose object is stored and verified, and which is to become a post.
 public struct Completion: Sendable {
-  /// Held by this process.
+  /// The intent, held by this process.
   public let intent: Intent
   /// What the post will say.
   public let draft: PostDraft
   /// The intent's object.
   public let stored: StoredObject
 
-  /// A completion of `intent`.
+  /// Creates a completion of `intent`.
   public init(intent: Intent, draft: PostDraft, stored: StoredObject) {
     self.intent = intent
     self.draft = draft
@@ -36,30 +36,31 @@ public struct Completion: Sendable {
   }
 }
 
-/// Something worth remembering that nobody waits for: it is committed with the next batch. A catalog may forget it.
+/// Something worth remembering that nobody waits for. It is committed with the next batch, and a catalog may forget
+/// it.
 public enum CatalogNote: Sendable {
   /// The digest of a file in this state.
   case digest(ContentDigest, of: FileIdentity)
-  /// What a reader found in these bytes; of failures only those that are about the bytes.
+  /// What a reader found in these bytes. Of failures, only those that are about the bytes.
   case outcome(ProbeOutcome, of: ContentDigest, by: ReaderVersion)
-  /// Why a file was not published, in place of what was noted before; nil when it was.
+  /// Why a file was not published, replacing any earlier note; nil if it was published.
   case failure(FailureRecord?, at: SourcePath)
-  /// The events of these posts have been told.
+  /// The events of these posts have been delivered.
   case announced([PostID])
 }
 
-/// A file that was found, and what is to be known of it before anybody opens it.
+/// A file that was found, and what to look up about it before it is opened.
 public struct RecalledFile: Hashable, Sendable {
-  /// The state that it was found in.
+  /// The state in which it was found.
   public let identity: FileIdentity
-  /// Where failures of it are remembered.
+  /// The path under which its failures are remembered.
   public let path: SourcePath
-  /// Where it would be stored.
+  /// The store for which it is intended.
   public let destination: Destination
-  /// Who would publish it.
+  /// The author who would publish it.
   public let authorID: String?
 
-  /// A question about one file.
+  /// Creates a question about one file.
   public init(identity: FileIdentity, path: SourcePath, destination: Destination, authorID: String?) {
     self.identity = identity
     self.path = path
@@ -68,18 +69,18 @@ public struct RecalledFile: Hashable, Sendable {
   }
 }
 
-/// What an earlier run has left about a file in the very state that it is in now.
+/// What an earlier run recorded about a file that is still in the same state.
 public struct CachedRecord: Hashable, Sendable {
   /// The digest of its bytes.
   public let digest: ContentDigest
-  /// Whether it is a post already, in that destination and of that author, whose event has been told.
+  /// Whether it is already a post by that author in that destination, whose event has been delivered.
   public let isPublished: Bool
-  /// That post, where posts were asked for.
+  /// That post, if posts were requested.
   public let post: Post?
-  /// The code of its failure or refusal, where that was its latest end.
+  /// The code of its failure or refusal, if that was its latest outcome.
   public let failureCode: String?
 
-  /// What is known; `post` and `failureCode` are nil when there is none.
+  /// Creates a record; `post` and `failureCode` are nil if there is none.
   public init(digest: ContentDigest, isPublished: Bool, post: Post?, failureCode: String?) {
     self.digest = digest
     self.isPublished = isPublished
@@ -88,16 +89,16 @@ public struct CachedRecord: Hashable, Sendable {
   }
 }
 
-/// What is known of some bytes.
+/// What is known about some bytes.
 public struct KnownContent: Hashable, Sendable {
-  /// The post that they are already, in that destination and of that author, or that has moved from there.
+  /// The existing post of these bytes, by that author in that destination, or moved away from it.
   public let post: PublishedPost?
-  /// The post that they were, where that was removed and there is none since; only where a publication was asked for.
+  /// Their removed post, if there has been none since; only if a publication was given.
   public let removed: RemovedPost?
-  /// What was found in them, and by whom.
+  /// What each reader found in them.
   public let readings: [ReaderVersion: ProbeOutcome]
 
-  /// What is known; nil and none when nothing is.
+  /// Creates a record of what is known; nil or empty where nothing is.
   public init(
     post: PublishedPost? = nil, removed: RemovedPost? = nil, readings: [ReaderVersion: ProbeOutcome] = [:]
   ) {

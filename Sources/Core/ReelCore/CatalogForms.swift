@@ -1,22 +1,22 @@
 import FoundationEssentials
 
-// What every catalog keeps alike, whatever the database.
+// What every catalog stores in the same form, whatever the database.
 
 extension Date {
-  /// Milliseconds since 1970, as the catalog keeps times. A `Double` holds few of them exactly: what lies so little below
-  /// a whole one counts as that.
+  /// Milliseconds since 1970, as catalogs store times. A `Double` represents few of them exactly, so a time just
+  /// below a whole millisecond is rounded up to it.
   package var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000 + 1e-3).rounded(.down)) }
 
   package init(milliseconds: Int64) {
     self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
   }
 
-  /// This moment as the catalog gives it back.
+  /// This time as a catalog returns it.
   package var wholeMilliseconds: Date { Date(milliseconds: milliseconds) }
 }
 
 extension FileIdentity {
-  /// Whether any change from now on is sure to show: file systems keep times in steps of up to 2 s.
+  /// Whether any later change is sure to alter the identity: file systems store times in steps of up to 2 s.
   package func isSettled(at moment: Date) -> Bool {
     let age = moment.timeIntervalSince1970 - Double(changedAt) / 1_000_000_000
     return age >= 2
@@ -24,9 +24,9 @@ extension FileIdentity {
 }
 
 extension CatalogNote {
-  /// Whether a catalog keeps it: not the digest of a file that may yet change without showing it, nor a reading that would
-  /// end otherwise the next time.
-  /// - Parameter moment: by the clock of the machine whose file it is.
+  /// Whether a catalog keeps the note. It does not keep the digest of a file that could still change without its
+  /// identity changing, or a failure that might not occur the next time.
+  /// - Parameter moment: The time by the clock of the machine that holds the file.
   package func isKept(at moment: Date) -> Bool {
     switch self {
     case .digest(_, let identity): identity.isSettled(at: moment)
@@ -37,7 +37,7 @@ extension CatalogNote {
 }
 
 extension Post {
-  /// The post as a catalog keeps it, in JSON: without what the columns of its row say.
+  /// The post in JSON as a catalog stores it, without what the columns of its row state.
   package func document() throws -> String {
     var bare = self
     bare.pageNumber = nil
@@ -47,8 +47,8 @@ extension Post {
     return String(decoding: try encoder.encode(bare), as: UTF8.self)
   }
 
-  /// The post of a row.
-  /// - Parameter createdAt: in milliseconds since 1970.
+  /// Reads a post from the values of its row.
+  /// - Parameter createdAt: Milliseconds since 1970.
   package init(document: String, pageNumber: Int, createdAt: Int64) throws {
     self = try JSONDecoder().decode(Post.self, from: Data(document.utf8))
     self.pageNumber = pageNumber
@@ -57,17 +57,18 @@ extension Post {
 }
 
 extension ExaminedObject.State {
-  /// How the row of a poster stands, as every catalog counts it.
+  /// The state of a poster's row, with the numbers that every catalog uses.
   package enum Poster: Int, Sendable {
     case named = 0, shown, givenUp
   }
 
+  /// Derives the state of an object from its rows.
   /// - Parameters:
-  ///   - isPublished: of the intent whose object it is, or whose poster.
-  ///   - isChanging: whether an open change of its post may put the object there, or take it away.
-  ///   - isRemovedStored: of a removed post, whether its objects may be in the store; nil of any other.
-  ///   - poster: nil for the video itself.
-  ///   - isOwnerAlive: of who works on it; nil where nobody does.
+  ///   - isPublished: Whether the intent that the object or poster belongs to is published.
+  ///   - isChanging: Whether an open change of its post may store or remove the object.
+  ///   - isRemovedStored: For a removed post, whether its objects may be in the store; nil for any other.
+  ///   - poster: The state of the poster; nil for the video itself.
+  ///   - isOwnerAlive: Whether the process that holds it is alive; nil if none holds it.
   package init(
     isPublished: Bool, isGivenUp: Bool, isChanging: Bool, isRemovedStored: Bool?, poster: Poster?,
     isOwnerAlive: @autoclosure () throws -> Bool?
@@ -82,7 +83,7 @@ extension ExaminedObject.State {
     }
     switch (poster, isPublished, isGivenUp) {
     case (.shown, _, _), (nil, true, _): self = .published
-    // It stands and falls with its intent.
+    // The poster shares the fate of its intent.
     case (.named, false, false): self = .held
     case (.some, _, _): self = try isOwnerAlive() == true ? .held : .unneeded
     case (nil, false, true): self = .givenUp
@@ -92,17 +93,18 @@ extension ExaminedObject.State {
 }
 
 extension CatalogStatus {
-  /// How many failures are told.
+  /// The maximum number of failures that are listed.
   package static let mostFailures = 1000
 }
 
 extension ProbeOutcome {
-  /// As a catalog keeps it, in JSON.
+  /// The outcome in JSON, as a catalog stores it.
   package func document() throws -> String {
     String(decoding: try JSONEncoder(times: .number).encode(StoredProbeResult(self)), as: UTF8.self)
   }
 
-  /// Nil for what another build wrote and this one can't read: that is found out anew.
+  /// Reads a stored outcome. Nil if another build wrote it and this one cannot read it; the file is then probed
+  /// anew.
   package init?(document: String) {
     guard let kept = try? JSONDecoder().decode(StoredProbeResult.self, from: Data(document.utf8)) else {
       return nil
@@ -111,11 +113,11 @@ extension ProbeOutcome {
   }
 }
 
-/// A reading as it is kept. What was kept with other facts, by an earlier build of the same version, is not
-/// understood, and so it is found out anew.
+/// A reading as it is stored. One that an earlier build of the same version stored with other facts cannot be
+/// decoded, so the file is probed anew.
 struct StoredProbeResult: Codable {
-  /// Counts the changes of what ``MediaInfo`` and ``ProbeError`` say of the same bytes. Readings without a number
-  /// are of a time when warnings were sentences.
+  /// Counts the changes in what ``MediaInfo`` and ``ProbeError`` say about the same bytes. Readings without this
+  /// number date from when warnings were sentences.
   private static let facts = 3
 
   let outcome: ProbeOutcome
@@ -142,7 +144,7 @@ struct StoredProbeResult: Codable {
   }
 }
 
-/// - Parameter catalog: its path, or its server.
+/// - Parameter catalog: The path of the catalog, or its server.
 extension CatalogError {
   package static func leaseLost(_ intent: Intent, at catalog: String) -> CatalogError {
     CatalogError(
@@ -171,7 +173,7 @@ extension CatalogError {
     CatalogError(.cancelled, "the task was cancelled before the catalog \(catalog) answered: try again")
   }
 
-  // Of a store that has moved.
+  // Errors about a store that is relocated.
 
   package static func neverStored(in old: Destination, at catalog: String) -> CatalogError {
     CatalogError(.unusable, "nothing was ever stored in \(old) from the catalog \(catalog)")

@@ -4,14 +4,14 @@ import FoundationEssentials
 public struct FailureRecord: Hashable, Sendable, Codable {
   /// The code of the event.
   public let code: String
-  /// What went wrong and what to do, without the file's path; one sentence for people.
+  /// What went wrong and what to do about it, without the file's path; one sentence for people.
   public let message: String
-  /// Whether it was refused by policy, not failed.
+  /// Whether it was refused by policy rather than failed.
   public let refused: Bool
-  /// When that was.
+  /// When it failed or was refused.
   public let at: Date
 
-  /// A record of one file's latest end.
+  /// Creates a record of a file's latest outcome.
   public init(code: String, message: String, refused: Bool, at: Date) {
     self.code = code
     self.message = message
@@ -22,26 +22,26 @@ public struct FailureRecord: Hashable, Sendable, Codable {
 
 /// What the catalog holds.
 public struct CatalogStatus: Sendable {
-  /// Posts in all, over every destination.
+  /// The number of posts in all destinations.
   public var posts: Int
-  /// Bytes of all published objects.
+  /// The total size of all published objects in bytes.
   public var bytes: Int64
-  /// How many posts each destination has; only destinations that have one.
+  /// The number of posts in each destination that has any.
   public var destinations: [(destination: Destination, posts: Int)]
-  /// Intents that are neither published nor given up for good.
+  /// The number of intents that are neither published nor given up for good.
   public var unfinished: Int
-  /// The newest failures first, at most 1000.
+  /// The failures, newest first, at most 1000.
   public var failures: [(path: SourcePath, failure: FailureRecord)]
-  /// Files whose latest end was a failure or a refusal; `failures` may show fewer.
+  /// The number of files whose latest outcome was a failure or refusal; `failures` may list fewer.
   public var failureCount: Int
   /// The version of the catalog's tables (`PRAGMA user_version`), counted from 1.
   public var schemaVersion: Int
-  /// Posts that were removed.
+  /// The number of posts that were removed.
   public var removed: Int
-  /// Those of them whose videos may be in the store still.
+  /// How many of those may still have their videos in the store.
   public var kept: Int
 
-  /// A status from its parts.
+  /// Creates a status from its parts.
   public init(
     posts: Int, bytes: Int64, destinations: [(destination: Destination, posts: Int)], unfinished: Int,
     failures: [(path: SourcePath, failure: FailureRecord)], failureCount: Int, schemaVersion: Int,
@@ -59,16 +59,16 @@ public struct CatalogStatus: Sendable {
   }
 }
 
-/// How much is remembered of files and readings.
+/// How much is remembered about files and readings.
 public struct CacheStatus: Hashable, Sendable, Codable {
-  /// File states whose digest is known.
+  /// The number of file states whose digest is known.
   public let files: Int
-  /// Readings by content.
+  /// The number of remembered readings, by content.
   public let readings: Int
-  /// Bytes that they take, about.
+  /// Their approximate size in bytes.
   public let bytes: Int64
 
-  /// Counts of what is remembered, and about how many bytes that takes.
+  /// Creates counts of what is remembered, with its approximate size in bytes.
   public init(files: Int, readings: Int, bytes: Int64) {
     self.files = files
     self.readings = readings

@@ -1,24 +1,24 @@
-/// Asks for the right to publish.
+/// A request for the right to publish.
 public struct ClaimRequest: Sendable {
-  /// What is to be published, where and by whom.
+  /// The bytes, the destination and the author.
   public let publication: Publication
-  /// What to do when that is a post already.
+  /// What to do if the publication is already a post.
   public let duplicates: DuplicateHandling
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int64
-  /// Used when the intent is new; an unfinished one keeps its own.
+  /// The id for a new intent; an unfinished one keeps its own.
   public let newID: PostID
-  /// Used when the intent is new; an unfinished one keeps its own.
+  /// The key for a new intent; an unfinished one keeps its own.
   public let newKey: ObjectKey
-  /// The poster that the post is to have; nil for none.
+  /// The poster that the post is to have; nil if it is to have none.
   public let poster: PosterRequest?
-  /// What the file was when it came in, where it was mended before it is published: its digest is remembered, so that the
-  /// same file is found to be a post when it comes again. Nil for one that is published as it came in.
+  /// The digest of the file as it arrived, if it was mended before publication. It is remembered, so that the same
+  /// file is recognized as a post when it arrives again. Nil for a file that is published as it arrived.
   public let arrived: ContentDigest?
-  /// Whether a video whose post was removed is published all the same.
+  /// Whether to publish the video even if its post was removed.
   public let again: Bool
 
-  /// A request; `newID` and `newKey` are drawn by the caller, so that a test can fix them.
+  /// Creates a request. The caller draws `newID` and `newKey`, so that tests can fix them.
   public init(
     publication: Publication, duplicates: DuplicateHandling, size: Int64, newID: PostID, newKey: ObjectKey,
     poster: PosterRequest? = nil, arrived: ContentDigest? = nil, again: Bool = false
@@ -34,16 +34,16 @@ public struct ClaimRequest: Sendable {
   }
 }
 
-/// Asks for a name for a poster.
+/// A request for a poster's object key.
 public struct PosterRequest: Hashable, Sendable {
-  /// Of the JPEG.
+  /// The digest of the JPEG.
   public let digest: ContentDigest
-  /// Bytes.
+  /// The size of the JPEG in bytes.
   public let size: Int64
-  /// Used unless an earlier attempt has named a poster of these very bytes for the same post.
+  /// The key to use, unless an earlier attempt named a poster of these very bytes for the same post.
   public let newKey: ObjectKey
 
-  /// A request; `newKey` is drawn by the caller.
+  /// Creates a request. The caller draws `newKey`.
   public init(digest: ContentDigest, size: Int64, newKey: ObjectKey) {
     self.digest = digest
     self.size = size
@@ -53,32 +53,32 @@ public struct PosterRequest: Hashable, Sendable {
 
 /// The answer to a claim.
 public enum Claim: Sendable {
-  /// The intent is ours.
+  /// The intent belongs to this process.
   case granted(Intent)
-  /// It is a post already.
+  /// The publication is already a post.
   case published(PublishedPost)
-  /// It was a post, which was removed, and is not to come back.
+  /// The publication was a post that has been removed, and is not to return.
   case removed(RemovedPost)
-  /// Somebody alive is at it: ask again in a moment.
+  /// A live process holds the intent. Ask again in a moment.
   case held
 }
 
 /// A durable intent to publish, held by this process.
 public struct Intent: Hashable, Sendable {
-  /// The id that the post will have.
+  /// The id of the future post.
   public let id: PostID
   /// The name under which the object is, or will be, stored.
   public let key: ObjectKey
-  /// What it is an intent for.
+  /// The publication that is intended.
   public let publication: Publication
-  /// Counted from 1; the fence against an owner that was thought dead.
+  /// Counted from 1. It fences off an earlier owner that was taken for dead.
   public let attempt: Int
-  /// The name under which the post's poster is, or will be, stored; nil when none was asked for.
+  /// The name under which the post's poster is, or will be, stored; nil if none was requested.
   public let poster: ObjectKey?
-  /// Whether an earlier attempt may have stored the object and the poster: look before uploading.
+  /// Whether an earlier attempt may have stored the object and the poster: look for them before uploading.
   public var mayBeStored: Bool { attempt > 1 }
 
-  /// An intent as a catalog grants it. `attempt` is counted from 1.
+  /// Creates an intent as a catalog grants it. `attempt` is counted from 1.
   public init(
     id: PostID, key: ObjectKey, publication: Publication, attempt: Int, poster: ObjectKey? = nil
   ) {
@@ -92,10 +92,10 @@ public struct Intent: Hashable, Sendable {
 
 /// Why an intent is given up.
 public enum ReleaseReason: Sendable {
-  /// To be tried again, by this or another run, under the same key.
+  /// It will be tried again, by this run or another, under the same key.
   case retryLater
-  /// The key is taken by an object that is not ours: the next claim draws another.
+  /// Another object has the key: the next claim draws a new one.
   case keyUnusable
-  /// The poster's name is: the next attempt, under the same key, draws another for it.
+  /// Another object has the poster's name: the next attempt, under the same key, draws a new name for it.
   case posterUnusable
 }

@@ -1,31 +1,32 @@
-/// What becomes of a claim. Every catalog looks up what ``decide(_:again:published:removed:own:related:holding:posterNameIsTaken:nameIsTaken:)``
-/// asks for, in its own way, and writes down what it says; so does the model of "exactly once".
+/// The outcome of a claim. Each catalog looks up, in its own way, what
+/// ``decide(_:again:published:removed:own:related:holding:posterNameIsTaken:nameIsTaken:)`` asks for, and records
+/// what it decides; so does the model of "exactly once".
 package enum ClaimDecision<Post, Removed, Unfinished> {
-  /// It is a post already.
+  /// The publication is already a post.
   case published(Post)
-  /// It was a post, and is not to come back.
+  /// The publication was a post that has been removed, and is not to return.
   case removed(Removed)
-  /// Somebody alive is at it.
+  /// A live process holds an intent for it.
   case held
-  /// The name that was drawn for the object or for the poster is another's.
+  /// Another object has the name that was drawn for the object or for the poster.
   case nameTaken
-  /// This intent becomes the claimant's.
+  /// The claimant takes over this intent.
   case takeOver(Unfinished)
   /// A new intent begins.
   case begin
 
-  /// Asks in this order, and for no more than it needs.
+  /// Decides on a claim. The arguments are evaluated in the order below, and only as far as needed.
   /// - Parameters:
-  ///   - published: the post of the publication, or of the file that came in; unless `again`, also one that has moved from
-  ///     that destination.
-  ///   - removed: the newest removal of a post of that video and author, in whatever store, unless they have become a post
-  ///     since.
-  ///   - own: the publication's unfinished intents, the oldest first.
-  ///   - related: unfinished intents for what becomes of the same file when it is mended, or for that file as it is.
-  ///   - holding: whether somebody holds an unfinished intent.
-  ///   - posterNameIsTaken: whether another has the name that was drawn for the poster.
-  ///   - nameIsTaken: whether another has the id or the name that was drawn for the post. A catalog that learns this by
-  ///     inserting the row says no.
+  ///   - published: The post of the publication, or of the file as it arrived; unless `again` is set, also one that
+  ///     has moved away from that destination.
+  ///   - removed: The newest removal, in any store, of a post of that video and author; nil if they have become a
+  ///     post since.
+  ///   - own: The publication's unfinished intents, oldest first.
+  ///   - related: Unfinished intents for the same file as it becomes when mended, or for the file as it arrived.
+  ///   - holding: Whether an unfinished intent is held.
+  ///   - posterNameIsTaken: Whether another poster has the name that was drawn.
+  ///   - nameIsTaken: Whether another post has the id or the object key that was drawn. A catalog that finds out by
+  ///     inserting the row passes false.
   package static func decide(
     _ duplicates: DuplicateHandling, again: Bool,
     published: @autoclosure () throws -> Post?,
@@ -53,9 +54,9 @@ package enum ClaimDecision<Post, Removed, Unfinished> {
 
 /// Whether an unfinished intent may be taken over.
 package enum IntentHolding: Hashable, Sendable {
-  /// Nobody has it, or one that is dead.
+  /// Nobody holds it, or its owner is dead.
   case free
-  /// The claimant itself, elsewhere in its process, or another that is alive has it.
+  /// Another live process holds it, or another task of the claimant's own process.
   case held
 
   package init<Owner: Equatable>(

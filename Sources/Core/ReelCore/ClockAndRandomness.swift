@@ -2,42 +2,44 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// The time of day, for what is written down (posts, leases). A test sets its own.
+/// The time of day, for what is recorded (posts, leases). Tests supply their own clock.
 public protocol WallClock: Sendable {
-  /// The time of day now.
+  /// Returns the current time.
   func now() -> Date
 }
 
 /// The machine's clock.
 public struct SystemWallClock: WallClock {
-  /// The clock has no settings.
+  /// Creates the clock, which has no settings.
   public init() {}
 
-  /// The system's time; it may jump when somebody sets it.
+  /// The system's time, which may jump when it is set.
   public func now() -> Date { Date() }
 }
 
-/// A source of random bytes. Names must not be guessable: the system's generator in production, a seeded one
-/// in tests.
+/// A source of random numbers. Names must not be guessable: production uses the system's generator, tests use a
+/// seeded one.
 public protocol Randomness: Sendable {
-  /// A number drawn uniformly from `0 ..< bound`. `bound` is above 0.
+  /// Draws a number uniformly from `0 ..< bound`. `bound` is above 0.
   func number(below bound: UInt64) -> UInt64
 }
 
-/// The system's cryptographically secure generator (`getentropy`), asked for 256 bytes at a time: ten names.
+/// The system's cryptographically secure generator (`getentropy`), read 256 bytes at a time, which is enough for
+/// ten names.
 public struct SystemRandomness: Randomness {
   private let entropy = Entropy()
 
-  /// Draws nothing yet.
+  /// Creates the generator, without drawing anything yet.
   public init() {}
 
-  /// Drawn without modulo bias. `bound` must be above 0.
+  /// Draws a number without modulo bias. `bound` must be above 0.
   public func number(below bound: UInt64) -> UInt64 {
     guard bound <= 256 else {
       var words = entropy
       return UInt64.random(in: 0..<bound, using: &words)
     }
-    // A byte for each character of a name. Those above the last multiple of `bound` would favour small numbers.
+    // One byte is enough for each character of a name. Bytes at or above the last multiple of `bound` are rejected,
+    // as they would favor small numbers.
     let end = 256 - 256 % bound
     while true {
       let byte = UInt64(entropy.byte())
@@ -46,7 +48,7 @@ public struct SystemRandomness: Randomness {
   }
 }
 
-/// Random bytes that nobody has seen yet; each is given out once.
+/// A buffer of unused random bytes, each of which is handed out once.
 private struct Entropy: RandomNumberGenerator {
   private final class Buffer: Sendable {
     let unused = Mutex<[UInt8]>([])
@@ -59,7 +61,7 @@ private struct Entropy: RandomNumberGenerator {
         unused = Array(repeating: 0, count: 256)
         let isFilled = unused.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) == 0 }
         if !isFilled {
-          // Only kernels without getrandom(2) say so; Swift's generator knows what to do there.
+          // This fails only on kernels without getrandom(2), which Swift's generator can handle.
           var system = SystemRandomNumberGenerator()
           unused = [system.next()]
         }
@@ -74,12 +76,12 @@ private struct Entropy: RandomNumberGenerator {
 }
 
 extension Randomness {
-  /// `count` random bytes.
+  /// Draws `count` random bytes.
   public func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: number(below: 256)) }
   }
 
-  /// `length` characters of base 62 (0-9, A-Z, a-z), each drawn uniformly; 22 of them are 131 bits.
+  /// Draws `length` characters of base 62 (0-9, A-Z, a-z) uniformly; 22 of them are 131 bits.
   public func name(length: Int) -> String {
     let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     return String(decoding: (0..<length).map { _ in alphabet[Int(number(below: 62))] }, as: UTF8.self)

@@ -1,10 +1,10 @@
-/// A store's settled name, such as `file:///srv/media`; in JSON that string. Uniqueness of posts is counted
-/// within one destination.
+/// The canonical name of a store, such as `file:///srv/media`; a string in JSON. Posts are unique within one
+/// destination.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
-  /// The name itself. An uploader settles its spelling, so that one store has one name.
+  /// The name itself. The uploader normalizes its spelling, so that each store has one name.
   public let name: String
 
-  /// A destination by its settled name. Two spellings are two destinations.
+  /// Creates a destination from its canonical name. Two spellings are two destinations.
   public init(_ name: String) { self.name = name }
 
   /// ``name``.
@@ -12,7 +12,7 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Destination: Codable {
-  /// Reads a string; any is a name.
+  /// Reads a string; any string is a name.
   public init(from decoder: any Decoder) throws {
     name = try decoder.singleValueContainer().decode(String.self)
   }

@@ -1,49 +1,50 @@
-/// A sentence for people in which settings and commands are values, not text, so that each program can name them in its own
-/// way.
+/// A sentence for people in which settings and commands are kept as values rather than text, so that each program
+/// can name them in its own way.
 ///
-/// `"use fewer \(setting: .jobs)"` reads "use fewer" and the setting's name in backquotes; `reel` tells it as "use fewer
-/// --jobs". `"run \(command: "doctor --fix")"` reads "run reel doctor --fix", and `reel` adds the library that it was given.
-/// Whatever else is put into it stays as it is: a file that is named like a setting keeps its name.
+/// `"use fewer \(setting: .jobs)"` reads "use fewer" and the setting's name in backquotes; `reel` shows it as "use
+/// fewer --jobs". `"run \(command: "doctor --fix")"` reads "run reel doctor --fix", and `reel` adds the library
+/// that it was given. Everything else that is interpolated stays as it is: a file that is named like a setting
+/// keeps its name.
 public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
   /// A setting that a message may name. The raw value is its name in docs/settings.md.
   public enum Setting: String, Sendable, CaseIterable {
-    /// Whether a video whose post was removed is published again; a flag alone.
+    /// Whether a video whose post was removed is published again; a flag without a value.
     case again
-    /// How long a store's program may tell nothing new.
+    /// How long a store's upload program may go without reporting progress.
     case adapterDeadline
-    /// Where a worker of the queue may take files from.
+    /// The places from which a queue worker may take files.
     case allow
-    /// The certificates that stores are believed by.
+    /// The certificates that are trusted for connections to stores.
     case caFile
-    /// Where the credentials of an S3 store come from.
+    /// The source of the credentials for an S3 store.
     case credentials
-    /// How long reading one file may take.
+    /// The maximum time for reading one file.
     case deadline
-    /// What becomes of a video that is a post already.
+    /// What happens to a video that is already a post.
     case duplicates
-    /// An S3 store other than Amazon's.
+    /// The endpoint of an S3 store other than Amazon's.
     case endpoint
     /// Whether links are followed.
     case followLinks
-    /// Whether a store may be spoken to without encryption.
+    /// Whether unencrypted connections to a store are allowed.
     case insecureHTTP
-    /// How far the worker must be confined.
+    /// How strictly the worker must be confined.
     case isolation
-    /// How much is worked on at once.
+    /// How many files are processed at once.
     case jobs
-    /// Where the library is.
+    /// The location of the library.
     case library
-    /// How much of a file at an address may be read to find out what it is.
+    /// How much of a remote file may be read to identify it.
     case maxRead
     /// The size above which a file is refused.
     case maxSize
-    /// That an S3 store has the bucket in its host name.
+    /// Whether an S3 store has the bucket in its host name.
     case noPathStyle
     /// The project of a Firebase store.
     case project
-    /// The proxy for stores.
+    /// The proxy for connections to stores.
     case proxy
-    /// Where viewers find what was stored.
+    /// The base URL under which viewers find stored objects.
     case publicBaseURL
     /// The region of an S3 store.
     case region
@@ -51,11 +52,11 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     case serviceAccount
     /// Where videos are stored.
     case to
-    /// Where a tus server may have bytes sent.
+    /// The hosts to which a tus server may direct uploads.
     case uploadHosts
     /// How many uploads run at once.
     case uploads
-    /// Where the worker is.
+    /// The location of the worker.
     case worker
   }
 
@@ -67,22 +68,24 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
 
   private var parts: [Part]
 
-  /// This text as it stands; it names no setting.
+  /// Creates a message from plain text; it names no setting.
   public init(_ text: String) {
     parts = [.text(text)]
   }
 
-  /// This text as it stands; it names no setting.
+  /// Creates a message from a literal; it names no setting.
   public init(stringLiteral text: String) {
     self.init(text)
   }
 
-  /// What was interpolated: settings and commands as such, messages with theirs, all else as text.
+  /// Creates a message from its interpolated parts: settings and commands are kept as values, other messages keep
+  /// theirs, and everything else becomes text.
   public init(stringInterpolation: StringInterpolation) {
     parts = stringInterpolation.parts
   }
 
-  /// The text, with `name` for each setting, and `writing` for each command of `reel`: its words behind the program's name.
+  /// Returns the text, with `name` applied to each setting and `writing` to each command of `reel`, which is given
+  /// without the program's name.
   public func naming(
     _ name: (Setting) -> String, writing: (String) -> String = { "reel \($0)" }
   ) -> String {
@@ -98,14 +101,14 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
   /// The text, with settings in backquotes.
   public var description: String { naming { "`\($0.rawValue)`" } }
 
-  /// Both, one after the other.
+  /// Concatenates two messages.
   public static func + (left: ErrorMessage, right: ErrorMessage) -> ErrorMessage {
     var sum = left
     sum.parts += right.parts
     return sum
   }
 
-  /// With `other` wherever its text has `words`.
+  /// Returns the message with `words` replaced by `other` wherever its text contains them.
   package func replacing(_ words: String, with other: String) -> ErrorMessage {
     var message = self
     message.parts = parts.map { part in
@@ -115,11 +118,11 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
     return message
   }
 
-  /// Collects what an interpolated message is made of.
+  /// Collects the parts of an interpolated message.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var parts: [Part] = []
 
-    /// An empty one.
+    /// Creates an empty interpolation.
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
     private mutating func append(_ text: String) {
@@ -130,36 +133,37 @@ public struct ErrorMessage: Sendable, ExpressibleByStringInterpolation, CustomSt
       }
     }
 
-    /// What the program itself says.
+    /// Appends literal text.
     public mutating func appendLiteral(_ literal: String) { append(literal) }
 
-    /// A value, as text.
+    /// Appends a value as text.
     public mutating func appendInterpolation<Value>(_ value: Value) { append("\(value)") }
 
-    /// A setting, by whatever name the program has for it.
+    /// Appends a setting, to be shown under the program's own name for it.
     public mutating func appendInterpolation(setting: Setting) { parts.append(.setting(setting)) }
 
-    /// A command of `reel` that is to be run, its words behind the program's name.
+    /// Appends a command of `reel` to be run, without the program's name.
     public mutating func appendInterpolation(command: String) { parts.append(.command(command)) }
 
-    /// Another message, with its settings and commands.
+    /// Appends another message, keeping its settings and commands.
     public mutating func appendInterpolation(_ message: ErrorMessage) { parts += message.parts }
   }
 }
 
 extension DefaultStringInterpolation {
-  /// A message within a text would lose its settings and commands: where either would do, Swift takes a text.
+  /// A message interpolated into a string would lose its settings and commands. Swift prefers a string where either
+  /// type would do.
   @available(*, deprecated, message: "this loses its settings: add it with +, or say .description")
   package mutating func appendInterpolation(_ message: ErrorMessage) { appendLiteral(message.description) }
 }
 
 extension ErrorMessage: Hashable, Codable {
-  /// Whether both read the same.
+  /// Whether both messages read the same.
   public static func == (left: ErrorMessage, right: ErrorMessage) -> Bool {
     left.description == right.description
   }
 
-  /// Of what ``==(_:_:)`` compares.
+  /// Hashes what ``==(_:_:)`` compares.
   public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
   /// Reads a string, which names no setting.

@@ -1,27 +1,27 @@
-/// What tells a fact, as `reel probe --thorough` says of each.
+/// The evidence for a fact, as `reel probe --thorough` lists it.
 public struct FactEvidence: Hashable, Sendable, Codable {
-  /// Where a fact comes from, the most trustworthy first.
+  /// Where a fact comes from, the most reliable source first.
   public enum Source: String, Codable, Sendable, CaseIterable {
-    /// The times of all packets.
+    /// The timestamps of all packets.
     case packets
-    /// The first picture or the first frame of sound, decoded.
+    /// The first picture or the first audio frame, decoded.
     case decoder
-    /// The headers of the codec, in the file's or in the packets.
+    /// The codec's headers, in the container or in the packets.
     case bitstream
-    /// The index, by the places of the samples.
+    /// The index, by the positions of the samples.
     case index
-    /// The order and the ends of the file's parts.
+    /// The order and the ends of the parts of the file.
     case structure
-    /// A header alone: nothing in the content tells, or it could not be read so far.
+    /// A header alone: the content does not show the fact, or could not be read that far.
     case header
   }
 
   /// The fact, by its path in the document: `duration`, `video.frameRate`, `audio.0.channels`.
   public let fact: String
-  /// What tells it.
+  /// The evidence for it.
   public let source: Source
 
-  /// Evidence of one fact.
+  /// Creates the evidence for one fact.
   public init(fact: String, source: Source) {
     self.fact = fact
     self.source = source

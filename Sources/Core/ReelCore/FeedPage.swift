@@ -1,12 +1,12 @@
-/// A place in the feed, as `reel feed` prints it and takes it.
+/// A position in the feed, as `reel feed` prints and accepts it.
 public struct FeedCursor: Hashable, Sendable, Codable {
-  /// The page number of the last post that was shown; the next page holds smaller ones.
+  /// The page number of the last post shown; the next page holds smaller numbers.
   public let pageNumber: Int
 
-  /// The place right behind the post with this page number, towards older ones.
+  /// Creates the position just after the post with this page number, towards older posts.
   public init(pageNumber: Int) { self.pageNumber = pageNumber }
 
-  /// Nil when `text` is not a cursor.
+  /// Parses a cursor; nil if `text` is not one.
   public init?(_ text: String) {
     guard let pageNumber = Int(text), pageNumber > 0 else { return nil }
     self.pageNumber = pageNumber
@@ -18,12 +18,12 @@ public struct FeedCursor: Hashable, Sendable, Codable {
 
 /// One page of the feed.
 public struct FeedPage: Hashable, Sendable {
-  /// The newest first; empty when there is nothing before the cursor.
+  /// The posts, newest first; empty if there are none before the cursor.
   public let posts: [Post]
-  /// Where the next page begins, or nil when this was the last.
+  /// Where the next page begins; nil if this is the last.
   public let next: FeedCursor?
 
-  /// A page; `next` is nil when nothing older is left.
+  /// Creates a page; `next` is nil if no older posts are left.
   public init(posts: [Post], next: FeedCursor?) {
     self.posts = posts
     self.next = next

@@ -2,15 +2,15 @@ import Glibc
 
 /// A shell pattern for names and paths in a folder.
 ///
-/// - Without a slash it is about the last name alone: `*.mov`, `drafts`.
-/// - With one it is about the path from the folder that the user named, component by component:
-///   `2024/*/raw.*`. A component `**` stands for any number of components, none as well: `**/drafts/*.mp4`.
-/// - With one at the end it is about folders only: `cache/`.
+/// - Without a slash, it applies to the last component only: `*.mov`, `drafts`.
+/// - With a slash, it applies to the path from the folder that the user named, component by component:
+///   `2024/*/raw.*`. A component `**` stands for any number of components, including none: `**/drafts/*.mp4`.
+/// - With a trailing slash, it applies to folders only: `cache/`.
 /// - A component `.` stands for nothing: `./cache` is `cache` in the folder that the user named.
 ///
-/// In a component `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character that takes
-/// several bytes needs as many question marks. Case matters, and names need not be UTF-8. Names that print alike are equal:
-/// macOS writes accents apart from their letters (NFD).
+/// In a component, `*`, `?`, `[…]` and `\` mean what they mean to fnmatch(3), on bytes: a character of several
+/// bytes needs as many question marks. Case matters, and names need not be UTF-8. Names that look the same match:
+/// macOS stores accents separately from their letters (NFD).
 public struct GlobPattern: Hashable, Sendable {
   private enum Component: Hashable, Sendable {
     case any
@@ -20,8 +20,9 @@ public struct GlobPattern: Hashable, Sendable {
   private let isOfName: Bool
   private let isOfFoldersOnly: Bool
 
-  /// Nil when there is nothing in it but slashes, or a NUL, or when a component can't match what it was meant for: `..`, a
-  /// `[` without its `]`, a range that runs backwards, a `\` with nothing after it.
+  /// Creates a pattern; nil if it contains nothing but slashes, contains a NUL, or has a component that cannot
+  /// match what was intended: `..`, a `[` without its `]`, a range that runs backwards, or a `\` with nothing after
+  /// it.
   public init?(_ pattern: [UInt8]) {
     let slash = UInt8(ascii: "/")
     let parts = pattern.split(separator: slash).filter { !$0.elementsEqual(".".utf8) }
@@ -33,12 +34,13 @@ public struct GlobPattern: Hashable, Sendable {
     isOfName = !pattern.dropLast(isOfFoldersOnly ? 1 : 0).contains(slash)
   }
 
-  /// Nil as for bytes.
+  /// Creates a pattern from text; nil as for bytes.
   public init?(_ pattern: String) {
     self.init(Array(pattern.utf8))
   }
 
-  /// - Parameter path: from the folder that the pattern is about, components between slashes.
+  /// Whether the pattern matches `path`.
+  /// - Parameter path: The path from the folder to which the pattern applies, with slashes between components.
   public func matches(_ path: [UInt8], isFolder: Bool) -> Bool {
     guard isFolder || !isOfFoldersOnly else { return false }
     let names = path.split(separator: UInt8(ascii: "/"))
@@ -68,7 +70,7 @@ public struct GlobPattern: Hashable, Sendable {
     return true
   }
 
-  /// Takes what follows a `[` up to its `]`; false when there is none, or a range in it runs backwards.
+  /// Consumes what follows a `[` up to its `]`. False if there is no `]`, or if a range in it runs backwards.
   private static func endsBracket(_ rest: inout ArraySlice<UInt8>) -> Bool {
     if let first = rest.first, "!^".utf8.contains(first) { rest.removeFirst() }
     var isFirst = true
@@ -95,7 +97,7 @@ public struct GlobPattern: Hashable, Sendable {
     return false
   }
 
-  /// Takes the rest of a class such as `[:alpha:]`, from its first `:` on.
+  /// Consumes the rest of a class such as `[:alpha:]`, starting at its first `:`.
   private static func endsClass(_ kind: UInt8, _ rest: inout ArraySlice<UInt8>) -> Bool {
     rest.removeFirst()
     while let byte = rest.popFirst() {
@@ -112,11 +114,11 @@ public struct GlobPattern: Hashable, Sendable {
   }
 }
 
-/// Matches a component that prints like its pattern, and is written otherwise: character by character.
+/// Matches, character by character, a component that looks like its pattern but is encoded differently.
 private enum AlikePattern {
   static func matches(_ pattern: some Sequence<CChar>, _ name: ArraySlice<UInt8>) -> Bool {
     let bytes = pattern.map { UInt8(bitPattern: $0) }
-    // Only there can two be alike that differ.
+    // Only non-ASCII texts can look the same and yet differ.
     guard bytes.contains(where: { $0 >= 0x80 }), name.contains(where: { $0 >= 0x80 }),
       let pattern = String(validating: bytes, as: UTF8.self),
       let name = String(validating: name, as: UTF8.self)
@@ -126,7 +128,7 @@ private enum AlikePattern {
 
   private static func matches(_ pattern: ArraySlice<Character>, _ name: ArraySlice<Character>) -> Bool {
     var (pattern, name) = (pattern, name)
-    // Only the last `*` is ever to take more: whatever one before it might take, the last can as well.
+    // Only the last `*` may have to match more: whatever an earlier one could take, the last one can take as well.
     var last: (after: ArraySlice<Character>, name: ArraySlice<Character>)?
     while true {
       if pattern.first == "*" {
@@ -144,13 +146,14 @@ private enum AlikePattern {
     }
   }
 
-  /// What follows in `pattern`, which begins with no `*`, where its first element is this character; else nil.
+  /// Returns what follows the first element of `pattern`, which does not begin with `*`, if that element matches
+  /// this character; otherwise nil.
   private static func afterOne(_ pattern: ArraySlice<Character>, _ one: Character?) -> ArraySlice<Character>?
   {
     guard let first = pattern.first, let one else { return nil }
     let rest = pattern.dropFirst()
     switch first {
-    // A byte, as everywhere.
+    // It matches one byte, as in fnmatch(3).
     case "?": return one.isASCII ? rest : nil
     case "[": return bracket(rest, one).flatMap { isIn, after in isIn ? after : nil }
     case "\\": return rest.first == one ? rest.dropFirst() : nil
@@ -158,8 +161,8 @@ private enum AlikePattern {
     }
   }
 
-  /// Whether `one` is among the characters and ranges up to the `]`, and what follows that. Nil for a class such as
-  /// `[:alpha:]`, which fnmatch(3) knows.
+  /// Whether `one` is among the characters and ranges before the `]`, and what follows the `]`. Nil for a class
+  /// such as `[:alpha:]`, which is left to fnmatch(3).
   private static func bracket(
     _ pattern: ArraySlice<Character>, _ one: Character
   ) -> (Bool, ArraySlice<Character>)? {

@@ -1,18 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// Writes in groups what tasks hand in, on a thread of its own: what comes while a group is being written is the next one, so
-/// that many tasks cost one commit.
+/// Writes what tasks hand in, in groups, on a thread of its own. What arrives while one group is being written
+/// forms the next, so that many tasks share one commit.
 ///
-/// What nobody waits for is written with the next group, or soon. It is kept over a failure as long as it is little.
+/// A write that nobody waits for joins the next group, or is written soon after. If a group fails, such writes are
+/// kept for another attempt as long as there are few of them.
 package final class GroupWriting<Write: Sendable>: Sendable {
-  /// How much is written together, and kept.
+  /// How much is written together, and how much is kept.
   package struct Limits: Sendable {
-    /// The most in one group.
+    /// The maximum number of writes in a group.
     package var group = 512
-    /// What nobody waits for is kept over failures while fewer than this are pending.
+    /// Writes that nobody waits for are kept after a failure while fewer than this are pending.
     package var kept = 10_000
-    /// How long what nobody waits for may stay unwritten.
+    /// How long a write that nobody waits for may stay unwritten.
     package var patience = DispatchTimeInterval.milliseconds(200)
 
     package init() {}
@@ -20,10 +21,10 @@ package final class GroupWriting<Write: Sendable>: Sendable {
 
   private struct State {
     var pending: [Write] = []
-    /// Whether somebody is at it, or about to be.
+    /// Whether a group is being written, or is about to be.
     var isWriting = false
     var isFlushDue = false
-    /// Whether the last group was not written.
+    /// Whether the last group could not be written.
     var isFailing = false
     var isClosed = false
   }
@@ -37,8 +38,9 @@ package final class GroupWriting<Write: Sendable>: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - isAwaited: whether somebody waits for it.
-  ///   - write: writes a group and answers those who wait, whatever comes of it; false when it was not written. Blocks.
+  ///   - isAwaited: Whether somebody waits for the write.
+  ///   - write: Writes a group, and answers those who wait, whatever the outcome. Returns false if the group was
+  ///     not written. Blocks.
   package init(
     label: String, limits: Limits = Limits(), isAwaited: @escaping @Sendable (Write) -> Bool,
     write: @escaping @Sendable ([Write]) -> Bool
@@ -47,10 +49,10 @@ package final class GroupWriting<Write: Sendable>: Sendable {
     thread = DispatchQueue(label: label)
   }
 
-  /// False when it was not taken: this was closed.
+  /// Hands in a write. False if it was refused because this is closed.
   package func handIn(_ one: Write) -> Bool { handIn([one]) }
 
-  /// As ``handIn(_:)-1``, of several, in their order.
+  /// Hands in several writes, in their order, as ``handIn(_:)-1`` does.
   package func handIn(_ several: [Write]) -> Bool {
     let isAwaited = several.contains(where: isAwaited)
     let step = state.withLock { state -> Step in
@@ -76,13 +78,13 @@ package final class GroupWriting<Write: Sendable>: Sendable {
     return true
   }
 
-  /// Takes nothing in any more; what was handed in before is still written.
+  /// Accepts no more writes; those handed in before are still written.
   package func close() { state.withLock { $0.isClosed = true } }
 
-  /// Whether nothing is taken in any more.
+  /// Whether writes are no longer accepted.
   package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// How many were handed in, and are in no group yet.
+  /// The number of writes that were handed in but are not part of a group yet.
   package var pendingCount: Int { state.withLock { $0.pending.count } }
 
   /// Runs `body` between two groups.
@@ -117,7 +119,8 @@ package final class GroupWriting<Write: Sendable>: Sendable {
     }
   }
 
-  /// Tries again a little later what nobody waits for, as long as it is little. False when nobody waits for anything.
+  /// Keeps unawaited writes for another attempt a little later, as long as they are few. Returns false if no
+  /// pending write is awaited.
   private func keep(_ unwritten: [Write]) -> Bool {
     let goesOn = state.withLock { state in
       if !state.isClosed, state.pending.count < limits.kept {

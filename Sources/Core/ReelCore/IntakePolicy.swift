@@ -1,23 +1,23 @@
-/// Decides which files may be published, by their facts alone.
+/// Decides from its facts alone whether a file may be published.
 public protocol IntakePolicy: Sendable {
-  /// Every rule that `media` breaks, in a settled order; empty when it may be published. Pure.
+  /// Every rule that `media` breaks, in a fixed order; empty if the file may be published. Pure.
   func violations(in media: MediaInfo) -> [PolicyViolation]
 
-  /// The same for a file whose name is known, for a policy that asks more of some names than of others. Pure.
-  /// - Parameter path: as the run names the file.
+  /// The same for a file whose name is known, for a policy that treats some names more strictly than others. Pure.
+  /// - Parameter path: The path by which the run names the file.
   func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation]
 
-  /// Every rule that a file breaks by its size alone, so that a file that is too large is refused before any of it is
-  /// read. Pure.
-  /// - Parameter size: in bytes.
+  /// Every rule that a file breaks by its size alone, so that a file that is too large is refused before any of it
+  /// is read. Pure.
+  /// - Parameter size: The size in bytes.
   func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation]
 }
 
 extension IntakePolicy {
-  /// None.
+  /// Returns no violations.
   public func violations(ofSize size: Int64, of path: SourcePath) -> [PolicyViolation] { [] }
 
-  /// By the facts alone.
+  /// Judges by the facts alone.
   public func violations(in media: MediaInfo, of path: SourcePath) -> [PolicyViolation] {
     violations(in: media)
   }
@@ -37,27 +37,28 @@ public struct PolicyViolation: Hashable, Sendable, Codable {
     case text = "message"
   }
 
-  /// A broken rule; `rule` is for programs and stays as it is, `message` is for people and may change.
+  /// Creates a broken rule. `rule` is for programs and never changes; `message` is for people and may change.
   public init(rule: String, message: ErrorMessage) {
     self.rule = rule
     text = message
   }
 
-  /// A broken rule, with a message that is text and names no setting.
+  /// Creates a broken rule whose message is plain text and names no setting.
   @_disfavoredOverload
   public init(rule: String, message: String) {
     self.init(rule: rule, message: ErrorMessage(message))
   }
 }
 
-/// What is taken in when nobody says otherwise: any container that Reel knows, with a video stream of known
-/// size and at least one sample, not cut off, that holds its pictures and sound itself.
+/// The policy that applies unless another is given. It admits any container that Reel knows, with a video stream of
+/// known size and at least one sample, if the file is complete and holds its own pictures and sound.
 public struct DefaultIntakePolicy: IntakePolicy {
-  /// The policy has no settings.
+  /// Creates the policy, which has no settings.
   public init() {}
 
-  /// Of `video.none`, `video.empty`, `video.size`, `file.truncated` and `media.external` those that are broken, in
-  /// the order of picture before file. What is unknown breaks no rule, but the size of the picture does.
+  /// Returns which of `video.none`, `video.empty`, `video.size`, `file.truncated` and `media.external` are broken:
+  /// first those about the picture, then those about the file. An unknown fact breaks no rule, except for the size
+  /// of the picture.
   public func violations(in media: MediaInfo) -> [PolicyViolation] {
     var broken: [PolicyViolation] = []
     if let video = media.video {

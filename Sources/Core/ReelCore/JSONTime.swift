@@ -1,28 +1,29 @@
 import FoundationEssentials
 
-/// Times as ISO 8601 writes them in UTC (RFC 3339).
+/// Times in UTC as in ISO 8601 (RFC 3339).
 package enum ISOTime {
   package enum Precision: Sendable {
     /// `2024-05-01T10:11:12.250Z`
     case milliseconds
-    /// `2024-05-01T10:11:12Z`, with milliseconds only where there are any.
+    /// `2024-05-01T10:11:12Z`, with milliseconds only if there are any.
     case secondsOrMilliseconds
   }
 
-  /// Seconds since 1970, from the year 1 to the year 9999: what ISO 8601 writes, and everybody reads again.
+  /// Seconds since 1970, from the year 1 to the year 9999: the times that ISO 8601 can express and every reader
+  /// accepts.
   package static let range = -62_135_596_800.0..<253_402_300_800.0
 
   private static let whole = Date.ISO8601FormatStyle()
   private static let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-  /// Rounded to milliseconds; outside of ``range``, the nearest time within.
+  /// Formats `date`, rounded to milliseconds; a time outside ``range`` becomes the nearest one within.
   package static func text(_ date: Date, _ precision: Precision) -> String {
     let (seconds, milliseconds) = parts((date.timeIntervalSince1970 * 1000).rounded())
     let text = day(seconds) + "T" + time(seconds)
     return text + (precision == .milliseconds || milliseconds > 0 ? "." + padded(milliseconds, 3) : "") + "Z"
   }
 
-  /// Nil when `text` is no such time, or one outside of ``range``.
+  /// Parses a time; nil if `text` is not one, or is outside ``range``.
   package static func date(_ text: String) -> Date? {
     guard let date = try? (text.contains(".") ? fractional : whole).parse(text),
       range.contains(date.timeIntervalSince1970)
@@ -30,8 +31,8 @@ package enum ISOTime {
     return date
   }
 
-  /// Of a day alone, when it begins. Nil for a day or a time that no calendar and no clock has, which the style takes for
-  /// another one: 30 February for 2 March, 25:70 for some time on the next day.
+  /// Parses a time, or a day, which stands for its beginning. Nil for a day or time that does not exist, where the
+  /// format style would return a different one: 2 March for 30 February, or some time on the next day for 25:70.
   package static func dayOrTime(_ text: String) -> Date? {
     let clock = zip(text.dropFirst(11).prefix(8).split(separator: ":"), [23, 59, 60])
     guard let date = date(text) ?? date(text + "T00:00:00Z"),
@@ -54,10 +55,10 @@ package enum ISOTime {
     return day(seconds) + " " + time(seconds) + " UTC"
   }
 
-  // Written by hand because a worker writes times, too: the style makes a calendar, which looks for this system's time
-  // zone in /etc, and a confined worker that does is ended for it.
+  // Written by hand because a worker formats times, too. The format style creates a calendar, which looks up the
+  // system's time zone in /etc, and a confined worker that does so is killed.
 
-  /// Seconds since 1970 and the milliseconds after them.
+  /// The seconds since 1970, and the milliseconds after them.
   private static func parts(_ milliseconds: Double) -> (seconds: Int64, milliseconds: Int64) {
     let least = Int64(range.lowerBound) * 1000
     let most = Int64(range.upperBound) * 1000 - 1
@@ -66,8 +67,8 @@ package enum ISOTime {
     return ((whole - rest) / 1000, rest)
   }
 
-  /// The date of the Gregorian calendar, before 15 October 1582 of the Julian one, as Foundation reads it again. Reckoned
-  /// from the first of March of the year 0, so that a leap day is the last of its year.
+  /// The date in the Gregorian calendar, or before 15 October 1582 in the Julian, as Foundation parses it. Computed
+  /// from the first of March of the year 0, so that a leap day is the last day of its year.
   private static func day(_ seconds: Int64) -> String {
     let days = (seconds - secondOfDay(seconds)) / 86_400 + 719_468
     var year: Int64
@@ -100,8 +101,8 @@ package enum ISOTime {
   }
 }
 
-// Times are strings in Reel's JSON, whatever encoder or decoder a program uses: these are what synthesized `Codable`
-// takes for a `Date` in this module.
+// Times are strings in Reel's JSON, whatever encoder or decoder a program uses. Synthesized `Codable` uses these
+// methods for a `Date` in this module.
 
 extension KeyedEncodingContainer {
   mutating func encode(_ date: Date, forKey key: Key) throws {
@@ -123,12 +124,12 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// A time as it stands in JSON: a string in UTC, with milliseconds (`2024-05-01T10:11:12.000Z`).
+/// A time as it appears in JSON: a string in UTC, with milliseconds (`2024-05-01T10:11:12.000Z`).
 package struct JSONTime: Hashable, Sendable, Codable {
-  /// What else an encoder of Reel's own may write.
+  /// The form in which Reel's own encoders may write it instead.
   package enum Form: Sendable {
     case text(ISOTime.Precision)
-    /// The seconds since 2001, exactly: for the catalog.
+    /// The exact number of seconds since 2001, for the catalog.
     case number
   }
 
@@ -166,7 +167,7 @@ package struct JSONTime: Hashable, Sendable, Codable {
 }
 
 extension JSONEncoder {
-  /// An encoder that writes times in another form.
+  /// Creates an encoder that writes times in another form.
   package convenience init(times: JSONTime.Form) {
     self.init()
     if let key = JSONTime.formKey { userInfo[key] = times }

@@ -1,9 +1,9 @@
-/// How long a process that nobody hears of counts as alive, where nobody says otherwise.
+/// Default times for which a process counts as alive without a heartbeat.
 package enum LeaseTerms {
-  /// In a library, and of the unfinished copies in a folder.
+  /// In a library, and for unfinished copies in a folder.
   package static let library: Duration = .seconds(60)
-  /// In a catalog on a server, and of a worker.
+  /// In a catalog on a server, and for a queue worker.
   package static let server: Duration = .seconds(120)
-  /// Milliseconds after the end of its lease: from then on nobody waits for an owner, and its row goes.
+  /// Milliseconds from the end of a lease until nobody waits for the owner any longer and its row is deleted.
   package static let untilRowGoes: Int64 = 86_400_000
 }

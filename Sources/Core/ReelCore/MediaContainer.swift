@@ -1,4 +1,4 @@
-/// The containers that Reel takes in. The raw value is the file extension that goes with each.
+/// The containers that Reel ingests. The raw value of each is its file extension.
 public enum MediaContainer: String, Codable, Sendable, CaseIterable {
   /// MP4 (ISO/IEC 14496-14).
   case mp4
@@ -18,7 +18,7 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
   case avi
   /// MPEG transport stream (ISO/IEC 13818-1).
   case mpegTS = "ts"
-  /// MPEG transport stream with time stamps before its packets (Blu-ray, AVCHD).
+  /// MPEG transport stream with timestamps before its packets (Blu-ray, AVCHD).
   case m2ts
   /// MPEG program stream (ISO/IEC 13818-1).
   case mpegPS = "mpg"
@@ -31,10 +31,10 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
   /// Material Exchange Format (SMPTE ST 377-1).
   case mxf
 
-  /// The extension a file of this container gets, without the dot.
+  /// The extension for a file of this container, without the dot.
   public var fileExtension: String { rawValue }
 
-  /// The media type as registered with IANA, or the one in common use where none is.
+  /// The media type as registered with IANA, or the one in common use if none is registered.
   public var contentType: String {
     switch self {
     case .mp4: "video/mp4"
@@ -54,7 +54,7 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
     }
   }
 
-  /// The extensions (lower case, no dot) that are an honest claim for this container.
+  /// The extensions (lower case, no dot) that truthfully name this container.
   public var honestExtensions: Set<String> {
     switch self {
     case .mp4: ["mp4", "m4v", "m4a", "mp4v", "f4v", "cmfv", "cmfa", "m4s", "ismv", "m4b", "insv", "360"]
@@ -81,14 +81,14 @@ public enum MediaContainer: String, Codable, Sendable, CaseIterable {
     return !honestExtensions.contains(claimed)
   }
 
-  /// Every extension by which a name claims to be one of these containers.
+  /// Every extension that claims one of these containers.
   public static let claimableExtensions: Set<String> = allCases.reduce(into: []) {
     $0.formUnion($1.honestExtensions)
   }
 }
 
 extension MediaContainer {
-  /// FFmpeg's short name of the one demuxer that reads this container.
+  /// FFmpeg's short name for the one demuxer that reads this container.
   package var demuxer: String {
     switch self {
     case .mp4, .mov, .m4v, .threeGP, .threeG2: "mov"

@@ -1,54 +1,55 @@
 import FoundationEssentials
 
-/// What a file says about itself, as far as it can be believed. An unknown fact is nil, never zero.
+/// The facts of a file, as far as its own claims can be believed. An unknown fact is nil, never zero.
 public struct MediaInfo: Hashable, Sendable, Codable {
-  /// The container that the bytes are of, whatever the file's name claims.
+  /// The container of the bytes, whatever the file's name claims.
   public var container: MediaContainer
-  /// Size of the file in bytes.
+  /// The size of the file in bytes.
   public var size: Int64
-  /// Seconds, above 0 and below a year.
+  /// The duration in seconds, above 0 and below a year.
   @ExplicitNull public var duration: Double?
-  /// Where `duration` comes from; nil exactly when it is.
+  /// Where `duration` comes from; nil if and only if `duration` is.
   @ExplicitNull public var durationSource: DurationSource?
-  /// Whether the index points beyond the end of the file: it was cut off.
+  /// Whether the index refers to positions beyond the end of the file, so that the file was cut off.
   @ExplicitNull public var truncated: Bool?
-  /// Seconds of it that are there, where it was cut off; nil for a whole file, and where that can't be told.
+  /// How many seconds are present in a file that was cut off; nil for a complete file, and if it cannot be
+  /// determined.
   @ExplicitNull public var presentDuration: Double?
-  /// Whether pictures or sound lie in other files, to which this one only points (ISO base media files only); nil
-  /// where it does not tell.
+  /// Whether pictures or sound are in other files, to which this one only refers (ISO base media files only); nil
+  /// if the file does not say.
   @ExplicitNull public var external: Bool?
-  /// Whether the index stands before the media data (ISO base media files only).
+  /// Whether the index precedes the media data (ISO base media files only).
   @ExplicitNull public var fastStart: Bool?
-  /// Whether the file is made of movie fragments (ISO base media files only).
+  /// Whether the file consists of movie fragments (ISO base media files only).
   @ExplicitNull public var fragmented: Bool?
-  /// The video stream that a player would show, or nil when the file has none.
+  /// The video stream that a player would show; nil if the file has none.
   @ExplicitNull public var video: VideoFacts?
-  /// Every audio stream, in the order of the file.
+  /// Every audio stream, in file order.
   public var audio: [AudioFacts]
-  /// The file's own title tag, blanks around it removed; nil when the file says nothing.
+  /// The file's own title tag, without surrounding white space; nil if there is none.
   @ExplicitNull public var title: String?
-  /// The file's own artist or author tag, blanks around it removed; nil when the file says nothing.
+  /// The file's own artist or author tag, without surrounding white space; nil if there is none.
   @ExplicitNull public var artist: String?
-  /// When it was recorded, by its own account; UTC.
+  /// When it was recorded, according to the file; UTC.
   @ExplicitNull public var createdAt: Date?
-  /// Whether the file tells where it was recorded. The place itself is never kept.
+  /// Whether the file reveals where it was recorded. The place itself is never kept.
   @ExplicitNull public var hasLocation: Bool?
-  /// Whether it carries Content Credentials: a C2PA manifest that says where it comes from, and that holds only as long
-  /// as no byte of the file is changed. Whether they are true is not looked at.
+  /// Whether it carries Content Credentials: a C2PA manifest that states its origin and is valid only while no byte
+  /// of the file changes. Their validity is not checked.
   @ExplicitNull public var contentCredentials: Bool?
-  /// Whether pictures or sound are encrypted, so that no player shows them without a key; nil where the
-  /// container does not tell.
+  /// Whether pictures or sound are encrypted, so that no player can show them without a key; nil if the container
+  /// does not say.
   @ExplicitNull public var encrypted: Bool?
   /// `com.apple.quicktime.content.identifier`: the same in both halves of a live photo.
   @ExplicitNull public var contentIdentifier: String?
-  /// Of the whole file, in bits per second.
+  /// The bit rate of the whole file, in bits per second.
   @ExplicitNull public var bitRate: Int64?
-  /// Whether a cover picture is attached to the file; also where that is all the picture there is.
+  /// Whether a cover picture is attached to the file, even if that is its only picture.
   @ExplicitNull public var hasCover: Bool?
-  /// What contradicts itself in the file, and what it needs other files for.
+  /// Contradictions within the file, and other files that it depends on.
   public var warnings: [MediaWarning]
 
-  /// Everything unknown but the container and the size.
+  /// Creates facts in which everything except the container and the size is unknown.
   public init(container: MediaContainer, size: Int64) {
     self.container = container
     self.size = size
@@ -57,67 +58,67 @@ public struct MediaInfo: Hashable, Sendable, Codable {
   }
 }
 
-/// Where a duration comes from, the most trustworthy first.
+/// Where a duration comes from, the most reliable source first.
 public enum DurationSource: String, Codable, Sendable, CaseIterable {
-  /// The container's header.
+  /// The header of the container.
   case container
-  /// The longest stream's header.
+  /// The header of the longest stream.
   case stream
-  /// A scan of the packets' times.
+  /// A scan of the packet timestamps.
   case packets
-  /// Size divided by bit rate.
+  /// The size divided by the bit rate.
   case estimated
 }
 
 /// The facts of one video stream.
 public struct VideoFacts: Hashable, Sendable, Codable {
-  /// FFmpeg's name of the codec, such as `h264`.
+  /// FFmpeg's name for the codec, such as `h264`.
   @ExplicitNull public var codec: String?
-  /// As shown, in pixels, after sample aspect ratio and rotation.
+  /// The width as displayed, in pixels, after applying the sample aspect ratio and the rotation.
   @ExplicitNull public var width: Int?
-  /// As shown, in pixels.
+  /// The height as displayed, in pixels.
   @ExplicitNull public var height: Int?
-  /// As stored, in pixels.
+  /// The width as stored, in pixels.
   @ExplicitNull public var storedWidth: Int?
-  /// As stored, in pixels.
+  /// The height as stored, in pixels.
   @ExplicitNull public var storedHeight: Int?
-  /// Clockwise degrees, 0 ..< 360.
+  /// The rotation in clockwise degrees, 0 ..< 360.
   @ExplicitNull public var rotation: Int?
-  /// Whether a vertical flip goes with the rotation.
+  /// Whether the rotation is combined with a vertical flip.
   @ExplicitNull public var mirrored: Bool?
-  /// How wide a pixel is against its height; nil when the file does not tell (``width`` takes 1:1 then).
+  /// The width of a pixel relative to its height; nil if the file does not say (``width`` then assumes 1:1).
   @ExplicitNull public var sampleAspectRatio: SampleAspectRatio?
-  /// The average over the file.
+  /// The average frame rate over the file.
   @ExplicitNull public var frameRate: FrameRate?
-  /// Whether the average frame rate differs by more than 2 % from that of the ordinary step between two
-  /// frames; nil when one of them is unknown.
+  /// Whether the average frame rate differs by more than 2 % from the rate that the usual interval between two
+  /// frames gives; nil if either is unknown.
   @ExplicitNull public var variableFrameRate: Bool?
-  /// FFmpeg's name, such as `yuv420p`.
+  /// FFmpeg's name for the pixel format, such as `yuv420p`.
   @ExplicitNull public var pixelFormat: String?
-  /// Such as `4:2:0`.
+  /// The chroma subsampling, such as `4:2:0`.
   @ExplicitNull public var chroma: String?
-  /// Bits of one component.
+  /// The number of bits per component.
   @ExplicitNull public var bitDepth: Int?
-  /// FFmpeg's name of the codec's profile, such as `High`.
+  /// FFmpeg's name for the profile of the codec, such as `High`.
   @ExplicitNull public var profile: String?
-  /// Of this stream, in bits per second.
+  /// The bit rate of this stream, in bits per second.
   @ExplicitNull public var bitRate: Int64?
-  /// High dynamic range; nil for standard dynamic range, and where nothing is said.
+  /// The kind of high dynamic range; nil for standard dynamic range, and if nothing is stated.
   @ExplicitNull public var hdr: HDR?
-  /// How many video streams the file has, covers not counted.
+  /// The number of video streams in the file, not counting covers.
   @ExplicitNull public var streams: Int?
   /// Whether a cover picture is attached to the file.
   @ExplicitNull public var hasCover: Bool?
   /// Whether the stream holds at least one sample.
   @ExplicitNull public var hasSamples: Bool?
 
-  /// Everything unknown.
+  /// Creates facts in which everything is unknown.
   public init() {}
 }
 
-/// High dynamic range, by the transfer function or the Dolby Vision record.
+/// High dynamic range, according to the transfer function or the Dolby Vision record.
 public struct HDR: Hashable, Sendable, Codable {
-  /// The way in which the brightness is coded.
+  /// The way in which brightness is encoded.
   public enum Kind: String, Codable, Sendable, CaseIterable {
     /// SMPTE ST 2084.
     case pq = "PQ"
@@ -127,13 +128,13 @@ public struct HDR: Hashable, Sendable, Codable {
     /// `dav1`).
     case dolbyVision = "DolbyVision"
   }
-  /// The kind; where Dolby Vision lies on top of another kind, Dolby Vision.
+  /// The kind; Dolby Vision takes precedence over a kind that it is layered on.
   public var kind: Kind
-  /// The Dolby Vision profile, when it is that and says so.
+  /// The Dolby Vision profile, if the kind is Dolby Vision and the file states it.
   @ExplicitNull public var profile: Int?
 
-  /// High dynamic range of a kind.
-  /// - Parameter profile: Dolby Vision's, nil for the other kinds.
+  /// Creates a description of high dynamic range.
+  /// - Parameter profile: The Dolby Vision profile; nil for the other kinds.
   public init(kind: Kind, profile: Int? = nil) {
     self.kind = kind
     self.profile = profile
@@ -142,14 +143,14 @@ public struct HDR: Hashable, Sendable, Codable {
 
 /// The facts of one audio stream.
 public struct AudioFacts: Hashable, Sendable, Codable {
-  /// FFmpeg's name of the codec, such as `aac`.
+  /// FFmpeg's name for the codec, such as `aac`.
   @ExplicitNull public var codec: String?
-  /// How many channels, 1 ... 1024.
+  /// The number of channels, 1 ... 1024.
   @ExplicitNull public var channels: Int?
-  /// Hertz.
+  /// The sampling rate in hertz.
   @ExplicitNull public var sampleRate: Int?
 
-  /// The facts of one stream; what is not given is unknown.
+  /// Creates the facts of a stream; what is not given is unknown.
   public init(codec: String? = nil, channels: Int? = nil, sampleRate: Int? = nil) {
     self.codec = codec
     self.channels = channels

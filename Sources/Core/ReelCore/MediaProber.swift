@@ -1,43 +1,43 @@
-/// Reads what a file really is.
+/// Finds out what a file really is.
 ///
-/// Its calls block, for as long as a file's deadline: they are for threads that may.
+/// Its calls block, for up to a file's deadline, so call them only on threads that may block.
 public protocol MediaProber: Sendable {
-  /// What `file` says about itself. An unknown fact is `nil`, never zero.
+  /// Reads the facts of `file`. An unknown fact is `nil`, never zero.
   ///
-  /// The file is read by position through its descriptor; its name is not looked at.
+  /// The file is read by position through its descriptor; its name is ignored.
   /// - Parameters:
-  ///   - container: what ``firstLook(at:)`` has told of the file: its first bytes are not looked at again.
-  ///   - patience: how long to wait for the facts, not counting what a reader takes to be there. A file that takes longer
-  ///     may come back pending, for another thread to wait for. Nil: as long as it takes.
-  ///   - cancellation: ends the reading and every wait, pending ones too.
-  /// - Throws: ``ProbeError``; `cancelled` when `cancellation` is set.
+  ///   - container: The result of ``firstLook(at:)``; the first bytes are not examined again.
+  ///   - patience: How long to wait for the facts, not counting the time until a reader is available. A file that
+  ///     takes longer may be returned as pending, for another thread to wait for. Nil waits as long as it takes.
+  ///   - cancellation: Ends the reading and every wait, including those for pending files.
+  /// - Throws: ``ProbeError``; `cancelled` if `cancellation` is set.
   func probe(
     _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
     cancellation: CancellationFlag
   ) throws(ProbeError) -> ProbeProgress
 
-  /// Names the reader and its version; a remembered answer of another reader is not trusted.
+  /// The name and version of the reader. Remembered answers of any other reader are not trusted.
   func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion
 
-  /// Whether there is a reader at all, as far as that can be told without starting one.
-  /// - Throws: an error of a code that is about the installation.
+  /// Checks that there is a reader at all, as far as is possible without starting one.
+  /// - Throws: An error whose code is about the installation.
   func checkInstallation() throws(ProbeError)
 
-  /// Looks at what can be seen of `file` without starting a reader.
-  /// - Returns: the container that it begins like; nil when it takes a reader to tell.
-  /// - Throws: what probing it would throw, when that can be told already.
+  /// Examines what can be seen of `file` without starting a reader.
+  /// - Returns: The container that its first bytes indicate; nil if it takes a reader to tell.
+  /// - Throws: The error that probing it would throw, if that is already certain.
   func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer?
 
-  /// Names what ``firstLook(at:)`` goes by, so that what it refused may be remembered; nil when it tells nothing.
+  /// The version of ``firstLook(at:)``, so that its refusals can be remembered; nil if it never decides anything.
   var firstLookVersion: ReaderVersion? { get }
 
-  /// Gets ready for `files` files that will most likely have to be read soon, and returns when it is. What goes
-  /// wrong is said to the first file that is read.
+  /// Prepares to read `files` files that will most likely be requested soon, and returns when ready. Any error is
+  /// reported with the first file that is read.
   func warmUp(for files: Int) async
 }
 
 extension MediaProber {
-  /// What `file` says about itself, however long that takes. Blocks.
+  /// Reads the facts of `file`, however long that takes. Blocks.
   public func probe(
     _ file: SourceFile, sniffed container: MediaContainer? = nil, cancellation: CancellationFlag
   ) throws(ProbeError) -> ProbeReport {
@@ -47,69 +47,70 @@ extension MediaProber {
     }
   }
 
-  /// Nothing to check.
+  /// Checks nothing.
   public func checkInstallation() throws(ProbeError) {}
 
-  /// Nothing can be told.
+  /// Decides nothing.
   public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? { nil }
 
-  /// There is no first look.
+  /// Nil: there is no first look.
   public var firstLookVersion: ReaderVersion? { nil }
 
-  /// Nothing to get ready.
+  /// Prepares nothing.
   public func warmUp(for files: Int) async {}
 }
 
-/// How far the reading of a file has come.
+/// How far the probe of a file has got.
 public enum ProbeProgress: Sendable {
-  /// The facts are there.
+  /// The facts are known.
   case done(ProbeReport)
-  /// It takes longer than the caller was willing to wait.
+  /// The probe takes longer than the caller was willing to wait.
   case pending(any PendingProbe)
 }
 
-/// A file whose facts take longer. Given up when nobody holds it any more.
+/// A probe that is still running. It is abandoned when the last reference to it is released.
 public protocol PendingProbe: Sendable {
-  /// Waits for the facts. Blocks, for the file's deadline at most, once a reader is free; called once.
-  /// - Throws: as ``MediaProber/probe(_:sniffed:patience:cancellation:)``.
+  /// Waits for the facts. Call it once. It blocks for up to the file's deadline, counted from when a reader is
+  /// available.
+  /// - Throws: As ``MediaProber/probe(_:sniffed:patience:cancellation:)``.
   func finish() throws(ProbeError) -> ProbeReport
 }
 
-/// The programs that read a file: remembered facts are theirs.
+/// The versions of the programs that read a file. Remembered facts belong to them.
 public struct ReaderVersion: Hashable, Sendable, Codable {
   /// Reel's version.
   public let reel: String
-  /// libavformat's version, such as `59.27.100`; empty where it has no part in the answer.
+  /// libavformat's version, such as `59.27.100`; empty if it played no part in the answer.
   public let ffmpeg: String
 
-  /// The versions of Reel and of libavformat.
+  /// Creates a version from those of Reel and libavformat.
   public init(reel: String, ffmpeg: String) {
     self.reel = reel
     self.ffmpeg = ffmpeg
   }
 
-  /// What Reel of this version tells by a file's first bytes, without any FFmpeg.
+  /// The reader behind what this version of Reel concludes from a file's first bytes, without FFmpeg.
   public static let firstBytes = ReaderVersion(reel: ReelVersion.current, ffmpeg: "")
 }
 
 /// The facts of a file, and how they were read.
 public struct ProbeReport: Hashable, Sendable, Codable {
-  /// What the file says about itself.
+  /// The facts of the file.
   public var media: MediaInfo
-  /// How that was found out.
+  /// How the facts were read.
   public var provenance: ProbeProvenance
-  /// Why no shorter way was taken: for developers, and kept nowhere.
+  /// Why no faster method was used; for developers. Not stored.
   public var reason: String?
-  /// What tells each fact, where the file was read thoroughly; empty otherwise. Kept nowhere.
+  /// The evidence for each fact, if the file was read thoroughly; otherwise empty. Not stored.
   public var evidence: [FactEvidence] = []
-  /// For commands that write the file anew. Kept nowhere.
+  /// What commands that rewrite the file need to know. Not stored.
   package var rewriting = RewritingFacts()
 
   private enum CodingKeys: CodingKey {
     case media, provenance
   }
 
-  /// Facts and how they were read.
+  /// Creates a report from facts and how they were read.
   public init(
     media: MediaInfo, provenance: ProbeProvenance, reason: String? = nil, evidence: [FactEvidence] = []
   ) {
@@ -120,16 +121,16 @@ public struct ProbeReport: Hashable, Sendable, Codable {
   }
 }
 
-/// How facts were read: by which way, how far confined, by which FFmpeg.
+/// How facts were read: the method, the confinement of the reader, and the version of FFmpeg.
 public struct ProbeProvenance: Hashable, Sendable, Codable {
   /// How much of the file was read.
   public var method: ProbeMethod
-  /// How far the process that read it was confined.
+  /// How strictly the process that read it was confined.
   public var isolation: IsolationLevel
   /// The version of libavformat that read it, such as `59.27.100`.
   public var ffmpeg: String
 
-  /// How a reading was made.
+  /// Creates a provenance from its parts.
   public init(method: ProbeMethod, isolation: IsolationLevel, ffmpeg: String) {
     self.method = method
     self.isolation = isolation
@@ -137,7 +138,7 @@ public struct ProbeProvenance: Hashable, Sendable, Codable {
   }
 }
 
-/// The way a file was read.
+/// The method by which a file was read.
 public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
   /// The container's header, confirmed by the bitstream's own headers in one packet.
   case header
@@ -145,22 +146,22 @@ public enum ProbeMethod: String, Codable, Sendable, CaseIterable {
   case packets
   /// FFmpeg's full `avformat_find_stream_info`.
   case full
-  /// Every packet, and a decoder for the first picture and the first frame of each sound.
+  /// Every packet, and a decoder for the first picture and for the first frame of each audio stream.
   case thorough
 }
 
-/// How far the reading process was confined.
+/// How strictly the reading process was confined.
 public enum IsolationLevel: String, Codable, Sendable, CaseIterable {
-  /// Not at all (`--isolation none`).
+  /// No confinement (`--isolation none`).
   case none
   /// A process of its own with resource limits, nothing more.
   case limits
-  /// Limits and a system call filter.
+  /// Resource limits and a system call filter.
   case seccomp
-  /// Limits and Landlock.
+  /// Resource limits and Landlock.
   case landlock
-  /// Limits, Landlock and a system call filter.
+  /// Resource limits, Landlock and a system call filter.
   case full = "landlock+seccomp"
-  /// All of that, in a process that reads this one file and no other.
+  /// All of these, in a process that reads only this one file.
   case strict = "landlock+seccomp+fresh"
 }

@@ -1,59 +1,59 @@
-/// Something in a file that contradicts something else in it, or that it does not hold itself. The facts beside it are
-/// what is believed.
+/// A contradiction within a file, or something that the file itself lacks. The facts beside it state what is
+/// believed.
 public struct MediaWarning: Hashable, Sendable, Codable {
-  /// How many a reading tells at most.
+  /// The maximum number of warnings in a reading.
   package static let most = 48
 
-  /// For programs.
+  /// Warning codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
-    /// The header gives the pictures another size than they have.
+    /// The header states a different size for the pictures.
     case sizeMismatch
-    /// What the header cuts off the pictures at their edges leaves nothing of them; they are taken whole.
+    /// Cropping the pictures as the header states would leave nothing of them; they are taken whole.
     case croppingMismatch
-    /// The display matrix has no angle.
+    /// The display matrix describes no rotation.
     case rotationUnknown
-    /// The header gives another duration than the content has, or one that cannot be meant.
+    /// The header states a different duration from that of the content, or an impossible one.
     case durationMismatch
-    /// The header gives another frame rate than the pictures have, or one that cannot be meant.
+    /// The header states a different frame rate from that of the pictures, or an impossible one.
     case frameRateMismatch
-    /// The header gives the sound other channels, another sampling rate or another codec than it has.
+    /// The header states different channels, a different sampling rate or a different codec for the sound.
     case soundMismatch
-    /// The header gives the pictures another shape of their pixels than they have.
+    /// The header states a different pixel aspect ratio for the pictures.
     case pixelShapeMismatch
-    /// The header names another transfer function than the pictures.
+    /// The header states a different transfer function from that of the pictures.
     case transferMismatch
-    /// Parts of the header give different dates.
+    /// Parts of the header state different dates.
     case dateMismatch
-    /// The tables of the index disagree about how many samples there are, or where and when.
+    /// The tables of the index disagree about the number of samples, their positions or their times.
     case indexMismatch
-    /// The clock starts anew or jumps within the file; the stretches are added up.
+    /// The clock restarts or jumps within the file; the durations of the sections are added up.
     case clockJumps
-    /// The pictures change their size, their shape or their dynamic range, or the sound its channels or its rate, within the
-    /// file; what is told is of its beginning. Mostly found by reading every packet.
+    /// The size, shape or dynamic range of the pictures, or the channels or rate of the sound, change within the
+    /// file; the facts describe its beginning. Mostly found by reading every packet.
     case contentChanges
-    /// The header claims something that this reading did not hold against the content.
+    /// The header makes a claim that this reading did not check against the content.
     case claimUnchecked
-    /// The video is in a codec that this FFmpeg does not know.
+    /// The codec of the video is unknown to this FFmpeg.
     case codecUnknown
     /// The edit list hides every sample of the video.
     case samplesHidden
-    /// The file ends before its own account says.
+    /// The file ends before its header says it should.
     case truncated
-    /// A part of the content is nothing but zeros: it was never written there.
+    /// A part of the content consists of zeros only: it was never written.
     case contentMissing
-    /// It is a part of a chain of Matroska files, or its chapters play parts of others.
+    /// The file is part of a chain of Matroska files, or its chapters play parts of other files.
     case linkedSegments
   }
 
-  /// What is claimed of a fact, or what was found: a number, or text as the fact itself is written (`1920x1080`,
+  /// A value that was stated or measured for a fact: a number, or a text in the fact's own notation (`1920x1080`,
   /// `30000/1001`, `PQ`).
   public enum Value: Hashable, Sendable, Codable {
-    /// In the unit of the fact.
+    /// A number in the unit of the fact.
     case number(Double)
-    /// For facts that are no number.
+    /// A text, for a fact that is not a number.
     case text(String)
 
-    /// A JSON number or string.
+    /// Reads a JSON number or string.
     /// - Throws: `DecodingError` for anything else.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
@@ -65,7 +65,7 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     }
 
     /// Writes a JSON number or string.
-    /// - Throws: what the encoder does.
+    /// - Throws: Whatever the encoder throws.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       switch self {
@@ -75,19 +75,19 @@ public struct MediaWarning: Hashable, Sendable, Codable {
     }
   }
 
-  /// What it is, for programs.
+  /// The code, for programs.
   public let code: Code
-  /// What is wrong, about "it"; one sentence for people.
+  /// What is wrong, referring to the file as "it"; one sentence for people.
   public let message: String
-  /// The fact that it is about, as its path in the document: `duration`, `video.frameRate`, `audio.0.channels`; nil
-  /// where it is about none in particular.
+  /// The fact concerned, as its path in the document: `duration`, `video.frameRate`, `audio.0.channels`; nil if it
+  /// concerns none in particular.
   @ExplicitNull public private(set) var fact: String?
-  /// What is claimed of ``fact``; nil where nothing is, or no number or word can say it.
+  /// The value stated for ``fact``; nil if there is none, or if it cannot be expressed as a number or text.
   @ExplicitNull public private(set) var stated: Value?
-  /// What was found in the content; nil where nothing tells.
+  /// The value found in the content; nil if nothing shows it.
   @ExplicitNull public private(set) var measured: Value?
 
-  /// A warning. `code` stays as it is, `message` may be worded anew. A number that is not finite is left out.
+  /// Creates a warning. `code` never changes; the wording of `message` may. A number that is not finite is omitted.
   public init(
     _ code: Code, _ message: String, fact: String? = nil, stated: Value? = nil, measured: Value? = nil
   ) {

@@ -1,39 +1,39 @@
-/// What can be put right in a file without touching a picture or a sound.
+/// What can be mended in a file without altering its pictures or sound.
 package enum Mend: String, CaseIterable, Hashable, Sendable, Codable {
-  /// The index stands before the media data.
+  /// Moves the index before the media data.
   case faststart
-  /// One index for all of it, instead of one for each fragment.
+  /// Writes a single index for the whole file, instead of one for each fragment.
   case unfragment
-  /// Nothing tells where it was recorded.
+  /// Removes everything that reveals where the file was recorded.
   case location
-  /// Nothing is left of what makers of devices and programs write for themselves.
+  /// Removes everything that makers of devices and programs write for their own use.
   case privateTags = "private"
-  /// No Content Credentials are left, which any other mend would make void.
+  /// Removes Content Credentials, which any other mend would invalidate.
   case credentials
-  /// The header states how long it is, and an index lets players seek.
+  /// Makes the header state the duration, and adds an index so that players can seek.
   case duration
-  /// No tracks but those of pictures, sound and text.
+  /// Removes all tracks except those of pictures, sound and text.
   case data
-  /// A file that was cut off is whole up to its last whole picture.
+  /// Makes a file that was cut off complete, up to its last complete picture.
   case salvage
-  /// The angle by which the picture is turned is another.
+  /// Changes the angle by which the picture is rotated.
   case rotation = "rotate"
-  /// The shape of the pixels is another.
+  /// Changes the shape of the pixels.
   case sampleAspectRatio = "sar"
-  /// Its name has the extension of what it is. The file itself stays as it is.
+  /// Gives its name the extension of its actual format. The file itself stays as it is.
   case fileExtension = "extension"
 }
 
-/// What is to be mended in a file.
+/// The mends requested for a file.
 package struct MendOptions: Hashable, Sendable {
-  /// What is asked for; ``Mend/rotation`` and ``Mend/sampleAspectRatio`` need their values.
+  /// The requested mends; ``Mend/rotation`` and ``Mend/sampleAspectRatio`` need their values below.
   package var mends: Set<Mend>
-  /// Clockwise degrees: 0, 90, 180 or 270.
+  /// The rotation in clockwise degrees: 0, 90, 180 or 270.
   package var rotation: Int?
-  /// How wide a pixel is against its height.
+  /// The width of a pixel relative to its height.
   package var sampleAspectRatio: SampleAspectRatio?
 
-  /// - Parameters: as the properties; a value brings its mend with it.
+  /// - Parameters: See the properties; giving a value also requests its mend.
   package init(
     _ mends: Set<Mend> = [], rotation: Int? = nil, sampleAspectRatio: SampleAspectRatio? = nil
   ) {
@@ -46,8 +46,8 @@ package struct MendOptions: Hashable, Sendable {
 }
 
 extension MendOptions {
-  /// Those of them that a file of these facts may need; whoever mends looks closer.
-  /// - Parameter media: nil where nothing is known.
+  /// Returns those mends that a file with these facts may need; the mending itself examines the file more closely.
+  /// - Parameter media: The facts of the file; nil if none are known.
   package func needed(by media: MediaInfo?, at path: SourcePath) -> MendOptions {
     guard let media else { return self }
     var needed = self
@@ -63,7 +63,7 @@ extension MendOptions {
     case .location: return isISO || media.hasLocation == true
     case .credentials: return media.contentCredentials != false
     case .privateTags, .data: return true
-    // Whether there is an index no fact tells.
+    // No fact states whether there is an index.
     case .duration: return media.container.isMatroska
     case .salvage: return media.truncated != false
     case .rotation:
@@ -77,12 +77,12 @@ extension MendOptions {
   }
 }
 
-/// Mends files, and proves each time that nothing else has become of them.
+/// Mends files, and proves each time that nothing else in them has changed.
 package protocol MediaMender: Sendable {
-  /// Has `file` mended. Blocks.
-  /// - Parameter output: an empty file, open for reading and writing, that stays open. What is in it when this throws is of
-  ///   no use.
-  /// - Throws: `notMendable`, `notProven`, `notWritten`, what is said of files that can't be read, `cancelled`.
+  /// Mends `file`. Blocks.
+  /// - Parameter output: An empty file, open for reading and writing; it stays open. If this throws, its content is
+  ///   useless.
+  /// - Throws: `notMendable`, `notProven`, `notWritten`, the errors for files that cannot be read, `cancelled`.
   func mend(
     _ file: SourceFile, _ options: MendOptions, into output: Int32, cancellation: CancellationFlag
   ) throws(MendError) -> MendOutcome
@@ -90,16 +90,16 @@ package protocol MediaMender: Sendable {
 
 /// What was done to a file.
 package struct MendOutcome: Hashable, Sendable {
-  /// Nothing, where there was nothing to mend; nothing was written then.
+  /// What was mended; empty if there was nothing to mend, in which case nothing was written.
   package let done: Set<Mend>
-  /// Bytes of the mended file.
+  /// The size of the mended file in bytes.
   package let size: Int64
-  /// Packets of the streams of video that are in it.
+  /// The number of packets in its video streams.
   package let pictures: Int64
-  /// When the last of its pictures and sounds ends, in seconds, by a reading of all packets; nil where none has a time.
+  /// When its last picture or sound ends, in seconds, according to all packets; nil if none has a timestamp.
   package let end: Double?
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(done: Set<Mend>, size: Int64, pictures: Int64, end: Double?) {
     self.done = done
     self.size = size
@@ -108,37 +108,37 @@ package struct MendOutcome: Hashable, Sendable {
   }
 }
 
-/// What proves that a stream is the same in two files: how many packets it has, and a digest of its parameters and of
-/// each packet's times, flags and bytes, in their order.
+/// Evidence that a stream is the same in two files: its number of packets, and a digest of its parameters and of
+/// the times, flags and bytes of each packet, in order.
 package struct StreamDigest: Hashable, Sendable {
-  /// What the stream holds.
+  /// The kind of content in the stream.
   package enum Kind: CaseIterable, Sendable {
     case video, audio, subtitle, data, attachment, unknown
   }
-  /// What of a file counts.
+  /// What is included in the digests of a file.
   package struct Options: Hashable, Sendable {
-    /// Which streams do not count.
+    /// Which streams are excluded.
     package enum Exclusion: CaseIterable, Sendable {
       case nothing
-      /// Data, but for time codes.
+      /// Data streams other than timecodes.
       case timedMetadata
       case data
     }
     package let exclusion: Exclusion
-    /// Of each stream that counts, only so many packets do; nil for all.
+    /// For each included stream, how many packets are included; nil for all.
     package let most: [Int64]?
-    /// Whether times count from the first packet of each stream on, and not how long a packet lasts beside when it and
-    /// the next one begin.
+    /// Whether times are relative to the first packet of each stream, and packet durations are ignored.
     package let mediaTimeOnly: Bool
-    /// Whether it counts how pictures are turned and what shape their pixels have.
+    /// Whether the rotation of the pictures and the shape of their pixels are included.
     package let shapeCounts: Bool
-    /// Whether all of a cover counts, and attached Content Credentials do; otherwise only the pixels of covers.
+    /// Whether covers are included completely, and attached Content Credentials at all; otherwise only the pixels
+    /// of covers are.
     package let metadataCounts: Bool
-    /// The same for files to be compared, and unknown to whoever made them: the digest (XXH3) is not one that withstands
-    /// those who know it.
+    /// The same for files that are compared, and unknown to whoever made them: the digest (XXH3) does not withstand
+    /// an attacker who knows the seed.
     package let seed: UInt64
 
-    /// - Parameters: as the properties.
+    /// - Parameters: See the properties.
     package init(
       exclusion: Exclusion, most: [Int64]?, mediaTimeOnly: Bool, shapeCounts: Bool,
       metadataCounts: Bool, seed: UInt64
@@ -151,20 +151,20 @@ package struct StreamDigest: Hashable, Sendable {
       self.seed = seed
     }
   }
-  /// Bytes of a digest.
+  /// The length of a digest in bytes.
   package static let length = 16
 
   package let kind: Kind
   package let packets: Int64
-  /// ``length`` bytes.
+  /// The digest, of ``length`` bytes.
   package let digest: [UInt8]
-  /// When the first packet to be shown is shown, in nanoseconds; nil where no packet has a time.
+  /// The earliest presentation time of a packet, in nanoseconds; nil if no packet has one.
   package let start: Int64?
-  /// When the last one ends that is shown, in nanoseconds. One that does not say how long it lasts is taken to last as
-  /// long as the one before it.
+  /// The end of the packet that is presented last, in nanoseconds. A packet without a duration is assumed to last
+  /// as long as the one before it.
   package let end: Int64?
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(kind: Kind, packets: Int64, digest: [UInt8], start: Int64?, end: Int64?) {
     self.kind = kind
     self.packets = packets
@@ -173,64 +173,65 @@ package struct StreamDigest: Hashable, Sendable {
     self.end = end
   }
 
-  /// Whether the packets of both are the same.
+  /// Whether the packets of both streams are the same.
   package func holdsTheSame(as other: StreamDigest) -> Bool {
     (kind, packets, digest) == (other.kind, other.packets, other.digest)
   }
 }
 
-/// Why a file was not mended. One file's end, except for the codes of ``PosterError/Code/isInstallation``.
+/// Why a file was not mended. The error concerns only this file, except for the codes of
+/// ``PosterError/Code/isInstallation``.
 package struct MendError: ReelError, Hashable, Sendable {
-  /// For programs.
+  /// Error codes for programs.
   package enum Code: String, Sendable, CaseIterable {
-    /// What was asked for can't be done to such a file.
+    /// The requested mend is impossible for such a file.
     case notMendable
-    /// The mended file does not hold the same as the source, or not what was asked for.
+    /// The mended file does not have the same content as the source, or lacks what was requested.
     case notProven
     /// The disk is full, or the file could not be written.
     case notWritten
-    /// Something is there already that is not replaced.
+    /// A file with this name already exists, and is not replaced.
     case nameTaken
-    /// The name of the mended file says that it is what it is not.
+    /// The mended file's name has the extension of a different format.
     case nameRefused
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case notMedia, playlist, unsupported, truncated, indexMissing, corrupt, empty, lfsPointer, externalMedia
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case sourceChanged, unreadable
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case timeout, memoryLimit, crashed, sandboxViolation, implausible
-    /// As of a file that can't be read; no other file will fare better.
+    /// The file cannot be read, and neither can any other.
     case workerMissing, workerBroken, isolationUnavailable
-    /// As of a file that can't be read; it says nothing of the file.
+    /// The file cannot be read, for a reason that says nothing about the file.
     case tooManyOpenFiles, noReader
     /// The run was cancelled.
     case cancelled
 
-    /// Whether no other file will fare better: the run ends.
+    /// Whether every other file would fail in the same way, so that the run ends.
     package var isInstallation: Bool { ProbeError.Code(rawValue: rawValue)?.isInstallation ?? false }
   }
   package let code: Code
   /// What went wrong and what to do, without the file's name; one sentence for people.
   package var message: String { text.description }
-  /// ``message``, with the settings that it names as values.
+  /// ``message``, with the settings that it names kept as values.
   package let text: ErrorMessage
-  /// What would help, where that is known: to be mended so as well.
+  /// A further mend that would help, if one is known.
   package let remedy: Mend?
 
-  /// - Parameter text: follows the file's name when it is shown.
+  /// - Parameter text: Follows the file's name when it is shown.
   package init(_ code: Code, _ text: ErrorMessage, remedy: Mend? = nil) {
     self.code = code
     self.text = text
     self.remedy = remedy
   }
 
-  /// An error with a message that is text and names no setting.
+  /// Creates an error whose message is plain text and names no setting.
   @_disfavoredOverload
   package init(_ code: Code, _ message: String, remedy: Mend? = nil) {
     self.init(code, ErrorMessage(message), remedy: remedy)
   }
 
-  /// The same as it is said of a file that can't be read.
+  /// Creates an error with the code and text of the probe error for a file that cannot be read.
   package init(_ error: ProbeError) {
     self.init(Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
   }

@@ -1,9 +1,10 @@
-/// Holds the facts of a mended file against those of its source: it must be what was asked for, and in all else what it
-/// was.
+/// Compares the facts of a mended file with those of its source: what was requested must have changed, and
+/// everything else must be the same.
 package enum MendValidation {
+  /// Checks the facts of a mended file.
   /// - Parameters:
-  ///   - before: of the source; nil where it could not be opened.
-  ///   - outcome: what was done, and what a reading of all packets found.
+  ///   - before: The facts of the source; nil if it could not be opened.
+  ///   - outcome: What was done, and what reading all packets showed.
   /// - Throws: `notProven`.
   package static func check(
     _ before: MediaInfo?, _ after: MediaInfo, _ options: MendOptions, _ outcome: MendOutcome
@@ -12,14 +13,14 @@ package enum MendValidation {
     guard let before else { return }
     var (old, new) = (before, after)
     for mend in outcome.done.union(options.mends) { forget(mend, &old, &new) }
-    // They follow from the size of the file.
+    // These follow from the size of the file.
     (old.size, new.size) = (0, 0)
     (old.bitRate, new.bitRate) = (nil, nil)
     guard old == new else { throw other(difference(old, new)) }
   }
 
-  /// Holds what was asked for against the facts of a file in which there was nothing to mend.
-  /// - Parameter before: as of ``check(_:_:_:_:)``.
+  /// Checks the request against the facts of a file in which there was nothing to mend.
+  /// - Parameter before: As in ``check(_:_:_:_:)``.
   /// - Throws: `notMendable`.
   package static func check(undone options: MendOptions, _ before: MediaInfo?) throws(MendError) {
     guard before?.hasLocation == true, !options.mends.isDisjoint(with: [.location, .privateTags]) else {
@@ -48,7 +49,8 @@ package enum MendValidation {
     }
   }
 
-  /// Whether the header says what all packets together do, as exactly as the times of packets are stated.
+  /// Whether the header states the duration that all packets together have, within the precision of packet
+  /// timestamps.
   private static func statesItsDuration(_ after: MediaInfo, _ outcome: MendOutcome) -> Bool {
     guard after.durationSource == .container, let stated = after.duration, let end = outcome.end else {
       return false
@@ -67,13 +69,13 @@ package enum MendValidation {
   }
 
   private static func isSame(_ found: SampleAspectRatio?, _ asked: SampleAspectRatio?) -> Bool {
-    // None counts as square.
+    // No aspect ratio counts as square.
     guard let asked else { return true }
     guard let found else { return asked.isSquare }
     return found.ratio.numerator * asked.ratio.denominator == found.ratio.denominator * asked.ratio.numerator
   }
 
-  /// What a mend is there to change.
+  /// Clears the facts that a mend is meant to change.
   private static func forget(_ mend: Mend, _ old: inout MediaInfo, _ new: inout MediaInfo) {
     func both(_ change: (inout MediaInfo) -> Void) {
       change(&old)

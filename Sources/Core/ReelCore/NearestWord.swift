@@ -1,6 +1,6 @@
-/// What somebody may have meant by a word that is none of those known.
+/// Guesses what was meant by an unknown word.
 package enum NearestWord {
-  /// The word of `words` that differs least from `word`, if it is not more than a third of it, or one letter.
+  /// The word of `words` closest to `word`, if they differ by at most a third of its length, or by one letter.
   package static func nearest(to word: String, among words: [String]) -> String? {
     let typed = Array(word.lowercased().utf8.prefix(64))
     let ranked = words.map { (distance(typed, Array($0.lowercased().utf8)), $0) }
@@ -8,7 +8,7 @@ package enum NearestWord {
     return best.0 <= max(1, typed.count / 3) ? best.1 : nil
   }
 
-  /// Insertions, deletions, changes and swaps of neighbours (optimal string alignment).
+  /// The number of insertions, deletions, substitutions and transpositions (optimal string alignment).
   static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var before: [Int] = []
     var last = Array(0...right.count)

@@ -1,12 +1,11 @@
-/// The name of an object in a store: one component that cannot climb out of it, whatever the store.
+/// The name of an object in a store: a single path component that cannot escape any store.
 ///
-/// ASCII letters, digits, `-`, `_` and `.`; it does not begin with a dot or a dash, and has 1 to 200
-/// characters.
+/// It consists of 1 to 200 ASCII letters, digits, `-`, `_` and `.`, and does not begin with a dot or a dash.
 public struct ObjectKey: Hashable, Sendable {
-  /// The key as the store has it; it keeps the rule above.
+  /// The key as stored; it obeys the rule above.
   public let rawValue: String
 
-  /// Nil when `rawValue` breaks the rule above.
+  /// Creates a key; nil if `rawValue` breaks the rule above.
   public init?(_ rawValue: String) {
     guard (1...200).contains(rawValue.utf8.count), let first = rawValue.utf8.first,
       first != UInt8(ascii: "."), first != UInt8(ascii: "-"), rawValue.utf8.allSatisfy(Self.isAllowed)
@@ -14,18 +13,18 @@ public struct ObjectKey: Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// A name nobody can guess, with the container's real extension.
-  /// - Parameter length: characters before the dot, 16 ... 64; others are brought into that range.
+  /// Draws an unguessable name with the container's own extension.
+  /// - Parameter length: The number of characters before the dot, clamped to 16 ... 64.
   public init(random randomness: some Randomness, container: MediaContainer, length: Int = 22) {
     self.init(random: randomness, fileExtension: container.fileExtension, length: length)
   }
 
-  /// The same for a poster, which is a JPEG.
+  /// Draws a name for a poster, which is a JPEG.
   package init(posterNamedBy randomness: some Randomness, length: Int = 22) {
     self.init(random: randomness, fileExtension: Self.posterExtension, length: length)
   }
 
-  /// Whether it is a poster's: no video's ends like that.
+  /// Whether it is the key of a poster: no video's key has this extension.
   package var isPoster: Bool { rawValue.hasSuffix("." + Self.posterExtension) }
 
   private static let posterExtension = "jpg"
@@ -34,7 +33,7 @@ public struct ObjectKey: Hashable, Sendable {
     rawValue = randomness.name(length: min(max(length, 16), 64)) + "." + fileExtension
   }
 
-  /// Whether `name` is of the form that ``init(random:container:length:)`` makes.
+  /// Whether `name` has the form that ``init(random:container:length:)`` creates.
   package static func isDrawn(_ name: String) -> Bool {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, (16...64).contains(parts[0].utf8.count), (1...8).contains(parts[1].utf8.count)
@@ -53,8 +52,8 @@ extension ObjectKey: CustomStringConvertible {
 }
 
 extension ObjectKey: Codable {
-  /// Reads a string, and checks the rule again.
-  /// - Throws: `DecodingError` when it breaks it.
+  /// Reads a string, and checks the rule above.
+  /// - Throws: `DecodingError` if the string breaks it.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let key = ObjectKey(try container.decode(String.self)) else {
@@ -71,7 +70,7 @@ extension ObjectKey: Codable {
 }
 
 extension ObjectKey {
-  /// What its extension says: the container's own, or a poster's.
+  /// The media type for its extension: the container's, or a poster's.
   package var contentType: String {
     let container = MediaContainer.allCases.first { rawValue.hasSuffix("." + $0.fileExtension) }
     return container?.contentType ?? (rawValue.hasSuffix(".jpg") ? "image/jpeg" : "application/octet-stream")

@@ -1,12 +1,13 @@
 import FoundationEssentials
 
-/// What a removal has left of an object. Whoever looks for the object no longer finds it.
+/// What is left of an object after its removal. In any case the object can no longer be found.
 public struct ObjectRemoval: Hashable, Sendable, Codable {
-  /// Which store keeps what of it, and what to do about it, for people; nil when nothing is left that the store tells of.
+  /// What the store keeps of it, and what to do about that, for people; nil if the store mentions nothing.
   public let remains: String?
-  /// What the store keeps of it under its name, the newest first; empty where it names no versions.
+  /// The versions that the store keeps under its name, newest first; empty if it names none.
   public let versions: [KeptVersion]
-  /// What hides the versions: once it is removed from the store, the newest is the object again. Nil where nothing does.
+  /// The delete marker that hides the versions: removing it from the store makes the newest version the object
+  /// again. Nil if there is none.
   public let deleteMarker: String?
 
   /// Nothing is left.
@@ -14,7 +15,7 @@ public struct ObjectRemoval: Hashable, Sendable, Codable {
 
   private init() { (remains, versions, deleteMarker) = (nil, [], nil) }
 
-  /// A removal that has left what `remains` says: one sentence, with the store and the versions in it.
+  /// Creates a removal that left what `remains` says: one sentence that names the store and the versions.
   public init(remains: String, versions: [KeptVersion] = [], deleteMarker: String? = nil) {
     (self.remains, self.versions, self.deleteMarker) = (remains, versions, deleteMarker)
   }
@@ -25,14 +26,15 @@ public struct ObjectRemoval: Hashable, Sendable, Codable {
 
 /// A version of an object that a store keeps although the object was removed.
 public struct KeptVersion: Hashable, Sendable, Codable {
-  /// The store's name for it.
+  /// The store's id for the version.
   public let id: String
-  /// Until when the store itself keeps it; nil when it doesn't say. Some may remove it before, with a right of their own.
+  /// When the store's own retention of it ends; nil if the store does not say. Users with a special permission may
+  /// be able to remove it earlier.
   public let keptUntil: Date?
-  /// Whether somebody has put a hold on it: then it stays until that is taken away.
+  /// Whether somebody has put a hold on it: it then stays until the hold is removed.
   public let isHeld: Bool
 
-  /// A version as the store tells of it.
+  /// Creates a version as the store describes it.
   public init(id: String, keptUntil: Date? = nil, isHeld: Bool = false) {
     (self.id, self.keptUntil, self.isHeld) = (id, keptUntil, isHeld)
   }

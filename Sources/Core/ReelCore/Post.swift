@@ -1,73 +1,74 @@
 import FoundationEssentials
 
-/// A published video: what the feed shows.
+/// A published video, as the feed shows it.
 ///
-/// The JSON keys are those of the feed apps' documents (`author` for the id, `autherName` as they spell it);
-/// what Reel adds beside them a reader of the old documents ignores. Reading an old document, a missing
-/// optional is nil and a missing identity is an error that names the key.
+/// The JSON keys are those of the feed apps' documents (`author` for the id, and `autherName`, in their spelling).
+/// Readers of the old documents ignore the keys that Reel adds. When an old document is read, a missing optional is
+/// nil, and a missing identity is an error that names the key.
 public struct Post: Hashable, Sendable, Codable, Identifiable {
-  /// Made at the intent; sorts by time.
+  /// Drawn when the intent is created. Ids sort by time.
   public let id: PostID
   /// The object's random name with its real extension.
   public let video: ObjectKey
-  /// Where it was stored, as an address that a viewer can open.
+  /// The address of the stored object, which a viewer can open.
   public package(set) var videoURL: String
-  /// The container's extension, without the dot; not the uploaded name's.
+  /// The extension of the container, without the dot. It may differ from that of the uploaded file.
   public let videoFileExtension: String
-  /// As shown, in pixels.
+  /// The height as displayed, in pixels.
   @ExplicitNull public var videoHeight: Int?
-  /// As shown, in pixels.
+  /// The width as displayed, in pixels.
   @ExplicitNull public var videoWidth: Int?
-  /// The author's id in the app; nil when nobody named one. Part of what makes a post unique.
+  /// The author's id in the app; nil if none was given. Part of what makes a post unique.
   @ExplicitNull public var authorID: String?
-  /// The name to show beside the video; nil when nobody said it. (`autherName` in JSON.)
+  /// The author's name to show beside the video; nil if none was given. (`autherName` in JSON.)
   @ExplicitNull public var authorName: String?
-  /// What people say about the video, else the file's own title; nil when nobody and nothing says anything.
+  /// The caption that a person gave, otherwise the file's own title; nil if there is neither.
   @ExplicitNull public var caption: String?
-  /// The music that goes with it, as people say, else the file's own artist; nil when nothing says any.
+  /// The music that a person named, otherwise the file's own artist; nil if there is neither.
   @ExplicitNull public var music: String?
-  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil in an old document that has none.
+  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil if an old document does not state it.
   @ExplicitNull public var likeCount: Int?
-  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil in an old document that has none.
+  /// 0 at first; drawn from 1000 ... 100000 for a demo feed. Nil if an old document does not state it.
   @ExplicitNull public var shareCount: Int?
-  /// A random name under which an app keeps the comments. Nil in an old document that has none.
+  /// A random name under which an app keeps the comments. Nil if an old document does not state it.
   @ExplicitNull public var commentID: String?
 
-  /// Seconds.
+  /// The duration in seconds.
   @ExplicitNull public var duration: Double?
   /// The media type of the container, such as `video/mp4`.
   @ExplicitNull public var contentType: String?
-  /// The SHA-256 of the stored bytes. Nil only in a document that is not Reel's own.
+  /// The SHA-256 of the stored bytes. Nil only in a document that Reel did not write.
   @ExplicitNull public var digest: ContentDigest?
-  /// Bytes.
+  /// The size in bytes.
   @ExplicitNull public var size: Int64?
-  /// The moment of publishing (T2 in docs/publish.md), not of recording.
+  /// The time at which it was published (T2 in docs/publish.md), not recorded.
   @ExplicitNull public var createdAt: Date?
-  /// Its place in the feed, counted from 1 in the order of publishing.
+  /// Its place in the feed, counted from 1 in the order of publication.
   @ExplicitNull public var pageNumber: Int?
-  /// How the facts were read, and how far the reader was confined.
+  /// How the facts were read, and how strictly the reader was confined.
   @ExplicitNull public var probe: ProbeProvenance?
 
-  /// The name of its poster, a JPEG, in the same store; nil, as the four below, when it has none.
+  /// The object key of its poster, a JPEG in the same store. Like the four properties below, nil if it has no
+  /// poster.
   @ExplicitNull public var poster: ObjectKey?
-  /// Where the poster was stored, as an address that a viewer can open.
+  /// The address of the stored poster, which a viewer can open.
   @ExplicitNull public package(set) var posterURL: String?
-  /// The poster's, in pixels.
+  /// The poster's width in pixels.
   @ExplicitNull public var posterWidth: Int?
-  /// The poster's, in pixels.
+  /// The poster's height in pixels.
   @ExplicitNull public var posterHeight: Int?
-  /// A blur of the poster, to be drawn while it loads (<https://blurha.sh>).
+  /// A blurred placeholder to draw while the poster loads (<https://blurha.sh>).
   @ExplicitNull public var blurHash: String?
 
-  /// FFmpeg's name of the video's codec, such as `h264`; nil when it is unknown.
+  /// FFmpeg's name for the video codec, such as `h264`; nil if unknown.
   @ExplicitNull public var videoCodec: String?
 
-  /// The name of the file that it was published from, without its folder, as ``SourcePath/text`` writes it; nil when
-  /// it was not to be kept.
+  /// The name of the file that it was published from, without its folder, as ``SourcePath/text`` writes it; nil if
+  /// the name was not to be kept.
   @ExplicitNull public var sourceName: String?
 
-  /// What was put right in the file before it was stored, without touching a picture or a sound, such as `faststart`, in
-  /// the order of the words; nil when it was stored as it came in.
+  /// What was mended in the file before it was stored, without altering picture or sound, such as `faststart`, in
+  /// alphabetical order; nil if it was stored as it arrived.
   @ExplicitNull public var mended: [String]?
 
   enum CodingKeys: String, CodingKey {
@@ -80,13 +81,13 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     case videoCodec, sourceName, mended
   }
 
-  /// A post from its parts; pure.
+  /// Assembles a post from its parts; pure.
   /// - Parameters:
-  ///   - draft: what the file and its people say.
-  ///   - intent: the id and key that were written down before the upload.
-  ///   - stored: what the store says it holds.
-  ///   - pageNumber: its place in the feed, from 1.
-  ///   - createdAt: the moment of publishing.
+  ///   - draft: What the file and people say about it.
+  ///   - intent: The intent, whose id and key were recorded before the upload.
+  ///   - stored: The object as the store describes it.
+  ///   - pageNumber: Its place in the feed, from 1.
+  ///   - createdAt: The time at which it was published.
   public init(draft: PostDraft, intent: Intent, stored: StoredObject, pageNumber: Int, createdAt: Date) {
     id = intent.id
     video = intent.key
@@ -114,7 +115,7 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
     show(draft.poster)
   }
 
-  /// Shows `poster`, or none.
+  /// Makes `shown` the poster of this post; nil removes the poster.
   package mutating func show(_ shown: PostPoster?) {
     poster = shown?.key
     posterURL = shown?.url
@@ -125,27 +126,27 @@ public struct Post: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Post {
-  /// Shows the poster of `other`, or none as it does.
+  /// Shows the poster of `other`, or none if `other` has none.
   package mutating func showPoster(of other: Post) {
     (poster, posterURL, blurHash) = (other.poster, other.posterURL, other.blurHash)
     (posterWidth, posterHeight) = (other.posterWidth, other.posterHeight)
   }
 }
 
-/// A poster that is stored, as its post shows it.
+/// A stored poster, as its post shows it.
 public struct PostPoster: Hashable, Sendable, Codable {
-  /// Its name in the store of the video.
+  /// Its object key, in the same store as the video.
   public let key: ObjectKey
   /// An address that a viewer can open.
   public let url: String
-  /// Pixels.
+  /// The width in pixels.
   public let width: Int
-  /// Pixels.
+  /// The height in pixels.
   public let height: Int
-  /// A blur of it; see ``Poster/blurHash``.
+  /// A blurred placeholder; see ``Poster/blurHash``.
   public let blurHash: String
 
-  /// `poster`, which is stored as `stored`.
+  /// Describes `poster`, whose object is `stored`.
   public init(_ poster: Poster, stored: StoredObject) {
     key = stored.key
     url = stored.url
@@ -156,7 +157,7 @@ public struct PostPoster: Hashable, Sendable, Codable {
 }
 
 extension String {
-  /// What it says: without U+0000; nil where nothing is left of it then.
+  /// The text without U+0000; nil if nothing else is left of it.
   package var said: String? {
     guard utf8.contains(0) else { return isEmpty ? nil : self }
     let words = String(decoding: utf8.filter { $0 != 0 }, as: UTF8.self)

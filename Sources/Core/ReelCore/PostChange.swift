@@ -1,16 +1,17 @@
 import FoundationEssentials
 
-/// What is to become of a post that is in the feed, or was.
+/// A requested change to a post that is, or was, in the feed.
 package struct PostChange: Sendable {
   package enum Kind: Sendable {
-    /// It leaves the feed; then its objects go, at once or later.
+    /// The post leaves the feed. Then its objects are removed, at once or later.
     case removal(Removal)
-    /// It was removed and kept, and its objects go now.
+    /// The post was removed earlier with its objects kept. Now they are removed.
     case purge
-    /// It comes back to its old place in the feed. Its video is in the store again when the change is finished.
+    /// The post returns to its old place in the feed. By the time the change finishes, its video is in the store
+    /// again.
     case restoration
     case edit(PostEdit)
-    /// Its objects are copied to another store, under the names that they have, and go here.
+    /// Its objects are copied to another store under the same names, and removed from this one.
     case move(to: Destination)
   }
 
@@ -23,7 +24,7 @@ package struct PostChange: Sendable {
   }
 }
 
-/// The kinds of ``PostChange``, as a catalog counts them.
+/// The kinds of ``PostChange``, with the numbers that catalogs store.
 package enum ChangeKind: Int, Sendable, CaseIterable {
   case removal = 0, purge, restoration, edit, move
 }
@@ -41,18 +42,19 @@ extension PostChange.Kind {
 }
 
 extension PostChange.Kind {
-  /// Of a removal: whether the objects stay for a while.
+  /// Whether a removal keeps the objects for a while; nil for any other change.
   package var keeps: Bool? { if case .removal(let removal) = self { removal.keeps } else { nil } }
 }
 
 extension Removal {
-  /// Whether the objects stay for a while.
+  /// Whether the objects are kept for a while.
   package var keeps: Bool { keptUntil != nil }
 }
 
-/// What is to be said of a post from now on; what is nil stays as it is. An empty text is nobody's word: null.
+/// New values for the texts and counts of a post. A nil property leaves its value unchanged; an empty text sets it
+/// to null.
 public struct PostEdit: Hashable, Sendable {
-  /// What people say about the video.
+  /// The caption.
   public var caption: String?
   /// The music that goes with it.
   public var music: String?
@@ -63,7 +65,7 @@ public struct PostEdit: Hashable, Sendable {
   /// At least 0.
   public var shareCount: Int?
 
-  /// Changes nothing, until something is set.
+  /// Creates an edit that changes what is given; without arguments it changes nothing.
   public init(
     caption: String? = nil, music: String? = nil, authorName: String? = nil, likeCount: Int? = nil,
     shareCount: Int? = nil
@@ -75,22 +77,22 @@ public struct PostEdit: Hashable, Sendable {
     self.shareCount = shareCount
   }
 
-  /// The JSON keys of what a search looks at.
+  /// The JSON keys that a text search covers.
   package static let wordKeys: Set<String> = [
     Post.CodingKeys.authorName.rawValue, Post.CodingKeys.caption.rawValue, Post.CodingKeys.music.rawValue,
   ]
 
-  /// Keys as a catalog keeps them, a JSON array.
+  /// Encodes keys as a catalog stores them: as a JSON array.
   package static func document(ofKeys keys: [String]) -> String {
     "[\(keys.map { "\"\($0)\"" }.joined(separator: ","))]"
   }
 
-  /// What ``document(ofKeys:)`` made.
+  /// Decodes what ``document(ofKeys:)`` encoded.
   package static func keys(in document: String?) -> [String] {
     document.flatMap { try? JSONDecoder().decode([String].self, from: Data($0.utf8)) } ?? []
   }
 
-  /// Changes `post`, and gives the JSON keys of what is another now, sorted.
+  /// Applies the edit to `post`, and returns the JSON keys of the values that changed, sorted.
   package func apply(to post: inout Post) -> [String] {
     let old = post
     if let caption { post.caption = caption.said }
@@ -110,7 +112,8 @@ public struct PostEdit: Hashable, Sendable {
 }
 
 extension PostEdit {
-  /// A post that differs from `post` in those JSON keys: what it was before nobody knows any more.
+  /// Returns a copy that differs from `post` in these JSON keys. It stands in for the earlier post, whose values
+  /// are no longer known.
   package static func differing(from post: Post, in keys: [String]) -> Post {
     var other = post
     for key in keys.compactMap(Post.CodingKeys.init(rawValue:)) {
@@ -127,34 +130,35 @@ extension PostEdit {
   }
 }
 
-/// A change that is written down, and that this process is to carry out. All of it may be done again: whoever dies leaves it
-/// to the next one.
+/// A change that is recorded in the catalog and is this process's to carry out. Every step may be repeated: if the
+/// process dies, another one resumes the change.
 package struct OpenChange: Sendable {
   package enum Kind: Sendable, Hashable {
-    /// The post is not in the feed. Its objects are to go, unless they are kept.
+    /// The post is not in the feed. Its objects are to be removed, unless they are kept.
     case removal(Removal)
-    /// The post was removed before, and that is told; its objects are to go.
+    /// The post was removed earlier, and that was announced. Its objects are to be removed.
     case purge(Removal)
     /// The post is not in the feed yet.
     case restoration(Removal)
-    /// The post has been changed: these JSON keys.
+    /// The values of these JSON keys have changed.
     case edit([String])
-    /// Once it has `moved`, the post is of `other`'s objects, and those of `destination` are to go; until then those of
-    /// `other` may be there.
+    /// Once `moved` is true, the post refers to the objects in the new store, and those in `destination` are to be
+    /// removed. Until then, the new store may hold some of the copies.
     case move(to: Destination, moved: Bool)
   }
 
-  /// Names it within the catalog.
+  /// Identifies the change within the catalog.
   package let number: Int64
   package let kind: Kind
-  /// As it is in the feed, or as it was there last.
+  /// The post as the feed shows it, or as it last did.
   package var post: Post
-  /// Where its objects were when the change began.
+  /// The store of its objects when the change began.
   package let destination: Destination
-  /// Its video and every poster that was named for it, in the store.
+  /// Its video, and every poster for which a name in the store was recorded.
   package let objects: [ExaminedObject]
-  /// Of a move: names that were free in the other store before anything was stored under them, so that what has them there
-  /// is the move's own, and goes if it is undone. Nil until somebody has looked.
+  /// For a move: the names that were free in the new store before anything was stored under them. An object found
+  /// under one of them is therefore a copy that the move made, and is removed if the move is undone. Nil until this
+  /// has been checked.
   package var freeNames: [ObjectKey]?
 
   package init(
@@ -169,17 +173,17 @@ package struct OpenChange: Sendable {
     self.freeNames = freeNames
   }
 
-  /// ``freeNames`` as a catalog keeps them, where it keeps the keys of an edit.
+  /// ``freeNames`` as a catalog stores them, in the column that holds the keys of an edit.
   package var freeNamesDocument: String? {
     freeNames.map { PostEdit.document(ofKeys: $0.map(\.rawValue)) }
   }
 
-  /// A change as its row has it.
+  /// Reads a change from the values of its row.
   /// - Parameters:
-  ///   - removal: of a post that was removed.
-  ///   - here: where the post is.
-  ///   - other: of a move: where to, or where from when it is done.
-  ///   - keys: of an edit, as ``PostEdit/document(ofKeys:)`` has made them; of a move, ``freeNamesDocument``.
+  ///   - removal: The removal, for a post that was removed.
+  ///   - here: The store of the post.
+  ///   - other: For a move, the store to move to, or, once it is done, the store moved from.
+  ///   - keys: For an edit, what ``PostEdit/document(ofKeys:)`` encoded; for a move, ``freeNamesDocument``.
   package init(
     number: Int64, _ kind: ChangeKind, isDone: Bool, post: Post, removal: Removal?, at here: Destination,
     other: Destination?, keys: String?, objects: [ExaminedObject]
@@ -201,99 +205,105 @@ package struct OpenChange: Sendable {
   }
 }
 
-/// What a catalog answers to a change.
+/// A catalog's answer to a requested change.
 package enum ChangeAnswer: Sendable {
-  /// It is written down.
+  /// The change is recorded.
   case begun(OpenChange)
-  /// Whoever changed the post before is dead, and left this: carry it out, and ask again.
+  /// A process that has died left this change of the same post unfinished. Carry it out, then ask again.
   case unfinished(OpenChange)
-  /// Somebody is changing it: ask again in a moment.
+  /// Another process is changing the post. Ask again in a moment.
   case busy
-  /// It is so already.
+  /// The post is already as requested.
   case nothing(Post)
-  /// It was removed.
+  /// The post was removed.
   case removed(RemovedPost)
-  /// There is no such post.
+  /// No such post exists.
   case unknown
-  /// The video is another post of the same author in the store that it was to move to, or was removed from.
+  /// In the store to which the post was to move, or from which it was removed, the video is already another post by
+  /// the same author.
   case taken(Post)
 }
 
-/// A catalog whose posts can be removed, restored, edited and moved. All of it blocks.
+/// A catalog whose posts can be removed, restored, edited and moved. Every method blocks.
 ///
-/// A change is written down when it begins (1), becomes true (2), and is struck out once it has been told (3). Between these
-/// its objects come and go: a post is in the feed only while they are in the store.
+/// A change is recorded when it begins (1), takes effect (2), and is struck out once it has been announced (3). The
+/// objects are stored or removed between these steps, so that a post is in the feed only while they are in the
+/// store.
 package protocol PostChanging: PostCatalog {
-  /// (1) Writes these down, in one transaction; their answers in their order. A removal takes the post out of the feed; an
-  /// edit is true from here on.
+  /// (1) Records these changes in one transaction, and returns the answers in the same order. A removal takes the
+  /// post out of the feed here; an edit takes effect here.
   func begin(_ changes: [PostChange]) throws(CatalogError) -> [ChangeAnswer]
 
-  /// Writes down the ``OpenChange/freeNames`` of a move, before anything is stored under them.
-  /// - Returns: false where it is not this process's any more.
+  /// Records the ``OpenChange/freeNames`` of a move, before anything is stored under them.
+  /// - Returns: False if the change no longer belongs to this process.
   func noteFreeNames(of change: OpenChange) throws(CatalogError) -> Bool
 
-  /// (2) In one transaction: the objects of these have gone, come back, or been copied to where `post` says.
+  /// (2) Makes these changes take effect, in one transaction: their objects have been removed, restored, or copied
+  /// to the store that `post` names.
   ///
-  /// Needed for every kind but an edit.
-  /// - Returns: the posts as they are now; nil for a change that is not this process's any more, for a restoration whose video
-  ///   has become another post meanwhile (it is struck out), and for a move to where it has (that is anybody's to undo).
+  /// Required for every kind of change except an edit.
+  /// - Returns: The posts as they are now. Nil for a change that no longer belongs to this process; for a
+  ///   restoration whose video has meanwhile become another post in that store (the change is struck out); and for
+  ///   a move to a store where that has happened (any process may then undo it).
   func finish(_ changes: [OpenChange]) throws(CatalogError) -> [Post?]
 
-  /// (3) Strikes out what has been told, or was given up: a move whose copies have gone again, a restoration that brought
-  /// nothing back.
+  /// (3) Strikes out changes that were announced or abandoned: a move whose copies were removed again, or a
+  /// restoration that brought nothing back.
   func strikeOut(_ changes: [OpenChange]) throws(CatalogError)
 
-  /// Whether each is this process's still: one that was stopped for longer than its lease may have lost it.
+  /// Whether each change still belongs to this process. A process that was suspended for longer than its lease may
+  /// have lost it.
   func areHeld(_ changes: [OpenChange]) throws(CatalogError) -> [Bool]
 
-  /// Leaves changes that could not be carried out now to whoever asks next.
+  /// Gives up changes that cannot be carried out now, so that the next process that asks can resume them.
   func release(_ changes: [OpenChange]) throws(CatalogError)
 
-  /// Changes that nobody alive has, by number; they become this process's.
-  /// - Parameter number: those behind it.
+  /// Adopts changes that no live process holds, in the order of their numbers: they become this process's.
+  /// - Parameter number: Only changes with a greater number are adopted.
   func unfinishedChanges(after number: Int64, limit: Int) throws(CatalogError) -> [OpenChange]
 
-  /// The changes that nobody alive has; nothing is changed by this.
+  /// Lists the changes that no live process holds, without changing anything.
   func abandonedChanges() throws(CatalogError) -> [(post: PostID, kind: ChangeKind)]
 
   /// The removed post with this id.
   func removedPost(_ id: PostID) throws(CatalogError) -> RemovedPost?
 
-  /// The removed posts of a video, by its digest as it came in or is stored, the oldest first.
+  /// The removed posts of a video, oldest first. `digest` is that of the file as it arrived or as it is stored.
   func removedPosts(of digest: ContentDigest) throws(CatalogError) -> [RemovedPost]
 
-  /// Removed posts whose objects may be in the store, and are no longer to be kept at `moment`; those behind `pageNumber`.
+  /// Removed posts with page numbers above `pageNumber` whose objects may still be in the store although they need
+  /// not be kept beyond `moment`.
   func expiredPosts(
     at moment: Date, after pageNumber: Int, limit: Int
   ) throws(CatalogError) -> [RemovedPost]
 
-  /// How many files' readings by other versions of Reel than `reel` are remembered.
+  /// The number of remembered readings that were made by versions of Reel other than `reel`.
   func readings(besides reel: String) throws(CatalogError) -> Int
 
-  /// Forgets `limit` of these.
-  /// - Returns: how many that were; 0 where none was left.
+  /// Forgets up to `limit` of those readings.
+  /// - Returns: How many were forgotten; 0 if none were left.
   func forgetReadings(besides reel: String, atMost limit: Int) throws(CatalogError) -> Int
 
-  /// Forgets which files were not published, and why; those that fail again are remembered again.
-  /// - Returns: how many that were.
+  /// Forgets which files were not published, and why. A file that fails again is remembered again.
+  /// - Returns: How many were forgotten.
   func forgetFailures() throws(CatalogError) -> Int
 }
 
-/// What becomes of a change that is asked for: decided here for every catalog.
+/// What happens to a requested change; the same decision for every catalog.
 package enum ChangeDecision: Hashable, Sendable {
-  /// It begins.
+  /// The change begins.
   case begin
-  /// It goes on where another process left it.
+  /// The change resumes where another process left it.
   case resume
-  /// The open one is to be carried out first.
+  /// The open change must be carried out first.
   case finishOther
   case busy
-  /// It is so already.
+  /// The post is already as requested.
   case nothing
   case removed
   case unknown
 
-  /// Where a post stands.
+  /// Where a post is now.
   package enum Place: Hashable, Sendable {
     case feed
     /// Its objects may be in the store.
@@ -302,11 +312,12 @@ package enum ChangeDecision: Hashable, Sendable {
     case nowhere
   }
 
+  /// Decides on a requested change of `kind`.
   /// - Parameters:
-  ///   - open: the post's change that has not been struck out; nil for none.
-  ///   - isHeld: whether somebody alive is at that one, the claimant itself included.
-  ///   - isSame: whether that is the very change that is asked for, and has not become true yet.
-  ///   - isInPlace: whether a move is to where the post is.
+  ///   - open: The post's change that has not been struck out; nil if there is none.
+  ///   - isHeld: Whether a live process, including this one, holds the open change.
+  ///   - isSame: Whether the open change is the very one requested and has not taken effect yet.
+  ///   - isInPlace: Whether the post is already where a move would take it.
   package static func decide(
     _ kind: ChangeKind, of place: Place, open: ChangeKind?, isHeld: @autoclosure () throws -> Bool,
     isSame: @autoclosure () -> Bool, isInPlace: Bool = false
@@ -318,7 +329,7 @@ package enum ChangeDecision: Hashable, Sendable {
     }
     switch (kind, place) {
     case (_, .nowhere): return .unknown
-    // What somebody has put back goes, too.
+    // A purge begins even if the objects are gone, since somebody may have put them back.
     case (.removal, .feed), (.edit, .feed), (.purge, .kept), (.purge, .gone), (.restoration, .kept),
       (.restoration, .gone):
       return .begin

@@ -1,16 +1,16 @@
-/// What people say about a video. Nil is "nothing said"; an empty string never stands for it. U+0000 says nothing, and
-/// databases take no text with it: it is left out.
+/// What people say about a video. Nil means that nothing was said; an empty string becomes nil. U+0000 is removed,
+/// because databases accept no text that contains it.
 public struct PostMetadata: Hashable, Sendable, Codable {
   /// The author's id in the app.
   public var authorID: String?
-  /// The author's name to show.
+  /// The author's name to show beside the video.
   public var authorName: String?
-  /// What to say about the video.
+  /// The caption.
   public var caption: String?
   /// The music that goes with it.
   public var music: String?
 
-  /// Words; those that are not given say nothing.
+  /// Creates metadata; what is not given stays nil.
   public init(
     authorID: String? = nil, authorName: String? = nil, caption: String? = nil, music: String? = nil
   ) {
@@ -20,7 +20,7 @@ public struct PostMetadata: Hashable, Sendable, Codable {
     self.music = music?.said
   }
 
-  /// This metadata, and `other`'s where this says nothing.
+  /// Returns this metadata with `other`'s values where its own are nil.
   public func completed(by other: PostMetadata) -> PostMetadata {
     PostMetadata(
       authorID: authorID ?? other.authorID, authorName: authorName ?? other.authorName,
@@ -28,28 +28,28 @@ public struct PostMetadata: Hashable, Sendable, Codable {
   }
 }
 
-/// A post before it has a place.
+/// The content of a post, before it has a place in the feed.
 public struct PostDraft: Hashable, Sendable, Codable {
-  /// What the file says about itself.
+  /// The facts of the file.
   public var media: MediaInfo
-  /// How that was read.
+  /// How the facts were read.
   public var provenance: ProbeProvenance
-  /// What people say, with the file's own title and artist where they say nothing.
+  /// What people say, completed by the file's own title and artist.
   public var metadata: PostMetadata
-  /// Likes to begin with: 0, but in a demo feed.
+  /// The initial number of likes: 0, except in a demo feed.
   public var likeCount: Int
-  /// Shares to begin with: 0, but in a demo feed.
+  /// The initial number of shares: 0, except in a demo feed.
   public var shareCount: Int
-  /// A random name for the comments.
+  /// A random name under which an app keeps the comments.
   public var commentID: String
-  /// Its poster, once that is stored; nil when it has none.
+  /// The poster, once it is stored; nil if there is none.
   public var poster: PostPoster?
-  /// The file's name without its folder; nil when it is not to be kept.
+  /// The name of the file without its folder; nil if it is not to be kept.
   public var sourceName: String?
-  /// What was put right in the file; nil when it is as it came in.
+  /// What was mended in the file; nil if it is stored as it arrived.
   public var mended: [String]?
 
-  /// A draft from its parts.
+  /// Creates a draft from its parts.
   public init(
     media: MediaInfo, provenance: ProbeProvenance, metadata: PostMetadata, likeCount: Int = 0,
     shareCount: Int = 0,

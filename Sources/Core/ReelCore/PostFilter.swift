@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// Which posts of the feed are wanted; all of them unless something is said.
+/// Conditions on the posts of a feed; without any, every post is admitted.
 public struct PostFilter: Hashable, Sendable {
-  /// Only this author's.
+  /// Admits only posts by this author.
   public var authorID: String?
-  /// Only those published at this time or later.
+  /// Admits only posts published at this time or later.
   public var since: Date?
-  /// Only those with each of these words, at the beginning of a word of the caption, the music, the author's name or the
-  /// file's name. Case makes no difference; in a catalog on disk, neither do accents. A text without a letter or a digit
-  /// is found nowhere.
+  /// Admits only posts that contain each of these words at the beginning of a word of the caption, the music, the
+  /// author's name or the file's name. Case is ignored, and so are accents in a catalog on disk. A text without a
+  /// letter or digit matches nothing.
   public var text: String?
 
-  /// Lets through what all of these do.
+  /// Creates a filter that admits the posts that meet all the given conditions.
   public init(authorID: String? = nil, since: Date? = nil, text: String? = nil) {
     self.authorID = authorID
     self.since = since
@@ -20,14 +20,14 @@ public struct PostFilter: Hashable, Sendable {
 }
 
 extension PostFilter {
-  /// The parts of ``text`` between blanks, each as its words; nil when no text is asked for.
+  /// The whitespace-separated parts of ``text``, each split into words; nil if no text is required.
   package var phrases: [[String]]? {
     text.map { text in
       text.split(whereSeparator: \.isWhitespace).map { Self.words($0) }.filter { !$0.isEmpty }
     }
   }
 
-  /// Whether `post` is one of those that are wanted.
+  /// Whether the filter admits `post`.
   package func admits(_ post: Post) -> Bool {
     if let authorID, post.authorID != authorID { return false }
     if let since, post.createdAt.map({ $0 < since }) ?? true { return false }
@@ -37,12 +37,13 @@ extension PostFilter {
     return !phrases.isEmpty && phrases.allSatisfy { phrase in fields.contains { Self.holds($0, phrase) } }
   }
 
-  /// What is between all that is neither a letter nor a digit, in lower case.
+  /// Splits `text` at everything that is neither a letter nor a digit, in lower case.
   package static func words(_ text: some StringProtocol) -> [String] {
     text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
   }
 
-  /// Whether the words of `phrase` follow each other in `words`; the last one may be the beginning of a word.
+  /// Whether the words of `phrase` appear consecutively in `words`. The last one may be only the beginning of a
+  /// word.
   private static func holds(_ words: [String], _ phrase: [String]) -> Bool {
     words.indices.contains { start in
       let end = start + phrase.count

@@ -1,12 +1,11 @@
 import FoundationEssentials
 
-/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by the time they were
-/// made.
+/// A post's identity: a UUID of version 7 (RFC 9562, section 5.7), so that ids sort by creation time.
 public struct PostID: Hashable, Sendable {
-  /// The id as a UUID of version 7; one that was read from text may be of any version.
+  /// The UUID, of version 7; one parsed from text may be of any version.
   public let uuid: UUID
 
-  /// A new id for the moment `date`.
+  /// Creates a new id for the time `date`.
   public init(at date: Date, random randomness: some Randomness) {
     let milliseconds = UInt64(max(0, Int64(clamping: date.timeIntervalSince1970 * 1000)))
     var bytes = (0..<6).map { UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * UInt64($0))) }
@@ -20,7 +19,7 @@ public struct PostID: Hashable, Sendable {
       ))
   }
 
-  /// Nil unless there are exactly 16 bytes.
+  /// Creates an id from its bytes; nil unless there are exactly 16.
   package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -29,7 +28,7 @@ public struct PostID: Hashable, Sendable {
   /// 16 bytes, in the order of ``description``.
   package var bytes: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 
-  /// Nil when `text` is not a UUID.
+  /// Parses a UUID; nil if `text` is not one.
   public init?(_ text: String) {
     guard let uuid = UUID(uuidString: text) else { return nil }
     self.uuid = uuid
@@ -48,7 +47,7 @@ extension PostID: Comparable {
 
 extension PostID: Codable {
   /// Reads a UUID from a string.
-  /// - Throws: `DecodingError` when it is none.
+  /// - Throws: `DecodingError` if the string is not a UUID.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let id = PostID(try container.decode(String.self)) else {

@@ -1,71 +1,72 @@
-/// Writes posts down beside their objects, where the viewers of a store look for them: a database that a store comes
-/// with. A store without one has no recorder.
+/// Records posts where a store's viewers look for them: in the database that belongs to the store. A store without
+/// such a database has no recorder.
 ///
-/// A post is recorded when its object is stored and proven, before the catalog says that it is published. So a post
-/// that is published is recorded, and one that was recorded by a process that died is found by the next one.
+/// A post is recorded after its object is stored and verified, and before the catalog says that it is published. So
+/// a published post is always recorded, and if a process dies after recording a post, the next one finds the
+/// record.
 ///
 /// Every implementation keeps the promises that `PostRecorderContractTest` checks:
-/// - on return the post is recorded, durably; on throw it may be, and recording it again tells;
-/// - a post is recorded once, however often, by however many at once;
+/// - on return the post is durably recorded; on throw it may be, and recording it again settles that;
+/// - a post is recorded once, however often it is recorded and by however many processes at the same time;
 /// - no two posts of one store have the same place.
 public protocol PostRecorder: Sendable {
-  /// The store whose posts these are, as its uploader calls it.
+  /// The store whose posts these are, as its uploader names it.
   var destination: Destination { get }
 
-  /// The database that it writes into, as one settled name: two recorders that have the same write the same records,
-  /// though their stores be two.
+  /// The canonical name of the database that it writes to. Two recorders with the same name write the same records,
+  /// even if their stores differ.
   var feed: Destination { get }
 
-  /// Finds out whether posts can be recorded. Called once before a run; changes nothing.
+  /// Checks whether posts can be recorded. Called once before a run; changes nothing.
   func prepare() async throws(UploadError)
 
-  /// Records `post`, or finds that it is recorded.
+  /// Records `post`, or finds that it is already recorded.
   ///
-  /// What is recorded already stays as it is, but for the poster, which becomes that of `post`. `post.pageNumber` is not looked at: the store has a feed of its own, to
-  /// which several libraries may publish.
-  /// - Throws: `rejected` when something else is recorded under the post's id.
+  /// An existing record stays as it is, except for the poster, which becomes that of `post`. `post.pageNumber` is
+  /// ignored: the store has a feed of its own, to which several libraries may publish.
+  /// - Throws: `rejected` if something else is recorded under the post's id.
   func record(_ post: Post) async throws(UploadError) -> RecordedPost
 
-  /// What is recorded under that id; nil when nothing is. Changes nothing.
+  /// What is recorded under that id; nil if nothing is. Changes nothing.
   func find(_ id: PostID) async throws(UploadError) -> PostRecord?
 
-  /// Brings what is recorded up to date with `post`, which was `earlier` when it was recorded last; one that is not
-  /// recorded is recorded. It keeps its place.
+  /// Updates the record of `post`, which was recorded last as `earlier`. It keeps its place. A post without a
+  /// record is recorded.
   ///
-  /// Only what differs between the two is written: what viewers or their apps count in the record stays. With no
-  /// `earlier`, all of it is. Doing it again changes nothing more.
-  /// - Throws: `rejected` when what is recorded shows the video of neither.
+  /// Only the differences between the two are written, so that what viewers or their apps count in the record
+  /// stays. Without `earlier`, everything is written. Repeating an update changes nothing.
+  /// - Throws: `rejected` if the record shows the video of neither.
   @discardableResult
   func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost
 
-  /// Removes what is recorded of a post; what is not there is removed already. Its place stays empty.
+  /// Removes the record of a post, if there is one. Its place stays empty.
   func withdraw(_ id: PostID) async throws(UploadError)
 }
 
 extension PostRecorder {
-  /// Each store has its own.
+  /// The store itself: each store has its own database.
   public var feed: Destination { destination }
 }
 
-/// What a store's database shows viewers of a post.
+/// What the record in a store's database shows of a post.
 public struct PostRecord: Hashable, Sendable {
-  /// The object; nil when it names none that Reel could have made.
+  /// The video's object key; nil if the record contains no key that Reel could have made.
   public let video: ObjectKey?
-  /// Its poster; nil when it shows none.
+  /// The poster's object key; nil if the record shows none.
   public let poster: ObjectKey?
 
-  /// A record that shows `video`, and `poster` for it.
+  /// Creates a record that shows `video` and its `poster`.
   public init(video: ObjectKey?, poster: ObjectKey?) { (self.video, self.poster) = (video, poster) }
 }
 
-/// A post as a store's database has it.
+/// A post's entry in a store's database.
 public struct RecordedPost: Hashable, Sendable {
-  /// Which post.
+  /// The id of the post.
   public let id: PostID
-  /// Its place in the store's feed, from 1.
+  /// Its place in the store's own feed, from 1.
   public let pageNumber: Int
 
-  /// A post and its place.
+  /// Creates an entry from a post's id and its place.
   public init(id: PostID, pageNumber: Int) {
     self.id = id
     self.pageNumber = pageNumber

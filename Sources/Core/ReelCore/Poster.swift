@@ -1,23 +1,24 @@
-/// A picture that stands for a video.
+/// A picture that represents a video.
 public struct Poster: Hashable, Sendable {
   /// A baseline JPEG (4:2:0, JFIF) without metadata.
   public let jpeg: [UInt8]
-  /// Pixels, as shown: upright and with square pixels.
+  /// The width as displayed, in pixels: upright and with square pixels.
   public let width: Int
-  /// Pixels, as shown.
+  /// The height as displayed, in pixels.
   public let height: Int
-  /// A blur of it as 28 characters (<https://blurha.sh>): 4×3 components, 3×4 where it is higher than wide.
+  /// A blurred placeholder in 28 characters (<https://blurha.sh>): 4×3 components, or 3×4 if it is taller than
+  /// wide.
   public let blurHash: String
-  /// Whether it is the file's cover, not a frame of its video.
+  /// Whether it is the file's cover rather than a frame of its video.
   public let isCover: Bool
-  /// Where in the video the frame is shown, in seconds from its beginning; nil for a cover, and where that is unknown.
+  /// The time of the frame in seconds from the beginning of the video; nil for a cover, and if unknown.
   public let time: Double?
 
-  /// The digits of ``blurHash``, which counts in base 83.
+  /// The base-83 digits of ``blurHash``.
   package static let blurHashDigits = Array(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   public init(jpeg: [UInt8], width: Int, height: Int, blurHash: String, isCover: Bool, time: Double?) {
     self.jpeg = jpeg
     self.width = width
@@ -28,21 +29,21 @@ public struct Poster: Hashable, Sendable {
   }
 }
 
-/// What kind of poster is wanted.
+/// Which kind of poster to make.
 public struct PosterOptions: Hashable, Sendable {
-  /// How long the longer side may be, unless something else is asked for.
+  /// The default limit for the longer side, in pixels.
   public static let defaultSize = 512
-  /// What may be asked for.
+  /// The sizes that may be requested, in pixels.
   public static let sizes = 16...4096
 
-  /// The most pixels on the longer side. The poster is never larger than the video is shown.
+  /// The maximum length of the longer side in pixels. The poster is never larger than the video's display size.
   public var size: Int
-  /// Whether a cover, where there is one, is taken instead of a frame of the video.
+  /// Whether a cover, if the file has one, is used instead of a frame of the video.
   public var prefersCover: Bool
 
   /// - Parameters:
-  ///   - size: clamped to ``sizes``.
-  ///   - prefersCover: as the property.
+  ///   - size: Clamped to ``sizes``.
+  ///   - prefersCover: See the property.
   public init(size: Int = defaultSize, prefersCover: Bool = false) {
     self.size = min(max(size, Self.sizes.lowerBound), Self.sizes.upperBound)
     self.prefersCover = prefersCover
@@ -51,45 +52,46 @@ public struct PosterOptions: Hashable, Sendable {
 
 /// Makes posters.
 ///
-/// Its calls block, for as long as a file's deadline: they are for threads that may.
+/// Its calls block, for up to a file's deadline, so call them only on threads that may block.
 public protocol PosterMaker: Sendable {
-  /// The poster of `file`: the first picture near a tenth of the video that is not black, blank or blurred, else the
-  /// best of those that were looked at.
+  /// Makes the poster of `file`: the first picture near a tenth of the video that is not black, blank or blurred,
+  /// otherwise the best of those examined.
   ///
-  /// The file is read by position through its descriptor; its name is not looked at.
+  /// The file is read by position through its descriptor; its name is ignored.
   /// - Parameters:
-  ///   - container: what ``MediaProber/firstLook(at:)`` has told of the file: its first bytes are not looked at again.
-  ///   - cancellation: ends the reading and every wait.
-  /// - Throws: ``PosterError``; `cancelled` when `cancellation` is set.
+  ///   - container: The result of ``MediaProber/firstLook(at:)``; the first bytes are not examined again.
+  ///   - cancellation: Ends the reading and every wait.
+  /// - Throws: ``PosterError``; `cancelled` if `cancellation` is set.
   func poster(
     of file: SourceFile, sniffed container: MediaContainer?, options: PosterOptions,
     cancellation: CancellationFlag
   ) throws(PosterError) -> Poster
 }
 
-/// Why there is no poster of a file. One file's end, except for the codes that ``Code/isInstallation`` names.
+/// Why a file has no poster. The error concerns only this file, except for the codes that ``Code/isInstallation``
+/// covers.
 public struct PosterError: ReelError, Hashable, Sendable, Codable {
-  /// For programs. What is said of a file that can't be read at all has the names of ``ProbeError/Code``.
+  /// Codes for programs. Those for a file that cannot be read at all have the names of ``ProbeError/Code``.
   public enum Code: String, Codable, Sendable, CaseIterable {
-    /// There is nothing to show: no video, no sample of it, or no cover where only that was asked for.
+    /// There is nothing to show: no video, no sample of it, or no cover although only a cover was wanted.
     case noPicture
-    /// There is a video, and none of its pictures can be decoded: it is damaged, encrypted, or in a codec that Reel
-    /// decodes none of.
+    /// There is a video, but none of its pictures can be decoded: it is damaged or encrypted, or Reel decodes no
+    /// video in its codec.
     case undecodable
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case notMedia, playlist, unsupported, truncated, indexMissing, corrupt, empty, lfsPointer, externalMedia
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case sourceChanged, unreadable
-    /// As of a file that can't be read.
+    /// The file cannot be read; see ``ProbeError/Code``.
     case timeout, memoryLimit, crashed, sandboxViolation, implausible
-    /// As of a file that can't be read; no other file will fare better.
+    /// The file cannot be read, and neither can any other.
     case workerMissing, workerBroken, isolationUnavailable
-    /// As of a file that can't be read; it says nothing of the file.
+    /// The file cannot be read, for a reason that says nothing about the file.
     case tooManyOpenFiles, noReader, readLimit
     /// The run was cancelled.
     case cancelled
 
-    /// Whether no other file will fare better: the run ends.
+    /// Whether every other file would fail in the same way, so that the run ends.
     public var isInstallation: Bool { ProbeError.Code(rawValue: rawValue)?.isInstallation ?? false }
   }
   private enum CodingKeys: String, CodingKey {
@@ -97,26 +99,26 @@ public struct PosterError: ReelError, Hashable, Sendable, Codable {
     case text = "message"
   }
 
-  /// What it is, for programs.
+  /// The code, for programs.
   public let code: Code
   /// What went wrong and what to do, without the file's name; one sentence for people.
   public let text: ErrorMessage
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it has no video".
+  /// Creates an error. `message` follows the file's name when it is shown: "clip.mp4: it has no video".
   public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message
   }
 
-  /// An error with a message that is text and names no setting.
+  /// Creates an error whose message is plain text and names no setting.
   @_disfavoredOverload
   public init(_ code: Code, _ message: String) {
     self.init(code, ErrorMessage(message))
   }
 
-  /// The same as it is said of a file that can't be read.
+  /// Creates an error with the code and text of the probe error for a file that cannot be read.
   public init(_ error: ProbeError) {
     self.init(Code(rawValue: error.code.rawValue) ?? .unreadable, error.text)
   }

@@ -1,19 +1,19 @@
-/// A catalog that takes posters for posts which were published without.
+/// A catalog that accepts posters for posts that were published without one.
 package protocol PosterAdding: PostCatalog {
-  /// Up to `limit` posts of `destination` that show no poster, those behind `pageNumber`, in the order of the feed.
+  /// Up to `limit` posts of `destination` without a poster and with page numbers above `pageNumber`, in feed order.
   func postsWithoutPoster(
     in destination: Destination, after pageNumber: Int, limit: Int
   ) async throws(CatalogError) -> [PosterlessPost]
 
-  /// Names a poster for each of these posts, in one transaction: as ``claim(_:)`` does for one that is to be published.
-  /// This process works on them until it ends, or the posts show them. Nil for a post that shows one by now, is in
-  /// another store, or at whose poster another process is.
+  /// Records a poster name for each of these posts, in one transaction, as ``claim(_:)`` does for a post that is to
+  /// be published. This process holds them until it ends or the posts show them. Nil for a post that meanwhile
+  /// shows a poster, is in another store, or has a poster held by another process.
   func namePosters(
     _ requests: [(post: PostID, poster: PosterRequest)], in destination: Destination
   ) async throws(CatalogError) -> [ObjectKey?]
 
-  /// The posts show these posters, which are stored, from now on; in one transaction. False for one that shows
-  /// another by now or is in another store, or whose poster was given up or is another process's.
+  /// Makes the posts show these posters, which are stored, in one transaction. False for a post that meanwhile
+  /// shows another poster or is in another store, and for a poster that was given up or that another process holds.
   func showPosters(
     _ posters: [(post: PostID, poster: PostPoster)], of destination: Destination
   ) async throws(CatalogError) -> [Bool]
@@ -22,15 +22,15 @@ package protocol PosterAdding: PostCatalog {
   func posts(_ posts: [PostID], in destination: Destination) async throws(CatalogError) -> Set<PostID>
 }
 
-/// A post that shows no poster.
+/// A post without a poster.
 package struct PosterlessPost: Sendable {
   package let id: PostID
   package let video: ObjectKey
-  /// The video's.
+  /// The digest of the video.
   package let digest: ContentDigest
-  /// The video's, in bytes.
+  /// The size of the video in bytes.
   package let size: Int64
-  /// As the post shows it.
+  /// The video's address, as the post shows it.
   package let videoURL: String
   /// Its place in the feed.
   package let pageNumber: Int

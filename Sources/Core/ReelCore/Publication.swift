@@ -1,16 +1,16 @@
-/// What must be unique: at most one post for each.
+/// What must be unique: each publication becomes at most one post.
 ///
-/// A video that was mended before it was stored has two digests: that of what is stored is its publication's. A catalog
-/// finds its post by the other one, too (``ClaimRequest/arrived``).
+/// A video that was mended before it was stored has two digests. Its publication has that of the stored bytes; a
+/// catalog also finds its post by the other one (``ClaimRequest/arrived``).
 public struct Publication: Hashable, Sendable, Codable {
-  /// What the bytes are: the same video under another file name is the same publication.
+  /// The digest of the bytes: the same video under another file name is the same publication.
   public let digest: ContentDigest
-  /// Where it is stored: the same video may be a post in each destination.
+  /// The store: the same video may become a post in each destination.
   public let destination: Destination
-  /// Who publishes it; nil is an author, too, so that "nobody" publishes a video once.
+  /// The author; nil counts as an author, too, so that a video without an author is published only once.
   public let authorID: String?
 
-  /// A publication from its three parts.
+  /// Creates a publication from its three parts.
   public init(digest: ContentDigest, destination: Destination, authorID: String?) {
     self.digest = digest
     self.destination = destination
@@ -20,23 +20,23 @@ public struct Publication: Hashable, Sendable, Codable {
 
 /// A post found by its publication.
 public struct PublishedPost: Hashable, Sendable {
-  /// The post as it was recorded.
+  /// The post as it was published.
   public let post: Post
-  /// Whether its `post.published` has been told. False only when the process that published it died in
-  /// between, so that the next one that meets it tells it.
+  /// Whether its `post.published` has been delivered. False only if the process that published it died in between;
+  /// the next process that finds the post delivers it.
   public let announced: Bool
 
-  /// A post, and whether it has been told.
+  /// Creates a found post.
   public init(post: Post, announced: Bool) {
     self.post = post
     self.announced = announced
   }
 }
 
-/// What to do when the same video is a post already.
+/// What to do if the video is already a post.
 public enum DuplicateHandling: String, Codable, Sendable, CaseIterable {
-  /// Say so, and name the post.
+  /// Report the duplicate, and name its post.
   case skip
-  /// Make a post of its own.
+  /// Publish it as another post.
   case allow
 }

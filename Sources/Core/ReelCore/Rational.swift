@@ -1,11 +1,11 @@
 /// A ratio of two whole numbers, kept as the file states it (30000/1001 is not 29.97).
 public struct Rational: Hashable, Sendable {
-  /// Above 0.
+  /// The numerator, above 0.
   public let numerator: Int
-  /// Above 0.
+  /// The denominator, above 0.
   public let denominator: Int
 
-  /// Nil when the ratio is not a positive number: a file that says 0/0 says nothing.
+  /// Creates a ratio; nil if it is not a positive number, as in a file that states 0/0.
   public init?(_ numerator: Int, _ denominator: Int) {
     guard numerator > 0, denominator > 0 else { return nil }
     self.numerator = numerator
@@ -22,21 +22,21 @@ public struct Rational: Hashable, Sendable {
   }
 }
 
-/// Frames in a second; `30000/1001` in JSON.
+/// A number of frames per second; `30000/1001` in JSON.
 public struct FrameRate: Hashable, Sendable, Codable, CustomStringConvertible {
-  /// Frames in a second, as a ratio.
+  /// Frames per second, as a ratio.
   public let ratio: Rational
 
-  /// A rate; the ratio is above 0 by its type.
+  /// Creates a rate; the ratio's type ensures that it is above 0.
   public init(_ ratio: Rational) { self.ratio = ratio }
 
-  /// Frames in a second as a floating-point value.
+  /// Frames per second, as a floating-point value.
   public var value: Double { ratio.value }
-  /// `30000/1001`, as the file has it, not reduced; a whole number of frames is `25/1`.
+  /// `30000/1001`, as stated in the file, not reduced; 25 frames per second are `25/1`.
   public var description: String { "\(ratio.numerator)/\(ratio.denominator)" }
 
   /// Reads a string like `30000/1001`.
-  /// - Throws: `DecodingError` when it is not a positive ratio.
+  /// - Throws: `DecodingError` if it is not a positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: "/")
   }
@@ -48,22 +48,22 @@ public struct FrameRate: Hashable, Sendable, Codable, CustomStringConvertible {
   }
 }
 
-/// The width of a pixel against its height; `1:1` in JSON. Unknown is nil where it is held, and shown as
+/// The width of a pixel relative to its height; `1:1` in JSON. An unknown ratio is stored as nil, and displayed as
 /// square.
 public struct SampleAspectRatio: Hashable, Sendable, Codable, CustomStringConvertible {
-  /// Width against height.
+  /// The width relative to the height.
   public let ratio: Rational
 
-  /// An aspect ratio; it is above 0 by its type.
+  /// Creates an aspect ratio; the ratio's type ensures that it is above 0.
   public init(_ ratio: Rational) { self.ratio = ratio }
 
-  /// Whether a pixel is as wide as high. `2:2` is, too.
+  /// Whether a pixel is as wide as it is high, as it also is with `2:2`.
   public var isSquare: Bool { ratio.numerator == ratio.denominator }
-  /// `4:3`, as the file has it, not reduced.
+  /// `4:3`, as stated in the file, not reduced.
   public var description: String { "\(ratio.numerator):\(ratio.denominator)" }
 
   /// Reads a string like `4:3`.
-  /// - Throws: `DecodingError` when it is not a positive ratio.
+  /// - Throws: `DecodingError` if it is not a positive ratio.
   public init(from decoder: any Decoder) throws {
     ratio = try Rational.decode(from: decoder, separator: ":")
   }
@@ -86,16 +86,17 @@ extension Rational {
   }
 }
 
-// What comes from outside may be any number: what is made of it is the nearest that there is, and never a trap.
+// External input may contain any number. Conversions and arithmetic yield the nearest representable value, and
+// never trap.
 
 extension FixedWidthInteger {
-  /// The sum, or the nearest number where there is none: a sparse file may claim 2^63-1 bytes.
+  /// The sum, or the nearest representable number: a sparse file may claim 2^63-1 bytes.
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
 
-  /// The product, or the nearest number where there is none.
+  /// The product, or the nearest representable number.
   package func multipliedClamped(by other: Self) -> Self {
     let (product, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
@@ -103,27 +104,27 @@ extension FixedWidthInteger {
 }
 
 extension Int64 {
-  /// The nearest number, rounded towards zero; 0 for what is no number.
+  /// The nearest number, rounded towards zero; 0 for NaN.
   package init(clamping value: Double) {
     if value.isNaN {
       self = 0
     } else {
-      // 2^63 itself is the first that is too large.
+      // 2^63 itself is the smallest value that is too large.
       self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value)
     }
   }
 }
 
 extension Duration {
-  /// The nearest length that can be counted with in any unit (30,000 years); zero for what is no number.
+  /// The nearest duration that is safe to convert to any unit (30,000 years); zero for NaN.
   package static func seconds(clamping seconds: Double) -> Duration {
     .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e12), 1e12))
   }
 }
 
-/// Numbers as text, the same on every machine.
+/// Formats numbers in the same way on every machine.
 package enum Decimals {
-  /// Up to `places` (0 ... 6) decimals, no trailing zeros: `12.5`, `30`.
+  /// Formats a number with up to `places` (0 ... 6) decimals and without trailing zeros: `12.5`, `30`.
   package static func text(_ value: Double, places: Int = 3) -> String {
     guard value.isFinite, abs(value) < 1e12 else { return "out of range" }
     let scale = (0..<places).reduce(1) { scale, _ in scale * 10 }
@@ -134,10 +135,10 @@ package enum Decimals {
     return (scaled < 0 ? "-" : "") + "\(whole)" + (fraction.isEmpty ? "" : "." + fraction)
   }
 
-  /// `100 MB`, `4000 B`: decimal units, exact where it can be.
+  /// Formats a number of bytes in decimal units: `100 MB`, `4 kB`.
   package static func bytes(_ count: Int64) -> String { scaled(count, "B", ["", "k", "M", "G", "T"]) }
 
-  /// `8 Mb/s`.
+  /// Formats a bit rate: `8 Mb/s`.
   package static func bitRate(_ count: Int64) -> String { scaled(count, "b/s", ["", "k", "M", "G", "T"]) }
 
   private static func scaled(_ count: Int64, _ unit: String, _ prefixes: [String]) -> String {

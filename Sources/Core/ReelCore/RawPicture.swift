@@ -1,13 +1,13 @@
-/// A picture as pixels: three bytes each (red, green, blue; sRGB), row by row from the top.
+/// A picture as pixels of three bytes each (red, green, blue; sRGB), row by row from the top.
 package struct RawPicture: Hashable, Sendable {
-  /// Pixels, at least 1.
+  /// The width in pixels, at least 1.
   package let width: Int
-  /// Pixels, at least 1.
+  /// The height in pixels, at least 1.
   package let height: Int
-  /// `3 * width * height` of them.
+  /// The `3 * width * height` bytes of the pixels.
   package var bytes: [UInt8]
 
-  /// Nil unless there are as many bytes as that size takes.
+  /// Creates a picture; nil unless the number of bytes fits the size, and the sides are within the limits.
   package init?(width: Int, height: Int, bytes: [UInt8]) {
     guard width > 0, height > 0, width <= Self.longestSide, height <= Self.longestSide,
       bytes.count == 3 * width * height
@@ -15,13 +15,13 @@ package struct RawPicture: Hashable, Sendable {
     (self.width, self.height, self.bytes) = (width, height, bytes)
   }
 
-  /// A picture of one grey; sides are clamped to what a picture may have.
+  /// Creates a picture of a single shade of grey, with its sides clamped to the limits.
   package init(width: Int, height: Int, grey: UInt8) {
     self.width = min(max(width, 1), Self.longestSide)
     self.height = min(max(height, 1), Self.longestSide)
     bytes = [UInt8](repeating: grey, count: 3 * self.width * self.height)
   }
 
-  /// Pixels on a side.
+  /// The maximum length of a side in pixels.
   package static let longestSide = 16_384
 }

@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// An error that says in one sentence what went wrong and what to do. It prints as that sentence, which is its
-/// `localizedDescription`, too.
+/// An error that says in one sentence what went wrong and what to do. Its description and its
+/// `localizedDescription` are that sentence.
 public protocol ReelError: LocalizedError, CustomStringConvertible {
-  /// One sentence for people. It may be worded anew; programs go by the code.
+  /// One sentence for people. The wording may change; programs should use the code.
   var message: String { get }
-  /// ``message``, with the settings that it names as values.
+  /// ``message``, with the settings that it names kept as values.
   var text: ErrorMessage { get }
 }
 
 extension ReelError {
-  /// ``message`` as it stands: it names no setting.
+  /// ``message`` as plain text: it names no setting.
   public var text: ErrorMessage { ErrorMessage(message) }
 
   /// ``message``.

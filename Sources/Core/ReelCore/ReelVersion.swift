@@ -2,16 +2,17 @@ import CCommit
 
 /// This build's version. The tool and its worker must agree on it.
 public enum ReelVersion {
-  /// The release, as semver.org writes it, without a `v` before it; between releases, that of the next one with `-dev`.
+  /// The release number as in semver.org, without a leading `v`; between releases, that of the next one with
+  /// `-dev`.
   public static let number = "0.3.0-dev"
 
-  /// The commit that was checked out when this was built; nil when that is not known.
+  /// The commit that was checked out at build time; nil if unknown.
   public static let commit: String? = {
     let digits = String(cString: reel_commit())
     return digits.isEmpty ? nil : digits
   }()
 
-  /// ``number``, and between releases the beginning of ``commit`` behind it, such as `0.3.0-dev+5aefb46f2c1d`.
+  /// ``number``; between releases followed by the beginning of ``commit``, such as `0.3.0-dev+5aefb46f2c1d`.
   public static let current = name(number, commit)
 
   static func name(_ number: String, _ commit: String?) -> String {

@@ -1,67 +1,71 @@
-/// What lies at an address: an object in a bucket, a file behind a URL, or, like a folder, everything below a prefix.
+/// A source at an address: an object in a bucket, a file behind a URL, or, like a folder, everything below a
+/// prefix.
 ///
-/// Its calls block, for as long as the network takes: they are for threads that may.
+/// Its calls block, for as long as the network takes, so call them only on threads that may block.
 package protocol RemoteSource: Sendable {
-  /// The address as people are told it: without what is secret in it.
+  /// The address as it is shown to people, without its secrets.
   var path: SourcePath { get }
 
-  /// Tells this address from any other, also by what ``path`` leaves out; nothing secret can be read from it.
+  /// Distinguishes this address from any other, even if they differ only in what ``path`` omits; reveals no secret.
   var identifier: [UInt8] { get }
 
-  /// Whether it stands for the files below it.
+  /// Whether the address stands for the files below it.
   var isFolder: Bool { get }
 
-  /// The file of that name beside the one that this names, whether or not it is there; nil where none can be.
+  /// The file called `name` beside the one that this address names, whether or not it exists; nil if there can be
+  /// none.
   func sibling(_ name: [UInt8]) -> (any RemoteSource)?
 
-  /// The file that the address names, in a state that was seen earlier: opened as such, it is `sourceChanged` in any other.
+  /// Describes the file that the address names in a state seen earlier. If the file is in any other state, opening
+  /// it throws `sourceChanged`.
   func file(size: Int64, in state: RemoteState) -> RemoteFile
 
-  /// A page of the files below it, in the byte order of their names.
-  /// - Parameter token: where the page before said that this one begins; nil for the first.
+  /// Returns a page of the files below the address, in the byte order of their names.
+  /// - Parameter token: The token from the previous page; nil for the first page.
   /// - Throws: `notFound`, `denied`, `unreadable`.
   func page(
     after token: String?, cancellation: CancellationFlag
   ) throws(SourceError) -> RemotePage
 
-  /// Opens a file for reading by range; with its first bytes, so that there is one.
+  /// Opens a file for reading by range. Its first bytes are fetched at once, which shows that it exists.
   ///
   /// - Parameters:
-  ///   - file: of a page; nil for the one that the address names.
-  ///   - use: what the file is read for.
-  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when it is not the listed one any more.
+  ///   - file: A file from a page; nil for the one that the address names.
+  ///   - use: The purpose of the reading.
+  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` if the file is no longer the one that was
+  ///   listed.
   func open(
     _ file: RemoteFile?, for use: RemoteUse, cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile
 }
 
-/// What a file from elsewhere is read for.
+/// The purpose for which a remote file is read.
 package enum RemoteUse: Sendable {
-  /// Some places of it: within a budget of bytes and of time.
+  /// To read parts of it, within a budget of bytes and time.
   case probing
-  /// All of it, in order.
+  /// To read all of it, in order.
   case copying
-  /// That it is there, and, by its first bytes, whether it may be a video.
+  /// To find out whether it exists, and, from its first bytes, whether it may be a video.
   case finding
 }
 
-/// By what a store or a server tells one state of a file from another.
+/// How a store or server distinguishes one state of a file from another.
 package struct RemoteState: Hashable, Sendable {
-  /// The ETag as it came, with its quotes; nil where there is none.
+  /// The ETag as received, with its quotes; nil if there is none.
   package var tag: String?
-  /// `Last-Modified` as it came; nil where there is none.
+  /// `Last-Modified` as received; nil if there is none.
   package var modified: String?
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(tag: String? = nil, modified: String? = nil) {
     self.tag = tag
     self.modified = modified
   }
 
-  /// The ETag, else the time, as one text that ``init(text:)`` reads; empty where neither is known.
+  /// The ETag, otherwise the time, as a text that ``init(text:)`` reads; empty if neither is known.
   package var text: String { tag.map { "tag \($0)" } ?? modified.map { "time \($0)" } ?? "" }
 
-  /// What ``text`` wrote; a state of which nothing is known for any other text.
+  /// Reads what ``text`` wrote; any other text gives a state in which nothing is known.
   package init(text: String) {
     if text.hasPrefix("tag ") {
       self.init(tag: String(text.dropFirst(4)))
@@ -71,33 +75,33 @@ package struct RemoteState: Hashable, Sendable {
   }
 }
 
-/// Some of the files below an address.
+/// A page of the files below an address.
 package struct RemotePage: Sendable {
-  /// In the byte order of their names.
+  /// The files, in the byte order of their names.
   package var files: [RemoteFile]
-  /// Where the next page begins; nil at the end.
+  /// The token of the next page; nil at the end.
   package var next: String?
-  /// The last name on it, also of what is no file; nil where it has none.
+  /// The last name on the page, even if it is not a file's; nil if the page is empty.
   package var lastName: String?
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(files: [RemoteFile], next: String?, lastName: String? = nil) {
     (self.files, self.next, self.lastName) = (files, next, lastName)
   }
 }
 
-/// A file as a list of a store tells it.
+/// A file as a store's listing describes it.
 package struct RemoteFile: Hashable, Sendable {
   /// Its address.
   package let path: SourcePath
   /// Its name in the store.
   package let name: String
-  /// Tells this state of it from any other.
+  /// Distinguishes this state of the file from any other.
   package let identity: FileIdentity
-  /// What the store says of this state.
+  /// The state as the store describes it.
   package let state: RemoteState
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(path: SourcePath, name: String, identity: FileIdentity, state: RemoteState) {
     self.path = path
     self.name = name
@@ -106,36 +110,37 @@ package struct RemoteFile: Hashable, Sendable {
   }
 }
 
-/// A file that lies elsewhere, open for reading by range.
+/// A remote file, open for reading by range.
 package protocol RemoteHandle: SourceHandle {
-  /// As ``SourceHandle/read(into:at:)``.
-  /// - Parameter expected: how many bytes will be read from `offset` on, as far as that can be told.
+  /// Reads as ``SourceHandle/read(into:at:)`` does.
+  /// - Parameter expected: How many bytes will be read from `offset` on, as far as is known.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
   ) throws(SourceError) -> Int
 
-  /// What was read of it so far.
+  /// What has been read of the file so far.
   var transfer: SourceTransfer { get }
 
-  /// The state that all bytes are of.
+  /// The state to which all bytes read belong.
   var state: RemoteState { get }
 
-  /// The object that it is, where a store may take it from; nil where there is none, or nothing tells its state.
+  /// The object behind the file, from which a store may copy it; nil if there is none, or its state cannot be
+  /// identified.
   var origin: ObjectOrigin? { get }
 }
 
-/// An object of a store of S3, in one state.
+/// An object in an S3 store, in one state.
 package struct ObjectOrigin: Hashable, Sendable {
-  /// Tells the stores apart that know each other's buckets.
+  /// Identifies a group of stores that can access one another's buckets.
   package let service: String
   /// The bucket's name.
   package let bucket: String
   /// The object's name in the bucket.
   package let name: String
-  /// The state's strong ETag, with its quotes.
+  /// The strong ETag of the state, with its quotes.
   package let tag: String
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(service: String, bucket: String, name: String, tag: String) {
     self.service = service
     self.bucket = bucket
@@ -144,14 +149,14 @@ package struct ObjectOrigin: Hashable, Sendable {
   }
 }
 
-/// What was read of a file that lies elsewhere.
+/// What was transferred of a remote file.
 public struct SourceTransfer: Hashable, Sendable, Codable {
-  /// Bytes of it that were received, each time that one came.
+  /// The number of bytes received for it, counting repeats.
   public var bytes: Int64
-  /// Requests that were sent for it.
+  /// The number of requests sent for it.
   public var requests: Int
 
-  /// So many bytes, by so many requests.
+  /// Creates a transfer from its numbers of bytes and requests.
   public init(bytes: Int64 = 0, requests: Int = 0) {
     self.bytes = bytes
     self.requests = requests
@@ -167,11 +172,11 @@ extension RemoteSource {
 }
 
 extension SourcePath {
-  /// The schemes of addresses that a source is named by.
+  /// The schemes of addresses that may name a source.
   private static let schemes = ["s3", "s3+https", "s3+http", "https", "http"]
 
-  /// The scheme of an address (`s3://…`, `https://…`), in lower case; nil for a path of this machine. `./` before a name
-  /// that looks like an address makes a path of it.
+  /// The scheme of an address (`s3://…`, `https://…`), in lower case; nil for a local path. A `./` before a name
+  /// that looks like an address makes it a path.
   package var scheme: String? {
     guard let colon = bytes.prefix(9).firstIndex(of: UInt8(ascii: ":")),
       bytes[colon...].starts(with: "://".utf8)
@@ -180,18 +185,18 @@ extension SourcePath {
     return Self.schemes.contains(scheme) ? scheme : nil
   }
 
-  /// Whether it is one.
+  /// Whether it is an address rather than a local path.
   package var isAddress: Bool { scheme != nil }
 
-  /// The name of the file for people: the last component; of an address on the web, which is percent-encoded, decoded
-  /// once, as long as that gives a name (UTF-8 without a slash or a control character, and no dots alone). Nil where there is none, as
-  /// behind a slash after the host.
+  /// The file's name for people: the last component. For a web address, which is percent-encoded, it is decoded
+  /// once, provided that gives a name (UTF-8 without a slash or control character, and not `.` or `..`). Nil if
+  /// there is none, as after a slash behind the host.
   package var fileName: String? {
     guard let scheme, ["https", "http"].contains(scheme) else {
       let name = lastComponent.text
       return name.isEmpty ? nil : name
     }
-    // Without the scheme, its two slashes, and the host.
+    // Without the scheme, the two slashes and the host.
     let path = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst(3).drop { $0 != UInt8(ascii: "/") }
     guard let last = path.split(separator: UInt8(ascii: "/")).last else { return nil }
     let written = SourcePath(bytes: Array(last)).text

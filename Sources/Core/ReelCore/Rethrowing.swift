@@ -1,5 +1,5 @@
-/// What `body` gives. What it throws is thrown as what `convert` makes of it: a layer says in its own words what those
-/// below have said in theirs.
+/// Returns the result of `body`. An error that `body` throws is converted by `convert` and rethrown, so that a
+/// layer can state the errors of lower layers in its own words.
 @inlinable
 package func rethrowing<Value: ~Copyable, Cause, Failure>(
   as convert: (Cause) -> Failure, _ body: () throws(Cause) -> Value
@@ -11,7 +11,7 @@ package func rethrowing<Value: ~Copyable, Cause, Failure>(
   }
 }
 
-/// The same of what waits; it runs where its caller does.
+/// The same for an asynchronous `body`, which runs in the caller's isolation.
 @inlinable
 nonisolated(nonsending) package func rethrowing<Value: ~Copyable, Cause, Failure>(
   as convert: (Cause) -> Failure, _ body: nonisolated(nonsending) () async throws(Cause) -> Value

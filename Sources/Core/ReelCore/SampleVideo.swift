@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A frame of black, 16 by 16 pixels, in an MP4.
+/// A black frame of 16 by 16 pixels, in an MP4.
 package enum SampleVideo {
   package static let bytes = Array(Data(base64Encoded: text) ?? Data())
 

@@ -1,16 +1,16 @@
-/// Text from files (names, tags, messages that quote them) made harmless where it is shown.
+/// Makes text from files (names, tags, messages that quote them) safe to display.
 ///
-/// What could move a cursor, change a colour, hide or turn text around, forge a line or give a command to a CI
+/// Anything that could move a cursor, change a color, hide or reorder text, forge a line or give a command to a CI
 /// runner is shown as a visible escape: `\n`, `\x1b`, `\u{202e}`. Everything else stays as it is.
 package enum SanitizedText {
-  /// For a terminal, a plain log or the log of a CI runner, as part of one line.
+  /// Sanitizes text for a terminal, a plain log or a CI runner's log, as part of one line.
   ///
-  /// - Parameter asciiOnly: show everything beyond ASCII as an escape too, for a terminal that is not UTF-8.
+  /// - Parameter asciiOnly: Whether to escape everything beyond ASCII, too, for a terminal that is not UTF-8.
   package static func line(_ text: String, asciiOnly: Bool = false) -> String {
     withoutRunnerCommands(terminal(text, asciiOnly: asciiOnly))
   }
 
-  /// For a terminal that no CI runner listens to, as part of one line.
+  /// Sanitizes text for a terminal whose output no CI runner reads, as part of one line.
   package static func terminal(_ text: String, asciiOnly: Bool = false) -> String {
     if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     let scalars = Array(text.unicodeScalars)
@@ -29,7 +29,7 @@ package enum SanitizedText {
     return result
   }
 
-  /// A visible stand-in for `scalar`.
+  /// A visible escape for `scalar`.
   static func escape(_ scalar: Unicode.Scalar) -> String {
     switch scalar {
     case "\n": return #"\n"#
@@ -41,9 +41,9 @@ package enum SanitizedText {
     }
   }
 
-  /// `##[command]` (GitHub) and `##vso[command]` (Azure) are live anywhere in a line: every `#` after a `#` is escaped.
-  /// `::command` is live at its beginning, behind white space, too: there the second `:` is. Elsewhere it stays, as in the
-  /// address `http://[::1]:9000`.
+  /// Runners act on `##[command]` (GitHub) and `##vso[command]` (Azure) anywhere in a line, so every `#` after a
+  /// `#` is escaped. They act on `::command` only at the beginning of a line, even after white space, so the second
+  /// `:` is escaped there. Elsewhere it stays, as in the address `http://[::1]:9000`.
   private static func withoutRunnerCommands(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: ":") }) else {
       return text
@@ -64,16 +64,16 @@ package enum SanitizedText {
   }
 }
 
-/// JSON made harmless for terminals and CI logs without changing what it says: what a runner or a terminal would
-/// act on is written as `\uXXXX`, which every JSON reader reads back as the same text.
+/// Makes JSON safe for terminals and CI logs without changing its meaning. What a runner or terminal would act on
+/// is written as `\uXXXX`, which every JSON reader decodes to the same text.
 package enum SanitizedJSON {
-  /// - Parameter json: well-formed JSON in UTF-8, the controls below U+0020 escaped as RFC 8259 demands.
+  /// - Parameter json: Well-formed JSON in UTF-8, with the controls below U+0020 escaped as RFC 8259 demands.
   package static func escaping(_ json: [UInt8]) -> [UInt8] {
     needsEscapes(json) ? withEscapes(json) : json
   }
 
-  /// In ASCII only DEL and the pair `##` are live, and JSON holds such a pair only in its strings. No line of it begins with
-  /// a string's text, so `::` is not.
+  /// In ASCII, only DEL and the pair `##` are dangerous, and JSON contains such a pair only in its strings. No line
+  /// of JSON begins with the text of a string, so `::` is harmless.
   private static func needsEscapes(_ json: [UInt8]) -> Bool {
     var previous: UInt8 = 0
     for byte in json {
@@ -108,7 +108,7 @@ package enum SanitizedJSON {
     scalar.isASCII ? scalar.value == 0x7F : scalar.isInvisible
   }
 
-  /// RFC 8259, section 7: one escape, or those of its two surrogates.
+  /// RFC 8259, section 7: one escape, or two for a surrogate pair.
   private static func appendEscape(_ scalar: Unicode.Scalar, to result: inout [UInt8]) {
     for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
       let digits = String(unit, radix: 16)
@@ -119,14 +119,14 @@ package enum SanitizedJSON {
   }
 }
 
-/// Decides scalar by scalar what of a text may be shown as it is, by what was kept just before.
+/// Decides for each scalar of a text whether to show it as it is, depending on what was kept just before.
 struct KeptScalars {
   private var previous: Unicode.Scalar?
-  /// Combining marks kept in a row.
+  /// The number of consecutive combining marks kept.
   private var marks = 0
 
-  /// Letters of living languages carry up to four; more of them only climb into other lines
-  /// (UTS #39, section 5.4: no more than four nonspacing marks).
+  /// Letters of living languages carry up to four marks; more of them only overlap other lines (UTS #39, section
+  /// 5.4: no more than four nonspacing marks).
   private static let mostMarks = 4
 
   mutating func note(_ scalar: Unicode.Scalar) {
@@ -134,19 +134,19 @@ struct KeptScalars {
     previous = scalar
   }
 
-  /// Whether `scalar` may be shown as it is between what was kept and `next`.
+  /// Whether `scalar` may be shown as it is between what was kept before and `next`.
   func admits(_ scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
     if scalar.isASCII { return (0x20...0x7E).contains(scalar.value) }
     if scalar == .zeroWidthJoiner { return joins(next) }
     if scalar == .zeroWidthNonJoiner { return isBetweenJoiningLetters(next) }
     if scalar.properties.isVariationSelector { return selectsVariation(scalar) }
     if scalar.isInvisible { return false }
-    // At the beginning a mark would sit on our own text.
+    // At the beginning, a mark would combine with our own text.
     if scalar.isCombining { return previous != nil && marks < Self.mostMarks }
     return true
   }
 
-  /// Emoji sequences, and scripts whose spelling needs it.
+  /// Whether a joiner belongs here: in emoji sequences, and in scripts whose spelling needs it.
   private func joins(_ next: Unicode.Scalar?) -> Bool {
     guard let previous, let next else { return false }
     let followsEmoji = previous.isPictograph || previous == .emojiPresentation
@@ -171,8 +171,8 @@ extension Unicode.Scalar {
   static let textPresentation: Unicode.Scalar = "\u{FE0E}"
   package static let emojiPresentation: Unicode.Scalar = "\u{FE0F}"
 
-  /// Controls, directions, separators, fillers: nothing to see, but something to do. Unassigned characters count
-  /// too: nobody knows how wide they are.
+  /// Controls, direction marks, separators and fillers: invisible characters that have an effect. Unassigned
+  /// characters are included because their width is unknown.
   var isInvisible: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true

@@ -1,6 +1,6 @@
 /// Why a source could not be opened or read.
 public struct SourceError: ReelError, Hashable, Sendable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// No such file.
     case notFound
@@ -10,40 +10,39 @@ public struct SourceError: ReelError, Hashable, Sendable {
     case isDirectory
     /// A FIFO, socket or device.
     case notRegular
-    /// A symbolic link, or a path through one, and links are not followed.
+    /// A symbolic link, or a path through one, although links are not followed.
     case isLink
-    /// A path that leaves the given root, a chain of links that never ends, or Reel's own library or
+    /// A path that leaves the given root, follows an endless chain of links, or lies in Reel's own library or
     /// destination.
     case outsideRoot
     /// The file changed between opening and publishing.
     case sourceChanged
-    /// The disk or the file system gave an error.
+    /// The disk or the file system reported an error.
     case unreadable
-    /// No descriptors left in this process or on this machine.
+    /// This process or the machine has run out of file descriptors.
     case tooManyOpenFiles
     /// A name that no file system call accepts: empty, too long, or with an embedded NUL.
     case invalidName
-    /// A sidecar or caption list that is not what it should be.
+    /// A sidecar or caption list with invalid content.
     case sidecarInvalid
-    /// More of it would have to be read than may be: of a file that lies elsewhere, to say what it is; of one that is nearly
-    /// all holes, to read it whole.
+    /// More would have to be read than is allowed: of a remote file, to identify it; of a file that is nearly all
+    /// holes, to read it whole.
     case readLimit
   }
-  /// What it is, for programs.
+  /// The code, for programs.
   public let code: Code
-  /// What went wrong and what to do, without the file's name, which the view puts in; one sentence for
-  /// people.
+  /// What went wrong and what to do, without the file's name, which the view adds; one sentence for people.
   public let text: ErrorMessage
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
 
-  /// An error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
+  /// Creates an error. `message` follows the file's name when it is shown: "clip.mp4: it is a folder".
   public init(_ code: Code, _ message: ErrorMessage) {
     self.code = code
     text = message
   }
 
-  /// An error with a message that is text and names no setting.
+  /// Creates an error whose message is plain text and names no setting.
   @_disfavoredOverload
   public init(_ code: Code, _ message: String) {
     self.init(code, ErrorMessage(message))

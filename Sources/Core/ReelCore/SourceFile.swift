@@ -1,47 +1,48 @@
 import FoundationEssentials
 
-/// A file that was opened once and is held open, whatever happens to its name meanwhile.
+/// A file that is opened once and held open, whatever happens to its name meanwhile.
 public struct SourceFile: Sendable {
-  /// The path as the user or the walk named it; for people, never opened again.
+  /// The path by which the user or the folder walk named it; for display, and never opened again.
   public let path: SourcePath
   /// The state of the file when it was opened.
   public let identity: FileIdentity
   /// The open file.
   public let handle: any SourceHandle
 
-  /// A file that was opened. `identity` is that of `handle`, taken right after opening.
+  /// Creates a file from an open handle. `identity` is that of `handle`, taken right after opening.
   public init(path: SourcePath, identity: FileIdentity, handle: any SourceHandle) {
     self.path = path
     self.identity = identity
     self.handle = handle
   }
 
-  /// Size in bytes when it was opened.
+  /// The size in bytes when the file was opened.
   public var size: Int64 { identity.size }
 }
 
-/// An open file, read by position only, so that several readers share it without a cursor between them.
+/// An open file that is read only by position, so that several readers can share it without a common file offset.
 public protocol SourceHandle: Sendable {
-  /// The descriptor, for code that passes it to the kernel or to another process; it stays open as long as
-  /// this handle lives. Nil for what lies elsewhere, or in memory.
+  /// The descriptor, for code that passes it to the kernel or to another process; it stays open as long as this
+  /// handle lives. Nil for a remote file, or one in memory.
   var descriptor: Int32? { get }
 
-  /// Reads up to `buffer.count` bytes at `offset`. Returns 0 at the end. Blocks: call it off the
-  /// cooperative pool.
+  /// Reads up to `buffer.count` bytes at `offset`. Returns 0 at the end. Blocks, so call it outside the cooperative
+  /// thread pool.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int
 
   /// The file's state now. Blocks.
   func currentIdentity() throws(SourceError) -> FileIdentity
 
-  /// Bytes that it takes up on its disk: fewer than its size where it has holes. Nil where that can't be told. Blocks.
+  /// The number of bytes allocated on disk, which is less than the size if the file has holes; nil if unknown.
+  /// Blocks.
   func storedBytes() -> Int64?
 }
 
 extension SourceHandle {
-  /// It can't be told.
+  /// Nil: the number is unknown.
   public func storedBytes() -> Int64? { nil }
 
-  /// The first `count` bytes, or all when there are fewer. Blocks.
+  /// Reads the first `count` bytes, or all if there are fewer. Blocks.
   package func head(_ count: Int) throws(SourceError) -> [UInt8] {
     try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled throws(SourceError) in
       while filled < buffer.count {
@@ -54,20 +55,20 @@ extension SourceHandle {
   }
 }
 
-/// A path as the file system has it: bytes, which need not be UTF-8.
+/// A path as the file system stores it: bytes, which need not be UTF-8.
 ///
-/// In JSON it is two keys of the object that holds it: `path`, readable, and `pathBytes`, base64, only when
-/// `path` does not carry the bytes exactly (see ``SourcePathCoding``).
+/// In JSON it is two keys of the object that contains it: `path`, which is readable, and `pathBytes`, in base64,
+/// which is present only if `path` does not represent the bytes exactly (see ``SourcePathCoding``).
 public struct SourcePath: Hashable, Sendable {
   /// The bytes, without a terminating NUL.
   public let bytes: [UInt8]
 
-  /// A path of these bytes; they are not checked (an embedded NUL fails when the path is opened).
+  /// Creates a path from bytes, which are not checked (an embedded NUL causes an error when the path is opened).
   public init(bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }
 
-  /// The path that is this text in UTF-8.
+  /// Creates a path from the UTF-8 bytes of a string.
   public init(_ string: String) {
     bytes = Array(string.utf8)
   }
@@ -77,8 +78,8 @@ public struct SourcePath: Hashable, Sendable {
     String(validating: bytes, as: UTF8.self) != nil
   }
 
-  /// The path as text: itself when it is UTF-8, else with each offending byte as `\xNN`.
-  /// Control characters are still in it: what draws it makes it harmless (`ReelTerminal`).
+  /// The path as text: unchanged if it is UTF-8, otherwise with each invalid byte as `\xNN`. It may contain control
+  /// characters; the code that displays it must sanitize them (`ReelTerminal`).
   public var text: String {
     String(validating: bytes, as: UTF8.self) ?? escapingInvalidBytes()
   }
@@ -89,7 +90,7 @@ public struct SourcePath: Hashable, Sendable {
     return SourcePath(bytes: bytes[(slash + 1)...])
   }
 
-  /// The name's extension in lower-case ASCII, or nil when there is none (`.hidden` has none).
+  /// The extension of the name in lower case, or nil if there is none (`.hidden` has none).
   public var claimedExtension: String? {
     let name = lastComponent.bytes
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0, dot + 1 < name.count else { return nil }
@@ -97,7 +98,7 @@ public struct SourcePath: Hashable, Sendable {
     return claimed.lowercased()
   }
 
-  /// This path with `name` below it.
+  /// Returns this path with `name` appended as a component.
   public func appending(_ name: some Sequence<UInt8>) -> SourcePath {
     var joined = bytes
     if let last = joined.last, last != UInt8(ascii: "/") { joined.append(UInt8(ascii: "/")) }
@@ -120,7 +121,7 @@ public struct SourcePath: Hashable, Sendable {
     return text
   }
 
-  /// The scalar that `bytes` begin with, and how many of them it takes; nil when they begin with none.
+  /// The scalar at the beginning of `bytes`, and its length in bytes; nil if they do not begin with one.
   package static func leadingScalar(of bytes: ArraySlice<UInt8>) -> (Unicode.Scalar, Int)? {
     for length in 1...4 where length <= bytes.count {
       if let string = String(validating: bytes.prefix(length), as: UTF8.self),
@@ -141,7 +142,7 @@ extension SourcePath: Comparable {
 }
 
 extension SourcePath: CustomStringConvertible {
-  /// ``text``. It may hold control characters.
+  /// ``text``. It may contain control characters.
   public var description: String { text }
 }
 
@@ -149,12 +150,12 @@ extension SourcePath: CustomStringConvertible {
 public enum SourcePathCoding: String, CodingKey {
   /// ``SourcePath/text``.
   case path
-  /// The bytes, base64; only where the text does not carry them.
+  /// The bytes in base64; present only if the text does not represent them exactly.
   case pathBytes
 }
 
 extension SourcePath {
-  /// Writes `path`, and `pathBytes` when the text is not exactly the bytes.
+  /// Writes `path`, and `pathBytes` if the text does not represent the bytes exactly.
   public func encode(into container: inout KeyedEncodingContainer<SourcePathCoding>) throws {
     try container.encode(text, forKey: .path)
     if !isUTF8 {
@@ -162,7 +163,7 @@ extension SourcePath {
     }
   }
 
-  /// Reads `pathBytes` where there is one, else `path`.
+  /// Reads `pathBytes` if present, otherwise `path`.
   public init(from container: KeyedDecodingContainer<SourcePathCoding>) throws {
     guard let encoded = try container.decodeIfPresent(String.self, forKey: .pathBytes) else {
       self.init(try container.decode(String.self, forKey: .path))

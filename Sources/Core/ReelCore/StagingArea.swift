@@ -1,36 +1,36 @@
-/// Where a run keeps private copies of the files that it takes in, so that what is hashed, probed, judged and stored are
-/// the same bytes, whoever writes to the source meanwhile.
+/// Where a run keeps private copies of the files that it ingests, so that the same bytes are hashed, probed, judged
+/// and stored, even if the source is written to meanwhile.
 public protocol StagingArea: Sendable {
-  /// Makes an empty file that nobody else knows of. Blocks.
+  /// Creates an empty file that no other process knows of. Blocks.
   /// - Throws: `storeFull`, `storeUnusable`, `unavailable`, `interrupted`.
   func makeFile() throws(UploadError) -> any StagedFile
 
-  /// The same, where it is known how long it will be: small ones need not be on a disk. Blocks.
-  /// - Parameter size: bytes that it will have, at most.
-  /// - Throws: as ``makeFile()``.
+  /// Creates a file of known maximum size; a small one need not be on disk. Blocks.
+  /// - Parameter size: The maximum size in bytes.
+  /// - Throws: As ``makeFile()``.
   func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile
 }
 
 extension StagingArea {
-  /// ``makeFile()``.
+  /// Calls ``makeFile()``.
   public func makeFile(upTo size: Int64) throws(UploadError) -> any StagedFile { try makeFile() }
 }
 
-/// A file of a ``StagingArea``: written once, then only read. It goes with this object, unless it became an object of
-/// its store.
+/// A file of a ``StagingArea``: written once, then only read. It is deleted with this object, unless it has become
+/// an object of its store.
 public protocol StagedFile: AnyObject, Sendable {
-  /// Open for writing until ``seal()``, and for reading from then on.
+  /// The descriptor, open for writing until ``seal()``, and for reading afterwards.
   var descriptor: Int32 { get }
 
-  /// Whether it lies where it may become an object, so that its bytes may as well be on their way to the disk.
+  /// Whether the file lies where it can become an object, so that it pays to write its bytes to disk early.
   var mayBecomeObject: Bool { get }
 
-  /// Called once all bytes are written: nothing in this process can write to the file any more. Blocks.
+  /// Ends writing, once all bytes are written: afterwards nothing in this process can write to the file. Blocks.
   func seal() throws(UploadError)
 
-  /// Why a system call on the file failed.
+  /// Describes why a system call on the file failed.
   /// - Parameters:
-  ///   - code: its `errno`.
-  ///   - task: what could not be done, such as "write a private copy".
+  ///   - code: The `errno` of the call.
+  ///   - task: What could not be done, such as "write a private copy".
   func failure(_ code: Int32, _ task: String) -> UploadError
 }

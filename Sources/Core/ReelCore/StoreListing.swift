@@ -1,16 +1,16 @@
-/// A store that is listed by pages.
+/// A store that is listed page by page.
 package protocol StoreListing: Uploader, StoreExamination {
-  /// Some of the store's objects.
-  /// - Parameter token: as the page before said; nil for the first.
-  /// - Throws: as ``StoreExamination/names()``.
+  /// Returns one page of the store's objects.
+  /// - Parameter token: The token from the previous page; nil for the first page.
+  /// - Throws: As ``StoreExamination/names()``.
   func page(after token: String?) async throws(UploadError) -> StorePage
 }
 
-/// Some of a store's objects.
+/// One page of a store's objects.
 package struct StorePage: Sendable {
-  /// Their names, and their bytes where the list tells them.
+  /// Their names, and their sizes in bytes if the listing states them.
   package var objects: [(name: String, size: Int64?)]
-  /// Where the next page begins; nil after the last.
+  /// The token of the next page; nil after the last.
   package var next: String?
 
   package init(_ objects: [(name: String, size: Int64?)], next: String?) {
@@ -18,22 +18,23 @@ package struct StorePage: Sendable {
   }
 }
 
-/// The way from page to page through a list, which some stores give no end.
+/// Follows the pages of a listing, and detects a listing that never ends, as some stores return.
 package struct PageTrail: Sendable {
   private var tokens: Set<String> = []
   private var last: String?
-  /// Pages without a name, one behind the other.
+  /// The number of consecutive pages without a name.
   private var empty = 0
-  /// A store may look through so much without finding a name (Ceph, of what was deleted).
+  /// How many consecutive pages may be empty: a store may look through that many deleted objects without finding a
+  /// name (Ceph).
   private static let mostEmpty = 100
 
   package init() {}
 
-  /// Whether a page leads on, or ends the list. A store that heeds no token gives the same names for ever, each time with
-  /// another token if need be.
+  /// Whether the page leads on to new ones, or ends the list. A store that ignores the token returns the same names
+  /// forever, perhaps with a different token each time.
   /// - Parameters:
-  ///   - next: where it says that the next page begins.
-  ///   - name: the last one on it; nil where it has none.
+  ///   - next: The token of the next page, as the page states it.
+  ///   - name: The last name on the page; nil if it has none.
   package mutating func goesOn(to next: String?, after name: String?) -> Bool {
     guard let next else { return true }
     empty = name == nil ? empty + 1 : 0
@@ -42,7 +43,7 @@ package struct PageTrail: Sendable {
   }
 }
 
-/// All pages of a store, one after the other.
+/// All pages of a store's listing, one after another.
 package struct StorePages {
   private let store: any StoreListing
   private var trail = PageTrail()
@@ -51,7 +52,7 @@ package struct StorePages {
 
   package init(_ store: any StoreListing) { self.store = store }
 
-  /// Nil after the last.
+  /// The next page; nil after the last.
   package mutating func next() async throws(UploadError) -> StorePage? {
     if isOver { return nil }
     let page = try await store.page(after: token)
@@ -64,7 +65,7 @@ package struct StorePages {
 }
 
 extension StoreListing {
-  /// What all pages hold.
+  /// All names on all pages.
   package func allNames() async throws(UploadError) -> [String] {
     var (pages, names) = (StorePages(self), [String]())
     while let page = try await pages.next() { names += page.objects.map(\.name) }

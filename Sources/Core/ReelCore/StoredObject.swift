@@ -1,18 +1,18 @@
 /// An object as the store holds it.
 public struct StoredObject: Hashable, Sendable, Codable {
-  /// The name that it is stored under.
+  /// The name under which it is stored.
   public let key: ObjectKey
   /// An address that a viewer can open.
   public let url: String
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int64
-  /// The digest that the store, or the copy into it, has proved; nil when nothing proves it.
+  /// The digest that the store, or the copy into it, has proved; nil if nothing proves it.
   public let digest: ContentDigest?
-  /// The digest of the bytes that this very upload handed over, each acknowledged by a store that proves no digest: what
-  /// was sent, not what is stored. Nil for what was found, and where ``digest`` says more.
+  /// The digest of the bytes sent by this very upload, each acknowledged by a store that proves no digest: it
+  /// describes what was sent, not what is stored. Nil for an object that was found, and where ``digest`` says more.
   public let clientDigest: ContentDigest?
 
-  /// An object as the store tells it.
+  /// Creates an object as the store describes it.
   public init(
     key: ObjectKey, url: String, size: Int64, digest: ContentDigest?, clientDigest: ContentDigest? = nil
   ) {

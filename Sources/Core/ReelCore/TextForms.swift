@@ -1,30 +1,30 @@
-/// Names put into commands that a person may copy.
+/// Quotes names in commands that a person may copy.
 public enum ShellWord {
-  /// What is wrong with a path that a shell should have expanded; nil where nothing is.
+  /// Explains what is wrong with a path that a shell should have expanded; nil if nothing is.
   public static func unexpandedHome(in path: String) -> String? {
     path == "~" || path.hasPrefix("~/")
       ? "no shell expanded its ~; write $HOME or the whole path, or ./~ for a folder of that name" : nil
   }
 
-  /// `path` as one word for a POSIX shell, which takes it for a name and for nothing else; with bytes that are not UTF-8,
-  /// and with characters that are not shown as they are, it is bash's `$'…'`.
+  /// Quotes `path` as one word for a POSIX shell, which takes it as a name and nothing else. Bytes that are not
+  /// UTF-8, and characters that are not displayed as they are, require bash's `$'…'`.
   public static func quoted(_ path: [UInt8]) -> String { quoted(path, ascii: false) }
 
-  /// - Parameter ascii: whether nothing but ASCII can be shown.
+  /// - Parameter ascii: Whether only ASCII can be displayed.
   package static func quoted(_ path: [UInt8], ascii: Bool) -> String {
     word(path.first == UInt8(ascii: "-") ? Array("./".utf8) + path : path, ascii: ascii)
   }
 
-  /// `value` as the rest of a word, behind `--option=`.
-  /// - Parameter ascii: whether nothing but ASCII can be shown.
+  /// Quotes `value` as the rest of a word, after `--option=`.
+  /// - Parameter ascii: Whether only ASCII can be displayed.
   package static func quoted(value: String, ascii: Bool = false) -> String {
     word(Array(value.utf8), ascii: ascii)
   }
 
-  /// `command`, made of words as these functions quote them, with nothing in it but ASCII.
+  /// Rewrites `command`, whose words these functions have quoted, in ASCII.
   package static func inASCII(_ command: String) -> String {
     var (result, isQuoted) = ("", false)
-    // The word as it stands there, and what a shell takes it for.
+    // The word as written, and as a shell understands it.
     var (written, meant): ([UInt8], [UInt8]) = ([], [])
     func endWord() {
       let isASCII = written.allSatisfy { $0 < 0x80 }
@@ -57,7 +57,8 @@ public enum ShellWord {
     if let text = String(validating: path, as: UTF8.self),
       SanitizedText.line(text, asciiOnly: ascii) == text
     {
-      // By bytes: with a combining mark behind it, an apostrophe is another character, and ends the word all the same.
+      // Split by bytes: an apostrophe followed by a combining mark is a different character, but a shell still ends
+      // the word there.
       let parts = path.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
       return "'" + String(decoding: Array(parts.joined(separator: #"'\''"#.utf8)), as: UTF8.self) + "'"
     }
@@ -73,9 +74,9 @@ public enum ShellWord {
   }
 }
 
-/// Messages about a file do not name it, and often speak of it as "it".
+/// Puts a file's name into a message. Messages about a file do not name it, and often refer to it as "it".
 package enum Sentence {
-  /// "it is an HLS playlist" becomes "notes.mp4 is an HLS playlist"; others follow the name and a colon.
+  /// "it is an HLS playlist" becomes "notes.mp4 is an HLS playlist"; other messages follow the name and a colon.
   package static func naming(_ name: String, _ message: String) -> String {
     if message.hasPrefix("it ") { return name + message.dropFirst(2) }
     return message.hasPrefix(name) ? message : "\(name): \(message)"
@@ -91,27 +92,27 @@ extension UInt8 {
     isASCIIDigit || isASCIILowercase || (0x41...0x5A).contains(self)
   }
 
-  /// Two digits, in lower case.
+  /// Two hexadecimal digits, in lower case.
   package var hex: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }
 
 extension BidirectionalCollection {
-  /// Without the elements at either end that are so.
+  /// Removes the elements at both ends for which `isGone` is true.
   package func trimming(while isGone: (Element) -> Bool) -> SubSequence {
     let rest = drop(while: isGone)
     return rest.lastIndex { !isGone($0) }.map { rest[...$0] } ?? rest
   }
 }
 
-/// Bytes as hexadecimal digits, two each.
+/// Bytes as hexadecimal digits, two for each.
 package enum Hexadecimal {
-  /// In lower case.
+  /// Encodes bytes in lower case.
   package static func text(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
-  /// Nil when `text` is anything but pairs of digits, of either case.
+  /// Decodes digits of either case; nil if `text` is anything other than pairs of hexadecimal digits.
   package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     let digits = text.utf8.compactMap(digit)
     guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
@@ -130,10 +131,10 @@ package enum Hexadecimal {
 
 /// Percent-encoding (RFC 3986, 2.1), in upper-case hexadecimal.
 package enum PercentEncoding {
-  /// What stays beside letters and digits (RFC 3986, 2.3).
+  /// The characters that stay unencoded besides letters and digits (RFC 3986, 2.3).
   package static let unreserved = "-._~"
 
-  /// - Parameter spared: ASCII characters that stay as they are, beside letters and digits.
+  /// - Parameter spared: ASCII characters that stay as they are, besides letters and digits.
   package static func encode(_ bytes: some Sequence<UInt8>, sparing spared: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var encoded: [UInt8] = []
@@ -147,12 +148,12 @@ package enum PercentEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Of a path, whose slashes stay; its bytes need not be UTF-8.
+  /// Encodes a path, keeping its slashes. Its bytes need not be UTF-8.
   package static func path(_ bytes: some Sequence<UInt8>) -> String {
     encode(bytes, sparing: unreserved + "/")
   }
 
-  /// Nil when a `%` has no two digits behind it, and when the bytes are not UTF-8.
+  /// Decodes `text`; nil if a `%` is not followed by two digits, or if the bytes are not UTF-8.
   package static func decode(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -170,11 +171,11 @@ package enum PercentEncoding {
   }
 }
 
-/// An optional that is written as `null` instead of being left out, so that a reader of Reel's JSON
-/// can tell "unknown" from "this version does not say". A missing key reads as `nil`.
+/// An optional that is written as `null` instead of being omitted, so that a reader of Reel's JSON can tell
+/// "unknown" from "not stated by this version". A missing key reads as `nil`.
 @propertyWrapper
 public struct ExplicitNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
-  /// The value; nil is "unknown", and is written as `null`.
+  /// The value; nil means unknown, and is written as `null`.
   public var wrappedValue: Value?
 
   /// Wraps `wrappedValue`, nil included.
@@ -183,7 +184,7 @@ public struct ExplicitNull<Value: Codable & Hashable & Sendable>: Codable, Hasha
   }
 
   /// Reads the value, or nil from `null`.
-  /// - Throws: `DecodingError` when what is there is neither.
+  /// - Throws: `DecodingError` if it finds neither.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
@@ -210,8 +211,8 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-  /// Writes the value itself, or `null`, without a container of its own between: half of the work of writing a
-  /// file's facts was these.
+  /// Writes the value itself, or `null`, without a container of its own in between. Those containers took half of
+  /// the time to write a file's facts.
   public mutating func encode<Value>(_ value: ExplicitNull<Value>, forKey key: Key) throws {
     if let value = value.wrappedValue {
       try encode(value, forKey: key)

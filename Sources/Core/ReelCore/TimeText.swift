@@ -1,10 +1,10 @@
-/// A length of time as people write it, the same wherever one is asked for: `90`, `30s`, `5m`, `1.5h`, `7d`, `8w`. A number
-/// alone is seconds.
+/// Parses a duration as people write it, in the same form everywhere: `90`, `30s`, `5m`, `1.5h`, `7d`, `8w`. A
+/// number without a unit is in seconds.
 package enum TimeText {
-  /// For messages: what it must be, before its limits.
+  /// For messages: the required form, without the limits.
   package static let form = "a time like 90, 30s, 5m, 1h or 7d"
 
-  /// Nil for what is none.
+  /// Nil if `text` is not a duration.
   package static func seconds(_ text: String) -> Double? {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     let unit = text.last.flatMap { units[$0] }

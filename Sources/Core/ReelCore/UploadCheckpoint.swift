@@ -1,21 +1,22 @@
 import Synchronization
 
-/// Where an upload that was begun can go on: what its store calls it, such as a tus upload's URL, a Cloud Storage
-/// session's URL or the id of an S3 multipart upload.
+/// Where a session of a resumable upload can be resumed: the store's own identifier for it, such as a tus upload's
+/// URL, a Cloud Storage session's URL or the id of an S3 multipart upload.
 ///
-/// Whoever knows such a URL may write, and sometimes remove, without any other credential. So it is kept like a
-/// password: it has no JSON, and printing, interpolating or dumping a checkpoint shows `‹checkpoint›`.
+/// Whoever knows such a URL may write, and sometimes remove, without any other credential. It is therefore treated
+/// like a password: it has no JSON form, and printing, interpolating or dumping a checkpoint shows `‹checkpoint›`.
 public struct UploadCheckpoint: Hashable, Sendable {
-  /// Bytes of the longest ``secret`` in UTF-8.
+  /// The maximum length of ``secret`` in bytes of UTF-8.
   public static let longest = 8192
 
-  /// The store's own name for the upload. Never put it into a message, an event or a log.
+  /// The store's identifier for the upload. Never put it into a message, an event or a log.
   public let secret: String
-  /// The SHA-256 of what is being uploaded: the bytes that the store has so far are of these and of no others.
+  /// The SHA-256 of what is being uploaded. The bytes that the store has so far belong to this content and no
+  /// other.
   public let digest: ContentDigest
 
-  /// Nil when `secret` is empty, longer than ``longest``, or holds a control character: whatever a store calls an
-  /// upload, it fits a line.
+  /// Creates a checkpoint; nil if `secret` is empty, longer than ``longest``, or contains a control character.
+  /// Whatever a store calls an upload, it fits on one line.
   public init?(_ secret: String, of digest: ContentDigest) {
     guard (1...Self.longest).contains(secret.utf8.count),
       secret.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
@@ -26,54 +27,56 @@ public struct UploadCheckpoint: Hashable, Sendable {
 }
 
 extension UploadCheckpoint: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Does not tell the secret.
+  /// A placeholder that does not reveal the secret.
   public var description: String { "‹checkpoint›" }
-  /// Does not tell the secret.
+  /// A placeholder that does not reveal the secret.
   public var debugDescription: String { description }
-  /// Shows no secret to `dump`, and to whatever prints values member by member.
+  /// An empty mirror, so that `dump` and anything else that prints values member by member reveals nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Remembers how far uploads have come, so that a crash in the middle of 2 GB costs one part.
+/// Remembers how far uploads have got, so that a crash in the middle of 2 GB costs only one part.
 ///
-/// An uploader keeps a checkpoint before the first byte that belongs to it goes out, and looks for one before it
-/// begins an upload. It forgets it when the object stands, or when what was begun is given up and removed from the
-/// store. A store that names its objects itself (tus) gives no other way back to an object than this name: its
-/// uploader keeps the checkpoint as long as the object stands.
+/// An uploader looks for a checkpoint before it begins an upload, and keeps a new one before it sends the first
+/// byte of that upload. It forgets the checkpoint when the object is stored, or when the unfinished upload is
+/// abandoned and removed from the store. In a store that names its objects itself (tus), that name is the only way
+/// to find an object again, so the uploader keeps the checkpoint as long as the object exists.
 ///
-/// There is one checkpoint for a key in a destination. Whoever uploads under a key holds its intent
-/// (``PostCatalog/claim(_:)``), so two seldom meet; where they do, the last one that was kept counts.
+/// There is one checkpoint for each key in a destination. A process that uploads under a key holds its intent
+/// (``PostCatalog/claim(_:)``), so two processes rarely meet; if they do, the checkpoint kept last wins.
 public protocol UploadCheckpoints: Sendable {
-  /// What was kept last, by whatever process.
+  /// The checkpoint that was kept last, by any process; nil if there is none.
   func checkpoint(
     of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> UploadCheckpoint?
 
-  /// Keeps `checkpoint` in place of what was kept before; durable on return. Works in a cancelled task too.
+  /// Replaces any earlier checkpoint with `checkpoint`; durable on return. Also works in a cancelled task.
   func keep(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError)
 
-  /// Keeps `new` if what is kept is `old` (nil: nothing); durable on return, and atomic: of several that begin an
-  /// upload under one key only one is told true. Works in a cancelled task too.
+  /// Replaces the checkpoint `old` (nil: none) with `new`, if `old` is still the current one; durable on return.
+  /// The exchange is atomic: of several processes that begin an upload under one key, only one gets true. Also
+  /// works in a cancelled task.
   func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool
 
-  /// Forgets `checkpoint` if it is still the one that is kept; durable on return. Works in a cancelled task too.
+  /// Forgets `checkpoint` if it is still the current one; durable on return. Also works in a cancelled task.
   func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError)
 
-  /// Up to `limit` keys in `destination` that have a checkpoint, sorted, those behind `key`: for an uploader that
-  /// looks for what dead ones left begun.
+  /// Up to `limit` keys in `destination` that have a checkpoint and sort after `key`, sorted. An uploader uses them
+  /// to find uploads that dead processes left unfinished.
   func keys(
     in destination: Destination, after key: ObjectKey?, limit: Int
   ) async throws(CatalogError) -> [ObjectKey]
 }
 
 extension UploadError {
-  /// A checkpoint could not be read or kept: the upload is not begun, and may be tried again.
+  /// Creates the error for a checkpoint that could not be read or kept. The upload has not begun, and may be
+  /// retried.
   public init(checkpoint error: CatalogError) {
     self.init(
       error.code == .cancelled ? .cancelled : .unavailable,
@@ -81,25 +84,25 @@ extension UploadError {
   }
 }
 
-/// What is written down of one object's upload; the catalog's failures as the upload's.
+/// The checkpoint of a single object's upload; catalog errors are thrown as upload errors.
 public struct CheckpointLedger: Sendable {
   private let checkpoints: any UploadCheckpoints
   private let key: ObjectKey
   private let destination: Destination
 
-  /// The ledger of the object `key` in `destination`.
+  /// Creates the ledger of the object `key` in `destination`.
   public init(_ checkpoints: any UploadCheckpoints, of key: ObjectKey, in destination: Destination) {
     (self.checkpoints, self.key, self.destination) = (checkpoints, key, destination)
   }
 
-  /// What was kept last, by whatever process; nil when nothing was.
+  /// The checkpoint that was kept last, by any process; nil if there is none.
   public func kept() async throws(UploadError) -> UploadCheckpoint? {
     try await rethrowing(as: UploadError.init(checkpoint:)) { () async throws(CatalogError) in
       try await checkpoints.checkpoint(of: key, in: destination)
     }
   }
 
-  /// Keeps `new` in place of `old`; false when somebody else has written since.
+  /// Replaces `old` with `new`; false if another process has changed the checkpoint since.
   public func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint
   ) async throws(UploadError) -> Bool {
@@ -108,7 +111,7 @@ public struct CheckpointLedger: Sendable {
     }
   }
 
-  /// Forgets `checkpoint` if it is still the one that is kept.
+  /// Forgets `checkpoint` if it is still the current one.
   public func forget(_ checkpoint: UploadCheckpoint) async throws(UploadError) {
     try await rethrowing(as: UploadError.init(checkpoint:)) { () async throws(CatalogError) in
       try await checkpoints.forget(checkpoint, of: key, in: destination)
@@ -116,7 +119,7 @@ public struct CheckpointLedger: Sendable {
   }
 }
 
-/// Checkpoints that live as long as this object: for tests, and for uploads that nothing is to remember.
+/// Checkpoints that live only as long as this object: for tests, and for uploads that need not be remembered.
 public final class MemoryCheckpoints: UploadCheckpoints {
   private struct Place: Hashable {
     let destination: Destination
@@ -124,10 +127,10 @@ public final class MemoryCheckpoints: UploadCheckpoints {
   }
   private let kept = Mutex<[Place: UploadCheckpoint]>([:])
 
-  /// None yet.
+  /// Creates an empty collection of checkpoints.
   public init() {}
 
-  /// What was kept last.
+  /// The checkpoint that was kept last; nil if there is none.
   /// - Throws: `cancelled` in a cancelled task, as a catalog does.
   public func checkpoint(
     of key: ObjectKey, in destination: Destination
@@ -136,14 +139,14 @@ public final class MemoryCheckpoints: UploadCheckpoints {
     return kept.withLock { $0[Place(destination: destination, key: key)] }
   }
 
-  /// Keeps it.
+  /// Replaces any earlier checkpoint.
   public func keep(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
     kept.withLock { $0[Place(destination: destination, key: key)] = checkpoint }
   }
 
-  /// Keeps it, unless another one is kept than was thought.
+  /// Replaces the checkpoint if `old` is the current one.
   public func exchange(
     _ old: UploadCheckpoint?, for new: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) -> Bool {
@@ -155,7 +158,7 @@ public final class MemoryCheckpoints: UploadCheckpoints {
     }
   }
 
-  /// Forgets it, unless another one was kept since.
+  /// Forgets the checkpoint if it is still the current one.
   public func forget(
     _ checkpoint: UploadCheckpoint, of key: ObjectKey, in destination: Destination
   ) async throws(CatalogError) {
@@ -165,7 +168,7 @@ public final class MemoryCheckpoints: UploadCheckpoints {
     }
   }
 
-  /// The keys that have one.
+  /// The keys that have a checkpoint.
   /// - Throws: `cancelled` in a cancelled task, as a catalog does.
   public func keys(
     in destination: Destination, after key: ObjectKey?, limit: Int

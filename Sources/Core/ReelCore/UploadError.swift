@@ -1,6 +1,6 @@
-/// Why a store did not take, find or remove an object.
+/// Why a store could not store, find or remove an object.
 public struct UploadError: ReelError, Hashable, Sendable, Codable {
-  /// For programs.
+  /// Error codes for programs.
   public enum Code: String, Codable, Sendable, CaseIterable {
     /// The connection or the transfer broke.
     case interrupted
@@ -8,24 +8,24 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     case unavailable
     /// No permission.
     case denied
-    /// The store does not take this object. Why, only the store knows: another one may fare no better, and this one may be
-    /// taken tomorrow.
+    /// The store refused this object, for reasons that only the store knows. It may refuse others, too, or accept
+    /// this one tomorrow.
     case rejected
-    /// Larger than the store takes, or than what stands before it lets through.
+    /// The object is larger than the store accepts, or than a server in front of it lets through.
     case tooLarge
-    /// An object is there under this key. The caller finds out whether it is ours.
+    /// An object already exists under this key. The caller must find out whether it is ours.
     case alreadyExists
-    /// An object is there under this key, and it is not ours.
+    /// An object already exists under this key, and it is not ours.
     case conflict
     /// The bytes changed while they were read.
     case sourceChanged
     /// The source could not be read.
     case sourceUnreadable
-    /// What the store holds is not what was sent.
+    /// What the store holds differs from what was sent.
     case verificationFailed
-    /// No space left in the store.
+    /// The store is full.
     case storeFull
-    /// The store is not there, is not a folder, or cannot be written.
+    /// The store does not exist, is not a folder, or cannot be written to.
     case storeUnusable
     /// The task was cancelled.
     case cancelled
@@ -33,37 +33,37 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     /// Whether the same upload may succeed a moment later.
     public var isWorthARetry: Bool { self == .interrupted || self == .unavailable }
 
-    /// Whether no other file will fare better: the run ends.
+    /// Whether every other file would fail in the same way, so that the run ends.
     public var endsTheRun: Bool { self == .storeUnusable }
   }
-  /// What it is, for programs.
+  /// The code, for programs.
   public let code: Code
   /// What went wrong, with which store, and what to do; one sentence for people.
   public private(set) var text: ErrorMessage
   /// ``text``, with settings in backquotes.
   public var message: String { text.description }
-  /// How long the store asked us to wait, in seconds.
+  /// How long the store asked us to wait, in seconds; nil if it did not ask.
   public let retryAfter: Double?
-  /// Seconds without any sign of life from the store (no byte taken, no answer) before it was given up; nil when that is
-  /// not why. For whoever tries again; it is not encoded.
+  /// How many seconds the store showed no sign of life (accepted no byte, sent no answer) before it was abandoned;
+  /// nil if it failed for another reason. It informs the decision to retry, and is not encoded.
   public private(set) var silence: Double?
-  /// A name under which the upload has left something that must not count: it differs from what was sent, or may not
-  /// survive a power cut. Whoever holds the name gives it up first, durably, and removes the object only then: until then
-  /// another machine, which thinks this one dead, may publish what it finds there. Nil where nothing stands; it is not
-  /// encoded.
+  /// A name under which the upload left an object that must not count: it differs from what was sent, or may not
+  /// survive a power cut. The process that holds the name must first give it up durably, and only then remove the
+  /// object; until then another machine that takes this one for dead may publish what it finds there. Nil if
+  /// nothing was left. It is not encoded.
   public internal(set) var standing: ObjectKey?
-  /// Whether Reel itself has found the file to be other than what the store says that it takes. A store's refusal of
-  /// one object is not that: a quota, a rule or a proxy refuses good files, too. It is not encoded.
+  /// Whether Reel itself found that the file exceeds what the store says it accepts. A store's refusal of an object
+  /// does not count: a quota, a rule or a proxy refuses good files, too. It is not encoded.
   package private(set) var isOfTheFile = false
 
-  /// What became of an object all of which was sent; nil where it was not. It is not encoded.
+  /// What happened to an object that was sent completely; nil if it was not. It is not encoded.
   package private(set) var whole: Whole?
 
-  /// An object all of which was sent, in vain: to try again is to send all of it again.
+  /// An object that was sent completely, in vain: a retry has to send all of it again.
   package enum Whole: Sendable {
-    /// The store has said that it took it, and shows none: it may do so later.
+    /// The store said that it accepted the object, but does not show it; it may do so later.
     case notShown
-    /// The store had its parts, and could not use them.
+    /// The store had the parts, but could not assemble them.
     case notPutTogether
   }
 
@@ -72,7 +72,8 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     case text = "message"
   }
 
-  /// An error. `retryAfter` is in seconds, nil when the store asked for no pause; `silence` too, nil when it was none.
+  /// Creates an error. `retryAfter` and `silence` are in seconds; nil if the store asked for no pause, or was not
+  /// silent.
   public init(_ code: Code, _ message: ErrorMessage, retryAfter: Double? = nil, silence: Double? = nil) {
     self.code = code
     text = message
@@ -80,13 +81,13 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
     self.silence = silence
   }
 
-  /// An error that is the file's own.
+  /// Creates an error that the file itself causes.
   package init(ofTheFile code: Code, _ message: ErrorMessage) {
     self.init(code, message)
     isOfTheFile = true
   }
 
-  /// An error with a message that is text and names no setting.
+  /// Creates an error whose message is plain text and names no setting.
   @_disfavoredOverload
   public init(_ code: Code, _ message: String, retryAfter: Double? = nil, silence: Double? = nil) {
     self.init(code, ErrorMessage(message), retryAfter: retryAfter, silence: silence)
@@ -94,31 +95,31 @@ public struct UploadError: ReelError, Hashable, Sendable, Codable {
 }
 
 extension UploadError {
-  /// The same, of an upload that has left something under `key`.
+  /// Returns this error for an upload that left an object under `key`.
   public func leaving(_ key: ObjectKey) -> UploadError {
     var error = self
     error.standing = key
     return error
   }
 
-  /// The same, of an object all of which was sent.
+  /// Returns this error for an object that was sent completely.
   package func ofWhole(_ whole: Whole) -> UploadError {
     var error = self
     error.whole = whole
     return error
   }
 
-  /// The same, with `advice` behind its sentence.
+  /// Returns this error with `advice` appended to its sentence.
   package func adding(_ advice: ErrorMessage) -> UploadError {
     var error = self
     error.text = text + "; " + advice
     return error
   }
 
-  /// Whether the same upload, to the same name, may succeed a moment later.
+  /// Whether the same upload, under the same name, may succeed a moment later.
   package var isWorthARetry: Bool { code.isWorthARetry && standing == nil }
 
-  /// The same, in the words that `wording` has for it.
+  /// Returns this error with its text as `wording` phrases it.
   package func worded(_ wording: (ErrorMessage) -> String) -> UploadError {
     var error = self
     error.text = ErrorMessage(wording(text))

@@ -1,23 +1,23 @@
-/// What an uploader stores: bytes of a known length and digest, read by position.
+/// The bytes to be uploaded, of known size and digest, read by position.
 public struct UploadSource: Sendable {
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int64
-  /// The SHA-256 of the bytes, taken before the upload.
+  /// The SHA-256 of the bytes, computed before the upload.
   public let digest: ContentDigest
-  /// The media type to store beside the object.
+  /// The media type to store with the object.
   public let contentType: String
   /// The bytes.
   public let bytes: any ByteSource
-  /// An object that holds just these bytes, which its store may copy; what it copies has to be proved.
+  /// An object with the same bytes, from which the store may copy. The copy still has to be verified.
   package var origin: ObjectOrigin?
-  /// Those of all of ``bytes``, where they were taken with ``digest``; then the bytes are private.
+  /// The checksums of all of ``bytes``, if they were computed together with ``digest`` and the bytes are private.
   package let sums: BlockSums?
-  /// Whether a catalog names the object: then another machine that takes this one for dead may find it under its key, and
-  /// publish it. So an upload that has created something that must not count leaves it, and says so
-  /// (``UploadError/standing``).
+  /// Whether a catalog names the object. If so, another machine that takes this one for dead may find the object
+  /// under its key and publish it. An upload that has created something that must not count therefore leaves it in
+  /// place, and reports it (``UploadError/standing``).
   package var isIntended = false
 
-  /// A source. `digest` and `size` are of all of `bytes`, and the uploader holds what it reads to them.
+  /// Creates a source. `digest` and `size` describe all of `bytes`; the uploader checks what it reads against them.
   public init(size: Int64, digest: ContentDigest, contentType: String, bytes: any ByteSource) {
     self.size = size
     self.digest = digest
@@ -30,7 +30,7 @@ public struct UploadSource: Sendable {
 }
 
 extension UploadSource {
-  /// The same, of an object that a catalog names.
+  /// This source as an object that a catalog names.
   package var intended: UploadSource {
     var source = self
     source.isIntended = true
@@ -40,29 +40,31 @@ extension UploadSource {
 
 /// Bytes read by position.
 public protocol ByteSource: Sendable {
-  /// A regular file's descriptor that the kernel may copy from, offset 0 on; nil when there is none.
+  /// The descriptor of a regular file that the kernel may copy from, starting at offset 0; nil if there is none.
   var descriptor: Int32? { get }
 
-  /// Whether no other user can write to the bytes, so that what is read now is what the digest was taken of.
+  /// Whether no other user can write to the bytes, so that they are still those from which the digest was computed.
   var isPrivate: Bool { get }
 
-  /// The private copy that the bytes are read from; a store that made it may make it its object.
+  /// The private copy that the bytes are read from. The store that created it may turn it into its object.
   var stagedFile: (any StagedFile)? { get }
 
   /// Reads up to `buffer.count` bytes at `offset`; 0 at the end. Blocks.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int
 
-  /// Throws `sourceChanged` when the bytes may be others than those the digest was taken of. Blocks.
+  /// Checks that the bytes are still those from which the digest was computed. Blocks.
+  /// - Throws: `sourceChanged` if they may have changed.
   func checkUnchanged() throws(SourceError)
 }
 
-/// Bytes of a file that nobody writes to any more: a store may make it its object, by one more name for it.
+/// The bytes of a file that is no longer written to. A store may turn it into its object by creating a hard link.
 package protocol LinkableBytes: ByteSource {
-  /// The open file, for who makes an object of it: once, as a file whose sync failed must not be synced again.
+  /// Hands the open file to the caller that makes an object of it, only once: a file whose sync failed must not be
+  /// synced again.
   func takeFile() -> Descriptor?
 }
 
 extension ByteSource {
-  /// There is none.
+  /// Nil: there is no private copy.
   public var stagedFile: (any StagedFile)? { nil }
 }

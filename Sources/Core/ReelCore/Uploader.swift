@@ -1,60 +1,62 @@
-/// Puts objects into a store.
+/// Stores objects in a store.
 ///
 /// Every implementation keeps the promises that `ReelStorageTesting` checks:
-/// - on return the whole object is visible under the key; on throw none of it is, unless the error names what stands
-///   there (``UploadError/standing``);
-/// - an object that exists is never overwritten: `alreadyExists`;
+/// - on return, the whole object is visible under the key; on throw, none of it is, unless the error names what was
+///   left there (``UploadError/standing``);
+/// - an existing object is never overwritten: `alreadyExists`;
 /// - a source that changes, shrinks, grows or fails midway leaves nothing behind;
-/// - cancelling the task ends the upload with `cancelled` and leaves nothing visible;
-/// - what was removed is not found any more, its name can be used again, and no other object is touched.
+/// - cancelling the task ends the upload with `cancelled`, and leaves nothing visible;
+/// - a removed object is no longer found, its name can be used again, and no other object is touched.
 public protocol Uploader: Sendable {
-  /// What this store can do; data for decorators, tests and messages.
+  /// What this store can do, as data for decorators, tests and messages.
   var traits: UploadTraits { get }
 
-  /// Where this uploader stores, as one settled name: two uploaders of the same store have the same.
+  /// The canonical name of the store: two uploaders of the same store have the same.
   var destination: Destination { get }
 
-  /// Where private copies that may become objects of this store are made; nil when it has no such place. Asked for
+  /// Where to create private copies that may become objects of this store; nil if there is no such place. Read only
   /// after ``prepare()``.
   var staging: (any StagingArea)? { get }
 
-  /// The store itself where it takes batches without waiting for a network; nil where each upload is on its own.
+  /// The store itself, if it accepts batches without waiting for a network; nil if each upload stands alone.
   var batches: (any BatchStore)? { get }
 
-  /// Makes the store ready and removes what dead uploaders left half done. Called once before a run; nothing
-  /// is uploaded before it has returned.
+  /// Prepares the store, and removes what uploaders that died left unfinished. Called once before a run; nothing is
+  /// uploaded before it returns.
   func prepare() async throws(UploadError)
 
   /// Stores `source` under `key`.
   ///
-  /// - Parameter reporting: called with growing numbers, at most a few times a megabyte, from any thread.
+  /// - Parameter reporting: Called with growing numbers, at most a few times per megabyte, from any thread.
   func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject
 
-  /// The object under `key`, or nil when the store says that there is none.
+  /// The object under `key`; nil if the store says that there is none.
   func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject?
 
-  /// Removes the object under `key`, durably, and says what is left of it; one that is not there is removed already.
+  /// Removes the object under `key`, durably, and returns what is left of it. Removing an object that does not
+  /// exist succeeds.
   ///
-  /// When it throws, the object may be there or not, and removing it again tells.
-  /// - Throws: `rejected` when the store can't remove it, saying what stays where.
+  /// If it throws, the object may or may not exist; removing it again settles that.
+  /// - Throws: `rejected` if the store cannot remove it. The error says what stays, and where.
   @discardableResult
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval
 
-  /// Reads the stored bytes back and gives their digest, or nil when there is no such object.
+  /// Reads the stored bytes back and returns their digest; nil if there is no such object.
   func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest?
 }
 
 extension Uploader {
-  /// There is none.
+  /// Nil: there is no such place.
   public var staging: (any StagingArea)? { nil }
 
-  /// Each upload is on its own.
+  /// Nil: each upload stands alone.
   public var batches: (any BatchStore)? { nil }
 
-  /// Reads back what ``find(_:)`` has just found.
-  /// - Throws: `unavailable` where nothing is there to be read: two answers that contradict each other prove no difference.
+  /// Reads back the object that ``find(_:)`` has just found.
+  /// - Throws: `unavailable` if the object cannot be read. Two contradictory answers do not prove that the content
+  ///   differs.
   package func readFound(_ key: ObjectKey) async throws(UploadError) -> ContentDigest {
     if let digest = try await readBack(key) { return digest }
     throw UploadError(
@@ -65,26 +67,26 @@ extension Uploader {
 
 /// What a store can do.
 public struct UploadTraits: Hashable, Sendable {
-  /// Whether creating an object that exists fails even when two create it at once.
+  /// Whether creating an existing object fails even if two processes create it at the same time.
   public var atomicCreate: Bool
-  /// Whether an upload can go on from a checkpoint.
+  /// Whether an upload can be resumed from a checkpoint.
   public var resumable: Bool
   /// Whether the store proves the digest of what it holds.
   public var verifiesChecksums: Bool
-  /// Whether what stands in it rests on its word that every byte arrived: nothing proves a digest, and nothing is read
-  /// back when it is stored (``StoredObject/clientDigest``).
+  /// Whether Reel has only the store's acknowledgment that every byte arrived: nothing proves a digest, and nothing
+  /// is read back when an object is stored (``StoredObject/clientDigest``).
   public var trustsClientDigest: Bool
-  /// Whether it is durable (on disk, not only in memory) when `upload` returns.
+  /// Whether an object is durable (on disk, not only in memory) when `upload` returns.
   public var durable: Bool
-  /// Bytes; nil when there is no limit that we know.
+  /// The maximum size of an object in bytes; nil if no limit is known.
   public var largestObject: Int64?
-  /// Whether an upload mostly waits, for a disk to sync or for a network, so that many at once take hardly longer than
-  /// one.
+  /// Whether an upload mostly waits, for a disk to sync or for a network, so that many at once take hardly longer
+  /// than one.
   public var isLatencyBound: Bool
-  /// Whether it removes objects; where it does not, ``Uploader/remove(_:)`` throws `rejected`.
+  /// Whether the store can remove objects; if not, ``Uploader/remove(_:)`` throws `rejected`.
   public var removes: Bool
 
-  /// The traits of a store; `largestObject` nil is "no limit that we know".
+  /// Creates the traits of a store; `largestObject` is nil if no limit is known.
   public init(
     atomicCreate: Bool, resumable: Bool, verifiesChecksums: Bool, durable: Bool, largestObject: Int64? = nil,
     isLatencyBound: Bool = false, trustsClientDigest: Bool = false, removes: Bool = true
@@ -100,18 +102,18 @@ public struct UploadTraits: Hashable, Sendable {
   }
 }
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 public struct TransferProgress: Hashable, Sendable, Codable {
-  /// Bytes sent; never falls within one attempt.
+  /// The number of bytes sent; never decreases within an attempt.
   public let sent: Int64
-  /// Bytes in all.
+  /// The total number of bytes.
   public let total: Int64
-  /// Counted from 1. An attempt above 1 is announced with what the one before it died of.
+  /// Counted from 1. The first report of each later attempt says why the attempt before it failed.
   public let attempt: Int
-  /// Why the attempt before this one ended; set once, on the first report of an attempt above 1.
+  /// Why the previous attempt ended; set only in the first report of an attempt above 1.
   public let retrying: UploadError?
 
-  /// A report. `sent` and `total` are bytes; `attempt` is counted from 1.
+  /// Creates a report. `sent` and `total` are in bytes; `attempt` is counted from 1.
   public init(sent: Int64, total: Int64, attempt: Int = 1, retrying: UploadError? = nil) {
     self.sent = sent
     self.total = total

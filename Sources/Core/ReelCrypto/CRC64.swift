@@ -1,10 +1,10 @@
 import CDigest
 import ReelCore
 
-/// CRC-64/NVME. No digest: whoever wants to makes other bytes with the same one. It tells of what a disk, memory or a line
-/// did to bytes, at a fifteenth of the price of SHA-256.
+/// CRC-64/NVME. It is not a cryptographic digest: anybody can construct other bytes with the same checksum. It
+/// detects damage by a disk, memory or a network at a fifteenth of the cost of SHA-256.
 package struct CRC64: RunningHash {
-  /// Of all bytes until now.
+  /// The checksum of all bytes so far.
   package private(set) var sum: UInt64 = 0
 
   package init() {}
@@ -13,13 +13,13 @@ package struct CRC64: RunningHash {
     sum = reel_crc64(sum, bufferPointer.baseAddress, bufferPointer.count)
   }
 
-  /// ``sum``, its highest bits first, as `x-amz-checksum-crc64nvme` has it.
+  /// ``sum``, most significant byte first, as in `x-amz-checksum-crc64nvme`.
   package func finalize() -> [UInt8] { Self.bytes(of: sum) }
 
   package static func bytes(of sum: UInt64) -> [UInt8] { withUnsafeBytes(of: sum.bigEndian) { Array($0) } }
 }
 
-/// Makes ``BlockSums`` of bytes that come in pieces.
+/// Computes ``BlockSums`` of bytes that arrive in pieces.
 package struct BlockSumming: Sendable {
   private var sums: [UInt64] = []
   private var block = CRC64()
@@ -43,7 +43,7 @@ package struct BlockSumming: Sendable {
     block = CRC64()
   }
 
-  /// Of all bytes until now.
+  /// The checksums of all bytes so far.
   package func finalize() -> BlockSums {
     BlockSums(size: size, sums: size % BlockSums.blockSize == 0 ? sums : sums + [block.sum])
   }

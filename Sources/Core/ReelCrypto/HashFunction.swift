@@ -1,24 +1,25 @@
 import COpenSSL
 
-/// A digest of bytes that come in pieces. A copy goes on by itself.
+/// A digest of bytes that arrive in pieces. A copy continues independently.
 ///
-/// OpenSSL marks the functions below as deprecated since 3.0 in favour of `EVP_Digest…`, and 4.x still has them. They
-/// are used because their state is a plain value, they can't fail, and need no provider: loading those takes 0.8 ms.
+/// OpenSSL marks the functions below as deprecated since 3.0 in favor of `EVP_Digest…`, and 4.x still has them.
+/// They are used because their state is a plain value, they cannot fail, and they need no provider: loading
+/// providers takes 0.8 ms.
 package protocol HashFunction: RunningHash {
-  /// Bytes that are hashed at once.
+  /// The block size of the hash function in bytes.
   static var blockSize: Int { get }
 
   init()
 
-  /// The digest of all bytes until now. More may follow.
+  /// The digest of all bytes so far. More may follow.
   func finalize() -> [UInt8]
 }
 
-/// A digest, or what is as good as one to whoever makes both.
+/// A digest, or a checksum that serves as one for a party that computes both values itself.
 package protocol RunningHash: Sendable {
   mutating func update(bufferPointer: UnsafeRawBufferPointer)
 
-  /// Of all bytes until now.
+  /// The digest of all bytes so far.
   func finalize() -> [UInt8]
 }
 
@@ -32,7 +33,7 @@ extension RunningHash {
 }
 
 extension HashFunction {
-  /// The digest of these bytes.
+  /// Returns the digest of these bytes.
   package static func hash(data: some Sequence<UInt8>) -> [UInt8] {
     var hash = Self()
     hash.update(data: data)
@@ -74,7 +75,7 @@ package struct SHA512: HashFunction {
   }
 }
 
-/// Against damage on the way; somebody who wants to can make two texts with the same digest.
+/// Digests that detect accidental damage. Anybody can construct two texts with the same digest.
 package enum Insecure {
   /// SHA-1 (FIPS 180-4).
   package struct SHA1: HashFunction {
@@ -118,7 +119,7 @@ private func digest(_ length: Int, _ write: (UnsafeMutablePointer<UInt8>?) -> In
   }
 }
 
-/// A digest that only who has the key can make (RFC 2104).
+/// A digest that only a holder of the key can compute (RFC 2104).
 package enum HMAC<Hash: HashFunction> {
   package static func authenticationCode(for bytes: some Sequence<UInt8>, using key: [UInt8]) -> [UInt8] {
     var block = key.count > Hash.blockSize ? Hash.hash(data: key) : key
@@ -133,25 +134,26 @@ package enum HMAC<Hash: HashFunction> {
   }
 }
 
-/// Tells whether bytes that are read twice are the same, in a quarter of the time that SHA-256 takes: GMAC (NIST SP
-/// 800-38D) under a key that nobody is told. It says nothing to anybody else.
+/// Detects whether bytes that are read twice are the same, in a quarter of the time of SHA-256: GMAC (NIST SP
+/// 800-38D) under a key that is never disclosed. The tag is meaningless to anyone else.
 package final class GMAC: RunningHash, @unchecked Sendable {
-  /// What tags are made with.
+  /// The key for computing tags.
   package struct Key: Hashable, Sendable {
     fileprivate let halves: [UInt64]
 
-    /// Drawn.
+    /// Draws a random key.
     package init() {
       var random = SystemRandomNumberGenerator()
       halves = [random.next(), random.next()]
     }
   }
 
-  // Sendable: one thread after the other, as whoever hands it on sees to.
+  // Sendable: used by one thread after another, as the code that passes it on ensures.
   private let key: UnsafeMutablePointer<AES_KEY>
   private let state: OpaquePointer?
 
-  /// Of no bytes. Every one begins with the same nonce: tags of one key are only compared here, and told nobody.
+  /// Creates the state for no bytes. Every instance begins with the same nonce: tags under one key are only
+  /// compared here, and never disclosed.
   package init(_ secret: Key) {
     let key = UnsafeMutablePointer<AES_KEY>.allocate(capacity: 1)
     secret.halves.withUnsafeBytes {
@@ -171,7 +173,7 @@ package final class GMAC: RunningHash, @unchecked Sendable {
     CRYPTO_gcm128_aad(state, bytes, bufferPointer.count)
   }
 
-  /// The tag of all bytes; nothing may follow.
+  /// The tag of all bytes. No more may follow.
   package func finalize() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
       CRYPTO_gcm128_tag(state, buffer.baseAddress, 16)

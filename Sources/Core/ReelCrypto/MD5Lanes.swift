@@ -4,8 +4,8 @@ import Dispatch
 import Synchronization
 
 extension Insecure.MD5 {
-  /// As ``update(bufferPointer:)``, but together with whoever else in this process is at it: up to four take as long as
-  /// one. Blocks until these bytes are taken.
+  /// Does the same as ``update(bufferPointer:)``, but together with other callers in this process: up to four take
+  /// as long as one. Blocks until these bytes are hashed.
   package mutating func updateWithOthers(bufferPointer bytes: UnsafeRawBufferPointer) {
     let blocks = context.num == 0 ? bytes.count / Self.blockSize : 0
     guard blocks > 0, let start = bytes.baseAddress else { return update(bufferPointer: bytes) }
@@ -23,13 +23,13 @@ extension Insecure.MD5 {
   }
 }
 
-/// Takes blocks into several MD5s side by side. Whoever comes first works for all who come meanwhile, until its own bytes
-/// are taken; then the next one goes on.
+/// Hashes blocks for several MD5s side by side. The first caller works for all that arrive meanwhile, until its own
+/// bytes are hashed; then the next one takes over.
 private final class MD5Lanes: Sendable {
   static let shared = MD5Lanes()
 
   private static let width = 4
-  /// Blocks that are taken before it is looked who has come.
+  /// How many blocks are hashed before checking for new callers.
   private static let slice = 256
 
   private struct Line {
@@ -38,7 +38,7 @@ private final class MD5Lanes: Sendable {
   }
   private let line = Mutex(Line())
 
-  /// Bytes that somebody waits for. Sendable: only whoever leads touches it, and its owner once it was woken.
+  /// Bytes that a caller waits for. Sendable: only the leading thread touches it, and its owner after being woken.
   private final class Work: @unchecked Sendable {
     let state: UnsafeMutablePointer<UInt32>
     private(set) var next: UnsafePointer<UInt8>
@@ -70,7 +70,7 @@ private final class MD5Lanes: Sendable {
       return !line.isLed
     }
     if !leads { work.woken.wait() }
-    // Woken with bytes left: the one before is done, and this one leads.
+    // Woken with bytes left: the previous leader has finished, and this thread leads now.
     if work.blocks > 0 { lead(until: work) }
   }
 
@@ -97,7 +97,7 @@ private final class MD5Lanes: Sendable {
     next?.woken.signal()
   }
 
-  /// - Parameter spare: states for lanes that nobody needs; somebody's bytes go through them.
+  /// - Parameter spare: States for unused lanes, which are fed with another caller's bytes.
   private static func take(_ group: [Work], _ spare: UnsafeMutableBufferPointer<UInt32>) {
     let count = group.reduce(slice) { min($0, $1.blocks) }
     if group.count == 1 {

@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// A private RSA key that signs as `RS256` says (RFC 7518, 3.3): PKCS#1 v1.5 over SHA-256.
+/// A private RSA key that signs with `RS256` (RFC 7518, 3.3): PKCS#1 v1.5 over SHA-256.
 package struct RSASigningKey: Sendable {
-  /// Fewer bits are refused, as RFC 7518 wants it.
+  /// The minimum key size in bits, as RFC 7518 requires.
   package static let minimumBits = 2048
 
   /// A PrivateKeyInfo (RFC 5208, 5) in DER.
   private let der: [UInt8]
 
-  /// Reads the first PEM block in `pem`, and signs with it once.
+  /// Reads the first PEM block in `pem`, and signs once to test the key.
   package init(pem: String) throws(RSAKeyError) {
     der = try Self.der(inPEM: pem)
     _ = try signature(for: [])
@@ -16,7 +16,7 @@ package struct RSASigningKey: Sendable {
 
   /// Signs the SHA-256 of `bytes`. Blocks for about a millisecond.
   package func signature(for bytes: [UInt8]) throws(RSAKeyError) -> [UInt8] {
-    // What is left in it would be taken for the error of whoever uses OpenSSL in this thread next.
+    // An error left in the queue would be mistaken for one of the next use of OpenSSL on this thread.
     defer { ERR_clear_error() }
     let key = try parsedKey()
     defer { EVP_PKEY_free(key) }
@@ -78,7 +78,8 @@ package struct RSASigningKey: Sendable {
     return Array(signature.prefix(count))
   }
 
-  /// A key whose numbers do not belong together signs all the same; looking at all of them takes 50 times as long.
+  /// Verifies a signature, because a key whose numbers do not belong together signs anyway; checking all of the
+  /// numbers takes 50 times as long.
   private static func isSignature(_ signature: [UInt8], of bytes: [UInt8], _ key: OpaquePointer) -> Bool {
     let context = EVP_MD_CTX_new()
     defer { EVP_MD_CTX_free(context) }
@@ -88,11 +89,11 @@ package struct RSASigningKey: Sendable {
 }
 
 extension RSASigningKey: CustomReflectable {
-  /// Nothing inside, for `dump`.
+  /// Shows nothing to `dump`.
   package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Why a text is not a key to sign with. Quotes nothing of it but the label of a PEM block.
+/// Why a text is not a signing key. Quotes nothing from it except the label of a PEM block.
 package enum RSAKeyError: Error, Hashable {
   case notPEM
   case pkcs1

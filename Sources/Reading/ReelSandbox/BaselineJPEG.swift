@@ -1,10 +1,10 @@
-/// What a JPEG says of itself, where it is one that Reel's own encoder may have written: baseline, three components,
-/// 4:2:0, one scan, its segments in that encoder's order, tables that decoders have no trouble with, no metadata, and
-/// nothing behind its end (ITU-T T.81, T.871).
+/// The header of a JPEG that Reel's own encoder may have written: baseline, three components, 4:2:0, one scan, its
+/// segments in that encoder's order, tables that decoders handle safely, no metadata, and nothing after its end
+/// (ITU-T T.81, T.871).
 struct BaselineJPEG: Hashable {
-  /// In pixels.
+  /// The width in pixels.
   let width: Int
-  /// In pixels.
+  /// The height in pixels.
   let height: Int
 
   private enum Marker {
@@ -15,12 +15,12 @@ struct BaselineJPEG: Hashable {
     static let scan: UInt8 = 0xDA
   }
 
-  /// The start, and JFIF's header: version 1.2, square pixels, no thumbnail.
+  /// The start marker and the JFIF header: version 1.2, square pixels, no thumbnail.
   private static let beginning: [UInt8] = [
     0xFF, 0xD8, 0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 2, 0, 0, 1, 0, 1, 0, 0,
   ]
 
-  /// Nil for anything else.
+  /// Parses a JPEG; nil for anything else.
   init?(_ bytes: [UInt8]) {
     guard bytes.starts(with: Self.beginning) else { return nil }
     var place = Self.beginning.count
@@ -33,7 +33,7 @@ struct BaselineJPEG: Hashable {
     (width, height) = size
   }
 
-  /// What the segment at `place` holds, which is then behind it; nil when another one is there.
+  /// Returns the content of the segment at `place`, and advances `place` past it; nil if another segment is there.
   private static func segment(_ marker: UInt8, _ bytes: [UInt8], _ place: inout Int) -> [UInt8]? {
     guard place + 4 <= bytes.count, bytes[place] == 0xFF, bytes[place + 1] == marker else { return nil }
     let length = Int(bytes[place + 2]) << 8 | Int(bytes[place + 3])
@@ -42,7 +42,8 @@ struct BaselineJPEG: Hashable {
     return Array(bytes[(place + 4)..<(place + 2 + length)])
   }
 
-  /// The numbers of the tables: of eight bits, none of them twice, no factor that is zero.
+  /// The numbers of the quantization tables: with factors of eight bits, without duplicates, and without a factor
+  /// of zero.
   private static func quantisers(_ segment: [UInt8]) -> Set<UInt8>? {
     var numbers: Set<UInt8> = []
     guard !segment.isEmpty, segment.count % 65 == 0 else { return nil }
@@ -54,8 +55,8 @@ struct BaselineJPEG: Hashable {
     return numbers
   }
 
-  /// Class and number of the tables, none of them twice: codes that are no more than their lengths have room for, and
-  /// stand for what a baseline picture of eight bits may hold.
+  /// The classes and numbers of the Huffman tables, without duplicates. Their codes must fit their lengths, and
+  /// their symbols must be allowed in a baseline picture of eight bits.
   private static func codes(_ segment: [UInt8]) -> Set<UInt8>? {
     var tables: Set<UInt8> = []
     var rest = segment[...]
@@ -76,7 +77,7 @@ struct BaselineJPEG: Hashable {
     return tables
   }
 
-  /// Eight bits, three components: brightness at twice the resolution of the colours.
+  /// The width and height of a frame with eight bits and three components, luma at twice the resolution of chroma.
   private static func size(_ frame: [UInt8]) -> (Int, Int)? {
     guard frame.count == 15, frame[0] == 8, frame[5] == 3, frame[6] == 1, frame[7] == 0x22, frame[9] == 2,
       frame[10] == 0x11, frame[12] == 3, frame[13] == 0x11
@@ -85,14 +86,14 @@ struct BaselineJPEG: Hashable {
     return width > 0 && height > 0 ? (width, height) : nil
   }
 
-  /// Whether it is of all components, whole, with tables that are there.
+  /// Whether the scan covers all components completely, with tables that exist.
   private static func isScan(_ scan: [UInt8], _ codes: Set<UInt8>) -> Bool {
     guard scan.count == 10, scan[0] == 3, scan[1] == 1, scan[3] == 2, scan[5] == 3, scan[7...] == [0, 63, 0]
     else { return false }
     return [2, 4, 6].allSatisfy { codes.contains(scan[$0] >> 4) && codes.contains(0x10 | scan[$0] & 0x0F) }
   }
 
-  /// Whether what follows is one scan, and the end.
+  /// Whether what follows is a single scan and the end marker.
   private static func endsWithScan(_ bytes: [UInt8], from start: Int) -> Bool {
     bytes.withUnsafeBufferPointer { bytes in
       var place = start

@@ -3,18 +3,18 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// A worker's process. It is killed and collected when nobody holds this any more.
+/// A worker's process. It is killed and reaped when the last reference to this is released.
 final class ChildProcess: Sendable {
   private let child: reel_child
-  /// When it has used so much processor time, the kernel kills it.
+  /// The processor time in seconds after which the kernel kills it.
   private let lastSecond: Int64
   /// A pidfd: readable once the process has ended.
   let descriptor: Descriptor
   private let end = Mutex<WorkerEnd?>(nil)
   private let isKilled = Mutex(false)
 
-  /// Takes over a process that was started, with its pidfd.
-  /// - Parameter processorSeconds: how many it may use for one file.
+  /// Takes ownership of a started process and its pidfd.
+  /// - Parameter processorSeconds: The processor time that it may use for one file, in seconds.
   init(adopting child: reel_child, processorSeconds: Int = .max >> 2) {
     lastSecond = reel_last_second(Int64(processorSeconds))
     self.child = child
@@ -26,24 +26,24 @@ final class ChildProcess: Sendable {
     finish()
   }
 
-  /// Ends it at once; once it has ended, does nothing.
+  /// Kills the process at once. Does nothing if it has already ended.
   func kill() {
     isKilled.withLock { $0 = true }
     withUnsafePointer(to: child) { _ = reel_child_kill($0) }
   }
 
-  /// What it has used until now; nil when that can't be told.
+  /// The processor time used so far; nil if unknown.
   var processorTime: Duration? {
     let nanoseconds = withUnsafePointer(to: child) { reel_child_processor_nanoseconds($0) }
     return nanoseconds < 0 ? nil : .nanoseconds(nanoseconds)
   }
 
-  /// Lets it use so many more seconds of processor time; false when that could not be had.
+  /// Allows it that many more seconds of processor time; false if the limit could not be raised.
   func allow(processorSeconds: Int) -> Bool {
     withUnsafePointer(to: child) { reel_child_allow_seconds($0, Int32(clamping: processorSeconds)) == 0 }
   }
 
-  /// How it ended. Waits a moment for one that is about to end by itself, then kills it.
+  /// Returns how the process ended. Waits briefly if it may be about to exit by itself, then kills it.
   @discardableResult
   func finish() -> WorkerEnd {
     if let known = end.withLock({ $0 }) { return known }
@@ -52,15 +52,15 @@ final class ChildProcess: Sendable {
     return found
   }
 
-  /// How long a process whose channel is closed may take to be gone, in milliseconds.
+  /// How long a process whose channel is closed may take to exit, in milliseconds.
   private static let moment: Int32 = 200
-  /// How long a killed one may: the kernel lets it finish a read from a slow disk first. One that takes longer stays
-  /// behind as a zombie until this process ends.
+  /// How long a killed process may take to exit, in milliseconds: the kernel first lets it finish a read from a
+  /// slow disk. One that takes longer stays behind as a zombie until this process ends.
   private static let patience: Int32 = 2000
 
   private func collectKilled() -> WorkerEnd {
     kill()
-    // It may have ended by itself before the kill.
+    // The process may have ended by itself before the kill.
     switch collect(Self.patience) {
     case .exited(let status)?: return .exited(status)
     case .signalled(let signal)? where signal != SIGKILL: return .signalled(signal)
@@ -81,16 +81,16 @@ final class ChildProcess: Sendable {
 
 /// How a worker's process ended.
 enum WorkerEnd: Hashable, Sendable {
-  /// By itself, with this status.
+  /// It exited with this status.
   case exited(Int32)
-  /// By a signal that this process did not send.
+  /// A signal that this process did not send killed it.
   case signalled(Int32)
-  /// By this process.
+  /// This process killed it.
   case killed
-  /// Somebody else collected it.
+  /// Other code in this process reaped it.
   case unknown
 
-  /// What that says about the file that was being read.
+  /// What this means for the file that was being read.
   var failure: ProbeError {
     switch self {
     case .signalled(SIGSYS):
@@ -119,7 +119,7 @@ enum WorkerEnd: Hashable, Sendable {
     }
   }
 
-  /// For a sentence about a worker that never got as far as a file.
+  /// A description for an error about a worker that never received a file.
   var description: String {
     switch self {
     case .exited(127): "exit status 127: a library that it needs is missing"

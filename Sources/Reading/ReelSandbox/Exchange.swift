@@ -1,49 +1,50 @@
 import ReelCore
 import ReelWire
 
-/// One file to be read.
+/// A file to be read.
 struct ReadJob: Sendable {
   let size: Int64
-  /// What its first bytes say.
+  /// The container that its first bytes indicate.
   let container: MediaContainer
-  /// Its bytes, as the worker gets them.
+  /// Its bytes, as the worker accesses them.
   let bytes: ReadBytes
-  /// Of this file alone.
+  /// The flag for this file alone.
   let cancellation: CancellationFlag
 }
 
-/// How a worker gets at a file's bytes.
+/// How a worker accesses a file's bytes.
 enum ReadBytes: Sendable {
   /// The file, opened for the worker.
   case descriptor(Descriptor)
-  /// It asks for them, and never has anything to get them from.
+  /// The worker requests the bytes, and never has a descriptor to read them from.
   case ranges(any SourceHandle)
 
+  /// Chooses how a worker accesses the bytes of `file`.
   /// - Throws: `unreadable`, `tooManyOpenFiles`, `noReader`.
   init(of file: any SourceHandle) throws(ProbeError) {
     self = file.descriptor == nil ? .ranges(file) : .descriptor(try .reopening(file))
   }
 }
 
-/// What a worker made of a file.
+/// The outcome of a worker's reading of a file.
 enum ReadOutcome {
   case report(ProbeReport)
-  /// The file can't be read; the worker is well.
+  /// The file cannot be read; the worker is sound.
   case failure(ProbeError)
-  /// Its bytes could not be had; no worker will fare better, and this one is well.
+  /// The bytes were unavailable. No other worker could get them, and this one is sound.
   case withheld(ProbeError)
-  /// The worker is of no use any more.
+  /// The worker is no longer usable.
   case loss(ProbeError)
 }
 
-/// A file that a worker was sent, and what came of it.
+/// A file that was sent to a worker, and the wait for the outcome.
 struct Exchange {
   enum Attempt {
-    /// In a worker that may have read other files.
+    /// In a worker that may have read other files before.
     case shared
-    /// In a fresh one, which may read others afterwards.
+    /// In a fresh worker, which may read other files afterwards.
     case alone
-    /// In a fresh one that no other file shares: a worker was lost over this file already.
+    /// In a fresh worker that reads no other file, because a worker was already lost to this one.
     case suspect
   }
   let reader: ReadyWorker
@@ -51,18 +52,18 @@ struct Exchange {
   private let job: ReadJob
   private let deadline: Duration
   private let receipt: Receipt
-  /// What a worker that has no descriptor asks for.
+  /// Answers the requests of a worker without a descriptor.
   private var ranges: RangeService?
   private let killing: CancellationFlag.Registration
-  /// The worker's processor time before it.
+  /// The worker's processor time before this file.
   private let usedBefore: Duration?
-  /// When its answer must be there.
+  /// When its answer is due.
   private var end: ContinuousClock.Instant
-  /// Where it came to no answer.
+  /// The outcome, if the file could not be sent.
   private let early: ReadOutcome?
 
   /// Sends the file.
-  /// - Throws: `tooManyOpenFiles`, `noReader`; the worker has not seen the file then.
+  /// - Throws: `tooManyOpenFiles`, `noReader`, before the worker has seen the file.
   init(
     of job: ReadJob, with reader: ReadyWorker, _ attempt: Attempt, _ settings: WorkerSettings
   ) throws(ProbeError) {
@@ -81,13 +82,13 @@ struct Exchange {
 
   var worker: Worker { reader.worker }
 
-  /// Whether the worker has used so much processor time for the file; true where that can't be told.
+  /// Whether the worker has used this much processor time for the file; true if unknown.
   func hasUsed(_ time: Duration) -> Bool {
     guard let usedBefore, let used = reader.worker.process.processorTime else { return true }
     return used - usedBefore >= time
   }
 
-  /// Blocks for what the worker makes of the file; nil when that is not known at `instant`.
+  /// Waits for the outcome. Blocks. Nil if there is none at `instant`.
   mutating func outcome(until instant: ContinuousClock.Instant?) -> ReadOutcome? {
     guard let outcome = early ?? answer(until: instant) else { return nil }
     abandon()
@@ -98,7 +99,7 @@ struct Exchange {
     }
   }
 
-  /// A cancellation does not reach the worker any more.
+  /// Detaches the cancellation flag, so that setting it no longer kills the worker.
   func abandon() {
     job.cancellation.clear(killing)
   }
@@ -147,7 +148,8 @@ struct Exchange {
     }
   }
 
-  /// Gives the worker bytes. What that takes is no time of the worker's: the source has a limit of its own.
+  /// Provides the worker with bytes. The time that this takes does not count against the worker: the source has its
+  /// own limit.
   private mutating func answer(_ request: RangeRequest) -> ReadOutcome? {
     let begin = ContinuousClock.now
     defer { end += begin.duration(to: .now) }
@@ -155,7 +157,7 @@ struct Exchange {
       worker.process.kill()
       return .loss(.garbled("it asks for bytes that no file needs"))
     }
-    // One that has asked no more than was answered has room for it.
+    // A worker whose requests have all been answered has room for the reply.
     guard let frame = try? reply.encoded(), worker.send(frame) else {
       return .loss(worker.process.finish().failure)
     }
@@ -170,7 +172,7 @@ struct Exchange {
     if let failure = ranges?.failure { return .withheld(ProbeError(failure)) }
     switch reply {
     case .failure(let error) where error.code == .memoryLimit || error.code == .timeout:
-      // It has shown what it can be made to do, and its heap is in pieces: better a new one.
+      // The file made this worker exhaust a limit, and its heap is fragmented: a new worker is better.
       return .loss(error)
     case .failure(let error): return .failure(error)
     case .facts(let media, let method, let reason, let evidence, let rewriting):
@@ -187,7 +189,8 @@ struct Exchange {
 }
 
 extension Worker {
-  /// What to make of one whose channel is readable though nothing was asked: it is gone, or it speaks unasked.
+  /// The error for a worker whose channel is readable before any request: it is gone, or it sends unrequested
+  /// messages.
   fileprivate func endOrGarble() -> ProbeError {
     if case .gone = receive(until: .now) { return process.finish().failure }
     return .garbled("more than one")
@@ -195,7 +198,7 @@ extension Worker {
 }
 
 extension ProbeError {
-  /// Whether it may have been the worker's state and not the file's fault, so that a fresh worker should judge.
+  /// Whether the worker's state rather than the file may be to blame, so that a fresh worker should try.
   var deservesAnotherReader: Bool {
     switch code {
     case .crashed, .sandboxViolation, .implausible, .memoryLimit: true

@@ -1,10 +1,10 @@
 import Glibc
 import ReelCore
 
-/// What a file's first bytes say, before any other program sees it.
+/// Examines a file's first bytes, before any other program sees it.
 enum FirstBytes {
-  /// The container.
-  /// - Throws: the sniffer's refusal; `notMedia` for bytes that it does not know; `unreadable`, `sourceChanged`,
+  /// Returns the container that they indicate.
+  /// - Throws: The sniffer's refusal; `notMedia` for bytes that it does not know; `unreadable`, `sourceChanged`,
   ///   `readLimit`, `cancelled`.
   static func container(
     of file: SourceFile, _ cancellation: CancellationFlag
@@ -12,12 +12,12 @@ enum FirstBytes {
     do throws(ProbeError) {
       return try container(of: file)
     } catch {
-      // What lies elsewhere says only that it can't be had.
+      // A remote source reports a cancellation only as unavailable bytes.
       throw cancellation.isSet ? .cancelled : error
     }
   }
 
-  /// As ``container(of:_:)``.
+  /// Does the same as ``container(of:_:)``, without a cancellation flag.
   static func container(of file: SourceFile) throws(ProbeError) -> MediaContainer {
     switch Sniffer.verdict(head: try head(of: file), size: file.size) {
     case .container(let container): return container
@@ -35,7 +35,7 @@ enum FirstBytes {
 }
 
 extension ProbeError {
-  /// What became of the bytes of a file that is being read.
+  /// Creates the error for a file whose bytes became unavailable while it was being read.
   init(_ error: SourceError) {
     let code: Code =
       switch error.code {
@@ -48,9 +48,9 @@ extension ProbeError {
 }
 
 extension Descriptor {
-  /// The same file, opened anew, so that nobody else shares its offset or its flags.
+  /// Opens the same file again, so that its offset and flags are shared with no one else.
   ///
-  /// A duplicate, which shares both, only where there is no `/proc`.
+  /// If there is no `/proc`, returns a duplicate, which shares both.
   /// - Throws: `unreadable`, `tooManyOpenFiles`, `noReader`.
   static func reopening(_ file: any SourceHandle) throws(ProbeError) -> Descriptor {
     guard let shared = file.descriptor else {

@@ -3,9 +3,10 @@ import Dispatch
 import ReelCore
 import ReelWire
 
-/// The process that a pool's workers are forked from: it has loaded what they need, and has read no stranger's byte.
+/// The process from which a pool's workers are forked: it has loaded what they need, and has read no untrusted
+/// byte.
 ///
-/// `@unchecked Sendable`: everything that changes is touched only by whoever has the lock.
+/// `@unchecked Sendable`: mutable state is accessed only while holding the lock.
 final class ForkServer: @unchecked Sendable {
   private let starter: WorkerStarter
   private let lock = DispatchSemaphore(value: 1)
@@ -16,8 +17,8 @@ final class ForkServer: @unchecked Sendable {
     self.starter = starter
   }
 
-  /// A worker that is ready and has read nothing. Blocks.
-  /// - Throws: as ``WorkerStarter/start(_:_:)``.
+  /// Forks a worker that is ready and has read nothing. Blocks.
+  /// - Throws: As ``WorkerStarter/start(_:_:)``.
   func fork(
     _ request: ForkRequest, _ buffer: FrameBuffer, _ cancellation: CancellationFlag
   ) throws(ProbeError) -> ReadyWorker {
@@ -25,7 +26,7 @@ final class ForkServer: @unchecked Sendable {
     defer { lock.signal() }
     while true {
       let server = try ready(cancellation)
-      // A server that hangs must not outlast a run that is cancelled.
+      // A server that hangs must not outlive a run that is cancelled.
       let killing = cancellation.onSet { [process = server.worker.process] in process.kill() }
       defer { cancellation.clear(killing) }
       if let worker = try fork(request, from: server, buffer) {
@@ -34,19 +35,19 @@ final class ForkServer: @unchecked Sendable {
       }
       self.server = nil
       guard !cancellation.isSet else { throw .cancelled }
-      // The one that was kept may have died; when that goes on, something is broken.
+      // The server may have died while idle; if this keeps happening, something is broken.
       starter.breaker.failed("it starts no process")
     }
   }
 
-  /// Starts it. Blocks.
+  /// Starts the server if necessary, and returns its version. Blocks.
   func version(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     lock.wait()
     defer { lock.signal() }
     return try ready(cancellation).hello.version
   }
 
-  /// Ends it.
+  /// Ends the server.
   func close() {
     lock.wait()
     defer { lock.signal() }
@@ -60,7 +61,7 @@ final class ForkServer: @unchecked Sendable {
     return started
   }
 
-  /// Nil when the server, or what it has forked, is of no use.
+  /// Nil if the server, or the process that it forked, is unusable.
   private func fork(
     _ request: ForkRequest, from server: ReadyWorker, _ buffer: FrameBuffer
   ) throws(ProbeError) -> ReadyWorker? {
@@ -87,8 +88,9 @@ final class ForkServer: @unchecked Sendable {
     return ReadyWorker(worker: worker, hello: hello)
   }
 
-  /// The worker alone holds the other end, so that its end is seen here.
-  /// - Returns: this side's end of the worker's channel; nil when the server is gone.
+  /// Sends a request, with the other end of the worker's channel. Only the worker keeps that end, so that its exit
+  /// is noticed here.
+  /// - Returns: The parent's end of the worker's channel; nil if the server is gone.
   private func ask(_ request: ForkRequest, of server: ReadyWorker) throws(ProbeError) -> Descriptor? {
     let ends = try rethrowing(
       as: { ProbeError.noReader($0) }

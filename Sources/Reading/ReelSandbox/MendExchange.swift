@@ -2,13 +2,13 @@ import Glibc
 import ReelCore
 import ReelWire
 
-/// A worker that has read nothing else, and what it is asked for: to mend a file, or to take digests of one. It ends with
+/// A request to mend a file, or to compute its digests, to a worker that has read nothing else, and that ends with
 /// its answer.
 struct MendExchange {
   let request: MendRequest
   /// The file, opened for the worker.
   let descriptor: Descriptor
-  /// The file to be written, opened for the worker; nil for digests.
+  /// The file to write, opened for the worker; nil for digests.
   let output: Descriptor?
   let worker: Worker
   let settings: WorkerSettings
@@ -16,7 +16,7 @@ struct MendExchange {
   /// Called when the worker begins to write.
   let onWriting: () -> Void
 
-  /// Blocks for the answer.
+  /// Waits for the answer. Blocks.
   func run() throws(MendError) -> MendReply {
     let killing = cancellation.onSet { [process = worker.process] in process.kill() }
     defer { cancellation.clear(killing) }

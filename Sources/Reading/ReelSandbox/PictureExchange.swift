@@ -1,22 +1,22 @@
 import ReelCore
 import ReelWire
 
-/// Pictures to be made.
+/// A request for pictures, with its source.
 struct PictureJob: Sendable {
   let request: PictureRequest
-  /// What they are made of, opened for the worker.
+  /// The source of the pictures, opened for the worker.
   let descriptor: Descriptor
-  /// Of this job alone.
+  /// The flag for this job alone.
   let cancellation: CancellationFlag
 }
 
-/// A worker that has read nothing else, and what it is asked for: pictures. It ends with its answer.
+/// A request for pictures to a worker that has read nothing else, and that ends with its answer.
 struct PictureExchange {
   let job: PictureJob
   let worker: Worker
   let settings: WorkerSettings
 
-  /// Blocks for the answer and the bytes that go with it; neither is looked at here beyond its length.
+  /// Waits for the answer and the bytes that accompany it, without checking more than their length. Blocks.
   func run() throws(PosterError) -> (PictureReply, [UInt8]) {
     let killing = job.cancellation.onSet { [process = worker.process] in process.kill() }
     defer { job.cancellation.clear(killing) }
@@ -50,7 +50,8 @@ struct PictureExchange {
 
   private static func garbled(_ error: WireError) -> PosterError { PosterError(.garbled("\(error)")) }
 
-  /// Every piece but the last is of the largest size, so that crumbs keep nobody busy.
+  /// Every chunk except the last must have the maximum size, so that a worker cannot prolong the exchange with tiny
+  /// ones.
   private func piece(
     _ count: Int, _ end: ContinuousClock.Instant
   ) throws(PosterError) -> ArraySlice<UInt8> {
@@ -61,7 +62,7 @@ struct PictureExchange {
   }
 
   private func frame(until end: ContinuousClock.Instant) throws(PosterError) -> [UInt8] {
-    // One that always has something to say is late too.
+    // A worker that keeps sending is late, too.
     guard .now < end else { throw late }
     switch worker.receive(until: end) {
     case .frame(let frame): return frame
@@ -80,15 +81,15 @@ struct PictureExchange {
 }
 
 extension PictureRequest {
-  /// The most bytes that an answer may need: a JPEG is never larger than its pixels, of which there are whole blocks of
-  /// 16×16, and its tables.
+  /// The maximum number of bytes that an answer may need: a JPEG is never larger than its pixels, padded to whole
+  /// blocks of 16×16, plus its tables.
   func mostBytes(of reply: PictureReply) -> Int {
     switch (self, reply) {
     case (.poster(_, let options), .poster(let facts, _)):
       Self.jpegBytes(min(facts.width, options.size), min(facts.height, options.size))
     case (.frames(_, let count, let side), _): 3 * count * side * side
     case (.jpeg(let width, let height), _): Self.jpegBytes(width, height)
-    // Another kind of answer.
+    // A mismatched kind of answer.
     case (.poster, _): 0
     }
   }

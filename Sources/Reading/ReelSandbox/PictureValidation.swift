@@ -1,8 +1,9 @@
 import ReelCore
 import ReelWire
 
-/// Holds a worker's pictures against what was asked for.
+/// Checks a worker's pictures against the request.
 enum PictureValidation {
+  /// Checks a poster.
   /// - Throws: `implausible`.
   static func poster(
     _ facts: PictureReply.PosterFacts, _ bytes: [UInt8], _ options: PosterOptions
@@ -18,12 +19,14 @@ enum PictureValidation {
       isCover: facts.isCover, time: facts.isCover ? nil : facts.time)
   }
 
+  /// Checks that `jpeg` is a plain JPEG of this size.
   /// - Throws: `implausible`.
   static func check(_ jpeg: [UInt8], width: Int, height: Int) throws(PosterError) {
     guard let found = BaselineJPEG(jpeg) else { throw lie("it is not a plain JPEG") }
     guard found.width == width, found.height == height else { throw lie("it is of another size than said") }
   }
 
+  /// Checks and splits the pictures of a video.
   /// - Throws: `implausible`.
   static func frames(
     _ facts: [PictureReply.FrameFacts], _ bytes: [UInt8], count: Int, side: Int
@@ -42,7 +45,7 @@ enum PictureValidation {
     return frames
   }
 
-  /// 4×3 components, or 3×4: the first character says which.
+  /// Whether the text is a hash of 4×3 components, or 3×4, which the first character shows.
   private static func isBlurHash(_ text: String, isHigh: Bool) -> Bool {
     text.utf8.count == 28 && text.utf8.first == UInt8(ascii: isHigh ? "T" : "L")
       && text.utf8.allSatisfy { Poster.blurHashDigits.contains($0) }
@@ -57,12 +60,12 @@ enum PictureValidation {
 
 /// One of several pictures of a video.
 package struct VideoFrame: Hashable, Sendable {
-  /// Upright, with square pixels.
+  /// The picture, upright, with square pixels.
   package let picture: RawPicture
-  /// Seconds from the beginning; nil when that is unknown.
+  /// Seconds from the beginning of the video; nil if unknown.
   package let time: Double?
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(picture: RawPicture, time: Double?) {
     self.picture = picture
     self.time = time

@@ -1,7 +1,7 @@
 import ReelCore
 import Synchronization
 
-/// How many readings may be postponed at once. Each holds its file open.
+/// Limits how many readings are postponed at once. Each keeps its file open.
 final class Postponements: Sendable {
   private let most: Int
   private let count = Mutex(0)
@@ -10,7 +10,7 @@ final class Postponements: Sendable {
     self.most = most
   }
 
-  /// Takes a place; false when there is none.
+  /// Takes a place; false if none is free.
   func take() -> Bool {
     count.withLock { count in
       if count >= most { return false }
@@ -23,17 +23,17 @@ final class Postponements: Sendable {
     count.withLock { $0 -= 1 }
   }
 
-  /// What the tests look at.
+  /// For tests.
   var taken: Int { count.withLock { $0 } }
 }
 
-/// A file that took long: its reading was given up, and is begun anew when there is time for it.
+/// A file that took too long: its reading was abandoned, and will start again when there is time for it.
 final class PostponedProbe: PendingProbe {
   private let job: ReadJob
   private let pool: WorkerPool
   private let places: Postponements
 
-  /// - Parameter places: one of which was taken for this.
+  /// - Parameter places: Where one place has been taken for this probe.
   init(_ job: ReadJob, in pool: WorkerPool, of places: Postponements) {
     self.job = job
     self.pool = pool
@@ -51,7 +51,8 @@ final class PostponedProbe: PendingProbe {
 }
 
 extension WorkerPool {
-  /// Reads a file in the next slot. Blocks. Nil where that was given up (``WorkerSlot/read(_:for:postpones:)``).
+  /// Reads a file in the next slot. Blocks. Nil if the reading was abandoned
+  /// (``WorkerSlot/read(_:for:postpones:)``).
   func read(
     _ job: ReadJob, for patience: Duration? = nil, postpones: () -> Bool = { false }
   ) throws(ProbeError) -> ProbeReport? {

@@ -1,7 +1,7 @@
 import Glibc
 import ReelCore
 
-/// What is said of a file or an installation when the trouble is not what a worker answered.
+/// Errors about a file or an installation that do not come from a worker's answer.
 extension ProbeError {
   static let cancelled = ProbeError(.cancelled, "it was cancelled before it was read")
 
@@ -35,10 +35,10 @@ extension ProbeError {
   }
 }
 
-/// A machine that is short of something: no fault of the file's, and none of the installation's.
+/// Errors about a machine that is short of a resource, which are no fault of the file or the installation.
 extension ProbeError {
-  /// What `error` says was missing when a reader was to be started or handed a file; nil when it speaks of something
-  /// else.
+  /// The error for a resource that was missing when a reader was to be started or passed a file; nil if `error` has
+  /// another cause.
   static func exhausted(_ error: SystemError) -> ProbeError? {
     switch error.code {
     case EMFILE, ENFILE:
@@ -51,7 +51,7 @@ extension ProbeError {
     }
   }
 
-  /// What nobody can do here, however often it is tried; nil for another error.
+  /// The error for an operation that this system never allows; nil if `error` has another cause.
   static func refused(_ error: SystemError) -> ProbeError? {
     guard [ENOSYS, EPERM].contains(error.code) else { return nil }
     return ProbeError(
@@ -61,12 +61,12 @@ extension ProbeError {
     )
   }
 
-  /// Why there is no process to read it.
+  /// The error for a reader process that could not be started.
   static func noReader(_ error: SystemError) -> ProbeError {
     exhausted(error) ?? refused(error) ?? noReader("\(error)")
   }
 
-  /// - Parameter reason: why no process could be started.
+  /// - Parameter reason: Why no process could be started.
   static func noReader(_ reason: String) -> ProbeError {
     ProbeError(
       .noReader,

@@ -1,17 +1,17 @@
 import ReelCore
 import ReelWire
 
-/// Gives a worker the bytes that it asks for, as long as it asks for what the reading of a file may need. A worker that
-/// was taken over could otherwise have its parent fetch all of a bucket.
+/// Provides a worker with the bytes that it requests, within what reading a file may need. Otherwise a compromised
+/// worker could make its parent fetch a whole bucket.
 struct RangeService {
-  /// Why bytes could not be had; nothing is given from then on.
+  /// Why bytes were unavailable; none are provided after that.
   private(set) var failure: SourceError?
   private let handle: any SourceHandle
   private let remote: (any RemoteHandle)?
   private let size: Int64
   private let mostBytes: Int64
-  /// FFmpeg reads in pieces of 32 KiB, and structures are read in small ones: a file that takes more questions than this is
-  /// not read by an honest worker.
+  /// The number of requests left. FFmpeg reads in pieces of 32 KiB, and structures are read in small ones: no
+  /// honest worker needs more requests than this for a file.
   private var questions = 1 << 20
   private var bytes: Int64 = 0
 
@@ -22,7 +22,8 @@ struct RangeService {
     mostBytes = limits.bytes
   }
 
-  /// Blocks for the bytes. Nil for a question that no honest worker asks: it begins behind the file, or is one too many.
+  /// Reads the requested bytes. Blocks. Nil for a request that no honest worker makes: one that begins beyond the
+  /// end of the file, or exceeds a limit.
   mutating func reply(to request: RangeRequest) -> RangeReply? {
     guard request.position < size, questions > 0, failure == nil else { return nil }
     let count = Int(min(Int64(request.count), size - request.position))

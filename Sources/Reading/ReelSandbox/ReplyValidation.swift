@@ -2,11 +2,12 @@ import CReel
 import ReelCore
 import ReelWire
 
-/// Holds a worker's facts against what is known without it.
+/// Checks a worker's facts against what is known independently.
 enum ReplyValidation {
+  /// Checks the container and the size.
   /// - Throws: `implausible`.
   static func check(_ media: MediaInfo, sniffed: MediaContainer, size: Int64) throws(ProbeError) {
-    // Of containers that share a demuxer, the reader may settle which one it is.
+    // Among containers that share a demuxer, the reader may decide which one it is.
     guard media.container.demuxer == sniffed.demuxer else {
       throw ProbeError(
         .implausible,
@@ -19,11 +20,12 @@ enum ReplyValidation {
   }
 }
 
-/// A receipt as it is handed out: the descriptor from which a worker can read it.
+/// A receipt to be handed out, with the descriptor from which a worker can read it.
 struct IssuedReceipt {
   let receipt: Receipt
   let descriptor: Descriptor
 
+  /// Draws a receipt.
   /// - Throws: `tooManyOpenFiles`, `noReader`.
   init() throws(ProbeError) {
     var bytes = [UInt8](repeating: 0, count: Receipt.length)

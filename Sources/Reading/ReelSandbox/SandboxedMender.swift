@@ -5,11 +5,11 @@ import ReelCore
 import ReelWire
 import Synchronization
 
-/// Mends files in confined processes, and proves that nothing else has become of them.
+/// Mends files in confined processes, and proves that nothing else in them has changed.
 ///
-/// Three processes have a part in it, each of which has read nothing before, is handed one file, and ends with its answer:
-/// one writes the mended file, one reads the source, and one reads what was written. Only where the last two say the same
-/// of every packet is the mended file believed.
+/// Three processes take part. Each has read nothing before, receives one file, and ends with its answer: the first
+/// writes the mended file, the second reads the source, and the third reads what was written. The mended file is
+/// accepted only if the last two agree on every packet.
 package struct SandboxedMender: MediaMender {
   private let writers: SandboxedProber
   private let provers: SandboxedProber
@@ -17,35 +17,36 @@ package struct SandboxedMender: MediaMender {
   private var settings: WorkerSettings { writers.settings }
 
   /// - Parameters:
-  ///   - prober: has the workers; it mends. Its deadline is for a small file; a large one may take longer.
-  ///   - provers: has those that read for the proof; nil for the same.
-  ///   - isKept: whether what is written goes to the disk while it is proved, because it stays there.
+  ///   - prober: Provides the worker that mends. Its deadline is meant for a small file; a large one may take
+  ///     longer.
+  ///   - provers: Provides the workers that read for the proof; nil to use the same.
+  ///   - isKept: Whether the output is written to disk while it is being proved, because it will be kept there.
   package init(_ prober: SandboxedProber, provers: SandboxedProber? = nil, isKept: Bool = false) {
     writers = prober
     self.provers = provers ?? prober
     self.isKept = isKept
   }
 
-  /// Has `file` mended, and proves it. Blocks.
-  /// - Parameter output: an empty file, open for reading and writing, that stays open. What is in it when this throws is of
-  ///   no use.
-  /// - Throws: `notMendable`, `notProven`, `notWritten`, what is said of files that can't be read, `cancelled`.
+  /// Mends `file`, and proves the result. Blocks.
+  /// - Parameter output: An empty file, open for reading and writing; it stays open. If this throws, its content is
+  ///   useless.
+  /// - Throws: `notMendable`, `notProven`, `notWritten`, the errors for files that cannot be read, `cancelled`.
   package func mend(
     _ file: SourceFile, _ options: MendOptions, into output: Int32, cancellation: CancellationFlag
   ) throws(MendError) -> MendOutcome {
     let container = try orMendError { () throws(ProbeError) in try FirstBytes.container(of: file) }
     let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
-    // Holes cost nothing, and earn nothing.
+    // Holes take no time to read, and so extend no limit.
     let stored = min(file.size, file.handle.storedBytes() ?? file.size, .max >> 4)
     let proof = Proof(
       mender: self, file: file, container: container, options: options, stored: stored,
       cancellation: CancellationFlag(parent: cancellation))
-    // Of the source counts only what is left of it, where it was cut off.
+    // Of a source that was cut off, only the part that can be salvaged is compared, so it is read after the output.
     let readsSourceAtOnce = !options.mends.contains(.salvage)
     var before: Background<[StreamDigest]>?
     var syncing: Syncing?
     defer {
-      // Nothing reads or syncs when this returns.
+      // Nothing may read or sync any longer when this returns.
       proof.cancellation.set()
       before?.wait()
       syncing?.abandon()
@@ -76,7 +77,7 @@ package struct SandboxedMender: MediaMender {
 
   // MARK: Proof
 
-  /// The digests of what was written, which are those of the source.
+  /// Proves that the digests of the output equal those of the source.
   private struct Proof: Sendable {
     let mender: SandboxedMender
     let file: SourceFile
@@ -99,14 +100,15 @@ package struct SandboxedMender: MediaMender {
         ? .data : options.mends.isDisjoint(with: [.location, .privateTags]) ? .nothing : .timedMetadata
     }
 
-    /// A fragment states how long each packet lasts, an index only when the next one begins. And FFmpeg passes over the
-    /// edit list of a file of fragments, which stays as it is, and shifts the times of others by what it says.
+    /// A fragment states the duration of each packet, an index only when the next one begins. In addition, FFmpeg
+    /// ignores the edit list of a fragmented file, which is kept unchanged, but shifts the times of other files by
+    /// it.
     private var mediaTimeOnly: Bool {
       !container.isMatroska && !options.mends.isDisjoint(with: [.unfragment, .salvage])
     }
 
-    /// Those of the source. Blocks.
-    /// - Parameter most: of each stream that counts, only so many packets do; nil for all.
+    /// Computes the digests of the source. Blocks.
+    /// - Parameter most: For each included stream, how many packets are included; nil for all.
     func source(most: [Int64]?) throws(MendError) -> [StreamDigest] {
       let source = try orMendError { () throws(ProbeError) in try Descriptor.reopening(file.handle) }
       return try digests(source, file.size, most)
@@ -126,8 +128,8 @@ package struct SandboxedMender: MediaMender {
       return digests
     }
 
-    /// Those of both. Blocks.
-    /// - Parameter source: those of the source, where they are being taken.
+    /// Compares the digests of both files, and returns those of the output. Blocks.
+    /// - Parameter source: The digests of the source, if they are already being computed.
     /// - Throws: `notProven`.
     func holds(
       _ output: Int32, _ size: Int64, _ source: Background<[StreamDigest]>?
@@ -151,8 +153,8 @@ package struct SandboxedMender: MediaMender {
 
   private static let ending = "; the mended file was thrown away, and the source is as it was"
 
-  /// The first stream that begins at another time than it did against the first one that has a time: sound would be ahead
-  /// of the picture, or behind it.
+  /// The first stream whose start has moved relative to the first stream that has a start time, so that sound would
+  /// be ahead of the picture, or behind it; nil if there is none.
   package static func shifted(_ before: [StreamDigest], _ after: [StreamDigest]) -> Int? {
     let starts = zip(before, after).map { old, new in
       old.start.flatMap { old in new.start.map { (old: old, new: $0) } }
@@ -161,12 +163,12 @@ package struct SandboxedMender: MediaMender {
     return starts.firstIndex { start in
       guard let start else { return false }
       let moved = Double(start.new) - Double(first.new) - (Double(start.old) - Double(first.old))
-      // A millisecond: edit lists are rounded to the movie's clock.
+      // Tolerate a millisecond: edit lists are rounded to the movie's time scale.
       return abs(moved) > 1_000_000
     }
   }
 
-  /// What is not the same, for people.
+  /// Describes the difference, for people.
   private static func difference(_ before: [StreamDigest], _ after: [StreamDigest]) -> String {
     guard before.count == after.count else {
       return "mended it would have \(after.count) streams, not \(before.count)" + ending
@@ -199,7 +201,7 @@ package struct SandboxedMender: MediaMender {
     ).run()
   }
 
-  /// Slow disks read and write 20 MB a second.
+  /// Slow disks read and write 20 MB per second.
   private func deadline(for stored: Int64) -> Duration { settings.deadline + .seconds(stored / (20 << 20)) }
 
   private func request(
@@ -235,7 +237,7 @@ package struct SandboxedMender: MediaMender {
   }
 }
 
-/// Something that is found out on a thread of its own.
+/// A computation on a thread of its own.
 private final class Background<Value: Sendable>: Sendable {
   private let group = DispatchGroup()
   private let result = Mutex<Result<Value, MendError>?>(nil)
@@ -249,7 +251,7 @@ private final class Background<Value: Sendable>: Sendable {
 
   func wait() { group.wait() }
 
-  /// Blocks for it.
+  /// Returns its result. Blocks.
   func value() throws(MendError) -> Value {
     wait()
     guard let result = result.withLock({ $0 }) else { throw MendError(.cancelled, "it was cancelled") }
@@ -257,7 +259,7 @@ private final class Background<Value: Sendable>: Sendable {
   }
 }
 
-/// Puts a file on the disk while it is written, on a thread of its own: what is left to be synced at the end is little.
+/// Writes a file to disk while it is growing, on a thread of its own, so that little is left to sync at the end.
 private final class Syncing: Sendable {
   private let file: Int32
   private let group = DispatchGroup()
@@ -267,24 +269,25 @@ private final class Syncing: Sendable {
 
   private static let pause = DispatchTimeInterval.milliseconds(20)
 
-  /// - Parameter file: stays open until ``result()`` or ``abandon()`` returns.
+  /// - Parameter file: Stays open until ``result()`` or ``abandon()`` returns.
   init(_ file: Int32) {
     self.file = file
     DispatchQueue(label: "reel.mend.sync").async(group: group) { [self] in
       var begun: Int64 = 0
       while written.wait(timeout: .now() + Self.pause) == .timedOut {
         guard let size = try? SandboxedMender.size(of: file), size > begun else { continue }
-        // What fails is told by the sync.
+        // Any error is reported by the sync below.
         _ = reel_start_writing(file, off_t(begun), off_t(size - begun))
         begun = size
       }
       guard !isAbandoned.load(ordering: .acquiring) else { return }
-      // A failure is told once, so it counts although the file is synced again before it gets its name.
+      // The kernel reports an error only once, so this one counts even though the file is synced again before it
+      // gets its name.
       if fdatasync(file) != 0, errno != EINVAL { failure.withLock { $0 = .last("fdatasync") } }
     }
   }
 
-  /// Nothing is written any more.
+  /// Call this when nothing more will be written.
   func finish() { written.signal() }
 
   func abandon() {
@@ -293,7 +296,7 @@ private final class Syncing: Sendable {
     group.wait()
   }
 
-  /// Blocks until it is on the disk.
+  /// Waits until the file is on disk. Blocks.
   func result() throws(MendError) {
     group.wait()
     if let failure = failure.withLock({ $0 }) {

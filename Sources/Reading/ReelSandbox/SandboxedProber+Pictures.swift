@@ -2,11 +2,12 @@ import CReel
 import ReelCore
 import ReelWire
 
-/// Posters, each made by a confined process that has read nothing else and ends with it.
+/// Posters, each made by a confined process that reads nothing else and then ends.
 extension SandboxedProber: PosterMaker {
-  /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
-  ///   `sandboxViolation`, `implausible` when the worker did not come back with a picture that can be believed; what is
-  ///   wrong with the installation or this machine, as ``probe(_:sniffed:patience:cancellation:)``; `cancelled`.
+  /// Makes the poster of `file`.
+  /// - Throws: What the sniffer or the worker reports about the file; `timeout`, `memoryLimit`, `crashed`,
+  ///   `sandboxViolation`, `implausible` if the worker returned no plausible picture; errors of the installation or
+  ///   the machine, as ``probe(_:sniffed:patience:cancellation:)``; `cancelled`.
   public func poster(
     of file: SourceFile, sniffed container: MediaContainer?, options: PosterOptions,
     cancellation: CancellationFlag
@@ -18,8 +19,8 @@ extension SandboxedProber: PosterMaker {
     return try PictureValidation.poster(facts, bytes, options)
   }
 
-  /// Pictures spread evenly over a video: at least one, at most `count`, none with a side longer than `side`.
-  /// - Throws: as ``poster(of:sniffed:options:cancellation:)``.
+  /// Makes pictures spread evenly over a video: at least one, at most `count`, none with a side longer than `side`.
+  /// - Throws: As ``poster(of:sniffed:options:cancellation:)``.
   package func frames(
     of file: SourceFile, count: Int, side: Int, cancellation: CancellationFlag
   ) throws(PosterError) -> [VideoFrame] {
@@ -31,8 +32,8 @@ extension SandboxedProber: PosterMaker {
     return try PictureValidation.frames(facts, bytes, count: count, side: side)
   }
 
-  /// A picture as a JPEG, encoded by a confined process.
-  /// - Throws: as above.
+  /// Encodes a picture as a JPEG in a confined process.
+  /// - Throws: As above.
   package func jpeg(
     of picture: RawPicture, cancellation: CancellationFlag
   ) throws(PosterError) -> [UInt8] {

@@ -2,39 +2,40 @@ import ReelCore
 import ReelWire
 import Synchronization
 
-/// Reads files in confined processes of their own, so that a hostile one can at worst spoil its own answer.
+/// Reads files in separate confined processes, so that a hostile file can at worst corrupt the answer about itself.
 ///
-/// The first bytes are looked at here, by the sniffer: what they refuse reaches no other program. The rest is read
-/// by `reel-probe-worker`, which gets one descriptor for each file and nothing else. A worker that crashes, hangs,
-/// overruns or lies costs one file, and is replaced. Workers start when they are needed, and end with this.
+/// The sniffer examines the first bytes in this process: a file that it refuses reaches no other program. The rest
+/// is read by `reel-probe-worker`, which gets one descriptor for each file and nothing else. A worker that crashes,
+/// hangs, exceeds a limit or lies costs one file, and is replaced. Workers start when they are needed, and end when
+/// this object is released.
 public final class SandboxedProber: MediaProber {
   let pool: WorkerPool
   let settings: WorkerSettings
-  /// None where there are only as many descriptors as the lanes need: each holds a file more.
+  /// Allows none if there are only enough descriptors for the lanes: each postponed file holds one more.
   private let postponed = Postponements(most: max(0, min(16, Descriptor.limit / 64 - 1)))
   private let version = Mutex<ReaderVersion?>(nil)
-  /// One worker is enough to ask for the version.
+  /// Held while asking for the version: one worker is enough for that.
   private let asking = Mutex(())
   private let starter: WorkerStarter
   private let server: ForkServer?
-  /// For calls from code that must not block.
+  /// Runs calls from code that must not block.
   private let queue: BlockingQueue
 
-  /// How long reading one file may take, unless something else is asked for.
+  /// How long reading one file may take by default.
   public static let defaultDeadline = Duration.seconds(10)
 
   /// - Parameters:
-  ///   - worker: where `reel-probe-worker` is.
-  ///   - isolation: how far it is confined.
-  ///   - workers: how many files are read at once, not counting pending ones; at least 1.
-  ///   - deadline: how long reading one file may take; above 0.
-  ///   - filesPerWorker: after so many files a worker retires, so that a break-in that nobody noticed ends with it.
+  ///   - worker: The location of `reel-probe-worker`.
+  ///   - isolation: How strictly it is confined.
+  ///   - workers: How many files are read at once, not counting pending ones; at least 1.
+  ///   - deadline: The maximum time for reading one file; above 0.
+  ///   - filesPerWorker: A worker is retired after this many files, so that an unnoticed compromise ends with it.
   ///     At least 1.
-  ///   - limits: how much the reading of one file may cost.
-  ///   - idleTime: workers that nobody has needed for that long end.
-  ///   - makesPosters: whether posters will be made of many files: each takes a fresh worker.
-  ///   - mends: whether a ``SandboxedMender`` has its workers from this.
-  ///   - isThorough: whether every packet of a file is read.
+  ///   - limits: The maximum cost of reading one file.
+  ///   - idleTime: Workers that have been unused for this long end.
+  ///   - makesPosters: Whether posters will be made of many files, each of which requires a fresh worker.
+  ///   - mends: Whether a ``SandboxedMender`` gets its workers from this prober.
+  ///   - isThorough: Whether every packet of a file is read.
   package init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
     deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
@@ -42,9 +43,9 @@ public final class SandboxedProber: MediaProber {
   ) {
     let settings = WorkerSettings(
       location: worker, isolation: isolation, limits: limits, deadline: deadline,
-      // Loading FFmpeg takes 30 ms, and ten seconds on a machine that is busy enough: no reason to end a run.
+      // Loading FFmpeg takes 30 ms, but up to ten seconds on a very busy machine, which is no reason to end a run.
       startDeadline: max(deadline, .seconds(60)), filesPerWorker: max(1, filesPerWorker),
-      // A single worker that is kept has nobody to share what it has loaded with.
+      // Forking does not pay for a single persistent worker, which would share the loaded libraries with no other.
       forks: isolation == .strict || isolation == .auto && (workers > 1 || makesPosters || mends),
       mends: mends, isThorough: isThorough)
     self.settings = settings
@@ -55,11 +56,11 @@ public final class SandboxedProber: MediaProber {
     pool = WorkerPool(size: max(1, workers), idleTime: idleTime, makeSlot: { WorkerSlot(starter, server) }) {
       server?.close()
     }
-    // As many again look at first bytes while the others wait for their workers.
+    // Twice as many threads, so that some can examine first bytes while the others wait for their workers.
     queue = BlockingQueue(label: "reel.probe", width: 2 * max(1, workers))
   }
 
-  /// The same, for one that mends nothing.
+  /// Creates a prober that provides no workers for mending.
   public convenience init(
     worker: WorkerLocation = .installed, isolation: IsolationRequest = .auto, workers: Int,
     deadline: Duration = defaultDeadline, filesPerWorker: Int = 1000, limits: ProbeLimits = ProbeLimits(),
@@ -71,19 +72,19 @@ public final class SandboxedProber: MediaProber {
       mends: false)
   }
 
-  /// A file that takes longer than `patience` comes back pending: its worker ends, and ``PendingProbe/finish()`` reads
-  /// it anew, with the whole deadline. Up to 16 may be pending, fewer where descriptors are short; beyond that the
-  /// caller waits.
+  /// Reads the facts of `file`. If that takes longer than `patience`, the probe is returned as pending: its worker
+  /// ends, and ``PendingProbe/finish()`` reads the file again, with the whole deadline. Up to 16 probes may be
+  /// pending, fewer if descriptors are scarce; beyond that the caller waits.
   ///
-  /// - Throws: what the sniffer or the worker says of the file; `timeout`, `memoryLimit`, `crashed`,
-  ///   `sandboxViolation`, `implausible` when the worker did not come back with an answer that can be true;
-  ///   `workerMissing`, `workerBroken`, `isolationUnavailable` when no file will fare better; `tooManyOpenFiles`,
-  ///   `noReader` when this machine is short of something just now; `cancelled`.
+  /// - Throws: What the sniffer or the worker reports about the file; `timeout`, `memoryLimit`, `crashed`,
+  ///   `sandboxViolation`, `implausible` if the worker returned no plausible answer; `workerMissing`,
+  ///   `workerBroken`, `isolationUnavailable` if every other file would fail, too; `tooManyOpenFiles`, `noReader`
+  ///   if the machine is temporarily short of a resource; `cancelled`.
   public func probe(
     _ file: SourceFile, sniffed container: MediaContainer?, patience: Duration?,
     cancellation: CancellationFlag
   ) throws(ProbeError) -> ProbeProgress {
-    // Before it has a slot: no worker waits for that.
+    // Done before taking a slot, so that no worker waits for it.
     let container =
       if let container { container } else { try FirstBytes.container(of: file, cancellation) }
     let job = ReadJob(
@@ -94,7 +95,7 @@ public final class SandboxedProber: MediaProber {
     return .pending(PostponedProbe(job, in: pool, of: postponed))
   }
 
-  /// Starts a worker unless one has said its version already.
+  /// Starts a worker, unless one has already stated its version.
   public func readerVersion(cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     if let known = version.withLock({ $0 }) { return known }
     return try asking.withLock { _ throws(ProbeError) in
@@ -105,21 +106,22 @@ public final class SandboxedProber: MediaProber {
     }
   }
 
-  /// - Throws: `workerMissing` when there is no such program.
+  /// Checks that the worker's program exists.
+  /// - Throws: `workerMissing` if it does not.
   public func checkInstallation() throws(ProbeError) {
     _ = try settings.location.resolve()
   }
 
-  /// Looks at the first bytes.
-  /// - Throws: what the sniffer says of them; `unreadable`, `sourceChanged`.
+  /// Examines the first bytes.
+  /// - Throws: What the sniffer reports about them; `unreadable`, `sourceChanged`.
   public func firstLook(at file: SourceFile) throws(ProbeError) -> MediaContainer? {
     try FirstBytes.container(of: file)
   }
 
-  /// The sniffer is as old as Reel.
+  /// The sniffer's version is Reel's own.
   public var firstLookVersion: ReaderVersion? { .firstBytes }
 
-  /// Starts workers, all at once, until there is one for each of `files` files, or as many as this may have.
+  /// Starts workers, all at once, until there is one for each of `files` files, or as many as allowed.
   public func warmUp(for files: Int) async {
     await withTaskGroup(of: Void.self) { group in
       for (slot, flag) in pool.takeFree(atMost: files) {
@@ -132,31 +134,31 @@ public final class SandboxedProber: MediaProber {
     }
   }
 
-  /// Ends every worker; files that are being read end with `cancelled`, and so do those that come later. A pending one
-  /// ends so when it is finished.
+  /// Ends every worker. Files that are being read end with `cancelled`, as do those that come later, and pending
+  /// ones when they are finished.
   public func close() async {
-    // Not on the threads of those that it ends.
+    // Not on the threads of the calls that it ends.
     await BlockingQueue(label: "reel.probe.close", width: 1).run { [pool, server] in
       pool.close()
       server?.close()
     }
   }
 
-  /// How many readers crashed, were ended at a file (by its deadline, its limits or the sandbox), or gave way to others
-  /// because a file took long. Each was replaced when there was a file for it.
+  /// How many workers crashed, were killed while reading a file (for its deadline, its limits or the sandbox), or
+  /// ended because their file took too long and was postponed. Each was replaced when there was a file for it.
   public var replacedWorkers: Int { starter.losses.count }
 
-  /// Whether the program that reads media was found to be of another version than this one.
+  /// Whether the worker's program was found to be of another version than this one.
   package var hasMetOtherVersion: Bool { starter.breaker.hasMetOtherVersion }
 
-  /// What the tests wait for.
+  /// For tests to wait on.
   var counts: (lent: Int, waiting: Int, postponed: Int) {
     let (lent, waiting) = pool.counts
     return (lent, waiting, postponed.taken)
   }
 
-  /// A worker that has read nothing, for one file. Blocks.
-  /// - Throws: as ``WorkerStarter/start(_:_:)``.
+  /// Starts or forks a worker that has read nothing, for one file. Blocks.
+  /// - Throws: As ``WorkerStarter/start(_:_:)``.
   func freshWorker(
     _ request: ForkRequest, _ cancellation: CancellationFlag
   ) throws(ProbeError) -> ReadyWorker {
@@ -168,7 +170,7 @@ public final class SandboxedProber: MediaProber {
     return ready
   }
 
-  /// Has the slot's worker say its version, and gives the slot back.
+  /// Gets the version of the slot's worker, and returns the slot.
   private func prepare(_ slot: WorkerSlot, _ flag: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     defer { pool.giveBack(flag) }
     let found = try slot.prepare(flag)
@@ -177,10 +179,10 @@ public final class SandboxedProber: MediaProber {
   }
 }
 
-/// The same for code that must not block.
+/// The same operations for code that must not block.
 extension SandboxedProber {
-  /// What `file` says about itself, however long that takes.
-  /// - Throws: as ``probe(_:sniffed:patience:cancellation:)``; `cancelled` when the task is.
+  /// Reads the facts of `file`, however long that takes.
+  /// - Throws: As ``probe(_:sniffed:patience:cancellation:)``; `cancelled` if the task is cancelled.
   public func probe(
     _ file: SourceFile, sniffed container: MediaContainer? = nil
   ) async throws(ProbeError) -> ProbeReport {
@@ -189,16 +191,17 @@ extension SandboxedProber {
     }
   }
 
-  /// Names the reader and its version.
-  /// - Throws: as ``readerVersion(cancellation:)``; `cancelled` when the task is.
+  /// Returns the name and version of the reader.
+  /// - Throws: As ``readerVersion(cancellation:)``; `cancelled` if the task is cancelled.
   public func readerVersion() async throws(ProbeError) -> ReaderVersion {
     try await queue.runCancellable { [self] flag throws(ProbeError) in
       try readerVersion(cancellation: flag)
     }
   }
 
-  /// How far this system lets a worker be confined, as one says that is started for it unless there is one.
-  /// - Throws: as ``readerVersion(cancellation:)``; `cancelled` when the task is.
+  /// Returns how strictly this system allows a worker to be confined, as a worker itself reports; one is started if
+  /// there is none.
+  /// - Throws: As ``readerVersion(cancellation:)``; `cancelled` if the task is cancelled.
   public func isolation() async throws(ProbeError) -> IsolationLevel {
     try await queue.runCancellable { [self] parent throws(ProbeError) in
       let flag = CancellationFlag(parent: parent)

@@ -4,9 +4,8 @@ import Synchronization
 
 /// The thread that starts a pool's workers, and lives as long as the pool.
 ///
-/// A worker asks the kernel to be killed when its parent dies, and the kernel takes the *thread* that started it
-/// for its parent: a thread of a queue, which ends when it has been idle for a while, would take its workers with
-/// it.
+/// A worker asks the kernel to kill it when its parent dies, and the kernel regards the *thread* that started it as
+/// its parent. A dispatch queue's thread, which ends after being idle for a while, would take its workers with it.
 final class SpawnThread: Sendable {
   private let jobs = JobList()
   private let isRunning: Bool
@@ -29,7 +28,7 @@ final class SpawnThread: Sendable {
     jobs.close()
   }
 
-  /// Runs `body` on the thread and waits for it; on this one where no thread could be had.
+  /// Runs `body` on the thread and waits for it. If the thread could not be created, runs it on the current thread.
   func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value {
     guard isRunning else { return body() }
     let done = DispatchSemaphore(value: 0)
@@ -45,7 +44,7 @@ final class SpawnThread: Sendable {
   }
 }
 
-/// What the thread has to do.
+/// The jobs for the thread.
 private final class JobList: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []

@@ -3,13 +3,13 @@ import Glibc
 import ReelCore
 import ReelWire
 
-/// A worker's process and this side's end of its channel. Used by one thread at a time.
+/// A worker's process and the parent's end of its channel. Used by one thread at a time.
 ///
-/// Both go together: when nobody holds it, the channel is closed and the process killed.
+/// When the last reference is released, the channel is closed and the process killed.
 final class Worker {
   let process: ChildProcess
   let birth = ContinuousClock.now
-  /// How many files it was given.
+  /// How many files the worker was sent.
   private(set) var files = 0
   private let channel: Descriptor
   private let buffer: FrameBuffer
@@ -20,53 +20,54 @@ final class Worker {
     self.buffer = buffer
   }
 
-  /// What came of waiting for a frame.
+  /// The result of waiting for a frame.
   enum Received {
     case frame([UInt8])
     /// The deadline passed.
     case late
     /// The worker closed its end.
     case gone
-    /// More than any frame holds.
+    /// The message is larger than any frame.
     case tooMuch
   }
 
-  /// Sends a request with the descriptor that it is about; false when the worker is gone, or takes nothing any more.
+  /// Sends a request with the descriptor of its file; false if the worker is gone, or its channel is full.
   func send(_ request: [UInt8], descriptor: Descriptor) -> Bool {
     files += 1
     return send(request, rawDescriptor: descriptor.rawValue)
   }
 
-  /// Sends a request about a file that it gets no descriptor of; false as above.
+  /// Sends a request about a file without a descriptor; false as above.
   func send(fileWithoutDescriptor request: [UInt8]) -> Bool {
     files += 1
     return send(request, rawDescriptor: -1)
   }
 
-  /// Sends what it can take only once it has given back the file that was sent before; false as above.
+  /// Sends the descriptor of a receipt, which the worker can receive only after closing the file sent before; false
+  /// as above.
   func send(_ receipt: IssuedReceipt) -> Bool {
     guard let request = try? ReceiptRequest().encoded() else { return false }
     return send(request, rawDescriptor: receipt.descriptor.rawValue)
   }
 
-  /// Whether it has said something that nobody asked for: an answer to a question that is still to come.
+  /// Whether the worker has sent something unrequested, such as an answer prepared for the next request, or is gone.
   var speaksUnasked: Bool {
     reel_channel_wait(channel.rawValue, 0) != 0
   }
 
-  /// Sends a frame; false when the worker is gone, or takes nothing any more.
+  /// Sends a frame; false if the worker is gone, or its channel is full.
   func send(_ frame: [UInt8]) -> Bool {
     send(frame, rawDescriptor: -1)
   }
 
-  /// One that has been asked no more than it has answered always has room for the next frame.
+  /// A worker that has answered every request always has room for the next frame.
   private func send(_ frame: [UInt8], rawDescriptor: Int32) -> Bool {
     frame.withUnsafeBytes {
       reel_channel_send_at_once(channel.rawValue, $0.baseAddress, $0.count, rawDescriptor) == 0
     }
   }
 
-  /// Blocks for the next frame. Descriptors that come with it never enter this process.
+  /// Waits for the next frame. Blocks. Descriptors that come with it never enter this process.
   func receive(until deadline: ContinuousClock.Instant) -> Received {
     guard wait(until: deadline) else { return .late }
     let bytes = buffer.bytes
@@ -84,7 +85,7 @@ final class Worker {
   }
 }
 
-/// Both ends of a new channel.
+/// The two ends of a new channel.
 struct ChannelEnds {
   let ours: Descriptor
   let theirs: Descriptor
@@ -98,7 +99,7 @@ struct ChannelEnds {
   }
 }
 
-/// Room for one frame and the receipt before it, kept so that no file asks for it anew. Used by one thread at a time.
+/// A buffer for one frame and the receipt before it, reused for all files. Used by one thread at a time.
 final class FrameBuffer {
   let bytes = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Receipt.length + WireFrame.largest, alignment: 16)
@@ -109,7 +110,7 @@ final class FrameBuffer {
 }
 
 extension Duration {
-  /// Rounded up.
+  /// Whole milliseconds, rounded up.
   var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,17 +1,17 @@
 import Glibc
 import ReelCore
 
-/// Where `reel-probe-worker` is. It is never looked for in `PATH`.
+/// The location of `reel-probe-worker`. `PATH` is never searched.
 public enum WorkerLocation: Hashable, Sendable {
   /// At this path.
   case path(String)
-  /// Beside this program's real executable, else in `../libexec/reel/` from there.
+  /// Beside this program's real executable, otherwise in `../libexec/reel/` relative to it.
   case installed
 
   /// The program's file name.
   static let name = "reel-probe-worker"
 
-  /// The path of the worker.
+  /// Returns the path of the worker.
   /// - Throws: `workerMissing`, naming the commands that build and install it.
   func resolve() throws(ProbeError) -> String {
     switch self {
@@ -57,7 +57,7 @@ public enum WorkerLocation: Hashable, Sendable {
   static let remedy =
     "build it with `swift build --product \(name)` (scripts/reel does), or install it with scripts/install"
 
-  /// Why a program that is there did not start.
+  /// Explains why an existing program could not be started.
   static func notStarted(_ path: String, _ error: SystemError) -> ProbeError {
     let null = "/dev/null"
     guard access(null, R_OK | W_OK) == 0 else {
@@ -79,7 +79,7 @@ public enum WorkerLocation: Hashable, Sendable {
     return access(path, X_OK) == 0
   }
 
-  /// Nil without `/proc`, and when its path is not UTF-8.
+  /// Nil if there is no `/proc`, or if the path is not UTF-8.
   private static func ownExecutable() -> String? {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)

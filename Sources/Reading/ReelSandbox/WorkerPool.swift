@@ -6,7 +6,7 @@ import Synchronization
 final class WorkerPool: Sendable {
   private struct Loan {
     let slot: WorkerSlot
-    /// Whoever has the slot. ``close()`` sets it.
+    /// The flag of the file that has the slot. ``close()`` sets it.
     let flag: CancellationFlag
   }
   private struct Waiter {
@@ -14,14 +14,14 @@ final class WorkerPool: Sendable {
     let isOver = DispatchSemaphore(value: 0)
   }
   private struct State {
-    /// The one given back last is lent first: its worker is warm, and slots that are not needed start none.
+    /// The slot returned last is lent first: its worker is warm, and slots that are not needed start no worker.
     var idle: [WorkerSlot] = []
-    /// By the identity of its flag.
+    /// Loans by the identity of their flags.
     var lent: [ObjectIdentifier: Loan] = [:]
     var waiting: [Waiter] = []
-    /// How often a slot was lent.
+    /// How many loans there have been.
     var loans = 0
-    /// Whether ``rest(_:)`` is about to look.
+    /// Whether a call of ``rest(_:)`` is scheduled.
     var isWatched = false
     var isClosed = false
     var closing: [DispatchSemaphore] = []
@@ -33,9 +33,9 @@ final class WorkerPool: Sendable {
   private let rested: @Sendable () -> Void
 
   /// - Parameters:
-  ///   - size: how many slots are lent at once.
-  ///   - idleTime: when nobody has had a slot for that long, the slots go, and their workers with them.
-  ///   - rested: called then.
+  ///   - size: How many slots can be lent at once.
+  ///   - idleTime: When no slot has been lent for this long, all slots are released together with their workers.
+  ///   - rested: Called when that happens.
   init(
     size: Int, idleTime: Duration, makeSlot: @escaping @Sendable () -> WorkerSlot,
     rested: @escaping @Sendable () -> Void = {}
@@ -46,17 +46,17 @@ final class WorkerPool: Sendable {
     self.rested = rested
   }
 
-  /// How many files have a slot, and wait for one.
+  /// How many files have a slot, and how many are waiting for one.
   var counts: (lent: Int, waiting: Int) {
     state.withLock { ($0.lent.count, $0.waiting.count) }
   }
 
-  /// How many slots nobody has.
+  /// How many slots are not lent.
   var idleSlots: Int { state.withLock { $0.idle.count } }
 
-  /// Blocks for a slot, to be given back; nil when `flag` was set meanwhile, or the pool is closed.
+  /// Waits for a slot, which must be given back. Blocks. Nil if `flag` was set meanwhile, or if the pool is closed.
   ///
-  /// - Parameter flag: of this file alone.
+  /// - Parameter flag: The flag for this file alone.
   func take(_ flag: CancellationFlag) -> WorkerSlot? {
     let waiter = Waiter(flag: flag)
     let (slot, mustWait) = state.withLock { state -> (WorkerSlot?, Bool) in
@@ -73,7 +73,7 @@ final class WorkerPool: Sendable {
     return state.withLock { $0.lent[ObjectIdentifier(flag)]?.slot }
   }
 
-  /// Slots that nobody has or waits for, warm ones first, each to be given back.
+  /// Lends slots that are free and not waited for, warm ones first. Each must be given back.
   func takeFree(atMost count: Int) -> [(WorkerSlot, CancellationFlag)] {
     state.withLock { state in
       let free = state.isClosed ? 0 : min(count, size - state.lent.count)
@@ -84,7 +84,7 @@ final class WorkerPool: Sendable {
     }
   }
 
-  /// Its file needs the slot no more.
+  /// Returns the slot of the file with this flag.
   func giveBack(_ flag: CancellationFlag) {
     let closing: [DispatchSemaphore] = state.withLock { state in
       guard let loan = state.lent.removeValue(forKey: ObjectIdentifier(flag)) else { return [] }
@@ -97,7 +97,7 @@ final class WorkerPool: Sendable {
     for one in closing { one.signal() }
   }
 
-  /// Sees to it that slots that nobody needs go some day: a run may be busy with uploads for hours.
+  /// Ensures that unneeded slots are released eventually: a run may be busy with uploads for hours.
   private func watch(_ state: inout State) {
     guard !state.isWatched, state.lent.isEmpty else { return }
     state.isWatched = true
@@ -107,7 +107,7 @@ final class WorkerPool: Sendable {
     ) { [weak self] in self?.rest(loans) }
   }
 
-  /// - Parameter loans: as many as there were when the watch began.
+  /// - Parameter loans: The number of loans when the watch began.
   private func rest(_ loans: Int) {
     let idle = state.withLock { state -> [WorkerSlot] in
       state.isWatched = false
@@ -124,7 +124,7 @@ final class WorkerPool: Sendable {
     withExtendedLifetime(idle) {}
   }
 
-  /// Sends away who waits, cancels every reading, and blocks until the slots are back and gone.
+  /// Turns away waiting files, cancels every reading, and blocks until all slots are back and released.
   func close() {
     let (idle, waiting, loans) = state.withLock { state in
       defer { (state.idle, state.waiting) = ([], []) }

@@ -1,26 +1,26 @@
 import ReelCore
 import ReelWire
 
-/// How far the reading of strangers' files is confined (`--isolation`).
+/// How strictly the reading of untrusted files is confined (`--isolation`).
 public enum IsolationRequest: String, Codable, Sendable, CaseIterable {
-  /// As far as the kernel can: what that is, is recorded with each post.
+  /// As strictly as the kernel allows; each post records what that was.
   case auto
-  /// Landlock and system call filter both, and a fresh process for each file; refuses to run with less.
+  /// Both Landlock and a system call filter, and a fresh process for each file; refuses to run with less.
   case strict
-  /// Not at all, for debugging.
+  /// No confinement, for debugging.
   case none
 }
 
-/// How much the reading of one file may cost.
+/// The maximum cost of reading one file.
 public struct ProbeLimits: Hashable, Sendable {
-  /// Bytes of address space beyond what the reader and its libraries take.
+  /// Address space in bytes, beyond what the reader and its libraries occupy.
   public var memory: Int64
-  /// Bytes that may be read from the file, each reading of the same byte counted.
+  /// How many bytes may be read from the file, counting repeated reads of the same byte.
   public var bytes: Int64
-  /// Seconds of processor time.
+  /// Processor time in seconds.
   public var processorSeconds: Int
 
-  /// - Parameters: as the properties.
+  /// Creates limits; see the properties.
   public init(memory: Int64 = 512 << 20, bytes: Int64 = 512 << 20, processorSeconds: Int = 10) {
     self.memory = memory
     self.bytes = bytes
@@ -28,36 +28,37 @@ public struct ProbeLimits: Hashable, Sendable {
   }
 }
 
-/// How a pool's workers are started and treated.
+/// How the workers of a pool are started and used.
 struct WorkerSettings: Sendable {
   var location: WorkerLocation
   var isolation: IsolationRequest
   var limits: ProbeLimits
-  /// For one file, from the moment that its descriptor is handed over.
+  /// The maximum time for one file, from when its descriptor is sent.
   var deadline: Duration
-  /// For a worker's first word.
+  /// The maximum time until a worker's first message.
   var startDeadline: Duration
-  /// After so many files a worker retires.
+  /// A worker is retired after this many files.
   var filesPerWorker: Int
-  /// What has run for so long is replaced: until then it has the FFmpeg that was installed when it started.
+  /// The age at which a process is replaced: until then it keeps using the FFmpeg that was installed when it
+  /// started.
   var greatestAge = Duration.seconds(3600)
-  /// Whether what is started is a fork server.
+  /// Whether a fork server is started.
   var forks = false
-  /// Whether some of those that it forks write files.
+  /// Whether some of the forked workers write files.
   var mends = false
   /// Whether every packet of a file is read.
   var isThorough = false
 
-  /// What a process is told that is started, not forked.
+  /// The message to a process that is started rather than forked.
   var start: WorkerStart {
     WorkerStart(
       role: role, memory: min(max(limits.memory, 1 << 20), 1 << 40),
-      // What is forked has limits of its own.
+      // Forked workers have limits of their own.
       processorSeconds: mends ? 86_400 : fork(.reading).processorSeconds)
   }
 
-  /// What a worker is asked about a file. Its own deadline is a little before ours, so that what is slow without
-  /// being stuck ends with an answer instead of a dead worker.
+  /// The request to a worker about a file. Its deadline is slightly earlier than ours, so that a slow but working
+  /// reader ends with an answer rather than being killed.
   func request(size: Int64, container: MediaContainer) -> ReadRequest {
     ReadRequest(
       size: size, container: container, byteBudget: max(1, limits.bytes),
@@ -65,12 +66,13 @@ struct WorkerSettings: Sendable {
       isThorough: isThorough)
   }
 
-  /// What a fork server is asked for.
+  /// The request to a fork server.
   func fork(_ purpose: ForkRequest.Purpose) -> ForkRequest {
     ForkRequest(purpose, processorSeconds: min(max(limits.processorSeconds, 1), 86_400))
   }
 
-  /// Gives `worker` the processor time of one more file; false when that could not be had, or it is too old.
+  /// Allows `worker` the processor time for one more file; false if it is too old, or the limit could not be
+  /// raised.
   func letsReadOn(_ worker: Worker) -> Bool {
     guard .now - worker.birth < greatestAge else { return false }
     return isolation == .none || worker.process.allow(processorSeconds: limits.processorSeconds)

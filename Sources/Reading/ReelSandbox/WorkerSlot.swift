@@ -1,10 +1,10 @@
 import ReelCore
 import ReelWire
 
-/// One place in the pool: reads one file at a time, with whatever worker it has.
+/// A place in the pool, which reads one file at a time with its current worker.
 ///
-/// `@unchecked Sendable`: its worker is touched only by whoever the ``WorkerPool`` has lent the slot to, and the pool
-/// lends it to one at a time.
+/// `@unchecked Sendable`: only the caller to whom the ``WorkerPool`` has lent the slot touches its worker, and the
+/// pool lends it to one caller at a time.
 final class WorkerSlot: @unchecked Sendable {
   private let settings: WorkerSettings
   private let losses: WorkerLosses
@@ -19,12 +19,12 @@ final class WorkerSlot: @unchecked Sendable {
       }
   }
 
-  /// Starts the worker before there is a file for it. Blocks.
+  /// Starts the worker before there is a file for it, and returns its version. Blocks.
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion {
     try source.prepare(cancellation)
   }
 
-  /// How far a worker is confined. Blocks while one starts.
+  /// Returns how strictly a worker is confined. Blocks while one starts.
   func isolation(_ cancellation: CancellationFlag) throws(ProbeError) -> IsolationLevel {
     let ready = try source.worker(alone: false, cancellation)
     source.takeBack(ready, sound: true)
@@ -33,14 +33,14 @@ final class WorkerSlot: @unchecked Sendable {
 
   /// Reads a file. Blocks.
   ///
-  /// A file that its worker did not survive, or that one says can't be read which has read others before, is read once
-  /// more, alone, in a fresh worker: what an earlier file left behind in the first one may have been the cause.
+  /// If a worker does not survive a file, or if a worker that has read other files reports it unreadable, the file
+  /// is read once more, alone, in a fresh worker: an earlier file may have corrupted the first one.
   ///
   /// - Parameters:
-  ///   - patience: how long it may take; then `postpones` is asked, once. A worker that has not had its share of the
-  ///     processor meanwhile gets eight times as long.
-  ///   - postpones: whether the reading is given up; its worker ends.
-  /// - Returns: nil where it was given up.
+  ///   - patience: How long the reading may take before `postpones` is called, once. A worker that has not had its
+  ///     share of processor time meanwhile gets eight times as long.
+  ///   - postpones: Returns whether to abandon the reading, which ends its worker.
+  /// - Returns: Nil if the reading was abandoned.
   func read(
     _ job: ReadJob, for patience: Duration? = nil, postpones: () -> Bool = { false }
   ) throws(ProbeError) -> ProbeReport? {
@@ -79,7 +79,7 @@ final class WorkerSlot: @unchecked Sendable {
     }
   }
 
-  /// Has pictures made in a fresh worker, which ends with that. Blocks.
+  /// Has pictures made by a fresh worker, which then ends. Blocks.
   func pictures(_ job: PictureJob) throws(PosterError) -> (PictureReply, [UInt8]) {
     let reader = try rethrowing(as: PosterError.init) { () throws(ProbeError) in
       try source.workerForPictures(job.cancellation)

@@ -1,32 +1,32 @@
 import ReelCore
 import ReelWire
 
-/// Where a slot of the pool gets the worker for its next file from. Used by one thread at a time.
+/// Provides a slot of the pool with the worker for its next file. Used by one thread at a time.
 protocol WorkerSource: AnyObject {
-  /// A worker that is ready. Blocks while one starts.
-  /// - Parameter alone: whether it must have read no other file.
-  /// - Throws: as ``WorkerStarter/start(_:_:)``.
+  /// Returns a worker that is ready. Blocks while one starts.
+  /// - Parameter alone: Whether it must not have read any other file.
+  /// - Throws: As ``WorkerStarter/start(_:_:)``.
   func worker(alone: Bool, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
 
-  /// A worker for pictures: it has read no file, and is not taken back. Blocks.
-  /// - Throws: as ``worker(alone:_:)``.
+  /// Returns a worker for pictures: it has read no file, and is not taken back. Blocks.
+  /// - Throws: As ``worker(alone:_:)``.
   func workerForPictures(_ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker
 
-  /// Starts what can be started before there is a file. Gives its version.
+  /// Starts whatever can be started before there is a file, and returns its version.
   func prepare(_ cancellation: CancellationFlag) throws(ProbeError) -> ReaderVersion
 
-  /// Takes back a worker that has read a file: one that is `sound` may read another.
+  /// Takes back a worker that has read a file. If it is `sound`, it may read another.
   func takeBack(_ worker: ReadyWorker, sound: Bool)
 }
 
-/// One worker, kept for many files until it retires or is of no use any more.
+/// A worker that is kept for many files until it retires or becomes unusable.
 final class PersistentWorker: WorkerSource {
   private let starter: WorkerStarter
   private let server: ForkServer?
   private let buffer = FrameBuffer()
   private var kept: ReadyWorker?
 
-  /// - Parameter server: forks the workers; without one, each is started as a program of its own.
+  /// - Parameter server: Forks the workers; nil to start each as a program of its own.
   init(_ starter: WorkerStarter, _ server: ForkServer?) {
     self.starter = starter
     self.server = server
@@ -67,7 +67,7 @@ final class PersistentWorker: WorkerSource {
   }
 }
 
-/// A fresh worker for each file.
+/// Provides a fresh worker for each file.
 final class FreshWorkers: WorkerSource {
   private let settings: WorkerSettings
   private let server: ForkServer
@@ -91,7 +91,7 @@ final class FreshWorkers: WorkerSource {
   ) throws(ProbeError) -> ReadyWorker {
     let ready = try server.fork(settings.fork(purpose), buffer, cancellation)
     guard ready.hello.isolation == .full else { throw .lessIsolation(ready.hello.isolation) }
-    // It reads this one file.
+    // The worker reads only this file.
     return ReadyWorker(
       worker: ready.worker, hello: WorkerHello(version: ready.hello.version, isolation: .strict))
   }

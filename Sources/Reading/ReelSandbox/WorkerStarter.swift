@@ -10,30 +10,31 @@ struct ReadyWorker {
   let hello: WorkerHello
 }
 
-/// Starts workers, and believes in them once they have answered the handshake.
+/// Starts workers. A worker counts as started once it has answered the handshake.
 struct WorkerStarter: Sendable {
   let settings: WorkerSettings
   let thread: SpawnThread
   let breaker: StartCircuitBreaker
   let losses = WorkerLosses()
 
-  /// Why a worker did not come to be.
+  /// Why a worker could not be started.
   private enum Failure: Error {
-    /// No other try will fare better.
+    /// Another attempt would fail, too.
     case final(ProbeError)
     case died(String)
   }
 
-  /// A worker that is ready, and its first word. Blocks.
+  /// Starts a worker and waits for its handshake. Blocks.
   ///
-  /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `tooManyOpenFiles`, `noReader`, `cancelled`.
+  /// - Throws: `workerMissing`, `workerBroken`, `isolationUnavailable`, `tooManyOpenFiles`, `noReader`,
+  ///   `cancelled`.
   func start(_ buffer: FrameBuffer, _ cancellation: CancellationFlag) throws(ProbeError) -> ReadyWorker {
     while true {
       try breaker.check()
       guard !cancellation.isSet else { throw .cancelled }
       do throws(Failure) {
         let worker = try attempt(buffer, cancellation)
-        // A fork server has not shown yet that it is of any use.
+        // A fork server has not proved useful until it has forked a worker.
         if !settings.forks { breaker.succeeded() }
         return worker
       } catch {
@@ -85,7 +86,7 @@ struct WorkerStarter: Sendable {
     return .final(.otherVersion(version))
   }
 
-  /// A machine that is short of something may have it again for the next file.
+  /// A shortage on this machine may be over by the next file.
   private static func failure(_ error: SystemError) -> Failure {
     (ProbeError.exhausted(error) ?? .refused(error)).map { .final($0) } ?? .died("\(error)")
   }
@@ -115,7 +116,7 @@ struct WorkerStarter: Sendable {
   }
 }
 
-/// Counts readers that did not survive a file, or were ended at it.
+/// Counts workers that did not survive a file, or were killed while reading it.
 final class WorkerLosses: Sendable {
   private let losses = Mutex(0)
 
@@ -124,7 +125,8 @@ final class WorkerLosses: Sendable {
   func add() { losses.withLock { $0 += 1 } }
 }
 
-/// Notices when no worker can be started: a broken installation is one clear error, not one for each file.
+/// Detects that no worker can be started, so that a broken installation causes one clear error rather than one for
+/// each file.
 final class StartCircuitBreaker: Sendable {
   private struct State {
     var failuresInARow = 0
@@ -134,22 +136,24 @@ final class StartCircuitBreaker: Sendable {
   private let state = Mutex(State())
   private let validity: Duration
 
-  /// How many starts in a row fail before nobody tries again for a while.
+  /// How many consecutive failures stop further attempts for a while.
   static let patience = 3
 
-  /// - Parameter validity: after so long it is tried once more: a library that is being replaced is back by then.
+  /// - Parameter validity: How long to wait before the next attempt: a library that is being replaced is back by
+  ///   then.
   init(validity: Duration = .seconds(5)) {
     self.validity = validity
   }
 
-  /// Whether what was started is of another version than this program, which no other try will change.
+  /// Whether the program that was started is of another version than this one, which no further attempt can change.
   var hasMetOtherVersion: Bool { state.withLock { $0.hasMetOtherVersion } }
 
   func metOtherVersion() {
     state.withLock { $0.hasMetOtherVersion = true }
   }
 
-  /// - Throws: `workerBroken` for a while once it is known.
+  /// Checks whether a start may be attempted.
+  /// - Throws: `workerBroken` for a while after repeated failures.
   func check() throws(ProbeError) {
     if let verdict = state.withLock({ $0.verdict }), .now < verdict.expiry { throw verdict.error }
   }
@@ -158,14 +162,15 @@ final class StartCircuitBreaker: Sendable {
     state.withLock { ($0.failuresInARow, $0.verdict) = (0, nil) }
   }
 
-  /// One more start failed, for `reason`.
-  /// - Returns: microseconds before the next try: a program that is just being installed is busy for a moment.
+  /// Records another failed start, for `reason`.
+  /// - Returns: Microseconds to wait before the next attempt: a program that is being installed is busy for a
+  ///   moment.
   @discardableResult
   func failed(_ reason: String) -> UInt32 {
     state.withLock { state in
       state.failuresInARow = min(state.failuresInARow + 1, Self.patience)
       guard state.failuresInARow == Self.patience else { return state.failuresInARow == 1 ? 50_000 : 500_000 }
-      // Who was on its way already has met the same.
+      // An attempt that was already under way fails for the same reason.
       if let verdict = state.verdict, .now < verdict.expiry { return 0 }
       let error = ProbeError(
         .workerBroken,

@@ -20,8 +20,8 @@ extension WireReader {
 }
 
 extension ProbeError.Code {
-  /// Whether it is about the file. What is about the worker or the run, its parent finds out for itself: one lying
-  /// worker must not end a run.
+  /// Whether it is about the file. The parent itself determines what concerns the worker or the run, so that a
+  /// single lying worker cannot end a run.
   var isForAWorkerToSay: Bool {
     switch self {
     case .notMedia, .playlist, .unsupported, .truncated, .indexMissing, .corrupt, .timeout, .memoryLimit,

@@ -1,23 +1,23 @@
-/// Asks a fork server for a worker; the worker's end of its channel comes with the frame.
+/// A request to a fork server for a worker; the worker's end of its channel comes with the frame.
 package struct ForkRequest: Hashable, Sendable {
-  /// What a worker is for.
+  /// The purpose of a worker.
   package enum Purpose: Hashable, Sendable {
     case reading
     case pictures
-    /// Reading a file and writing another one, of at most so many bytes. For a fork server that mends.
+    /// Reading a file and writing another one of at most `outputSize` bytes; only for a fork server that mends.
     case mending(outputSize: Int64)
 
-    /// Nil for one that writes no file.
+    /// The maximum size of the file to be written; nil if none is written.
     package var outputSize: Int64? {
       if case .mending(let size) = self { size } else { nil }
     }
   }
-  /// What it is for.
+  /// The purpose of the worker.
   package let purpose: Purpose
-  /// Seconds of processor time for one file; at most those of the fork server.
+  /// The processor time for one file in seconds, at most that of the fork server.
   package let processorSeconds: Int
 
-  /// - Parameters: as the properties; seconds from 1 to a day.
+  /// - Parameters: See the properties; seconds from 1 to a day.
   package init(_ purpose: Purpose, processorSeconds: Int) {
     self.purpose = purpose
     self.processorSeconds = processorSeconds
@@ -27,7 +27,7 @@ package struct ForkRequest: Hashable, Sendable {
     case reading, pictures, mending
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.fork) { writer throws(WireError) in
       switch purpose {
@@ -41,7 +41,7 @@ package struct ForkRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .fork) { reader throws(WireError) in
       let purpose: Purpose =
@@ -58,12 +58,12 @@ package struct ForkRequest: Hashable, Sendable {
 
 /// A fork server's answer.
 package enum ForkReply: Hashable, Sendable {
-  /// A worker was forked, with this process id: above 1.
+  /// A worker was forked; its process id is above 1.
   case forked(Int32)
-  /// None was; the number of the error is above 0.
+  /// No worker was forked; the error number is above 0.
   case failed(Int32)
 
-  /// The frame.
+  /// Encodes the reply as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.forked) { writer throws(WireError) in
       switch self {
@@ -73,7 +73,7 @@ package enum ForkReply: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .forked) { reader throws(WireError) in
       switch try reader.number(Int32.self) {

@@ -1,21 +1,21 @@
 import ReelCore
 
-/// What a fresh worker is asked to do about mending; the file's descriptor comes with the frame. It has been asked nothing
-/// before, and is asked nothing afterwards.
+/// A request to a fresh worker about mending; the descriptor of the file comes with the frame. It is the only
+/// request that the worker ever receives.
 package enum MendRequest: Hashable, Sendable {
-  /// Write the file anew; ``MendOutputRequest`` brings the descriptor of the new one.
+  /// Write a mended file; ``MendOutputRequest`` brings the descriptor of the new file.
   case mend(ReadRequest, MendOptions)
-  /// Digests of the file's streams.
+  /// Compute digests of the file's streams.
   case digest(ReadRequest, StreamDigest.Options)
 
-  /// Streams of a file.
+  /// The maximum number of streams in a file.
   static let mostStreams = 256
 
   private enum Kind: CaseIterable {
     case mend, digest
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.mendRequest) { writer throws(WireError) in
       switch self {
@@ -44,7 +44,7 @@ package enum MendRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .mendRequest) { reader throws(WireError) in
       switch try reader.code(Kind.self, "kind") {
@@ -55,17 +55,17 @@ package enum MendRequest: Hashable, Sendable {
   }
 }
 
-/// Brings the descriptor of the file that a mended one is written to, which is empty.
+/// Brings the descriptor of the empty file to which the mended file is written.
 package struct MendOutputRequest: Hashable, Sendable {
-  /// It has no fields.
+  /// Creates the request, which has no fields.
   package init() {}
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.mendOutput) { _ throws(WireError) in }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .mendOutput) { _ throws(WireError) in MendOutputRequest() }
   }
@@ -73,9 +73,9 @@ package struct MendOutputRequest: Hashable, Sendable {
 
 /// A worker's answer to a ``MendRequest``.
 package enum MendReply: Hashable, Sendable {
-  /// There is something to be mended, and it begins to write; once, before ``mended(_:size:)``.
+  /// There is something to mend, and the worker begins to write; sent once, before ``mended(_:size:)``.
   case writing
-  /// What was done, and how many bytes were written; nothing, where there was nothing to mend.
+  /// What was mended, and how many bytes were written; nothing if there was nothing to mend.
   case mended(Set<Mend>, size: Int64)
   case digests([StreamDigest])
   case failure(MendError)
@@ -84,7 +84,7 @@ package enum MendReply: Hashable, Sendable {
     case writing, mended, digests, failure
   }
 
-  /// The frame.
+  /// Encodes the reply as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.mendReply) { writer throws(WireError) in
       switch self {
@@ -111,7 +111,7 @@ package enum MendReply: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .mendReply) { reader throws(WireError) in
       switch try reader.code(Kind.self, "kind") {
@@ -142,7 +142,7 @@ package enum MendReply: Hashable, Sendable {
 }
 
 extension MendError.Code {
-  /// As of a ``ProbeError/Code``.
+  /// Whether a worker may report it, as for a ``ProbeError/Code``.
   fileprivate var isForAWorkerToSay: Bool {
     switch self {
     case .notMendable, .notWritten: true

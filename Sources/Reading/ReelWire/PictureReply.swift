@@ -1,18 +1,18 @@
 import ReelCore
 
-/// The first frame of a worker's answer to a ``PictureRequest``. The bytes that it announces follow in frames of
-/// ``PictureBytes``.
+/// The first frame of a worker's answer to a ``PictureRequest``. The bytes that it announces follow in
+/// ``PictureBytes`` frames.
 package enum PictureReply: Hashable, Sendable {
-  /// What is said of a poster.
+  /// The description of a poster.
   package struct PosterFacts: Hashable, Sendable {
     package let width: Int
     package let height: Int
     package let blurHash: String
     package let isCover: Bool
-    /// Seconds from the beginning.
+    /// Seconds from the beginning of the video.
     package let time: Double?
 
-    /// - Parameters: as the properties.
+    /// - Parameters: See the properties.
     package init(width: Int, height: Int, blurHash: String, isCover: Bool, time: Double?) {
       self.width = width
       self.height = height
@@ -22,37 +22,37 @@ package enum PictureReply: Hashable, Sendable {
     }
   }
 
-  /// What is said of one of several pictures.
+  /// The description of one of several pictures.
   package struct FrameFacts: Hashable, Sendable {
     package let width: Int
     package let height: Int
-    /// Seconds from the beginning.
+    /// Seconds from the beginning of the video.
     package let time: Double?
 
-    /// - Parameters: as the properties.
+    /// - Parameters: See the properties.
     package init(width: Int, height: Int, time: Double?) {
       self.width = width
       self.height = height
       self.time = time
     }
 
-    /// How many bytes its pixels take.
+    /// The number of bytes of its pixels.
     package var byteCount: Int { 3 * width * height }
   }
 
   /// A JPEG follows.
   case poster(PosterFacts, byteCount: Int)
-  /// The pixels of each picture follow, one after the other.
+  /// The pixels of each picture follow, one picture after another.
   case frames([FrameFacts])
   /// A JPEG follows.
   case jpeg(byteCount: Int)
-  /// Why there is none; nothing follows.
+  /// Why there is no picture; nothing follows.
   case failure(PosterError)
 
-  /// The most bytes that may follow.
+  /// The maximum number of bytes that may follow.
   package static let mostBytes = 256 << 20
 
-  /// How many bytes follow.
+  /// The number of bytes that follow.
   package var byteCount: Int {
     switch self {
     case .poster(_, let count), .jpeg(let count): count
@@ -65,8 +65,8 @@ package enum PictureReply: Hashable, Sendable {
     case poster, frames, jpeg, failure
   }
 
-  /// The frame.
-  /// - Throws: ``WireError/length`` when there are more pictures or bytes than an answer holds.
+  /// Encodes the reply as a frame.
+  /// - Throws: ``WireError/length`` if there are more pictures or bytes than an answer can hold.
   package func encoded() throws(WireError) -> [UInt8] {
     guard byteCount <= Self.mostBytes else { throw .length }
     return try WireFrame.encode(.pictureReply) { writer throws(WireError) in
@@ -97,7 +97,7 @@ package enum PictureReply: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame, and for what no picture is.
+  /// - Throws: ``WireError`` for anything except such a frame, and for impossible pictures.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .pictureReply) { reader throws(WireError) in
       switch try reader.code(Kind.self, "kind") {
@@ -141,7 +141,7 @@ extension WireReader {
 }
 
 extension PosterError.Code {
-  /// Whether it is about the file; what is about the worker or the run, its parent finds out for itself.
+  /// Whether it is about the file. The parent itself determines what concerns the worker or the run.
   var isForAWorkerToSay: Bool {
     switch self {
     case .noPicture, .undecodable: true
@@ -150,17 +150,17 @@ extension PosterError.Code {
   }
 }
 
-/// A piece of what a ``PictureReply`` has announced.
+/// A chunk of the bytes that a ``PictureReply`` has announced.
 package enum PictureBytes {
-  /// The most bytes of a piece.
+  /// The maximum size of a chunk in bytes.
   package static let largest = 64 << 10
 
-  /// The frame of a piece, of 1 to ``largest`` bytes.
+  /// Encodes a chunk of 1 to ``largest`` bytes as a frame.
   package static func encoded(_ bytes: ArraySlice<UInt8>) throws(WireError) -> [UInt8] {
     try WireFrame.encode(.pictureBytes) { writer throws(WireError) in writer.bytes += bytes }
   }
 
-  /// The bytes of such a frame, at least one.
+  /// Decodes the bytes of such a frame, at least one.
   /// - Throws: ``WireError`` for anything else.
   package static func decoded(_ frame: [UInt8]) throws(WireError) -> ArraySlice<UInt8> {
     try WireFrame.decode(frame, .pictureBytes) { reader throws(WireError) in

@@ -1,23 +1,23 @@
 import ReelCore
 
-/// Pictures to make; the descriptor that they are made of comes with the frame. A worker that is asked for pictures has
-/// been asked nothing before, and is asked nothing afterwards.
+/// A request for pictures; the descriptor of their source comes with the frame. It is the only request that the
+/// worker ever receives.
 package enum PictureRequest: Hashable, Sendable {
   /// The poster of a file.
   case poster(ReadRequest, PosterOptions)
-  /// Pictures spread evenly over a file: at most `count`, no side longer than `side`.
+  /// Pictures spread evenly over a file: at most `count`, with no side longer than `side`.
   case frames(ReadRequest, count: Int, side: Int)
-  /// The JPEG of a picture, whose bytes are what the descriptor holds.
+  /// A JPEG of the picture whose pixels the descriptor contains.
   case jpeg(width: Int, height: Int)
 
-  /// How many pictures of one file may be asked for.
+  /// How many pictures of one file may be requested.
   package static let counts = 1...400
 
   private enum Kind: CaseIterable {
     case poster, frames, jpeg
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.pictureRequest) { writer throws(WireError) in
       switch self {
@@ -39,7 +39,7 @@ package enum PictureRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .pictureRequest) { reader throws(WireError) in
       switch try reader.code(Kind.self, "kind") {
@@ -61,7 +61,7 @@ package enum PictureRequest: Hashable, Sendable {
 }
 
 extension WireReader {
-  /// What may be asked for as the longer side of a poster.
+  /// Reads a side that may be requested as the longer one of a poster.
   fileprivate mutating func side() throws(WireError) -> Int {
     let sizes = PosterOptions.sizes
     return Int(try number(in: Int64(sizes.lowerBound)...Int64(sizes.upperBound), "side"))

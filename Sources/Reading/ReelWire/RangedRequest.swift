@@ -1,18 +1,18 @@
-/// A file to read of which the worker gets no descriptor: it asks for its bytes, by ``RangeRequest``.
+/// A request to read a file for which the worker gets no descriptor: it requests the bytes with ``RangeRequest``.
 package struct RangedRequest: Hashable, Sendable {
-  /// The file.
+  /// The file to read.
   package let file: ReadRequest
-  /// A number drawn for this file: every question about it and the answer begin with it, so that none was prepared
-  /// before.
+  /// A number drawn for this file. Every range request for it and the final answer begin with this number, so that
+  /// none of them can have been prepared earlier.
   package let receipt: Receipt
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(file: ReadRequest, receipt: Receipt) {
     self.file = file
     self.receipt = receipt
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.rangedRequest) { writer throws(WireError) in
       writer.readRequest(file)
@@ -20,7 +20,7 @@ package struct RangedRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .rangedRequest) { reader throws(WireError) in
       let file = try reader.readRequest()
@@ -30,29 +30,29 @@ package struct RangedRequest: Hashable, Sendable {
   }
 }
 
-/// A worker's question for bytes of the file that it reads.
+/// A worker's request for bytes of the file that it is reading.
 package struct RangeRequest: Hashable, Sendable {
-  /// The most bytes that are asked for at once.
+  /// The maximum number of bytes in one request.
   package static let largest = 64 << 10
-  /// The most that ``expected`` says.
+  /// The maximum value of ``expected``.
   package static let mostExpected = 1 << 40
 
-  /// Where they begin: at least 0.
+  /// The offset of the bytes, at least 0.
   package let position: Int64
-  /// How many: 1 to ``largest``.
+  /// The number of bytes, 1 to ``largest``.
   package let count: Int
-  /// How many bytes will be asked for from ``position`` on, as far as the worker can tell: at least ``count``. Whoever
-  /// answers may fetch more than was asked for, and need not believe it.
+  /// How many bytes the worker expects to request from ``position`` on, at least ``count``. The parent may fetch
+  /// more than was requested, and need not trust this number.
   package let expected: Int
 
-  /// - Parameters: as the properties; what is out of bounds is brought within them.
+  /// - Parameters: See the properties; values out of bounds are clamped.
   package init(position: Int64, count: Int, expected: Int = 0) {
     self.position = max(0, position)
     self.count = min(max(1, count), Self.largest)
     self.expected = min(max(self.count, expected), Self.mostExpected)
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.rangeRequest) { writer throws(WireError) in
       writer.number(position)
@@ -61,7 +61,7 @@ package struct RangeRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .rangeRequest) { reader throws(WireError) in
       let position = try reader.number(in: 0...Int64.max, "position")
@@ -74,13 +74,13 @@ package struct RangeRequest: Hashable, Sendable {
 
 /// The answer to a ``RangeRequest``.
 package enum RangeReply: Hashable, Sendable {
-  /// As many bytes as were asked for; fewer at the end of the file, none behind it.
+  /// As many bytes as were requested; fewer at the end of the file, and none beyond it.
   case bytes(ArraySlice<UInt8>)
-  /// They can't be had; the worker is to end its reading. Why is for its parent to say.
+  /// The bytes are unavailable, and the worker must end its reading. The parent reports the reason.
   case failure
 
-  /// The frame.
-  /// - Throws: ``WireError/length`` for more than ``RangeRequest/largest``.
+  /// Encodes the reply as a frame.
+  /// - Throws: ``WireError/length`` for more than ``RangeRequest/largest`` bytes.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.rangeReply) { writer throws(WireError) in
       switch self {
@@ -93,7 +93,7 @@ package enum RangeReply: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .rangeReply) { reader throws(WireError) in
       guard try reader.flag("bytes") else { return .failure }

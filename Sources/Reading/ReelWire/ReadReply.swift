@@ -2,16 +2,17 @@ import ReelCore
 
 /// A worker's answer to a ``ReadRequest``.
 package enum ReadReply: Hashable, Sendable {
-  /// What the file says, how it was read, why no shorter way was taken, what tells each fact, and what it takes to write
-  /// the file anew.
+  /// The facts of the file, how it was read, why no faster method was used, the evidence for each fact, and what is
+  /// needed to rewrite the file.
   case facts(
     MediaInfo, ProbeMethod, reason: String? = nil, evidence: [FactEvidence] = [],
     rewriting: RewritingFacts = RewritingFacts())
-  /// Why it could not be read.
+  /// Why the file could not be read.
   case failure(ProbeError)
 
-  /// The frame. Text is cut at what a frame takes, and control characters in it become spaces.
-  /// - Throws: ``WireError/length`` when there are more streams or warnings than a frame takes.
+  /// Encodes the reply as a frame. Text is truncated to what a frame accepts, and control characters in it become
+  /// spaces.
+  /// - Throws: ``WireError/length`` if there are more streams or warnings than a frame accepts.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.reply) { writer throws(WireError) in
       switch self {
@@ -34,7 +35,7 @@ package enum ReadReply: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame, and for facts that no file has.
+  /// - Throws: ``WireError`` for anything except such a frame, and for impossible facts.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .reply) { reader throws(WireError) in
       if try reader.flag("facts") {

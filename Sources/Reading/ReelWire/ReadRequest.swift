@@ -1,19 +1,19 @@
 import ReelCore
 
-/// A file to read; its descriptor comes with the frame.
+/// A request to read a file, whose descriptor comes with the frame.
 package struct ReadRequest: Hashable, Sendable {
-  /// Size of the file in bytes.
+  /// The size of the file in bytes.
   package let size: Int64
-  /// What its first bytes say it is.
+  /// The container that its first bytes indicate.
   package let container: MediaContainer
-  /// How many bytes may be read, each reading of the same byte counted.
+  /// How many bytes may be read, counting repeated reads of the same byte.
   package let byteBudget: Int64
-  /// How long the reading may take, in milliseconds.
+  /// The maximum time for reading it, in milliseconds.
   package let milliseconds: Int
-  /// Whether every packet is to be read.
+  /// Whether every packet must be read.
   package let isThorough: Bool
 
-  /// - Parameters: as the properties; milliseconds from 1 to a day.
+  /// - Parameters: See the properties; milliseconds from 1 to a day.
   package init(
     size: Int64, container: MediaContainer, byteBudget: Int64, milliseconds: Int, isThorough: Bool = false
   ) {
@@ -24,12 +24,12 @@ package struct ReadRequest: Hashable, Sendable {
     self.isThorough = isThorough
   }
 
-  /// The frame.
+  /// Encodes the request as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.request) { writer throws(WireError) in writer.readRequest(self) }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .request) { reader throws(WireError) in try reader.readRequest() }
   }

@@ -1,19 +1,19 @@
-/// The envelope of every message between the parent and its worker: 4 bytes of magic, the format's version, the
-/// kind, the length of the payload (32 bits, little-endian), the payload.
+/// The envelope of every message between the parent and its worker: 4 bytes of magic, the version of the format,
+/// the kind, the length of the payload (32 bits, little-endian), and the payload.
 ///
-/// Neither side trusts the other's bytes: decoding checks every length, number, code and text, throws
-/// ``WireError`` for whatever is not as it should be, and traps on nothing.
+/// Neither side trusts the other's bytes: decoding checks every length, number, code and text, throws ``WireError``
+/// for anything invalid, and never traps.
 package enum WireFrame {
-  /// The most bytes of a frame, envelope included.
+  /// The maximum size of a frame in bytes, including the envelope.
   package static let largest = 256 << 10
 
   /// The version of the format.
   static let version: UInt8 = 12
 
-  /// What every frame begins with.
+  /// The bytes that every frame begins with.
   static let magic: [UInt8] = Array("REEL".utf8)
 
-  /// What a frame carries.
+  /// The type of message in a frame.
   enum Kind: UInt8 {
     case start = 1
     case hello = 2
@@ -33,7 +33,7 @@ package enum WireFrame {
     case mendReply = 22
   }
 
-  /// The frame of what `body` writes.
+  /// Encodes a frame with the payload that `body` writes.
   static func encode(
     _ kind: Kind, _ body: (inout WireWriter) throws(WireError) -> Void
   ) throws(WireError) -> [UInt8] {
@@ -49,7 +49,7 @@ package enum WireFrame {
     return frame.bytes
   }
 
-  /// Reads a frame of `kind` and nothing beyond it.
+  /// Decodes a frame of `kind`, which must contain nothing else.
   static func decode<Value>(
     _ frame: [UInt8], _ kind: Kind, _ body: (inout WireReader) throws(WireError) -> Value
   ) throws(WireError) -> Value {

@@ -1,4 +1,4 @@
-/// Takes fields off a payload. Every read is checked against what is left; none traps.
+/// Reads fields from a payload. Every read is checked against the remaining length, and none traps.
 struct WireReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -7,7 +7,7 @@ struct WireReader {
     self.bytes = bytes
   }
 
-  /// Bytes not read yet.
+  /// The number of bytes not read yet.
   var left: Int { bytes.count - position }
 
   mutating func take(_ count: Int) throws(WireError) -> ArraySlice<UInt8> {
@@ -38,7 +38,7 @@ struct WireReader {
     }
   }
 
-  /// A number that is one, within `range`: not NaN, not infinite.
+  /// Reads a number within `range`, neither NaN nor infinite.
   mutating func real(in range: Range<Double>, _ field: String) throws(WireError) -> Double {
     let real = Double(bitPattern: try number(UInt64.self))
     guard range.contains(real) else { throw .field(field) }

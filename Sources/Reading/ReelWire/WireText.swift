@@ -1,14 +1,14 @@
-/// How much text a field holds, and of what alphabet.
+/// The maximum length and the character set of a text field.
 struct WireLimit {
   let bytes: Int
-  /// Only printable ASCII: names that FFmpeg gives, not the file.
+  /// Whether only printable ASCII is allowed, as in names that come from FFmpeg rather than the file.
   var isPlain = false
 
-  /// A name of FFmpeg's: a codec, a pixel format, a profile, a version.
+  /// A name from FFmpeg: a codec, a pixel format, a profile, a version.
   static let name = WireLimit(bytes: 64, isPlain: true)
-  /// A tag of the file's.
+  /// A tag from the file.
   static let tag = WireLimit(bytes: 4096)
-  /// A claim or a finding of a warning.
+  /// A stated or measured value in a warning.
   static let value = WireLimit(bytes: 128)
   /// A sentence.
   static let sentence = WireLimit(bytes: 512)
@@ -20,9 +20,9 @@ struct WireLimit {
   }
 }
 
-/// Text that may cross the wire.
+/// Text that may be sent over the channel.
 enum WireText {
-  /// Whether a terminal or a log may act on it: C0, DEL, C1, and the separators of lines and paragraphs.
+  /// Whether a terminal or a log might act on it: C0, DEL, C1, and the line and paragraph separators.
   static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029: true
@@ -30,7 +30,8 @@ enum WireText {
     }
   }
 
-  /// The text as UTF-8, each control character as a space, cut before the character that would pass `limit`.
+  /// Encodes the text in UTF-8, with each control character replaced by a space, and truncated before the character
+  /// that would exceed `limit`.
   static func harmless(_ text: String, limit: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for scalar in text.unicodeScalars {

@@ -14,20 +14,20 @@ struct WireWriter {
     number(real.bitPattern)
   }
 
-  /// The place of `value` among all cases; both sides are of one version of Reel.
+  /// Writes the position of `value` among all cases. Both sides are of the same version of Reel.
   mutating func code<Code: CaseIterable & Equatable>(_ value: Code) {
     let place = Array(Code.allCases).firstIndex(of: value) ?? 255
     number(UInt8(truncatingIfNeeded: place))
   }
 
-  /// Text without control characters, cut at `limit` bytes; the reader would refuse other text.
+  /// Writes text without control characters, truncated to `limit` bytes; the reader refuses any other text.
   mutating func text(_ text: String, limit: WireLimit) {
     let harmless = WireText.harmless(text, limit: limit.bytes)
     number(UInt16(truncatingIfNeeded: harmless.count))
     bytes.append(contentsOf: harmless)
   }
 
-  /// A flag whether there is a value, and the value.
+  /// Writes a flag that says whether there is a value, followed by the value.
   mutating func optional<Value>(_ value: Value?, _ write: (inout WireWriter, Value) -> Void) {
     flag(value != nil)
     if let value { write(&self, value) }

@@ -1,20 +1,20 @@
 import ReelCore
 
-/// A worker's answer to ``WorkerStart``, and the first word of each worker of a fork server: who it is, and how far
-/// it is confined.
+/// A worker's answer to ``WorkerStart``, and the first message of each worker of a fork server: its version and its
+/// confinement.
 package struct WorkerHello: Hashable, Sendable {
-  /// Reel's version and FFmpeg's.
+  /// The versions of Reel and FFmpeg.
   package let version: ReaderVersion
-  /// The layers that took hold.
+  /// The layers of confinement in effect.
   package let isolation: IsolationLevel
 
-  /// - Parameters: as the properties.
+  /// - Parameters: See the properties.
   package init(version: ReaderVersion, isolation: IsolationLevel) {
     self.version = version
     self.isolation = isolation
   }
 
-  /// The frame.
+  /// Encodes the message as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.hello) { writer throws(WireError) in
       writer.text(version.reel, limit: .name)
@@ -23,7 +23,7 @@ package struct WorkerHello: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .hello) { reader throws(WireError) in
       WorkerHello(

@@ -1,31 +1,31 @@
-/// What a worker is told first: how to confine itself, and how much it may use. The parent's first frame.
+/// The parent's first frame, which tells a worker how to confine itself and which resources it may use.
 package struct WorkerStart: Hashable, Sendable {
-  /// What the process becomes.
+  /// The role of the process.
   package enum Role: CaseIterable, Sendable {
-    /// Reads files, unconfined.
+    /// Reads files without confinement.
     case unconfined
-    /// Reads files, confined as far as the kernel can.
+    /// Reads files, confined as strictly as the kernel allows.
     case confined
-    /// Reads nothing: forks workers that do, confined as far as the kernel can.
+    /// Reads nothing itself, but forks workers that do, confined as strictly as the kernel allows.
     case forkServer
-    /// The same, and some of the workers write a file.
+    /// A fork server some of whose workers write a file.
     case mendingForkServer
   }
-  /// What the process becomes.
+  /// The role of the process.
   package let role: Role
-  /// Bytes of address space beyond what the program and its libraries take.
+  /// Address space in bytes, beyond what the program and its libraries occupy.
   package let memory: Int64
-  /// Seconds of processor time for one file.
+  /// The processor time for one file, in seconds.
   package let processorSeconds: Int
 
-  /// - Parameters: as the properties; memory from 1 MiB to 1 TiB, seconds from 1 to a day.
+  /// - Parameters: See the properties; memory from 1 MiB to 1 TiB, seconds from 1 to a day.
   package init(role: Role, memory: Int64, processorSeconds: Int) {
     self.role = role
     self.memory = memory
     self.processorSeconds = processorSeconds
   }
 
-  /// The frame.
+  /// Encodes the message as a frame.
   package func encoded() throws(WireError) -> [UInt8] {
     try WireFrame.encode(.start) { writer throws(WireError) in
       writer.code(role)
@@ -34,7 +34,7 @@ package struct WorkerStart: Hashable, Sendable {
     }
   }
 
-  /// - Throws: ``WireError`` for anything but such a frame.
+  /// - Throws: ``WireError`` for anything except such a frame.
   package init(decoding frame: [UInt8]) throws(WireError) {
     self = try WireFrame.decode(frame, .start) { reader throws(WireError) in
       WorkerStart(

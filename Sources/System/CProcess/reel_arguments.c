@@ -5,7 +5,7 @@
 static int count;
 static char **vector;
 
-// glibc hands what `main` gets to every constructor as well; Swift's `main` keeps it to itself.
+// glibc passes the arguments of `main` to every constructor as well; Swift's `main` does not expose them.
 __attribute__((constructor)) static void keep_arguments(int argument_count, char **arguments) {
   count = argument_count;
   vector = arguments;

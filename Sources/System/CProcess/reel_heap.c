@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-// A part of an upload has 4 or 8 MiB. Left to itself, the heap takes the first that is freed for a sign of more, and
-// keeps twice as much for each thread that ever held one (mallopt(3), "dynamic mmap threshold"): 200 MB for four
-// uploads at once. Two small figures cost 5 % of processor time there, and nothing where files are small. And every
-// thread that ever held one has a heap of its own, which keeps what others have given back: two heaps for all of them
-// take 30 MB less and no more time (docs/benchmarks.md).
+// A part of an upload has 4 or 8 MiB. By default, the heap raises its thresholds when the first such block is
+// freed, and keeps twice as much for each thread that ever held one (mallopt(3), "dynamic mmap threshold"): 200 MB
+// for four concurrent uploads. Two small fixed thresholds cost 5 % of processor time there, and nothing if files
+// are small. In addition, every thread that ever held a block has a heap of its own, which keeps what other threads
+// have freed: two heaps for all of them take 30 MB less and no more time (docs/benchmarks.md).
 void reel_heap_gives_back(void) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 4 << 20);

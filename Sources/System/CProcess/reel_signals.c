@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-// A handler is told nothing but the number: what it needs is the process's (signal-safety(7)).
+// A handler receives only the number; everything else that it needs is global to the process (signal-safety(7)).
 static atomic_int seen;
 static atomic_int told = -1;
 static atomic_int exit_status;
@@ -16,7 +16,7 @@ static atomic_int exit_status;
 static void tell(int number) {
   int before = errno;
   char byte = (char)number;
-  // What does not fit any more into the pipe was told often enough.
+  // If the pipe is full, the signal has been reported often enough.
   ssize_t written = write(atomic_load(&told), &byte, 1);
   (void)written;
   errno = before;
@@ -49,7 +49,7 @@ int reel_signals_listen(const int *numbers, int count, int status) {
   atomic_store(&seen, 0);
   atomic_store(&told, ends[1]);
   atomic_store(&exit_status, status);
-  // System calls that can go on do.
+  // Interrupted system calls are restarted if possible.
   struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
   for (int index = 0; index < count; index++) {

@@ -1,7 +1,7 @@
-/// ISO base media files (ISO/IEC 14496-12) and QuickTime: a row of boxes, each with its size and type.
+/// ISO base media files (ISO/IEC 14496-12) and QuickTime: a sequence of boxes, each with its size and type.
 ///
-/// Boxes are walked as FFmpeg's `mov_probe` walks them: unknown ones are skipped by their size, and a size
-/// that cannot be is skipped by four bytes.
+/// Boxes are walked as in FFmpeg's `mov_probe`: unknown ones are skipped by their size, and after an impossible
+/// size the walk advances by four bytes.
 enum IsoBaseMedia {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     if let picture = pictureBoxes[head.type(at: 4) ?? 0] { return motionPicture(head) ?? picture.verdict }
@@ -20,7 +20,7 @@ enum IsoBaseMedia {
     return isQuickTime ? .container(.mov) : nil
   }
 
-  /// A signature box of JPEG 2000 stands before moving pictures, too (ISO/IEC 15444-3); the brand tells.
+  /// The signature box of JPEG 2000 also begins moving pictures (ISO/IEC 15444-3), which the brand distinguishes.
   private static func motionPicture(_ head: FilePrefix) -> SniffVerdict? {
     guard head.type(at: 16) == code("ftyp"), let brand = head.type(at: 20), brand >> 16 == code("mj") else {
       return nil
@@ -28,7 +28,7 @@ enum IsoBaseMedia {
     return refusedBrands[brand]?.verdict
   }
 
-  /// What a major brand says.
+  /// The verdict for a major brand.
   private static func brandVerdict(_ brand: UInt32) -> SniffVerdict {
     if let refusal = refusedBrands[brand] { return refusal.verdict }
     return .container(MediaContainer(majorBrand: brand))
@@ -54,31 +54,32 @@ enum IsoBaseMedia {
     return refusals
   }()
 
-  /// Files that begin with a signature box of their own.
+  /// Boxes of formats that begin with a signature box of their own.
   private static let pictureBoxes: [UInt32: Refusal] = [
     code("jP  "): .picture("a JPEG 2000 picture"), code("JXL "): .picture("a JPEG XL picture"),
   ]
 
-  /// What begins a segment of DASH or HLS; a file has `ftyp` or `moov` before these.
+  /// The boxes that begin a segment of DASH or HLS; a whole file has `ftyp` or `moov` before them.
   private static let segmentBoxes: Set<UInt32> = [
     code("styp"), code("sidx"), code("moof"), code("emsg"), code("prft"),
   ]
 
-  /// The boxes by which FFmpeg knows a QuickTime file that has no `ftyp`.
+  /// The boxes by which FFmpeg recognizes a QuickTime file without `ftyp`.
   private static let quickTimeBoxes: Set<UInt32> = [
     code("mdat"), code("pnot"), code("udta"), code("ediw"), code("wide"), code("free"), code("junk"),
     code("pict"),
     code("skip"), code("uuid"), code("prfl"),
   ]
 
-  /// A four-character code as the number that stands in the file.
+  /// A four-character code as the number stored in the file.
   fileprivate static func code(_ text: String) -> UInt32 {
     text.utf8.reduce(0) { $0 << 8 | UInt32($1) }
   }
 }
 
 extension MediaContainer {
-  /// By the major brand of `ftyp`, the first byte highest (ftyps.com, mp4ra.org). A brand that is not known here is an MP4's.
+  /// Determines the container from the major brand of `ftyp`, with its first byte most significant (ftyps.com,
+  /// mp4ra.org). An unknown brand is taken for MP4.
   package init(majorBrand: UInt32) {
     let code = IsoBaseMedia.code
     switch majorBrand {
@@ -96,17 +97,17 @@ extension MediaContainer {
 }
 
 extension FilePrefix {
-  /// The four bytes at `offset` as one number.
+  /// The four bytes at `offset` as a number.
   fileprivate func type(at offset: Int) -> UInt32? {
     bigEndian(4, at: offset).map(UInt32.init(truncatingIfNeeded:))
   }
 }
 
-/// The boxes of a head, as far as they begin in it.
+/// The boxes that begin within the prefix.
 private struct BoxWalk: Sequence, IteratorProtocol {
   struct Box {
     let type: UInt32
-    /// Where its content begins.
+    /// The offset of its content.
     let content: Int
   }
   let head: FilePrefix
@@ -138,7 +139,7 @@ private struct BoxWalk: Sequence, IteratorProtocol {
   }
 }
 
-/// Matroska and WebM: an EBML header (RFC 8794) whose DocType says which.
+/// Matroska and WebM: an EBML header (RFC 8794) whose DocType distinguishes them.
 enum Matroska {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.has([0x1A, 0x45, 0xDF, 0xA3]) else { return nil }
@@ -150,8 +151,7 @@ enum Matroska {
     }
   }
 
-  /// The DocType without its padding; nil when the header has none that can be read, which means Matroska to
-  /// FFmpeg.
+  /// The DocType without its padding; nil if the header has no readable one, which FFmpeg treats as Matroska.
   private static func docType(_ head: FilePrefix) -> [UInt8]? {
     guard let length = variableNumber(head, at: 4, keepsMarker: false) else { return nil }
     var offset = 4 + length.size
@@ -169,7 +169,8 @@ enum Matroska {
     return nil
   }
 
-  /// A number of 1 to 8 bytes, whose length is the place of its first bit (RFC 8794, section 4).
+  /// Reads a number of 1 to 8 bytes, whose length is given by the position of its first 1 bit (RFC 8794, section
+  /// 4).
   private static func variableNumber(
     _ head: FilePrefix, at offset: Int, keepsMarker: Bool
   ) -> (value: UInt64, size: Int)? {
@@ -180,9 +181,9 @@ enum Matroska {
   }
 }
 
-/// MXF behind a run-in (SMPTE ST 377-1): up to 64 KiB of anything before the header partition pack's key.
+/// MXF after a run-in (SMPTE ST 377-1): up to 64 KiB of any data before the key of the header partition pack.
 enum MaterialExchange {
-  /// The key, without the two bytes that tell open from closed and complete from incomplete.
+  /// The key, without the two bytes that distinguish open from closed and complete from incomplete partitions.
   static let headerPartition: [UInt8] = [
     0x06, 0x0E, 0x2B, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0D, 0x01, 0x02, 0x01, 0x01, 0x02,
   ]

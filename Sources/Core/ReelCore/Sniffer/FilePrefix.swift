@@ -1,4 +1,4 @@
-/// The first bytes of a file. Every read is checked: what lies outside is nil, never a trap.
+/// The first bytes of a file. Every read is checked: a read out of bounds returns nil and never traps.
 struct FilePrefix: Sendable {
   private let bytes: ArraySlice<UInt8>
 
@@ -12,19 +12,19 @@ struct FilePrefix: Sendable {
 
   var count: Int { bytes.count }
 
-  /// The byte at `offset`, counted from the beginning of this head.
+  /// The byte at `offset`, relative to the beginning of this prefix.
   func byte(_ offset: Int) -> UInt8? {
     guard offset >= 0, offset < bytes.count else { return nil }
     return bytes[bytes.startIndex + offset]
   }
 
-  /// The bytes from `offset` on, at most `count` of them; fewer, or none, where the head ends.
+  /// Up to `count` bytes from `offset` on; fewer, or none, at the end of the prefix.
   func slice(from offset: Int, count: Int = .max) -> FilePrefix {
     guard offset >= 0, offset < bytes.count, count > 0 else { return FilePrefix(slice: []) }
     return FilePrefix(slice: bytes.dropFirst(offset).prefix(count))
   }
 
-  /// The big-endian number of `length` (1 ... 8) bytes at `offset`.
+  /// The big-endian number in the `length` (1 ... 8) bytes at `offset`.
   func bigEndian(_ length: Int, at offset: Int) -> UInt64? {
     guard (1...8).contains(length) else { return nil }
     var value: UInt64 = 0
@@ -43,7 +43,7 @@ struct FilePrefix: Sendable {
     return bytes.dropFirst(offset).starts(with: expected)
   }
 
-  /// Where `needle` stands first, if it does.
+  /// The offset of the first occurrence of `needle`; nil if there is none.
   func firstOffset(of needle: some Collection<UInt8>) -> Int? {
     guard let first = needle.first else { return nil }
     var rest = bytes
@@ -54,12 +54,12 @@ struct FilePrefix: Sendable {
     return nil
   }
 
-  /// Its bytes, to walk through.
+  /// The bytes, for iteration.
   var elements: ArraySlice<UInt8> { bytes }
 }
 
-/// An ID3v2 tag in front of something else. FFmpeg's probe skips one and looks at what follows, and so does
-/// this (id3.org, ID3v2.4.0 structure, 3.1).
+/// An ID3v2 tag before other content. Like FFmpeg's probe, this skips one tag and identifies what follows (id3.org,
+/// ID3v2.4.0 structure, 3.1).
 enum LeadingTag {
   static func verdict(_ head: FilePrefix, of rest: (FilePrefix) -> SniffVerdict) -> SniffVerdict? {
     guard let length = length(head) else { return nil }
@@ -69,7 +69,7 @@ enum LeadingTag {
     return verdict == .unrecognised ? unknown : verdict
   }
 
-  /// The tag's length in bytes with its header (and its footer), or nil when there is no tag.
+  /// The length of the tag in bytes, including its header (and footer); nil if there is no tag.
   private static func length(_ head: FilePrefix) -> Int? {
     guard head.has("ID3"), let version = head.byte(3), let revision = head.byte(4), let flags = head.byte(5),
       (2...4).contains(version), revision != 0xFF
@@ -83,7 +83,7 @@ enum LeadingTag {
   }
 }
 
-/// A file that was given its size and never its content: an unfinished download.
+/// A file that was allocated but never filled: an unfinished download.
 enum Zeros {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.count > 0, head.elements.allSatisfy({ $0 == 0 }) else { return nil }

@@ -1,6 +1,6 @@
-/// Bytes that tell a kind of file, and what follows from them.
+/// A byte pattern that identifies a kind of file, and the resulting verdict.
 struct Signature: Sendable {
-  /// A piece of the pattern: these bytes at this offset.
+  /// A part of the pattern: these bytes at this offset.
   struct Piece: Sendable {
     let offset: Int
     let bytes: [UInt8]
@@ -32,13 +32,13 @@ struct Signature: Sendable {
 }
 
 extension [Signature] {
-  /// What the first signature that matches says.
+  /// The verdict of the first signature that matches.
   func verdict(_ head: FilePrefix) -> SniffVerdict? {
     first { $0.matches(head) }?.verdict
   }
 }
 
-/// Something that is not a video, with its name and what to do about it.
+/// Something that is not an acceptable video: what it is, and what to do about it.
 struct Refusal: Sendable {
   private let code: ProbeError.Code
   private let found: String
@@ -50,7 +50,7 @@ struct Refusal: Sendable {
     self.consequence = consequence
   }
 
-  /// As the prober's callers get it.
+  /// The error that the prober's callers receive.
   var error: ProbeError {
     ProbeError(code, "it is \(found)\(consequence)", found: found)
   }
@@ -58,7 +58,7 @@ struct Refusal: Sendable {
   var verdict: SniffVerdict { .refused(error) }
 }
 
-// Each takes a noun with its article.
+// Each of these takes a noun with its article.
 extension Refusal {
   static func playlist(_ found: String) -> Refusal {
     Refusal(

@@ -1,6 +1,6 @@
-/// Containers that one pattern tells, as FFmpeg's demuxers know them
-/// (`libavformat/{avidec,flvdec,oggdec,asf}.c`), and MXF whose partition pack (SMPTE ST 377-1) stands at the
-/// very beginning.
+/// Containers that a single pattern identifies, as in FFmpeg's demuxers
+/// (`libavformat/{avidec,flvdec,oggdec,asf}.c`), and MXF files that begin with their partition pack (SMPTE ST
+/// 377-1).
 let containerSignatures: [Signature] = [
   Signature(.text("RIFF"), .text("AVI ", at: 8), means: .container(.avi)),
   Signature(.text("RIFF"), .text("AVI\u{19}", at: 8), means: .container(.avi)),
@@ -13,7 +13,7 @@ let containerSignatures: [Signature] = [
   Signature(.init(offset: 0, bytes: MaterialExchange.headerPartition), means: .container(.mxf)),
 ]
 
-/// Video that is not taken in: raw streams, and containers outside the list, that one pattern tells.
+/// Video that is not ingested and that a single pattern identifies: raw streams and unsupported containers.
 let streamSignatures: [Signature] = [
   Signature(.text("DKIF\u{0}\u{0}"), refuse: .otherContainer("an IVF file")),
   Signature(.text("YUV4MPEG2 "), refuse: .rawStream("a YUV4MPEG stream")),
@@ -132,7 +132,7 @@ let documentSignatures: [Signature] = [
   Signature(.text("wOF2"), refuse: .notMedia("a font")),
 ]
 
-/// Archives, packed files and images of disks that one pattern tells.
+/// Archives, compressed files and disk images that a single pattern identifies.
 let archiveSignatures: [Signature] = [
   Signature(.text("7z"), .bytes(0xBC, 0xAF, 0x27, 0x1C, at: 2), refuse: .notMedia("a 7-Zip archive")),
   Signature(.text("Rar!\u{1A}\u{7}"), refuse: .notMedia("a RAR archive")),
@@ -159,7 +159,7 @@ let archiveSignatures: [Signature] = [
   Signature(.text("CD001", at: 32_769), refuse: .notMedia("an image of a disc")),
 ]
 
-/// ZIP archives, and the documents and programs that are ZIP archives inside (APPNOTE.TXT, 4.3.7).
+/// ZIP archives, including documents and programs in ZIP form (APPNOTE.TXT, 4.3.7).
 enum Zip {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.has("PK\u{3}\u{4}") || head.has("PK\u{5}\u{6}") || head.has("PK\u{7}\u{8}") else { return nil }
@@ -167,7 +167,7 @@ enum Zip {
     return Refusal.notMedia(found ?? "a ZIP archive").verdict
   }
 
-  /// By the name of the first entry, which stands after a header of 30 bytes.
+  /// Kinds by the name of the first entry, which follows a header of 30 bytes.
   private static let kinds: [(firstEntry: String, found: String)] = [
     ("mimetypeapplication/epub+zip", "an EPUB book"),
     ("mimetypeapplication/vnd.oasis", "an OpenDocument file"),
@@ -191,7 +191,8 @@ let programSignatures: [Signature] = [
   Signature(.bytes(0, 0x61, 0x73, 0x6D), refuse: .notMedia("a WebAssembly module")),
   Signature(.text("dex\n"), refuse: .notMedia("an Android program")),
   Signature(.bytes(0x42, 0x43, 0xC0, 0xDE), refuse: .notMedia("LLVM bitcode")),
-  // The two bytes alone could be a text's: the header's own size field holds a 4 or more in its low byte.
+  // The two letters alone could begin a text, so a zero must follow as the high byte of one of the first three
+  // header fields.
   Signature(.text("MZ"), .bytes(0, at: 3), refuse: .notMedia("a Windows program")),
   Signature(.text("MZ"), .bytes(0, at: 5), refuse: .notMedia("a Windows program")),
   Signature(.text("MZ"), .bytes(0, at: 7), refuse: .notMedia("a Windows program")),

@@ -1,26 +1,27 @@
-/// Tells what a file is by its first bytes, before any demuxer sees it.
+/// Identifies a file by its first bytes, before any demuxer sees it.
 ///
-/// Pure, and total: any bytes have a verdict, and none makes it trap.
+/// Pure and total: every sequence of bytes has a verdict, and none causes a trap.
 package enum Sniffer {
-  /// How many of a file's first bytes to give: 64 KiB is the longest run-in that MXF allows before its first
-  /// key (SMPTE ST 377-1, 6.5), and no other container needs more; 16 is the length of that key.
+  /// How many of a file's first bytes to pass: 64 KiB is the longest run-in that MXF allows before its first key
+  /// (SMPTE ST 377-1, 6.5), and no other container needs more; 16 is the length of that key.
   package static let headLength = 65_536 + 16
 
-  /// What the file is that begins with `head`.
+  /// Identifies the file that begins with `head`.
   ///
   /// - Parameters:
-  ///   - head: the first ``headLength`` bytes, or the whole file when it is shorter. Fewer do, and tell less.
-  ///   - size: the whole file's size in bytes.
+  ///   - head: The first ``headLength`` bytes, or the whole file if it is shorter. Fewer are accepted, but reveal
+  ///     less.
+  ///   - size: The size of the whole file in bytes.
   package static func verdict(head: [UInt8], size: Int64) -> SniffVerdict {
     guard size > 0 else { return Refusal.empty.verdict }
     let head = FilePrefix(head)
     return LeadingTag.verdict(head, of: verdict) ?? verdict(head)
   }
 
-  /// The stages in the order that decides what a polyglot is. FFmpeg takes the demuxer with the highest
-  /// score: a manifest's words beat everything, a box of an ISO file beats the rest, and what only counts
-  /// repetitions (transport streams, frames of sound) comes after every signature. Text comes last, because a
-  /// run-in of MXF may be text.
+  /// The stages, in the order that decides how a polyglot file is classified. FFmpeg chooses the demuxer with the
+  /// highest score: the words of a manifest outrank everything, a box of an ISO file outranks the rest, and formats
+  /// recognized only by repetition (transport streams, audio frames) come after every signature. Text comes last,
+  /// because an MXF run-in may be text.
   private static let stages: [@Sendable (FilePrefix) -> SniffVerdict?] = [
     Manifest.verdict,
     IsoBaseMedia.verdict,
@@ -54,33 +55,34 @@ package enum Sniffer {
   }
 }
 
-/// What the first bytes of a file say.
+/// What the first bytes of a file indicate.
 package enum SniffVerdict: Hashable, Sendable {
-  /// They are the beginning of this container. Whether the rest keeps the promise is for a demuxer to say.
+  /// They are the beginning of this container. Whether the rest is valid is for a demuxer to determine.
   case container(MediaContainer)
-  /// They are something that Reel does not take in; the error says what, and what to do.
+  /// They belong to something that Reel does not ingest; the error says what it is, and what to do.
   case refused(ProbeError)
-  /// Neither: no beginning that is known here.
+  /// They are no beginning that is known here.
   case unrecognised
 }
 
-/// Files of another trade that go by the extension of a container: TypeScript and Qt's translations by `.ts`, Go's
-/// modules by `.mod`, PostScript by `.ps`.
+/// Non-video files that share an extension with a container: TypeScript and Qt translations with `.ts`, Go modules
+/// with `.mod`, PostScript with `.ps`.
 package enum AmbiguousExtension {
-  /// Lower case, without the dot.
+  /// The extensions in lower case, without the dot.
   package static let extensions = Set(kinds.keys)
 
-  /// What else goes by the name, as the sniffer calls it. A web page is not among it: that came in place of a video.
+  /// What else has the extension, in the sniffer's words. A web page is not included, because it was saved in place
+  /// of a video.
   private static let kinds: [String: Set<String>] = [
     "ts": ["a text file", "an XML document"], "mts": ["a text file"], "mod": ["a text file"],
     "ps": ["a text file", "a PostScript document"],
   ]
 
-  /// Whether the file that begins with `head` is what else goes by the extension `claimed`.
+  /// Whether the file that begins with `head` is such a non-video file with the extension `claimed`.
   ///
   /// - Parameters:
-  ///   - head: the first ``Sniffer/headLength`` bytes, or the whole file when it is shorter.
-  ///   - size: the whole file's size in bytes.
+  ///   - head: The first ``Sniffer/headLength`` bytes, or the whole file if it is shorter.
+  ///   - size: The size of the whole file in bytes.
   package static func isOne(head: [UInt8], size: Int64, claimed: String) -> Bool {
     guard let kinds = Self.kinds[claimed], case .refused(let error) = Sniffer.verdict(head: head, size: size),
       error.code == .notMedia, let found = error.found

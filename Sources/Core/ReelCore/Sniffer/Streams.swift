@@ -1,9 +1,9 @@
-/// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every
-/// 192 with a time stamp before each (Blu-ray, AVCHD); every 204 with error correction after each.
+/// MPEG transport streams (ISO/IEC 13818-1, 2.4.3.2): packets that begin with 0x47, every 188 bytes; every 192
+/// bytes with a timestamp before each (Blu-ray, AVCHD); every 204 bytes with error correction after each.
 enum TransportStream {
-  /// How many packets in a row make a stream whose beginning was cut within a packet.
+  /// How many consecutive packets identify a stream that begins in the middle of a packet.
   private static let manyPackets = 8
-  /// How many do where the first packet stands where it should.
+  /// How many suffice if the first packet is where it should be.
   private static let fewPackets = 3
 
   private static let layouts: [(size: Int, prefix: Int, container: MediaContainer)] = [
@@ -18,7 +18,7 @@ enum TransportStream {
     return (aligned ?? cutLayout(head)).map { .container($0.container) }
   }
 
-  /// The layout of a stream that was cut within its first packet.
+  /// The layout of a stream that begins in the middle of a packet.
   private static func cutLayout(_ head: FilePrefix) -> (size: Int, prefix: Int, container: MediaContainer)? {
     layouts.first { layout in
       (0..<layout.size).contains { start in
@@ -27,8 +27,8 @@ enum TransportStream {
     }
   }
 
-  /// A stream behind something else, such as the header of a recorder (Topfield's has some 4 KB): as many packets in a row
-  /// from anywhere on.
+  /// Recognizes a stream after other data, such as a recorder's header (Topfield's has about 4 KB): as many
+  /// consecutive packets, starting anywhere.
   static func verdictBehindOther(_ head: FilePrefix) -> SniffVerdict? {
     (0..<head.count).lazy.filter { head.byte($0) == 0x47 }
       .compactMap { start in
@@ -37,8 +37,8 @@ enum TransportStream {
       .first.map { .container($0.container) }
   }
 
-  /// Whether many packets follow one another from `start` on, and those of a stream are counted on (2.4.3.3), but for few:
-  /// tables and flat pixels repeat a byte at these distances, too.
+  /// Whether many packets are consecutive from `start` on, and most of their continuity counters (2.4.3.3) are
+  /// consecutive within each stream: tables and flat pixels can also repeat a byte at these distances.
   private static func isStream(_ head: FilePrefix, from start: Int, size: Int) -> Bool {
     let count = run(head, from: start, size: size, limit: countedPackets)
     guard count >= manyPackets else { return false }
@@ -48,7 +48,7 @@ enum TransportStream {
         let last = head.byte(offset + 3)
       else { continue }
       let stream = Int(high & 0x1F) << 8 | Int(low)
-      // Null packets, and those without a payload, are not counted.
+      // The counter does not advance in null packets and in packets without a payload.
       guard stream != 0x1FFF, last & 0x10 != 0 else { continue }
       if let before = counters[stream] {
         let isNext = last & 0x0F == (before + 1) & 0x0F
@@ -61,14 +61,14 @@ enum TransportStream {
 
   private static let countedPackets = 64
 
-  /// How many packets follow one another from `start` on, counted up to `limit`.
+  /// The number of consecutive packets from `start` on, counted up to `limit`.
   private static func run(_ head: FilePrefix, from start: Int, size: Int, limit: Int) -> Int {
     var count = 0
     while count < limit, isPacket(head, at: start + count * size) { count += 1 }
     return count
   }
 
-  /// The sync byte, no transport error, and an adaptation field or a payload: what FFmpeg's probe asks for.
+  /// Checks for the sync byte, no transport error, and an adaptation field or payload, as FFmpeg's probe does.
   private static func isPacket(_ head: FilePrefix, at offset: Int) -> Bool {
     guard head.byte(offset) == 0x47, let flags = head.byte(offset + 1), let control = head.byte(offset + 3)
     else { return false }
@@ -76,8 +76,7 @@ enum TransportStream {
   }
 }
 
-/// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start
-/// code.
+/// MPEG program streams (ISO/IEC 13818-1, 2.5.3.3, and ISO/IEC 11172-1): a pack header, then another start code.
 enum ProgramStream {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard let length = packHeader(head, at: 0) else { return nil }
@@ -86,8 +85,8 @@ enum ProgramStream {
     return isFollowed ? .container(.mpegPS) : nil
   }
 
-  /// A stream behind something else, such as the end of a pack that was cut, or a tag: a pack header, and packets
-  /// behind it that end where the next one begins.
+  /// Recognizes a stream after other data, such as the end of a pack that was cut, or a tag: a pack header followed
+  /// by packets, each ending where the next one begins.
   static func verdictBehindOther(_ head: FilePrefix) -> SniffVerdict? {
     var start = 0
     while let found = head.slice(from: start).firstOffset(of: [0, 0, 1, 0xBA] as [UInt8]) {
@@ -98,7 +97,7 @@ enum ProgramStream {
     return nil
   }
 
-  /// Packets that must follow one another: four times three bytes are no chance.
+  /// How many consecutive packets are required: four matches of three bytes are no coincidence.
   private static let fewPackets = 4
 
   private static func isStream(_ head: FilePrefix, from start: Int) -> Bool {
@@ -110,7 +109,7 @@ enum ProgramStream {
     return true
   }
 
-  /// Where the pack header or packet at `offset` ends; nil when there is none.
+  /// The end of the pack header or packet at `offset`; nil if there is none.
   private static func unit(_ head: FilePrefix, at offset: Int) -> Int? {
     if let end = packHeader(head, at: offset) { return end }
     guard head.has([0, 0, 1], at: offset), let kind = head.byte(offset + 3), kind > 0xBA,
@@ -119,16 +118,16 @@ enum ProgramStream {
     return offset + 6 + Int(length)
   }
 
-  /// Where the pack header at `offset` ends; nil when there is none.
+  /// The end of the pack header at `offset`; nil if there is none.
   private static func packHeader(_ head: FilePrefix, at offset: Int) -> Int? {
     guard head.has([0, 0, 1, 0xBA], at: offset), let marker = head.byte(offset + 4) else { return nil }
-    // MPEG-2: the last three bits of the fourteenth byte count the stuffing.
+    // MPEG-2: the last three bits of the fourteenth byte give the number of stuffing bytes.
     if marker & 0xC0 == 0x40 { return offset + 14 + Int((head.byte(offset + 13) ?? 0) & 7) }
     return marker & 0xF0 == 0x20 ? offset + 12 : nil
   }
 }
 
-/// Raw H.264, H.265 and H.266: units behind start codes (ITU-T H.264, H.265 and H.266, each annex B).
+/// Raw H.264, H.265 and H.266: NAL units after start codes (ITU-T H.264, H.265 and H.266, annex B of each).
 enum NetworkAbstractionUnits {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard let unit = firstUnit(head), let first = head.byte(unit), let second = head.byte(unit + 1),
@@ -137,24 +136,25 @@ enum NetworkAbstractionUnits {
     return kind(first, second).map { Refusal.rawStream("a raw \($0) stream").verdict }
   }
 
-  /// Where the first unit begins: after two zeros or more, and a one.
+  /// The offset of the first unit: after at least two zeros, and a one.
   private static func firstUnit(_ head: FilePrefix) -> Int? {
     guard head.has([0, 0]) else { return nil }
     let zeros = head.slice(from: 0, count: 64).elements.prefix { $0 == 0 }.count
     return head.byte(zeros) == 1 ? zeros + 1 : nil
   }
 
-  /// By the unit that may begin a stream: a parameter set, a delimiter, or (H.264) supplemental information.
+  /// The codec, judged by the units that may begin a stream: a parameter set, a delimiter, or (H.264) supplemental
+  /// information.
   private static func kind(_ first: UInt8, _ second: UInt8) -> String? {
     let isFirstLayer = second & 7 != 0
     switch (first, first >> 1 & 0x3F, second >> 3) {
-    // H.265: type in six bits, then the layer, which is 0, and the temporal layer, which is not.
+    // H.265: the type in six bits, then the layer, which is 0, and the temporal id plus one, which is not 0.
     case (let first, 32...35, 0) where first & 1 == 0 && isFirstLayer: return "H.265"
     // H.266: the layer in the first byte, the type in five bits of the second.
     case (0, _, 13...20) where isFirstLayer: return "H.266"
     default: break
     }
-    // H.264: type in five bits. A parameter set is one that others refer to.
+    // H.264: the type in five bits. A parameter set has a reference indicator other than 0.
     switch first & 0x1F {
     case 7 where first & 0x60 != 0, 9, 6: return "H.264"
     default: return nil
@@ -162,7 +162,7 @@ enum NetworkAbstractionUnits {
   }
 }
 
-/// MP3 and AAC without a container: frames that tell their own length, one after the other.
+/// MP3 and AAC without a container: consecutive frames that state their own length.
 enum AudioFrames {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     if hasFrames(head, length: advancedAudio) { return Refusal.sound("an AAC file").verdict }
@@ -170,7 +170,7 @@ enum AudioFrames {
     return nil
   }
 
-  /// Whether three frames follow one another, or as many as the head holds.
+  /// Whether there are three consecutive frames, or as many as fit into the prefix.
   private static func hasFrames(_ head: FilePrefix, length: (FilePrefix, Int) -> Int?) -> Bool {
     var offset = 0
     for frame in 0..<3 {
@@ -190,7 +190,7 @@ enum AudioFrames {
     return length >= 7 ? length : nil
   }
 
-  /// The length of a frame of MPEG audio (ISO/IEC 11172-3, 2.4.1.3, and 13818-3).
+  /// The length of an MPEG audio frame (ISO/IEC 11172-3, 2.4.1.3, and 13818-3).
   private static func mpegAudio(_ head: FilePrefix, at offset: Int) -> Int? {
     guard head.byte(offset) == 0xFF, let flags = head.byte(offset + 1), flags & 0xE0 == 0xE0,
       let rates = head.byte(offset + 2), let layer = layer(flags)
@@ -216,7 +216,7 @@ enum AudioFrames {
     }
   }
 
-  /// Hertz; nil for a version or an index that is reserved.
+  /// The sampling rate in hertz; nil for a reserved version or index.
   private static func frequency(_ flags: UInt8, _ rates: UInt8) -> Int? {
     guard let base = [44_100, 48_000, 32_000].element(at: Int(rates >> 2 & 3)) else { return nil }
     switch flags >> 3 & 3 {
@@ -227,7 +227,7 @@ enum AudioFrames {
     }
   }
 
-  /// Kilobits per second by index; 0 where the frame does not tell its length.
+  /// The bit rates in kilobits per second, by index; 0 if the frame does not state its length.
   private static func bitRates(_ layer: Int, isFirstVersion: Bool) -> [Int] {
     switch (layer, isFirstVersion) {
     case (1, true): [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448]
@@ -240,7 +240,7 @@ enum AudioFrames {
 }
 
 extension Array {
-  /// The element at `index`, or nil outside.
+  /// The element at `index`; nil if out of bounds.
   fileprivate func element(at index: Int) -> Element? {
     indices.contains(index) ? self[index] : nil
   }

@@ -1,4 +1,4 @@
-/// Text of every sort but playlists: subtitles, markup, data, prose.
+/// Text of every kind except playlists: subtitles, markup, data, prose.
 enum PlainText {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     guard head.isText else { return nil }
@@ -29,9 +29,10 @@ enum PlainText {
   ]
 }
 
-/// A small text that stands for a file that Git LFS keeps elsewhere.
+/// A small text file that stands for a file that Git LFS stores elsewhere.
 package enum LFSPointer {
-  /// As its specification has it, and as its first versions wrote it, which it still takes (git-lfs, lfs/pointer.go).
+  /// The first line according to the specification, and in earlier versions that Git LFS still accepts (git-lfs,
+  /// lfs/pointer.go).
   package static let beginnings = [
     "version https://git-lfs.github.com/", "version https://hawser.github.com/",
     "version http://git-media.io/v/",
@@ -39,11 +40,11 @@ package enum LFSPointer {
 }
 
 extension FilePrefix {
-  /// How much of the beginning is looked at.
+  /// How many bytes from the beginning are examined.
   private static let span = 4096
 
-  /// Whether there is text and nothing else: no control characters but those of text, and mostly ASCII where
-  /// it is not UTF-8.
+  /// Whether the content is text: no control characters except those used in text, and either UTF-8 or mostly
+  /// ASCII.
   fileprivate var isText: Bool {
     let bytes = slice(from: 0, count: Self.span).elements
     guard !bytes.isEmpty, bytes.allSatisfy(Self.isTextual) else { return false }
@@ -52,7 +53,7 @@ extension FilePrefix {
       || String(validating: bytes.dropLast(cutTail(bytes)), as: UTF8.self) != nil
   }
 
-  /// How many bytes of a character stand at the end whose rest is outside.
+  /// The number of bytes at the end that belong to a character cut off by the limit.
   private func cutTail(_ bytes: ArraySlice<UInt8>) -> Int {
     let tail = bytes.suffix(3).reversed().prefix { $0 & 0xC0 == 0x80 }.count
     guard let lead = bytes.dropLast(tail).last, lead >= 0xC0 else { return 0 }
@@ -64,16 +65,16 @@ extension FilePrefix {
   }
 }
 
-/// A kind of text, known by words in it. All conditions hold, or it is another.
+/// A kind of text, identified by words in it. All conditions must hold.
 struct TextKind: Sendable {
-  /// Words are given in lower case.
+  /// Conditions on the text, with words in lower case.
   enum Condition: Sendable {
-    /// After a byte order mark and white space.
+    /// The text begins with it, after a byte order mark and white space.
     case begins(String)
     case contains(String)
     /// A line begins with it.
     case hasLine(String)
-    /// It begins with an angle bracket.
+    /// The text begins with an angle bracket.
     case isMarkup
   }
   private let conditions: [Condition]
@@ -98,8 +99,8 @@ struct TextKind: Sendable {
 
 /// The text at the beginning of a file, up to its first NUL, with ASCII letters in lower case.
 struct LowerCaseText: Sendable {
-  /// How far words are looked for, in bytes: a manifest that hides its name behind more is some other text,
-  /// and refused as that.
+  /// How far to search for words, in bytes. A manifest that hides its name behind more than this is classified, and
+  /// refused, as some other text.
   private static let span = 16 * 1024
   private let head: FilePrefix
 
@@ -121,14 +122,14 @@ struct LowerCaseText: Sendable {
     begins(with: words) || contains("\n" + words) || contains("\r" + words)
   }
 
-  /// How long the byte order mark and the white space before the first word are.
+  /// The length of the byte order mark and the white space before the first word.
   private static func start(_ head: FilePrefix) -> Int {
     let mark = head.has([0xEF, 0xBB, 0xBF]) ? 3 : 0
     return mark + head.slice(from: mark).elements.prefix { $0 == 0x20 || (0x09...0x0D).contains($0) }.count
   }
 }
 
-/// UTF-16 text. Its byte order mark is also how a frame of MPEG audio may begin, so it comes before those.
+/// UTF-16 text. An MPEG audio frame may begin like its byte order mark, so this is checked before audio frames.
 enum WideText {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     head.isWideText ? Refusal.notMedia("a UTF-16 text").verdict : nil
@@ -136,7 +137,7 @@ enum WideText {
 }
 
 extension FilePrefix {
-  /// Whether there is a UTF-16 byte order mark, and what follows is mostly ASCII.
+  /// Whether there is a UTF-16 byte order mark followed by mostly ASCII characters.
   fileprivate var isWideText: Bool {
     let isLittle = has([0xFF, 0xFE])
     guard isLittle || has([0xFE, 0xFF]), count >= 4 else { return false }
@@ -152,8 +153,8 @@ extension FilePrefix {
 
 /// Playlists and manifests: text that names other files or addresses for a demuxer to open.
 ///
-/// FFmpeg looks for some of these at the very beginning, for others anywhere before the first NUL; a byte
-/// order mark and white space before them are skipped here, because other players skip them.
+/// FFmpeg expects some of these at the very beginning, and others anywhere before the first NUL. A byte order mark
+/// and white space before them are skipped here, because other players skip them.
 enum Manifest {
   static func verdict(_ head: FilePrefix) -> SniffVerdict? {
     let text = LowerCaseText(head)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A number of places that are waited for without blocking. First come, first served; the place that was
-/// given back last is taken first, as its thread is warm.
+/// A number of places that tasks wait for without blocking a thread. First come, first served; the place that was
+/// returned last is taken first, because its thread is warm.
 package final class AsyncSemaphore: Sendable {
   private struct State {
     var free: [Int]
@@ -10,16 +10,16 @@ package final class AsyncSemaphore: Sendable {
   }
   private let state: Mutex<State>
 
-  /// - Parameter count: how many there are; at least 1.
+  /// - Parameter count: The number of places; at least 1.
   package init(count: Int) {
     let count = max(1, count)
     state = Mutex(State(free: Array((0..<count).reversed())))
   }
 
-  /// How many wait for a place now.
+  /// How many tasks are waiting for a place.
   var waitingCount: Int { state.withLock { $0.waiting.count - $0.served } }
 
-  /// Waits for a place, and gives its number: 0 ..< count.
+  /// Waits for a place, and returns its number: 0 ..< count.
   package func take() async -> Int {
     await withCheckedContinuation { continuation in
       let place: Int? = state.withLock { state in
@@ -31,7 +31,7 @@ package final class AsyncSemaphore: Sendable {
     }
   }
 
-  /// The place is free for who has waited longest.
+  /// Gives the place to the task that has waited longest, or frees it.
   package func giveBack(_ place: Int) {
     let next: CheckedContinuation<Int, Never>? = state.withLock { state in
       guard state.served < state.waiting.count else {

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Something asynchronous that a thread which may block waits for.
+/// An asynchronous operation that a thread which may block waits for.
 package struct BlockingCall<Value: Sendable>: Sendable {
   private let task: Task<Void, Never>
   private let value = Held()
@@ -11,7 +11,7 @@ package struct BlockingCall<Value: Sendable>: Sendable {
     let value = Mutex<Value?>(nil)
   }
 
-  /// Begins.
+  /// Starts the operation.
   package init(_ body: @escaping @Sendable () async -> Value) {
     task = Task.detached { [value, isOver] in
       let result = await body()
@@ -20,10 +20,10 @@ package struct BlockingCall<Value: Sendable>: Sendable {
     }
   }
 
-  /// From any thread: it ends early.
+  /// Cancels the operation, from any thread.
   package func cancel() { task.cancel() }
 
-  /// Blocks until it is over; nil when it was cancelled because that took longer than `patience`.
+  /// Blocks until the operation ends. Nil if it was cancelled because it took longer than `patience`.
   package func wait(for patience: Duration? = nil) -> Value? {
     if let patience {
       let milliseconds = max(1, Int(max(.zero, patience) / .milliseconds(1)))

@@ -1,29 +1,29 @@
 import Dispatch
 import Synchronization
 
-/// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever
-/// waits for a device: those are as many as cores, and one that waits is one less for everybody.
+/// Threads for calls that block (disk, sockets, SQLite), so that none of Swift's cooperative threads ever waits for
+/// a device: there are only as many of those as cores, and each that waits is missing for all other tasks.
 package final class BlockingQueue: Sendable {
-  /// A serial queue for each place. A concurrent one would not do: on Linux its blocked threads count against
-  /// the cores, and more come only about once a second.
+  /// One serial queue for each place. A concurrent queue would not do: on Linux its blocked threads count as busy
+  /// cores, and new ones start only about once a second.
   let lanes: [DispatchQueue]
   private let places: AsyncSemaphore
 
   /// - Parameters:
-  ///   - label: shown by debuggers.
-  ///   - width: how many calls may block at once; at least 1.
+  ///   - label: Shown by debuggers.
+  ///   - width: How many calls may block at once; at least 1.
   package init(label: String, width: Int) {
     let count = max(1, width)
     lanes = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
     places = AsyncSemaphore(count: count)
   }
 
-  /// How many calls wait for a thread now.
+  /// How many calls are waiting for a thread.
   var waitingCount: Int { places.waitingCount }
 
-  /// Runs `body` on a thread of its own, and gives its result.
+  /// Runs `body` on one of the threads, and returns its result.
   ///
-  /// Cancellation does not interrupt `body`: a system call that has begun ends first.
+  /// Cancellation does not interrupt `body`: a system call that has begun runs to its end.
   package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -37,7 +37,7 @@ package final class BlockingQueue: Sendable {
     return try result.get()
   }
 
-  /// The same for a `body` that looks at the flag, which is set when the task is cancelled.
+  /// Runs a `body` that checks the flag, which is set when the task is cancelled.
   package func runCancellable<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable (CancellationFlag) throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -49,23 +49,23 @@ package final class BlockingQueue: Sendable {
 }
 
 extension BlockingQueue {
-  /// Runs `transform` on every element, on all threads at once, and gives `body` the results one by one, in order:
-  /// until there are no more, it gives false, or the task is cancelled.
+  /// Runs `transform` on every element, on all threads at once, and passes the results to `body` one by one, in
+  /// order, until there are no more, `body` returns false, or the task is cancelled.
   ///
-  /// Each thread takes one element after the other without being handed any.
+  /// Each thread fetches its next element itself.
   /// - Parameters:
-  ///   - elements: may block for the next one.
-  ///   - ahead: how many elements may be begun that were not given to `body`: results that wait behind one that takes
-  ///     long.
-  ///   - transform: its flag is set when no result is wanted any more.
-  ///   - body: called where the caller is.
+  ///   - elements: May block for the next element.
+  ///   - ahead: How many elements may be begun whose results have not been passed to `body`, as when they wait
+  ///     behind one that takes long.
+  ///   - transform: Its flag is set when no more results are wanted.
+  ///   - body: Called in the caller's isolation.
   package func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
     _ elements: Elements, ahead: Int = 256, isolation: isolated (any Actor)? = #isolation,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) -> Output,
     _ body: (Output) async -> Bool
   ) async {
     let source = NumberedElements(elements, ahead: max(1, ahead))
-    // A thread that is through tells so by nil.
+    // A thread that has finished sends nil.
     let (results, continuation) = AsyncStream.makeStream(of: (Int, Output)?.self)
     await withTaskGroup { group in
       for _ in lanes {
@@ -91,7 +91,7 @@ extension BlockingQueue {
   ) async {
     var early: [Int: Output] = [:]
     var (given, running) = (0, threads)
-    // Ends with the task, too.
+    // The loop also ends when the task is cancelled.
     for await result in results {
       guard let (number, output) = result else {
         running -= 1
@@ -109,8 +109,8 @@ extension BlockingQueue {
 }
 
 extension BlockingQueue {
-  /// The same for a `body` that may block: the threads call it themselves, one at a time, and no result is handed to
-  /// another thread but those that were waited for.
+  /// Does the same with a `body` that may block. The threads call it themselves, one at a time, so that only
+  /// results that had to wait are passed to another thread.
   package func mapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable>(
     _ elements: Elements, ahead: Int = 256,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) -> Output,
@@ -139,7 +139,8 @@ extension BlockingQueue {
 }
 
 extension BlockingQueue {
-  /// ``mapInOrder(_:ahead:isolation:_:_:)`` of what may throw: the first error, in the order of the elements, ends it.
+  /// Does the same as ``mapInOrder(_:ahead:isolation:_:_:)`` with functions that may throw: the first error, in the
+  /// order of the elements, ends the work.
   package func tryMapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable, Failure: Error>(
     _ elements: Elements, ahead: Int = 256, isolation: isolated (any Actor)? = #isolation,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) throws(Failure) -> Output,
@@ -159,7 +160,7 @@ extension BlockingQueue {
     if let problem { throw problem }
   }
 
-  /// The same for a `body` that may block.
+  /// Does the same with a `body` that may block.
   package func tryMapInOrder<Elements: IteratorProtocol & Sendable, Output: Sendable, Failure: Error>(
     _ elements: Elements, ahead: Int = 256,
     _ transform: @escaping @Sendable (Elements.Element, CancellationFlag) throws(Failure) -> Output,
@@ -180,7 +181,7 @@ extension BlockingQueue {
   }
 }
 
-/// Results that come in any order, and are given in theirs.
+/// Results that arrive in any order and are delivered in sequence.
 private final class OrderedResults<Output: Sendable>: Sendable {
   private struct State {
     var early: [Int: Output] = [:]
@@ -196,7 +197,7 @@ private final class OrderedResults<Output: Sendable>: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Calls `give` for all that can be given now, unless another thread does.
+  /// Calls `give` for every result that can be delivered now, unless another thread is doing so.
   func add(_ output: Output, number: Int, _ give: (Output) -> Void) {
     var next = state.withLock { state in
       state.early[number] = output
@@ -226,19 +227,19 @@ private final class NumberedElements<Elements: IteratorProtocol & Sendable>: Sen
     }
   }
   private let state: Mutex<State>
-  /// For elements that may be begun.
+  /// Counts how many more elements may be begun.
   let room = DispatchSemaphore(value: 0)
-  /// Set when no more are wanted.
+  /// Set when no more elements are wanted.
   let isOver = CancellationFlag()
 
   init(_ elements: Elements, ahead: Int) {
     state = Mutex(State(elements: elements))
     for _ in 0..<ahead { room.signal() }
-    // One thread wakes the next.
+    // Each thread that wakes up wakes the next.
     _ = isOver.onSet { [room] in room.signal() }
   }
 
-  /// Blocks until there is room.
+  /// Returns the next element. Blocks until there is room.
   func next() -> (Int, Elements.Element)? {
     room.wait()
     let next = isOver.isSet ? nil : state.withLock { $0.next() }

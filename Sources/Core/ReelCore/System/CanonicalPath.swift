@@ -1,13 +1,13 @@
 import Glibc
 
-/// A folder's one absolute path, without links, `.` and `..`, as far as it exists.
+/// The one absolute path of a folder, without links, `.` and `..`, as far as the folder exists.
 package struct CanonicalPath: Hashable, Sendable {
-  /// Begins with a slash, ends with none (but for the root).
+  /// The path, which begins with a slash and does not end with one (except for the root).
   package let text: String
-  /// Why ``text`` is not the path, and nothing may be done there; nil when it is.
+  /// Why ``text`` is not the actual path, so that nothing may be done there; nil if it is.
   package let problem: String?
 
-  /// Resolves `path` against the working folder. What does not exist yet is taken as it is written.
+  /// Resolves `path` against the working directory. Components that do not exist yet are taken literally.
   package init(resolving path: String) {
     let folder = path.hasPrefix("/") ? [] : Self.workingFolder.map { $0 + Array("/".utf8) }
     let resolved = Self.resolve((folder ?? []) + Array(path.utf8))
@@ -21,7 +21,7 @@ package struct CanonicalPath: Hashable, Sendable {
     }
   }
 
-  /// This folder as a file URL, without a slash at its end.
+  /// This folder as a file URL, without a trailing slash.
   package var fileURL: String { "file://" + (text == "/" ? "" : PercentEncoding.path(text.utf8)) }
 
   private static var workingFolder: [UInt8]? {

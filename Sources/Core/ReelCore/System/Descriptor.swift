@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file descriptor that closes itself when nobody holds it any more.
+/// A file descriptor that is closed when the last reference to this object is released.
 package final class Descriptor: Sendable {
-  /// The number; good as long as this object lives, so pass the object, not the number, to what outlives a
-  /// call.
+  /// The number, which is valid as long as this object lives. Pass the object, not the number, to anything that
+  /// outlives a call.
   package let rawValue: Int32
 
-  /// Takes `rawValue` over: it is closed when this goes.
+  /// Takes ownership of `rawValue`, which is closed with this object.
   package init(adopting rawValue: Int32) {
     self.rawValue = rawValue
   }
@@ -17,10 +17,10 @@ package final class Descriptor: Sendable {
 }
 
 extension Descriptor {
-  /// Opens `path`, for this process alone: no program that it starts inherits it. Blocks.
+  /// Opens `path` with close-on-exec, so that no program that this process starts inherits it. Blocks.
   /// - Parameters:
-  ///   - mode: of a file that is made.
-  ///   - folder: the number of the open folder that a relative path begins in; the working folder's otherwise.
+  ///   - mode: The mode of a file that is created.
+  ///   - folder: The descriptor of the folder to which a relative path refers; nil for the working directory.
   package convenience init(
     opening path: String, _ flags: Int32, mode: mode_t = 0, in folder: Int32? = nil
   ) throws(SystemError) {
@@ -34,7 +34,7 @@ extension Descriptor {
     self.init(adopting: number)
   }
 
-  /// How many this process may have open at once (`RLIMIT_NOFILE`).
+  /// How many descriptors this process may have open at once (`RLIMIT_NOFILE`).
   package static var limit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
@@ -43,8 +43,8 @@ extension Descriptor {
 }
 
 extension Descriptor {
-  /// From where it stands to the end of the file. Blocks.
-  /// - Parameter limit: in bytes; of more only so many are read.
+  /// Reads from the current position to the end of the file. Blocks.
+  /// - Parameter limit: The maximum number of bytes to read.
   package func readToEnd(limit: Int = .max) throws(SystemError) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: min(limit, 1 << 16))
@@ -65,13 +65,13 @@ extension Descriptor {
       let count = try retryingInterrupts("write") {
         rest.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
       }
-      // Some of FUSE take nothing and say no error.
+      // Some FUSE file systems accept nothing and report no error.
       guard count > 0 else { throw SystemError(code: EIO, call: "write") }
       rest = rest.dropFirst(count)
     }
   }
 
-  /// What fstat(2) says of the open file. Blocks.
+  /// The result of fstat(2) for the open file. Blocks.
   package func status() throws(SystemError) -> stat {
     var status = stat()
     _ = try retryingInterrupts("fstat") { fstat(rawValue, &status) }
@@ -83,8 +83,8 @@ extension Descriptor {
     _ = try retryingInterrupts("fsync") { fsync(rawValue) }
   }
 
-  /// Makes the names in an open folder durable. Blocks. A file system that can't sync a folder (EINVAL: some of a
-  /// network) has nothing to make durable.
+  /// Makes the names in an open folder durable. Blocks. A file system that cannot sync a folder (EINVAL: some
+  /// network file systems) has nothing to make durable.
   package func syncFolder() throws(SystemError) {
     do {
       try sync()
@@ -93,7 +93,8 @@ extension Descriptor {
   }
 }
 
-/// Fills `buffer` from `offset` of an open file on; gives how many bytes, fewer than fit only at the end. Blocks.
+/// Fills `buffer` from an open file, starting at `offset`. Returns the number of bytes, which is less than fits
+/// only at the end of the file. Blocks.
 package func readFully(
   _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
 ) throws(SystemError) -> Int {
@@ -109,7 +110,7 @@ package func readFully(
   return filled
 }
 
-/// Writes all of `bytes` from `offset` of an open file on. Blocks.
+/// Writes all of `bytes` to an open file, starting at `offset`. Blocks.
 package func writeFully(
   _ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64
 ) throws(SystemError) {

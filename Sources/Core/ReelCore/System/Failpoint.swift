@@ -1,7 +1,7 @@
-/// A place between two effects on a disk, right after the one that it is named for. A debug build can be told to
-/// fail there, by `REEL_FAILPOINT` (docs/publish.md); a release build passes by.
+/// A point between two changes to a disk, just after the change that it is named for. `REEL_FAILPOINT` can make a
+/// debug build fail there (docs/publish.md); a release build ignores it.
 package enum Failpoint: Sendable, CaseIterable {
-  // The file that says who is alive.
+  // The file that shows which process is alive.
   case lockFileCreated
   case lockFileLocked
   case lockFileNamed
@@ -14,7 +14,7 @@ package enum Failpoint: Sendable, CaseIterable {
   case leftoverRemoved
   case uploadBegun
   case temporaryCreated
-  /// A part of the bytes, or all of them.
+  /// A part of the bytes, or all of them, was written.
   case bytesWritten
   case bytesCopied
   case temporarySynced
@@ -24,7 +24,7 @@ package enum Failpoint: Sendable, CaseIterable {
   case folderSynced
   case objectRemoved
 
-  // The catalog: its making and its end.
+  // Opening and closing the catalog.
   case libraryFolderMade
   case libraryFolderSettled
   case catalogFolderLocked
@@ -42,7 +42,7 @@ package enum Failpoint: Sendable, CaseIterable {
   case groupWritten
   case groupCommitted
 
-  // What is written within a commit, and (`…Committed`) after the commit that holds it.
+  // Changes written within a commit, and (`…Committed`) after the commit that contains them.
   case ownerEnlisted
   case leaseRenewed
   case leaseCommitted
@@ -54,28 +54,28 @@ package enum Failpoint: Sendable, CaseIterable {
   case completeWritten
   case completeCommitted
   case releaseWritten
-  /// A name is given up for good, and what it names is about to be removed.
+  /// A name was given up for good, and the object under it is about to be removed.
   case giveUpCommitted
   case changeWritten
   case changeCommitted
-  /// What a move may store is written down.
+  /// What a move may store was recorded.
   case changeNoted
-  /// A store has what the change makes of its objects.
+  /// A store holds the result of the change to its objects.
   case changeCarriedOut
   case changeFinished
   case changeFinishedCommitted
-  /// What a moved post has left has gone.
+  /// The objects that a moved post left behind were removed.
   case changeCleared
   case changeTold
   case changeStruckOut
-  /// The doctor has come upon an object of a removed post.
+  /// The doctor has found an object of a removed post.
   case changeRemovedFound
   case toldWritten
   case ownerRetired
   case retireCommitted
 
-  /// The process has come here. What is armed for this place happens now.
-  /// - Throws: what is armed, as if the effect before had failed; nothing in a release build.
+  /// Marks that execution has reached this point, and triggers what is armed for it.
+  /// - Throws: The armed error, as if the preceding change had failed; nothing in a release build.
   @inline(__always)
   package func reach() throws(SystemError) {
     #if DEBUG
@@ -83,7 +83,7 @@ package enum Failpoint: Sendable, CaseIterable {
     #endif
   }
 
-  /// The same where nothing can fail: an armed error has no effect.
+  /// Marks a point where nothing can fail: an armed error has no effect.
   @inline(__always)
   package func pass() {
     #if DEBUG
@@ -96,11 +96,12 @@ package enum Failpoint: Sendable, CaseIterable {
   import Glibc
   import Synchronization
 
-  /// What `REEL_FAILPOINT=NAME[:N]=EFFECT` asks for, at the Nth time that the process comes to that place, once:
-  /// `crash` (at once, as `kill -9`), `stop` (until SIGCONT), `delay:MS`, or `error:ERRNO` (EIO without a number).
+  /// The effect that `REEL_FAILPOINT=NAME[:N]=EFFECT` requests, once, when the process reaches that point for the
+  /// Nth time: `crash` (at once, as `kill -9`), `stop` (until SIGCONT), `delay:MS`, or `error:ERRNO` (EIO without a
+  /// number).
   ///
-  /// `REEL_DIE_AT=NAME[:N]` is the same as `NAME[:N]=crash`. To the file that `REEL_FAILPOINTS_SEEN` names, every
-  /// place that is reached is added, a line each.
+  /// `REEL_DIE_AT=NAME[:N]` is short for `NAME[:N]=crash`. Every point that is reached is appended, one per line,
+  /// to the file that `REEL_FAILPOINTS_SEEN` names.
   package final class ArmedFailpoint: Sendable {
     private enum Effect {
       case crash, stop
@@ -120,7 +121,7 @@ package enum Failpoint: Sendable, CaseIterable {
       }
     }
 
-    /// One for the process, as its environment is; read once and never changed.
+    /// The failpoint of this process, read once from the environment and never changed.
     package static let ofThisProcess = ArmedFailpoint(
       variable("REEL_FAILPOINT") ?? variable("REEL_DIE_AT").map { $0 + "=crash" },
       seen: variable("REEL_FAILPOINTS_SEEN"))
@@ -139,7 +140,7 @@ package enum Failpoint: Sendable, CaseIterable {
       self.seen = seen.map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) } ?? -1
     }
 
-    /// The process has come to the place of that name.
+    /// Called when the process reaches the point with this name.
     package func reach(_ place: String) throws(SystemError) {
       if seen >= 0 {
         let line = Array((place + "\n").utf8)
@@ -149,11 +150,12 @@ package enum Failpoint: Sendable, CaseIterable {
       guard count.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return }
       switch effect {
       case .crash: kill(getpid(), SIGKILL)
-      // To this thread: one to the process may be taken by another, and this one goes on for a while.
+      // Sent to this thread: a signal to the process might be handled by another thread while this one continues
+      // for a while.
       case .stop: raise(SIGSTOP)
       case .delay(let milliseconds):
         let end = ContinuousClock.now + .milliseconds(milliseconds)
-        // To its end: this thread may be the one that a signal is given to.
+        // Sleeps the whole time, even if this thread is interrupted by a signal.
         while ContinuousClock.now < end { usleep(min(milliseconds, 10) * 1000) }
       case .error(let code): throw SystemError(code: code, call: place)
       }

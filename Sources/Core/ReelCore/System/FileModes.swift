@@ -1,15 +1,16 @@
 import Glibc
 
-/// Gives a file or folder exactly `mode` where it has another one. Where its file system lets nobody change that (SMB, FAT,
-/// many in user space), one that allows more will do: it was made with `mode`, so that is what everything has there.
-/// - Throws: where the mode can't be changed and lacks something.
+/// Sets the mode of a file or folder to exactly `mode`, if it differs. If the file system does not allow that (SMB,
+/// FAT, many in user space), a mode with additional permissions is accepted: the file was created with `mode`, so
+/// that file system gives them to every file.
+/// - Throws: If the mode cannot be changed and lacks a permission.
 package func settleMode(_ mode: mode_t, of path: String) throws(SystemError) {
   var status = stat()
   _ = try retryingInterrupts("stat") { stat(path, &status) }
   try settle(mode, status) { chmod(path, mode) }
 }
 
-/// The same for an open one.
+/// Does the same for an open file or folder.
 package func settleMode(_ mode: mode_t, of file: Descriptor) throws(SystemError) {
   try settle(mode, try file.status()) { fchmod(file.rawValue, mode) }
 }

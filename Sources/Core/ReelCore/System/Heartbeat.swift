@@ -1,10 +1,10 @@
-/// A sign of life that is given again and again, so that others can see that this process lives: a lease of a catalog or of
-/// a folder store.
+/// A periodic sign of life that shows others that this process lives: it renews the lease of a catalog or of a
+/// folder store.
 package final class Heartbeat: Sendable {
   private let task: Task<Void, Never>
 
-  /// The first comes after `interval`.
-  /// - Parameter beat: gives whether the sign was given; one that wasn't is made good by the next, which comes sooner.
+  /// Starts the heartbeat; the first beat comes after `interval`.
+  /// - Parameter beat: Returns whether the sign was given. After a failure, the next attempt comes sooner.
   package init(every interval: Duration, _ beat: @escaping @Sendable () async -> Bool) {
     task = Task {
       var isGiven = true
@@ -16,10 +16,10 @@ package final class Heartbeat: Sendable {
 
   deinit { task.cancel() }
 
-  /// Begins no other; one that is under way goes on.
+  /// Starts no further beat; one that is under way continues.
   package func stop() { task.cancel() }
 
-  /// Begins no other, and waits for one that is under way.
+  /// Starts no further beat, and waits for one that is under way.
   package func end() async {
     task.cancel()
     await task.value

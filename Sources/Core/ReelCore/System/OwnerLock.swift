@@ -1,36 +1,38 @@
 import Glibc
 import Synchronization
 
-/// A file that is locked by the kernel for as long as its owner lives: however a process ends, the lock ends
-/// with it, and whoever finds the lock free knows that the owner is dead.
+/// A file that the kernel keeps locked while its owner lives. However a process ends, its lock ends with it, so a
+/// process that finds the lock free knows that the owner is dead.
 ///
-/// The lock is a `flock` on a descriptor that is closed on exec, so no child inherits it. Another kernel may not see
-/// it, so the file names the owner's (``HostIdentity``), and ``renew()`` tells others that the owner lives. Where a file
-/// system has no locks at all (NFS without lockd, Lustre without `flock`), that can do for this kernel, too.
+/// The lock is a `flock` on a descriptor that is closed on exec, so no child inherits it. Another kernel may not
+/// see the lock, so the file identifies the owner's kernel (``HostIdentity``), and ``renew()`` shows others that
+/// the owner is alive. On a file system without any locks (NFS without lockd, Lustre without `flock`), renewal can
+/// replace the lock for this kernel, too.
 package final class OwnerLock: Sendable {
   /// The owner's name: the lock file is `NAME.owner`.
   package let name: String
   private let path: String
   private let host: String
   private let needsLock: Bool
-  /// Nil once it has retired.
+  /// Nil once the lock has been retired.
   private let locked: Mutex<Descriptor?>
 
-  /// What every owner's file ends with.
+  /// The suffix of every lock file.
   package static let suffix = ".owner"
 
-  /// What follows ``suffix`` while a lock file is being made; one that stays so is left over from a crash.
+  /// The suffix after ``suffix`` while a lock file is being created; a file that keeps it is left over from a
+  /// crash.
   package static let unfinishedSuffix = ".new"
 
-  /// Creates `directory/NAME.owner` (0600), locked from the first moment that it has that name.
-  /// - Parameter needsLock: false where everybody asks with a lease, and the owner renews it: where the file system has no
-  ///   locks, it goes without.
-  /// - Throws: ``SystemError`` when the file can't be created or locked; `EEXIST` when `name` is taken.
+  /// Creates `directory/NAME.owner` (0600), locked from the moment that it has that name.
+  /// - Parameter needsLock: False if every process that asks uses a lease, and the owner renews it. On a file
+  ///   system without locks, the owner then works without one.
+  /// - Throws: ``SystemError`` if the file cannot be created or locked; `EEXIST` if `name` is taken.
   package convenience init(directory: String, name: String, needsLock: Bool = true) throws(SystemError) {
     try self.init(directory: directory, name: name, host: HostIdentity.current(), needsLock: needsLock)
   }
 
-  /// - Parameter host: the kernel that the file names; tests play another machine with it.
+  /// - Parameter host: The kernel that the file identifies; tests use it to simulate another machine.
   package init(directory: String, name: String, host: String, needsLock: Bool = true) throws(SystemError) {
     self.name = name
     self.host = host
@@ -40,25 +42,25 @@ package final class OwnerLock: Sendable {
     try Failpoint.lockFileNamed.reach()
   }
 
-  /// Whether the owner `name` is alive: its file is there, and locked by somebody or, where there may be owners under
-  /// other kernels, renewed by one of those not long ago.
-  /// - Parameter foreignLease: how long an owner that the file does not show to be under this kernel counts as alive
-  ///   after it renewed its file, and any where the file system has no locks; nil where there is none, and the lock tells.
-  /// - Throws: ``SystemError`` when that can't be found out; treat such an owner as alive.
+  /// Whether the owner `name` is alive: its file exists, and is either locked or, where owners may run under other
+  /// kernels, was renewed recently by one of those.
+  /// - Parameter foreignLease: How long after renewing its file an owner counts as alive if the file does not show
+  ///   that it runs under this kernel, or if the file system has no locks. Nil to rely on the lock alone.
+  /// - Throws: ``SystemError`` if this cannot be determined; treat such an owner as alive.
   package static func isAlive(
     directory: String, name: String, foreignLease: Duration? = nil
   ) throws(SystemError) -> Bool {
     let path = directory + "/" + name + suffix
-    // Shared, so that two who ask at once do not take each other for the owner.
+    // A shared lock, so that two processes that ask at once do not take each other for the owner.
     guard let file = try lock(path, LOCK_SH, orLease: foreignLease) else { return try exists(path) }
     defer { unlock(file.descriptor) }
     return try mayLive(file, path, foreignLease)
   }
 
-  /// Removes what the owner `name` has left (`NAME.owner`, or an unfinished one) if it is dead.
-  /// - Parameter foreignLease: as in ``isAlive(directory:name:foreignLease:)``.
-  /// - Returns: whether there was something, and it is gone.
-  /// - Throws: ``SystemError`` when its state can't be found out or a file can't be removed.
+  /// Removes what the owner `name` left (`NAME.owner`, or an unfinished file) if the owner is dead.
+  /// - Parameter foreignLease: As in ``isAlive(directory:name:foreignLease:)``.
+  /// - Returns: Whether something was found and removed.
+  /// - Throws: ``SystemError`` if its state cannot be determined or a file cannot be removed.
   @discardableResult
   package static func removeIfDead(
     directory: String, name: String, foreignLease: Duration? = nil
@@ -66,10 +68,11 @@ package final class OwnerLock: Sendable {
     var removed = false
     for ending in [suffix + unfinishedSuffix, suffix] {
       let path = directory + "/" + name + ending
-      // Removed only while we hold its lock: an owner that is being born sees that its file has gone.
+      // Remove it only while holding its lock: an owner that is just creating it then notices that the file is
+      // gone.
       guard let file = try lock(path, LOCK_EX, orLease: foreignLease) else { continue }
       defer { unlock(file.descriptor) }
-      // An unfinished one protects nothing yet, and its maker makes another.
+      // An unfinished file protects nothing yet, and its creator makes another.
       if ending == suffix, try mayLive(file, path, foreignLease) { continue }
       if unlink(path) == 0 {
         removed = true
@@ -81,14 +84,15 @@ package final class OwnerLock: Sendable {
     return removed
   }
 
-  /// Shows that the owner lives where others can't see its lock: its file gets the present time of its file system. One
-  /// that was removed meanwhile, because this machine slept for longer than a lease, is made anew. Blocks.
-  /// - Throws: ``SystemError`` when it can't be written.
+  /// Shows that the owner is alive to processes that cannot see its lock, by setting the file's time to the file
+  /// system's current time. A file that was removed because this machine slept longer than a lease is created anew.
+  /// Blocks.
+  /// - Throws: ``SystemError`` if it cannot be written.
   package func renew() throws(SystemError) {
     try locked.withLock { descriptor throws(SystemError) in
       guard let current = descriptor else { return }
       if try Self.exists(path) {
-        // Written, not touched: a file system over the network takes the time of a write from its server.
+        // Write rather than touch the file: for a write, a network file system uses its server's time.
         try Self.write(host, to: current)
         try current.sync()
       } else {
@@ -97,7 +101,7 @@ package final class OwnerLock: Sendable {
     }
   }
 
-  /// Removes the file, and lets go of the lock.
+  /// Removes the file, and releases the lock.
   package func retire() {
     locked.withLock { descriptor in
       guard descriptor.take() != nil else { return }
@@ -106,8 +110,8 @@ package final class OwnerLock: Sendable {
     }
   }
 
-  /// Locks a file under another name first, so that nobody ever sees `path` unlocked, or without its host, while its
-  /// owner lives.
+  /// Creates and locks the file under another name first, so that `path` is never visible unlocked, or without its
+  /// host, while its owner lives.
   private static func createLocked(
     _ path: String, _ host: String, _ needsLock: Bool
   ) throws(SystemError) -> Descriptor {
@@ -117,25 +121,25 @@ package final class OwnerLock: Sendable {
         opening: unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
       try Failpoint.lockFileCreated.reach()
       do throws(SystemError) {
-        // Waits for a sweeper that looks at the file just now; it holds it for a moment only.
+        // Waits for a sweeper that is inspecting the file; it holds the lock only for a moment.
         _ = try retryingInterrupts("flock") { flock(descriptor.rawValue, LOCK_EX) }
       } catch  where needsLock || !isWithoutLocks(error) {
         unlink(unfinished)
         throw error
       } catch {}
       try Failpoint.lockFileLocked.reach()
-      if try descriptor.status().st_nlink == 0 { continue }  // That sweeper took it for a dead one's.
+      if try descriptor.status().st_nlink == 0 { continue }  // The sweeper took it for a dead owner's file.
       try write(host, to: descriptor)
       do {
         _ = try retryingInterrupts("rename") { rename(unfinished, path) }
         return descriptor
       } catch  where error.code == ENOENT {
-        continue  // So did one under another kernel, which does not see the lock.
+        continue  // A sweeper under another kernel, which does not see the lock, removed it.
       }
     }
   }
 
-  /// It is the file system that has none.
+  /// Whether the error means that the file system has no locks.
   private static func isWithoutLocks(_ error: SystemError) -> Bool {
     [ENOLCK, ENOSYS, EOPNOTSUPP].contains(error.code)
   }
@@ -145,29 +149,30 @@ package final class OwnerLock: Sendable {
     _ = try retryingInterrupts("write") { pwrite(descriptor.rawValue, line, line.count, 0) }
   }
 
-  /// An owner's file that nobody else has locked here.
+  /// A lock file that no other process has locked under this kernel.
   private struct UnownedFile {
     let descriptor: Descriptor
-    /// Whether it is locked by us; it can't be where there are no locks.
+    /// Whether we hold its lock, which is impossible where there are no locks.
     let isLocked: Bool
   }
 
-  /// Whether the owner of that file may live under another kernel, or under this one where no lock can tell.
+  /// Whether the file's owner may be alive under another kernel, or under this one where no lock can show it.
   private static func mayLive(
     _ file: UnownedFile, _ path: String, _ lease: Duration?
   ) throws(SystemError) -> Bool {
     guard let lease else { return false }
     var line = [UInt8](repeating: 0, count: 256)
     let count = try retryingInterrupts("read") { pread(file.descriptor.rawValue, &line, line.count, 0) }
-    // One that names no host is an older Reel's, on whatever machine.
+    // A file that names no host was made by an older Reel, on any machine.
     let host = String(decoding: line.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     if file.isLocked, HostIdentity.isOneKernel(host, HostIdentity.current()) { return false }
     return try now(beside: path) - modificationTime(of: file.descriptor) < lease
   }
 
-  /// The present time of the file system, as a file that is written there shows it: the clocks of two machines differ.
+  /// The current time of the file system, as shown by a file written there, because the clocks of two machines may
+  /// differ.
   private static func now(beside path: String) throws(SystemError) -> Duration {
-    // A name that the next sweep removes, should this process die here.
+    // The next sweep removes a file with this name if the process dies here.
     let scratch = path + unfinishedSuffix
     let file = try Descriptor(opening: scratch, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
     defer { unlink(scratch) }
@@ -175,14 +180,14 @@ package final class OwnerLock: Sendable {
     return try modificationTime(of: file)
   }
 
-  /// Since 1970.
+  /// The time since 1970.
   private static func modificationTime(of file: Descriptor) throws(SystemError) -> Duration {
     let time = try file.status().st_mtim
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// The locked file, or nil when somebody else holds it or it is not there. Where there are no locks, and there is a
-  /// lease, the file as it is.
+  /// Locks the file; nil if another process holds it or it does not exist. Where there are no locks but there is a
+  /// lease, returns the file unlocked.
   private static func lock(
     _ path: String, _ kind: Int32, orLease lease: Duration?
   ) throws(SystemError) -> UnownedFile? {
@@ -202,7 +207,7 @@ package final class OwnerLock: Sendable {
     }
   }
 
-  /// Closing is not enough: a child of this process has the lock, too, between its fork and its exec.
+  /// Closing the descriptor is not enough: between fork and exec, a child of this process shares the lock.
   private static func unlock(_ descriptor: Descriptor) { _ = flock(descriptor.rawValue, LOCK_UN) }
 
   private static func exists(_ path: String) throws(SystemError) -> Bool {

@@ -1,12 +1,12 @@
 import CReel
 import Glibc
 
-/// Gives the file `old` the name `new`, which no file has: in one step where the file system knows that. Where it does not
-/// (NFS, 9p, many in user space) a second name takes its place, which replaces nothing either, and the first one goes; where
-/// there are no second names, a look comes before the rename.
-/// - Parameters: the files' paths, or names in open folders.
-/// - Returns: whether a file that gets the name at the same moment would not have been replaced.
-/// - Throws: `EEXIST` where a file has the name.
+/// Renames the file `old` to `new`, which must not exist, in a single step if the file system supports that. If it
+/// does not (NFS, 9p, many in user space), creates a hard link, which replaces nothing either, and removes the old
+/// name. If there are no hard links, checks that `new` is free and then renames.
+/// - Parameters: The paths of the files, or names in open folders.
+/// - Returns: Whether a file that gets the name `new` at the same moment is certain not to be replaced.
+/// - Throws: `EEXIST` if a file has the name `new`.
 @discardableResult
 package func renameWithoutReplacing(
   _ old: UnsafePointer<CChar>, in folder: Int32 = AT_FDCWD, to new: UnsafePointer<CChar>,
@@ -20,7 +20,7 @@ package func renameWithoutReplacing(
   }
   do throws(SystemError) {
     _ = try retryingInterrupts("link") { linkat(folder, old, target, new, 0) }
-    // It has the new one, which is what counts.
+    // If this fails, the file still has its new name, which is what matters.
     if unlinkat(folder, old, 0) == 0 { Failpoint.temporaryRemoved.pass() }
     return true
   } catch {
@@ -30,7 +30,7 @@ package func renameWithoutReplacing(
   return false
 }
 
-/// The last way of ``renameWithoutReplacing(_:in:to:in:)``.
+/// The last resort of ``renameWithoutReplacing(_:in:to:in:)``.
 package func renameAfterLooking(
   _ old: UnsafePointer<CChar>, in folder: Int32, to new: UnsafePointer<CChar>, in target: Int32
 ) throws(SystemError) {

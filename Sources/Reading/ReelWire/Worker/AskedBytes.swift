@@ -1,13 +1,14 @@
 import Glibc
 
-/// The bytes of a file that the worker has no descriptor of: it asks its parent for them, one question at a time.
+/// The bytes of a file for which the worker has no descriptor: it requests them from its parent, one range at a
+/// time.
 package struct AskedBytes {
   let channel: WorkerChannel
   package let receipt: Receipt
 
-  /// Puts up to `buffer.count` bytes from `offset` on into `buffer`.
-  /// - Parameter expected: how many will be read from there on, as far as that can be told.
-  /// - Returns: how many there were, 0 at the end; nil when the parent gives none any more.
+  /// Reads up to `buffer.count` bytes from `offset` on into `buffer`.
+  /// - Parameter expected: How many bytes will be read from there on, as far as is known.
+  /// - Returns: The number of bytes, 0 at the end; nil if the parent provides no more.
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
   ) -> Int? {

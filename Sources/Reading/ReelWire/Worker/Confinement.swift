@@ -1,21 +1,21 @@
 import CReel
 import ReelCore
 
-/// The layers that hold a process, for good; every process that it forks has them from the start.
+/// The layers that confine a process permanently. Every process that it forks inherits them.
 struct Confinement {
   private var hasLimits: Bool
   private var hasLandlock: Bool
   private var hasFilter: Bool
 
-  /// Confines this process, as one that reads files.
+  /// Confines this process as one that reads files.
   static func ofWorker(_ start: WorkerStart) -> Confinement {
     var confinement = withoutFilter(start)
     confinement.hasFilter = reel_confine_system_calls(false, false) == 0
     return confinement
   }
 
-  /// Confines this process, as one that reads nothing and forks workers.
-  /// - Parameter mends: whether some of them write.
+  /// Confines this process as one that reads nothing and forks workers.
+  /// - Parameter mends: Whether some of the workers write.
   static func ofForkServer(_ start: WorkerStart, mends: Bool) -> Confinement {
     var confinement = withoutFilter(start, outputSize: mends ? .max : nil)
     confinement.hasFilter = reel_confine_system_calls(true, mends) == 0
@@ -30,7 +30,7 @@ struct Confinement {
       hasLimits: hasPrivileges && limits, hasLandlock: reel_confine_landlock() == 0, hasFilter: false)
   }
 
-  /// Confines this process, which a fork server of this confinement has forked, as one that does what `request` asks for.
+  /// Confines this process, which a fork server with this confinement has forked, for what `request` asks.
   func ofForkedWorker(_ request: ForkRequest) -> Confinement {
     let bounds = Self.bounds(request.processorSeconds, memory: 0, outputSize: request.purpose.outputSize)
     let limits = withUnsafePointer(to: bounds) { reel_confine_forked_limits($0) == 0 }
@@ -38,7 +38,7 @@ struct Confinement {
     return Confinement(hasLimits: hasLimits && limits, hasLandlock: hasLandlock, hasFilter: filter == 0)
   }
 
-  /// - Parameter outputSize: nil for a process that gets no file to write.
+  /// - Parameter outputSize: The maximum size of the file to be written; nil for a process that writes none.
   private static func bounds(_ processorSeconds: Int, memory: Int64, outputSize: Int64?) -> reel_bounds {
     reel_bounds(
       memory: memory, seconds: Int32(clamping: processorSeconds), descriptors: outputSize == nil ? 1 : 2,

@@ -1,13 +1,13 @@
 import CReel
 import Glibc
 
-/// A process that has loaded all that a worker needs, reads no file, and forks workers that do.
+/// A process that has loaded everything a worker needs, reads no file, and forks workers that do.
 struct ForkServer<Reader: FileReader> {
   let channel: WorkerChannel
   let handshake: Handshake
   let loop: ReadingLoop<Reader>
 
-  /// - Parameter mends: whether some of those that it forks write.
+  /// - Parameter mends: Whether some of the forked workers write.
   func run(_ start: WorkerStart, mends: Bool) {
     let confinement = Confinement.ofForkServer(start, mends: mends)
     guard handshake.send(confinement.level) else { return }
@@ -17,7 +17,7 @@ struct ForkServer<Reader: FileReader> {
     {
       if request.purpose == .pictures {
         pictures += 1
-        // For one alone it would cost more than it saves.
+        // For a single worker, this would cost more than it saves.
         if pictures == 2 { loop.reader.prepareForPictures() }
       }
       let result = reel_child_fork_sibling()
@@ -28,7 +28,7 @@ struct ForkServer<Reader: FileReader> {
     }
   }
 
-  /// The worker: its channel takes the place of the server's.
+  /// Runs in the forked worker, whose channel replaces the server's.
   private func work(on descriptor: Int32, _ confinement: Confinement, _ request: ForkRequest) -> Never {
     _ = reel_child_die_with_parent()
     if dup2(descriptor, reel_worker_channel) == reel_worker_channel, close(descriptor) == 0,

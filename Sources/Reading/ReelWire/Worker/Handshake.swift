@@ -1,12 +1,12 @@
 import ReelCore
 
-/// The first frame a process sends: who it is, and how far it is confined.
+/// The first frame that a process sends, with its version and its confinement.
 struct Handshake {
   let channel: WorkerChannel
-  /// The reader's.
+  /// The version of the file reader.
   let version: String
 
-  /// Whether it could be sent.
+  /// Sends the frame; returns whether that succeeded.
   func send(_ isolation: IsolationLevel) -> Bool {
     let version = ReaderVersion(reel: ReelVersion.current, ffmpeg: version)
     guard let frame = try? WorkerHello(version: version, isolation: isolation).encoded() else { return false }

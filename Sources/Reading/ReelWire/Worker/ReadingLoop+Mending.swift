@@ -1,7 +1,7 @@
 import Glibc
 
 extension ReadingLoop {
-  /// Answers, and ends: what has worked on a stranger's file for this does nothing else.
+  /// Answers, and then the process ends: having worked on an untrusted file for this, it does nothing else.
   func answer(_ request: MendRequest, _ descriptor: Int32) {
     var output: Int32?
     if case .mend = request {

@@ -2,8 +2,9 @@ import CReel
 import Glibc
 import ReelCore
 
-/// Reads one file after the other until the parent is gone, or makes pictures of one and ends. It holds one file's
-/// descriptor at a time, and has given it back when it answers; of a file that lies elsewhere it gets none.
+/// Reads one file after another until the parent is gone; or makes pictures of one file, or mends it, and ends. It
+/// holds the descriptor of one file at a time, and has closed it when it answers. For a remote file it gets no
+/// descriptor.
 struct ReadingLoop<Reader: FileReader> {
   let channel: WorkerChannel
   let reader: Reader
@@ -17,7 +18,7 @@ struct ReadingLoop<Reader: FileReader> {
         continue
       }
       if isFresh, let request = try? PictureRequest(decoding: frame) {
-        // One that has decoded a stranger's pictures does nothing else.
+        // A worker that has decoded untrusted pictures does nothing else.
         return answer(request, descriptor)
       }
       if isFresh, let request = try? MendRequest(decoding: frame) { return answer(request, descriptor) }
@@ -29,7 +30,7 @@ struct ReadingLoop<Reader: FileReader> {
     }
   }
 
-  /// Reads a file whose bytes are asked for; false when nobody asked for that, or listens.
+  /// Reads a file whose bytes must be requested. Returns false if the request is invalid or the parent is gone.
   private func answer(_ frame: [UInt8]) -> Bool {
     guard let request = try? RangedRequest(decoding: frame) else { return false }
     let reply = reader.read(AskedBytes(channel: channel, receipt: request.receipt), request.file)

@@ -1,8 +1,8 @@
 import CReel
 import Glibc
 
-/// The worker's end of its channel. Every frame is received into the same buffer, so that reading many files
-/// asks for no memory again and again.
+/// The worker's end of its channel. Every frame is received into the same buffer, so that reading many files does
+/// not allocate memory again and again.
 final class WorkerChannel {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: WireFrame.largest, alignment: 16)
 
@@ -10,14 +10,14 @@ final class WorkerChannel {
     buffer.deallocate()
   }
 
-  /// What came from the parent.
+  /// The result of waiting for the parent.
   enum Received {
     case frame([UInt8], descriptor: Int32?)
-    /// The parent is gone, or sends what no parent sends.
+    /// The parent is gone, or sent something invalid.
     case end
   }
 
-  /// Blocks for the next frame.
+  /// Waits for the next frame. Blocks.
   func receive() -> Received {
     var descriptor: Int32 = -1
     let count = reel_channel_receive(reel_worker_channel, buffer.baseAddress, buffer.count, &descriptor)
@@ -25,7 +25,7 @@ final class WorkerChannel {
     return .frame([UInt8](buffer.prefix(count)), descriptor: descriptor >= 0 ? descriptor : nil)
   }
 
-  /// Whether the parent was there to take it.
+  /// Sends a frame; returns whether the parent was there to receive it.
   func send(_ frame: [UInt8]) -> Bool {
     frame.withUnsafeBytes {
       reel_channel_send(reel_worker_channel, $0.baseAddress, $0.count, -1) == 0

@@ -5,8 +5,8 @@
 extern "C" {
 #endif
 
-// The commit that was checked out when this was compiled, in hexadecimal digits; empty where that is not known: a source
-// tree without .git, or one whose .git is not a folder of files. What was changed since the commit does not show.
+// The commit that was checked out when this was compiled, in hexadecimal digits; empty if unknown: in a source tree
+// without .git, or whose .git is not a folder of files. Changes since that commit are not reflected.
 const char *reel_commit(void);
 
 #ifdef __cplusplus

@@ -3,12 +3,13 @@
 
 #include <stdint.h>
 
-// Once, at the start of the process: what is freed in megabytes goes back to the system.
+// Makes the heap return freed blocks of megabytes to the system. Call it once, at the start of the process.
 void reel_heap_gives_back(void);
 
-// Once, before there are other threads: where address space is limited (RLIMIT_AS) to a few gigabytes, all threads share
-// one heap and have small stacks. Each would take 72 MB of it otherwise, most of which it never uses.
-// Returns the limit in bytes, -1 where there is none.
+// If the address space is limited (RLIMIT_AS) to a few gigabytes, makes all threads share one heap and have small
+// stacks. Otherwise each thread would take 72 MB of it, most of which it never uses. Call it once, before there are
+// other threads.
+// Returns the limit in bytes, or -1 if there is none.
 int64_t reel_heap_keeps_to_limit(void);
 
 #endif
