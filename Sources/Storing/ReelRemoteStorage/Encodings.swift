@@ -3,10 +3,10 @@ import ReelCore
 
 /// Base64 (RFC 4648, 4).
 enum Base64 {
-  /// With padding.
+  /// Encodes with padding.
   static func text(_ bytes: some Sequence<UInt8>) -> String { Data(bytes).base64EncodedString() }
 
-  /// For URLs, without padding (RFC 4648, 5).
+  /// Encodes for URLs, without padding (RFC 4648, 5).
   static func url(_ bytes: some Sequence<UInt8>) -> String {
     text(bytes).replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }

@@ -164,7 +164,7 @@ struct FirebaseUpload: Sendable {
     }
   }
 
-  /// Nothing of an empty source is read when it is sent, so it is proved here.
+  /// Completes the upload of an empty source. Nothing of it is read when it is sent, so it is proved here.
   private func sendNothing(_ state: State) async throws(UploadError) -> StorageObject {
     let source = source
     try await BlockingQueue(label: "reel.firebase-source", width: 1).run { () throws(UploadError) in

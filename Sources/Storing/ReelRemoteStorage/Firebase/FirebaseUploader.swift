@@ -133,10 +133,10 @@ extension FirebaseUploader: DamagedObjectReplacing {
 }
 
 extension FirebaseUploader: StoreListing {
-  /// The names of the objects below the prefix.
+  /// Returns the names of the objects below the prefix.
   public func names() async throws(UploadError) -> [String] { try await allNames() }
 
-  /// A page of the objects below the prefix.
+  /// Returns a page of the objects below the prefix.
   package func page(after token: String?) async throws(UploadError) -> StorePage {
     let skipped = client.bucket.prefix.isEmpty ? 0 : client.bucket.prefix.utf8.count + 1
     let page = try await client.page(token)
@@ -145,7 +145,7 @@ extension FirebaseUploader: StoreListing {
       next: page.nextPageToken.flatMap { $0.isEmpty ? nil : $0 })
   }
 
-  /// None: unfinished uploads can't be listed, and expire after a week.
+  /// Returns none: unfinished uploads can't be listed, and expire after a week.
   public func leftovers() async throws(UploadError) -> [String] { [] }
 
   /// Does nothing, as there are none.

@@ -18,7 +18,7 @@ public struct EmulatorToken: TokenSource {
   /// Creates the source of the token `owner`.
   public init() {}
 
-  /// The token `owner`.
+  /// Returns the token `owner`.
   public func token() async throws(UploadError) -> Secret { Secret("owner") }
 
   /// Does nothing, as there is no other token.
@@ -111,7 +111,7 @@ private struct TokenRequest: Sendable {
         + (clockIsOff(reply, now) ?? "see whether the key \(path) was deleted or the account disabled"))
   }
 
-  /// A hint if the clock is wrong: Google accepts an assertion only near the time it was issued.
+  /// Returns a hint if the clock is wrong: Google accepts an assertion only near the time it was issued.
   private func clockIsOff(_ reply: HTTPReply, _ now: Date) -> String? {
     guard let date = reply.date else { return nil }
     let seconds = Int(date.timeIntervalSince(now))

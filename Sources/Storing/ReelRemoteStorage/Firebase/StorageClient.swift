@@ -151,7 +151,7 @@ struct StorageClient: Sendable {
       versions: versions)
   }
 
-  /// The error for a retention policy or a hold
+  /// Returns the error for a retention policy or a hold
   /// (https://cloud.google.com/storage/docs/bucket-lock, …/docs/object-holds).
   private func retention(_ reply: HTTPReply, _ key: ObjectKey) -> UploadError? {
     let said = GoogleFailure(reply)

@@ -38,8 +38,9 @@ struct CurlReply: Sendable {
   let head: [UInt8]
   let body: [UInt8]
 
-  /// The status in a status line of HTTP/1.0 or 1.1 (RFC 9112, 4); nil if the line is malformed or another protocol's.
-  /// Versions of libcurl differ in how they read such a line: 8.14 takes `HTTP/2.0 503 No` for a status of 200.
+  /// Returns the status in a status line of HTTP/1.0 or 1.1 (RFC 9112, 4); nil if the line is malformed or another
+  /// protocol's. Versions of libcurl differ in how they read such a line: 8.14 takes `HTTP/2.0 503 No` for a status
+  /// of 200.
   static func status(ofLine line: some Collection<UInt8>) -> Int? {
     let versions = ["HTTP/1.1", "HTTP/1.0"]
     guard versions.contains(where: { line.starts(with: $0.utf8) }) else { return nil }
@@ -182,7 +183,7 @@ final class CurlTransfer: @unchecked Sendable {
     return .success(CurlReply(status: status, head: head, body: body))
   }
 
-  /// The reason to abandon the transfer now; nil if it may continue.
+  /// Returns the reason to abandon the transfer now; nil if it may continue.
   func expiry(at now: ContinuousClock.Instant) -> HTTPFailure? {
     guard let curl, let easy else { return nil }
     let limits = request.limits
@@ -319,7 +320,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 }
 
-/// The transfer that a callback belongs to.
+/// Returns the transfer that a callback belongs to.
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
   guard let context else { preconditionFailure("libcurl has lost a callback's context") }
   return Unmanaged.fromOpaque(context).takeUnretainedValue()

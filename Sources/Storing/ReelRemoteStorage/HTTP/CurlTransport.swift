@@ -214,7 +214,7 @@ struct Curl: @unchecked Sendable {
     return Int64(value)
   }
 
-  /// The socket of the connection that was used last; nil if there was none.
+  /// Returns the socket of the connection that was used last; nil if there was none.
   func socket(_ easy: Easy) -> Int32? {
     let socket = reel_curl_socket(table, easy)
     return socket < 0 ? nil : socket
@@ -248,7 +248,7 @@ struct Curl: @unchecked Sendable {
   func wait(_ multi: Multi, milliseconds: Int32) { _ = reel_curl_multi_poll(table, multi, milliseconds) }
   /// Ends a ``wait(_:milliseconds:)``. May be called from any thread.
   func wake(_ multi: Multi) { _ = reel_curl_multi_wakeup(table, multi) }
-  /// The next transfer that has ended.
+  /// Returns the next transfer that has ended.
   func ended(_ multi: Multi) -> (easy: Easy, code: CURLcode)? {
     var code = CURLE_OK
     return reel_curl_multi_ended(table, multi, &code).map { ($0, code) }

@@ -87,7 +87,7 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// Begins at the first byte of the range.
   public func makeAsyncIterator() -> Iterator { Iterator(body) }
 
-  /// Returns one chunk after another.
+  /// An iterator over the chunks.
   public struct Iterator: AsyncIteratorProtocol {
     private let body: SourceBody
     private var chunks: SourceChunks.Iterator

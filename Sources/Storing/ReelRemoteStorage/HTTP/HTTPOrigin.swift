@@ -44,7 +44,7 @@ public struct HTTPOrigin: Hashable, Sendable {
     return parts.count == 4 && numbers.count == 4 ? numbers : nil
   }
 
-  /// The same scheme and port, with another host.
+  /// Returns an origin of the same scheme and port, with another host.
   public func with(host: String) -> HTTPOrigin { HTTPOrigin(isSecure: isSecure, host: host, port: port) }
 
   private static func standardPort(_ isSecure: Bool) -> Int { isSecure ? 443 : 80 }

@@ -19,8 +19,8 @@ extension HTTPReply {
   /// The store's clock when it answered (RFC 9110, 6.6.1), or nil.
   public var date: Date? { fields[.date].flatMap(HTTPDate.parse) }
 
-  /// The number of seconds that the store asks us to wait (RFC 9110, 10.2.3): a number, or a date, which is compared
-  /// with the store's own clock if the reply states it.
+  /// Returns the number of seconds that the store asks us to wait (RFC 9110, 10.2.3): a number, or a date, which is
+  /// compared with the store's own clock if the reply states it.
   /// - Parameter now: this machine's clock, for a reply without a date.
   public func retryAfter(now: Date) -> Double? {
     guard let text = fields[.retryAfter] else { return nil }
@@ -83,7 +83,8 @@ extension HTTPReply {
     }
   }
 
-  /// 407 and 511 come from a proxy or network on the way (RFC 9110, 15.5.8; RFC 6585, 6), never from the store.
+  /// Returns the error for a 407 or 511. These come from a proxy or network on the way (RFC 9110, 15.5.8; RFC 6585, 6),
+  /// never from the store.
   private func refusalByProxy(store: some CustomStringConvertible) -> UploadError? {
     switch status.code {
     case 407:

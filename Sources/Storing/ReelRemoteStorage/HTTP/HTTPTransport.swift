@@ -43,7 +43,7 @@ public struct HTTPTimeouts: Hashable, Sendable {
     self.slowest = max(1, slowest)
   }
 
-  /// The limit for `call` as a whole.
+  /// Returns the limit for `call` as a whole.
   /// - Parameters:
   ///   - rate: the limit in bytes a second for all calls together, which must not count against the server.
   ///   - received: the number of bytes received so far of a body that is fetched; nil for a reply that is kept whole. A
@@ -57,14 +57,15 @@ public struct HTTPTimeouts: Hashable, Sendable {
     return min(whole, Self.grace + thinking + .seconds(received / Self.slowestReply))
   }
 
-  /// The limit until the reply to `call` begins; nil for a call with a body, which may be sent as slowly as it must.
+  /// Returns the limit until the reply to `call` begins; nil for a call with a body, which may be sent as slowly as
+  /// it must.
   func answerLimit(for call: HTTPCall) -> Duration? {
     if case .none = call.body { return answer + call.thinking }
     return nil
   }
 
-  /// The limit without a byte in either direction, while a server processes the body it received, or until it answers a
-  /// request without one.
+  /// Returns the limit without a byte in either direction, while a server processes the body it received, or until it
+  /// answers a request without one.
   func idleLimit(for call: HTTPCall) -> Duration {
     guard call.thinking > .zero else { return idle }
     return answerLimit(for: call).map { max(idle, $0) } ?? idle + call.thinking
@@ -230,7 +231,7 @@ public struct HTTPReply: Sendable {
 }
 
 extension HTTPField.Name {
-  /// A field name written in this program, and therefore valid.
+  /// Returns a field name that is written in this program, and therefore valid.
   static func ours(_ name: String) -> HTTPField.Name {
     guard let name = HTTPField.Name(name) else { preconditionFailure("no field's name") }
     return name

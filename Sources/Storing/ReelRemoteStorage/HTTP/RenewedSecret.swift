@@ -67,7 +67,7 @@ actor RenewedSecret<Value: Sendable> {
     if now <= before { pausedUntil = clock.now().addingTimeInterval(Self.pause) }
   }
 
-  /// The number of seconds left.
+  /// Returns the number of seconds left.
   private func left(of held: Held) -> Double {
     held.ends?.timeIntervalSince(clock.now()) ?? .infinity
   }

@@ -183,7 +183,7 @@ struct MultipartUpload: Sendable {
     case unlisted
   }
 
-  /// The name under which failed attempts to list the parts of an upload are counted.
+  /// Returns the name under which failed attempts to list the parts of an upload are counted.
   private static func list(of id: String) -> String { "parts of \(id)" }
 
   private func stored(_ id: String) async throws(UploadError) -> Stored {

@@ -86,8 +86,8 @@ struct PartProving: Sendable, Hashable {
   }
 }
 
-/// Returns the parts of a source one after another, with what proves them. What has to be hashed for that is read off
-/// the cooperative pool, each part before it is sent.
+/// Hashes the parts of a source one after another, as far as that is needed to prove them. The source is read off the
+/// cooperative pool, each part before it is sent.
 ///
 /// For a source without sums, everything is hashed, both by part and as a whole. A part is sent only as it was hashed
 /// here (``SourceBody`` reads it again and compares it with a tag of these bytes), and a part that the store has
@@ -183,8 +183,8 @@ struct PartHashing: Sendable {
 }
 
 extension String {
-  /// An ETag without its quotation marks, and without the mark of a weak one. A proxy that compresses a reply makes its
-  /// ETag weak (nginx), but leaves the value as it is.
+  /// Returns an ETag without its quotation marks, and without the mark of a weak one. A proxy that compresses a reply
+  /// makes its ETag weak (nginx), but leaves the value as it is.
   func trimmingQuotes() -> String {
     let tag = trimmingPrefix("W/")
     return tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2
@@ -236,7 +236,7 @@ struct PartPlan: Sendable, Hashable {
     (1...count).contains(part.number) && part.size == Int64(range(of: part.number).count)
   }
 
-  /// The bytes of part `number`, counted from 1.
+  /// Returns the range of part `number`, counted from 1.
   func range(of number: Int) -> Range<Int64> {
     let start = Int64(number - 1) * partSize
     return start..<min(size, start + partSize)

@@ -39,7 +39,7 @@ public struct FixedCredentials: CredentialSource {
   /// Always returns `credentials`.
   public init(_ credentials: S3Credentials) { held = credentials }
 
-  /// The given credentials.
+  /// Returns the given credentials.
   public func credentials() async throws(UploadError) -> S3Credentials { held }
 
   /// Does nothing, as there are no others.

@@ -214,7 +214,7 @@ struct XMLNode: Sendable, Hashable {
 
   func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 
-  /// The text of the first child of that name; nil if there is none, or it is empty.
+  /// Returns the text of the first child of that name; nil if there is none, or it is empty.
   func text(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Whether the first child of that name is true; some stores write it with a capital letter.
@@ -322,6 +322,6 @@ func xmlEscaped(_ text: String) -> String {
 }
 
 extension StringProtocol {
-  /// The text without white space at its ends.
+  /// Returns the text without white space at its ends.
   func trimmingWhiteSpace() -> String { String(trimming(while: \.isWhitespace)) }
 }

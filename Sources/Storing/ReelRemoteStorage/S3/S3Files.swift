@@ -11,7 +11,7 @@ import Synchronization
 package struct S3Files: Sendable {
   private let client: S3Client
   private let retries: RetryBudget
-  /// Reads and hashes files.
+  /// The queue on which files are read and hashed.
   private let queue: BlockingQueue
   /// The width of ``queue``.
   private let processors: Int
@@ -34,7 +34,7 @@ package struct S3Files: Sendable {
   /// As ``S3Store/destination``.
   package var destination: Destination { client.store.destination }
 
-  /// The store's own address of a file, which can be opened if the file is public.
+  /// Returns the store's own address of a file, which can be opened if the file is public.
   package func url(of name: String) -> String {
     "\(client.addressing.origin)\(client.addressing.path(named: name))"
   }

@@ -2,10 +2,10 @@ import ReelCore
 import ReelStorage
 
 extension S3Uploader: StoreListing {
-  /// The names of the objects below the prefix.
+  /// Returns the names of the objects below the prefix.
   public func names() async throws(UploadError) -> [String] { try await allNames() }
 
-  /// A page of the objects below the prefix.
+  /// Returns a page of the objects below the prefix.
   package func page(after token: String?) async throws(UploadError) -> StorePage {
     let retries = RetryBudget(
       RetryPolicy(), of: destination, clock: ContinuousClock(), randomness: SystemRandomness())
@@ -19,7 +19,7 @@ extension S3Uploader: StoreListing {
       next: page.next?.text)
   }
 
-  /// None: parts of unfinished uploads are resumed, or removed by a rule of the bucket.
+  /// Returns none: parts of unfinished uploads are resumed, or removed by a rule of the bucket.
   public func leftovers() async throws(UploadError) -> [String] { [] }
 
   /// Does nothing, as there are none.

@@ -19,7 +19,8 @@ extension S3Uploader {
     return (FeedPage(posts: posts, next: page.next), posts.count - here.count)
   }
 
-  /// A signature by a wrong clock, or for a wrong region, is worthless. The store's reply to any request corrects both.
+  /// Sends a request whose reply corrects the clock and the region: a signature by a wrong clock, or for a wrong
+  /// region, is worthless.
   private func lookAtClockAndRegion(_ post: Post) async throws(UploadError) {
     do throws(UploadError) {
       _ = try await find(post.video)

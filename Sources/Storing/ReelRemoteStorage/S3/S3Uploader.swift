@@ -173,7 +173,7 @@ extension S3Uploader {
     }
   }
 
-  /// The error for a store that calls a name taken under which it has no object; nil if it has one.
+  /// Returns the error for a store that calls a name taken under which it has no object; nil if it has one.
   private func contradiction(of key: ObjectKey) async throws(UploadError) -> UploadError? {
     guard client.store.endpoint != nil, client.sendsConditions, try await client.head(key) == nil else {
       return nil

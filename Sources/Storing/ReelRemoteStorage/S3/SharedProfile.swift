@@ -85,7 +85,7 @@ struct SharedFile: Sendable {
     return (key, withoutComment(bare[bare.index(after: equals)...]).trimmingWhiteSpace())
   }
 
-  /// A comment must be preceded by white space, as a secret may contain a #.
+  /// Removes a comment, which must be preceded by white space, as a secret may contain a #.
   private static func withoutComment(_ value: Substring) -> Substring {
     var before: Character = "="
     for index in value.indices {

@@ -112,8 +112,8 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: try pinned(reply, size: Int64(reply.body.count)))
   }
 
-  /// What to request instead, once, if a server refuses a range that ends beyond the end of the file, and states where
-  /// that is (VersityGW 0.22 did).
+  /// Returns the range to request instead, once, if a server refuses one that ends beyond the end of the file, and
+  /// states where that is (VersityGW 0.22 did).
   func shorter(after reply: HTTPReply) -> (range: Range<Int64>, pin: FilePin)? {
     guard reply.status.code == 416, pin.size == nil, range.lowerBound == 0,
       let size = reply.fields[.contentRange].flatMap({ ContentRange(parsing: $0) })?.size,
@@ -159,7 +159,7 @@ struct RangeAnswer: Sendable {
     }
   }
 
-  /// The new address may be secret, too, so only its origin is shown.
+  /// Returns the error for a redirect. The new address may be secret, too, so only its origin is shown.
   private func redirect(_ reply: HTTPReply) -> SourceError {
     let target = reply.place.map { " to another one at \($0)" } ?? ""
     return SourceError(

@@ -119,7 +119,7 @@ final class RemoteFileHandle: RemoteHandle {
 
   var origin: ObjectOrigin? { fetcher.base.origin(of: pin) }
 
-  /// The identity of the state that all bytes come from. A reply about another state ends the reading.
+  /// Returns the identity of the state that all bytes come from. A reply about another state ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
@@ -265,7 +265,7 @@ extension SourceError {
 
 /// The identity of a remote file's state, in place of a local file's inode and times.
 enum RemoteIdentity {
-  /// Made from the address and the ETag, or from the time of the last change if there is no ETag.
+  /// Makes the identity from the address and the ETag, or from the time of the last change if there is no ETag.
   static func of(_ address: [UInt8], size: Int64, _ state: RemoteState) -> FileIdentity {
     let (tag, modified) = (state.tag, state.modified)
     var text = address

@@ -25,7 +25,7 @@ package enum SourceAddress: Sendable {
     }
   }
 
-  /// The name of an object is taken literally, including any slash or question mark.
+  /// Parses the address of a bucket. The name of an object is taken literally, including any slash or question mark.
   private static func bucket(_ text: String, _ scheme: String) throws(SourceAddressError) -> SourceAddress {
     var parts = text.dropFirst(scheme.count + 3).split(
       separator: "/", maxSplits: scheme == "s3" ? 1 : 2, omittingEmptySubsequences: false)

@@ -35,7 +35,7 @@ package struct WebSource: RemoteSource {
   /// Nil, as the neighbors of a file on the web are unknown.
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? { nil }
 
-  /// An empty page, as nothing lies below a file.
+  /// Returns an empty page, as nothing lies below a file.
   package func page(after token: String?, cancellation: CancellationFlag) throws(SourceError) -> RemotePage {
     RemotePage(files: [], next: nil)
   }

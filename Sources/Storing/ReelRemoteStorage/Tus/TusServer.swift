@@ -102,7 +102,7 @@ public struct TusAddresses: Hashable, Sendable {
     pattern?.replacing("{key}", with: key.rawValue).replacing("{id}", with: url.id) ?? url.text
   }
 
-  /// The address besides the server's at which the object can be read; nil if none is configured.
+  /// Returns the address besides the server's at which the object can be read; nil if none is configured.
   func other(than url: TusURL, _ key: ObjectKey) -> TusURL? {
     guard pattern != nil, let other = TusURL(self.url(of: key, at: url)), other != url else { return nil }
     return other
@@ -141,12 +141,12 @@ struct TusFailure: Sendable {
       || reply.ownWords?.hasPrefix("ERR_LOCK_TIMEOUT") ?? false
   }
 
-  /// The error for a refused part.
+  /// Returns the error for a refused part.
   func callAsFunction(refusing key: ObjectKey, _ reply: HTTPReply) -> UploadError {
     self(reply, "take a part of \(key)")
   }
 
-  /// The error for an upload of which the server has every byte, and which it refused.
+  /// Returns the error for an upload of which the server has every byte, and which it refused.
   func refused(_ key: ObjectKey, _ reply: HTTPReply) -> UploadError {
     let code = HTTPReply.code(of: reply.status)
     let said =
@@ -157,7 +157,7 @@ struct TusFailure: Sendable {
         + "there why, then try again")
   }
 
-  /// The server's words without what may be an upload's address: parts of paths, and long names.
+  /// Returns the server's words without what may be an upload's address: parts of paths, and long names.
   private func words(of reply: HTTPReply) -> String? {
     reply.ownWords?.split(separator: " ").map { word in
       let isName =
@@ -240,7 +240,7 @@ struct TusFailure: Sendable {
         + "try again")
   }
 
-  /// By the server's own statement, in reply to a request without a body.
+  /// Returns the error for a size that the server itself refused, in reply to a request without a body.
   func tooLarge(_ size: Int64, _ reply: HTTPReply) -> UploadError {
     UploadError(
       .tooLarge,
