@@ -2,19 +2,19 @@ import Glibc
 import ReelCore
 import ReelStorage
 
-/// A store that was opened by its address (``AddressedStore``), and what it is on this machine.
+/// A store that was opened by its address (``AddressedStore``), and what is known about it on this machine.
 public struct OpenedStore: Sendable {
-  /// Without decorators: wrap it in ``RetryingUploader`` and ``VerifyingUploader``.
+  /// The uploader without decorators: wrap it in ``RetryingUploader`` and ``VerifyingUploader``.
   public let uploader: any Uploader
-  /// The folder that it stores in; nil for one that is none.
+  /// The folder that it stores in; nil if it is not a folder store.
   public let folder: String?
-  /// Whether it holds what it sends to a rate itself, or else what it reads is.
+  /// Whether the uploader itself limits the rate at which it sends. If not, the rate at which it reads is limited.
   let keepsToRate: Bool
-  /// Uploads at once where nobody says how many; nil for as many as there are jobs.
+  /// The default number of uploads at once; nil for as many as there are jobs.
   let uploadsAtOnce: Int?
   private let makeRecorder: (@Sendable () throws(UploadError) -> any PostRecorder)?
 
-  /// - Parameter recorder: what writes posts down beside the objects; nil for a store that keeps none. Throws when a setting
+  /// - Parameter recorder: records posts beside the objects; nil for a store that keeps none. Throws if a setting
   ///   is missing.
   package init(
     uploader: any Uploader, folder: String? = nil, keepsToRate: Bool = false, uploadsAtOnce: Int? = nil,
@@ -24,22 +24,23 @@ public struct OpenedStore: Sendable {
     (self.uploadsAtOnce, makeRecorder) = (uploadsAtOnce, recorder)
   }
 
-  /// What writes posts down beside the objects, retried; nil for a store that keeps none.
-  /// - Throws: `storeUnusable` when a setting is missing.
+  /// Returns what records posts beside the objects, with retries; nil for a store that keeps none.
+  /// - Throws: `storeUnusable` if a setting is missing.
   public func recorder() throws(UploadError) -> (any PostRecorder)? {
     guard let makeRecorder else { return nil }
     return RetryingRecorder(base: try makeRecorder())
   }
 
-  /// To be called before ``Uploader/prepare()``, which makes a folder where its disk is not mounted: what is stored there
-  /// would be hidden when it is again, and is found by no other machine.
-  /// - Throws: ``UploadError``, `storeUnusable`, for a folder of which `catalog` has posts, and that is missing or empty;
-  ///   ``CatalogError``.
+  /// Checks that the disk of a folder store is mounted. To be called before ``Uploader/prepare()``, which would create
+  /// the folder on the disk below: what is stored there is hidden once the right disk is mounted, and no other machine
+  /// finds it.
+  /// - Throws: ``UploadError``, `storeUnusable`, for a folder of which `catalog` has posts, and which is missing or
+  ///   empty; ``CatalogError``.
   public func checkIsMounted(in catalog: any PostCatalog) async throws {
     guard let folder, !SourcePath(folder).isFolderWithEntries else { return }
     let destination = uploader.destination
     let posts = try await catalog.status().destinations.first { $0.destination == destination }?.posts ?? 0
-    // Once more: those that another process has published meanwhile are there.
+    // Look again: another process may have published these posts, and filled the folder, in the meantime.
     if posts == 0 || SourcePath(folder).isFolderWithEntries { return }
     if access(folder, R_OK | X_OK) != 0, errno != ENOENT, errno != ENOTDIR {
       throw UploadError(

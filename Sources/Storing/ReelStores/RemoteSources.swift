@@ -2,7 +2,7 @@ import ReelCore
 import ReelRemoteStorage
 import ReelStorage
 
-/// Where an address that somebody names becomes a source. Buckets and servers share their connections.
+/// Turns the address of a file into a source. Buckets and servers share their connections.
 package actor RemoteSources {
   private let stores: Stores
   private let limits: RemoteLimits
@@ -11,15 +11,15 @@ package actor RemoteSources {
   private var web: CurlTransport?
 
   /// - Parameters:
-  ///   - stores: says how buckets and servers are reached.
-  ///   - staging: where a file lies whose server gives no ranges.
+  ///   - stores: how buckets and servers are reached.
+  ///   - staging: where to put a file whose server supports no ranges.
   package init(_ stores: Stores, limits: RemoteLimits, staging: any StagingArea) {
     (self.stores, self.limits, self.staging) = (stores, limits, staging)
   }
 
-  /// What the address `path` stands for; nil for a path of this machine.
-  /// - Throws: ``SourceAddressError`` for an address that is none; ``UploadError`` when it can't be reached with these
-  ///   settings.
+  /// Returns the source at the address `path`; nil if it is a path of this machine.
+  /// - Throws: ``SourceAddressError`` if the address is not valid; ``UploadError`` if it can't be reached with
+  ///   these settings.
   package func source(_ path: SourcePath) async throws -> (any RemoteSource)? {
     guard path.scheme != nil else { return nil }
     switch try SourceAddress(parsing: path) {

@@ -3,7 +3,7 @@ import ReelRemoteStorage
 import ReelStorage
 
 extension Stores {
-  /// An uploader for a bucket of Cloud Storage for Firebase, and what keeps its posts in Firestore. Emulators are
+  /// Opens a bucket of Cloud Storage for Firebase, with a recorder that keeps its posts in Firestore. Emulators are
   /// named by the variables that Google's own tools read.
   func firebase(_ address: FirebaseAddress) async throws -> OpenedStore {
     let emulators = FirebaseEmulators(environment: try variables(where: FirebaseEmulators.asks))
@@ -77,7 +77,7 @@ extension Stores {
     return try await ServiceAccountKey.read(path)
   }
 
-  /// An emulator, for which there is no key, never gets a token that opens anything.
+  /// Returns a token source. An emulator, for which there is no key, never gets a token that gives access to anything.
   private func tokens(
     _ key: ServiceAccountKey?, _ transport: CurlTransport
   ) async throws(UploadError) -> any TokenSource {
@@ -86,7 +86,7 @@ extension Stores {
   }
 }
 
-/// What the variables of Google's tools say of emulators.
+/// The emulators named by the variables of Google's tools.
 private struct FirebaseEmulators {
   let environment: [String: String]
 
@@ -97,7 +97,7 @@ private struct FirebaseEmulators {
   /// Whether the variable `name` is one of them.
   static func asks(_ name: String) -> Bool { (storage + firestore + project).contains(name) }
 
-  /// - Parameter named: by the destination itself.
+  /// - Parameter named: the emulator named by the destination itself.
   func storage(_ named: String?) throws(UploadError) -> HTTPOrigin? {
     if let named { return try Self.origin(named, "the destination") }
     return try first(Self.storage)
@@ -120,7 +120,7 @@ private struct FirebaseEmulators {
     environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// `host:port`, or with `http://` before it.
+  /// Parses `host:port`, with or without `http://` before it.
   private static func origin(_ text: String, _ place: String) throws(UploadError) -> HTTPOrigin {
     func unusable(_ reason: String) -> UploadError {
       UploadError(.storeUnusable, "the emulator that \(place) names can't be used: \(reason)")

@@ -3,10 +3,10 @@ import ReelRemoteStorage
 import ReelStorage
 
 extension Stores {
-  /// A bucket, and what reaches it.
+  /// A bucket, and how to reach it.
   package struct BucketAccess: Sendable {
     package let store: S3Store
-    /// Whether checksums are sent that no operation demands.
+    /// Whether checksums are sent that no operation requires.
     let sendsChecksums: Bool
     package let transport: CurlTransport
     package let credentials: any CredentialSource
@@ -22,13 +22,14 @@ extension Stores {
       transport: bucket.transport, credentials: bucket.credentials, onNotice: onNotice)
   }
 
-  /// A bucket, by the settings and by what AWS's own tools would read: its variables and files.
-  /// - Throws: `storeUnusable` when it can't be one, or its credentials are not there.
+  /// Opens a bucket, by the settings and by what AWS's own tools would read: their variables and files.
+  /// - Throws: `storeUnusable` if it can't be a bucket, or its credentials are missing.
   package func bucket(_ address: S3Address) async throws(UploadError) -> BucketAccess {
     let environment = try awsEnvironment()
     let local = LocalCredentials(environment: environment, profile: settings.profile)
     let store = try await store(address, local)
-    // Credentials that are not there are told before anything is made; what is found is looked up again when it is needed.
+    // Report missing credentials before anything is created. Credentials that are found are looked up again
+    // when needed.
     if settings.credentials == .local { _ = try await local.find() }
     let sendsChecksums = try await sendsChecksums(local)
     let rules = try settings.httpRules(certificates: environment["AWS_CA_BUNDLE"])
@@ -63,8 +64,9 @@ extension Stores {
     return try await local.endpoint()
   }
 
-  /// Whose keys sign requests for the bucket: an endpoint's, or Amazon's; nil when that can't be found out.
-  /// - Parameter isNamed: an endpoint in the settings counts; the catalog's names say all.
+  /// Returns the server whose keys sign requests for the bucket: an endpoint, or Amazon; nil if that can't
+  /// be determined.
+  /// - Parameter isNamed: whether an endpoint in the settings counts; a name in the catalog is complete.
   func server(of address: S3Address, isNamed: Bool) async -> String? {
     do {
       let local = LocalCredentials(environment: try awsEnvironment(), profile: settings.profile)
@@ -102,7 +104,7 @@ extension Stores {
     if place == .local {
       return RememberedCredentials { () async throws(UploadError) in try await local.find() }
     }
-    // This machine's own services: plain http, which no router passes on and no proxy may hear.
+    // These are services of this machine: plain http, which no router forwards and no proxy may see.
     let transport = try CurlTransport(
       HTTPRules(
         allowsPlainHTTP: true, timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5)),

@@ -3,10 +3,10 @@ import ReelRemoteStorage
 import ReelStorage
 
 extension Stores {
-  /// The variable of the token.
+  /// The environment variable that holds the token.
   package static let tusToken = "REEL_TUS_TOKEN"
 
-  /// An uploader for a tus server. Its token comes from the environment alone.
+  /// Opens a tus server. Its token comes from the environment only.
   func tus(_ address: String) throws -> any Uploader {
     guard let endpoint = TusEndpoint(address) else {
       throw DestinationAddressError(

@@ -3,27 +3,27 @@ import ReelRemoteStorage
 import ReelSource
 import ReelStorage
 
-/// Where an address becomes a store: the one place that knows every kind.
+/// Turns an address into a store: the one place that knows every kind.
 package struct Stores: Sendable {
-  /// Gives the variables whose names are meant.
+  /// Returns the environment variables whose names are meant.
   package typealias Environment =
     @Sendable (_ isMeant: (_ name: String) -> Bool) throws(UploadError) -> [String: String]
 
   package var settings: StoreSettings
-  /// The library folder's path: the default destination and its temporaries lie in it. Nil without one, where the
-  /// catalog is on a server.
+  /// The path of the library folder, which contains the default destination and its temporary files. Nil if there is
+  /// none, as the catalog is on a server.
   package let library: String?
-  /// What uploads go on from.
+  /// The state from which interrupted uploads are resumed.
   package var checkpoints: any UploadCheckpoints
-  /// The destination that the secrets at hand were given for, as the user named it; nil when nobody said.
+  /// The destination that the secrets at hand are for, as the user named it; nil if the user named none.
   package var secretsAreFor: String?
   private let environment: Environment
   let onNotice: @Sendable (String) -> Void
 
   /// Opens nothing yet.
   /// - Parameters:
-  ///   - environment: of the process; asked for what a store of some kind needs, when one is opened.
-  ///   - onNotice: told, in a sentence, what a store can't promise.
+  ///   - environment: the process's environment, asked for the variables that a store needs when it is opened.
+  ///   - onNotice: called with a sentence about what a store can't promise.
   package init(
     _ settings: StoreSettings, library: String?, checkpoints: any UploadCheckpoints, secretsAreFor: String?,
     environment: @escaping Environment, onNotice: @escaping @Sendable (String) -> Void
@@ -34,9 +34,9 @@ package struct Stores: Sendable {
 
   // MARK: Opening
 
-  /// The store that `to` names, or the library's own.
-  /// - Throws: ``DestinationAddressError`` for what stands for no store; ``UploadError`` when it can't be opened with these
-  ///   settings.
+  /// Opens the store that `to` names, or the library's own.
+  /// - Throws: ``DestinationAddressError`` if `to` names no store; ``UploadError`` if it can't be opened with
+  ///   these settings.
   package func open(_ to: String?) async throws -> OpenedStore {
     if let to { return try await open(DestinationAddress(parsing: to)) }
     guard let library else {
@@ -48,10 +48,10 @@ package struct Stores: Sendable {
     return folder(library + "/media", temporaries: library + "/tmp")
   }
 
-  /// A store that the catalog names; nil where it needs a secret, and those at hand were not given for it. Its temporaries
-  /// are in the library when it is the library's own.
-  /// - Parameter mode: what its objects may be read by, where it is a folder; nil for what the settings say.
-  /// - Throws: `storeUnusable`, also when today's settings or folders make another store of its name.
+  /// Opens a store that the catalog names; nil if it needs a secret, and those at hand are for another one. If it is a
+  /// folder, its temporary files are in the library, if there is one.
+  /// - Parameter mode: who may read its objects, if it is a folder; nil for what the settings say.
+  /// - Throws: `storeUnusable`, also if the current settings or folders make its name lead to a different store.
   package func open(
     _ destination: Destination, mode: FolderModes? = nil
   ) async throws(UploadError) -> OpenedStore? {
@@ -83,7 +83,7 @@ package struct Stores: Sendable {
     return opened
   }
 
-  /// What makes another store of a name.
+  /// How to undo what makes a name lead to a different store.
   private static func remedy(_ address: DestinationAddress) -> ErrorMessage {
     switch address {
     case .folder, .command: "put what it names back in its place; links on the way to it are followed"
@@ -95,13 +95,14 @@ package struct Stores: Sendable {
     }
   }
 
-  /// The store that `to` names, by its address or as the catalog does, which has posts; nil, for all, where that is nil.
+  /// Returns the store with posts that `to` names, by its address or as in the catalog; nil, for all stores, if `to`
+  /// is nil.
   package func known(_ to: String?, in catalog: any CatalogExamination) async throws -> [Destination]? {
     guard let to else { return nil }
     return [try await known(to, among: try await catalog.destinations())]
   }
 
-  /// The one of `known` that `name` names, by its address or as the catalog does.
+  /// Returns the one of `known` that `name` names, by its address or as in the catalog.
   package func known(_ name: String, among known: [Destination]) async throws -> Destination {
     if let named = known.first(where: { $0.name == name }) { return named }
     let meant = try await open(name).uploader.destination
@@ -128,7 +129,7 @@ package struct Stores: Sendable {
     }
   }
 
-  /// A small object is one request, and most of its time is the way there and back.
+  /// The number of uploads to a bucket at once: a small object is one request, and most of its time is the round trip.
   package static let uploadsToBucket = 16
 
   private func folder(_ root: String, temporaries: String?) -> OpenedStore {
@@ -144,7 +145,7 @@ package struct Stores: Sendable {
         .notAPath,
         "command: names a program, such as command:./adapter, in a folder whose path is UTF-8")
     }
-    // Each is told its share of the rate, so no more may be under way, and hardly fewer.
+    // Each upload is told its share of the rate, so no more of them may run at once, and hardly fewer should.
     let uploads = settings.uploads ?? min(8, settings.jobs)
     let uploader = CommandUploader(
       program, environment: try adapterEnvironment(), publicBaseURL: settings.publicBaseURL,
@@ -155,7 +156,7 @@ package struct Stores: Sendable {
       uploader: uploader, keepsToRate: true, uploadsAtOnce: settings.limitRate == nil ? nil : uploads)
   }
 
-  /// What an adapter gets of the environment.
+  /// Returns the environment that an adapter gets.
   private func adapterEnvironment() throws(UploadError) -> AdapterEnvironment {
     let names = settings.adapterVariables
     let passed = try environment { AdapterEnvironment.passes($0, allowing: names) }
@@ -166,14 +167,14 @@ package struct Stores: Sendable {
     try environment(isMeant)
   }
 
-  /// The value of `name`; nil when it is not set, or empty.
+  /// Returns the value of the variable `name`; nil if it is not set, or empty.
   func variable(_ name: String) throws(UploadError) -> String? {
     try environment { $0 == name }[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
   // MARK: Decorators
 
-  /// The uploader of a run: verified, retried, at most so many at once, at the rate of the settings.
+  /// Returns the uploader for a run: verified, retried, limited in concurrency, and at the rate in the settings.
   package func decorated(_ opened: OpenedStore) -> any Uploader {
     var uploader = opened.uploader
     if !opened.keepsToRate, let limiter = settings.limiter {
@@ -182,7 +183,8 @@ package struct Stores: Sendable {
     uploader = VerifyingUploader(base: RetryingUploader(base: uploader))
     if opened.folder == nil { uploader = RefusalCheckingUploader(base: uploader, canary: Self.canary) }
     let traits = uploader.traits
-    // What is sent one by one has as many under way as there are jobs; what waits for a network would have far more.
+    // Without batches, as many uploads run at once as there are jobs; an uploader that waits for a network would run
+    // far more.
     let usual = traits.isLatencyBound && uploader.batches == nil ? settings.jobs : nil
     if let uploads = settings.uploads ?? opened.uploadsAtOnce ?? usual {
       uploader = ConcurrentUploader(base: uploader, uploads: uploads)
@@ -190,15 +192,15 @@ package struct Stores: Sendable {
     return uploader
   }
 
-  /// What a store is tried with that has refused something: a video, as it may look at what it is given.
+  /// The object to try on a store that has refused something. It is a video, as a store may inspect what it gets.
   private static let canary = UploadSource(
     SampleVideo.bytes, contentType: MediaContainer.mp4.contentType)
 
   // MARK: Secrets
 
-  /// Whether a store that the catalog names may be opened with the secrets at hand: the token of one tus server, the keys
-  /// of one S3 endpoint and the variables of one adapter are for that one, which the user has named. A folder needs none;
-  /// a service account's key signs for Google alone, whichever bucket it is.
+  /// Whether a store that the catalog names may be opened with the secrets at hand. The token of a tus server, the keys
+  /// of an S3 endpoint and the variables of an adapter are only for the one that the user has named. A folder needs
+  /// none; a service account's key signs for Google alone, whatever the bucket.
   private func mayHaveSecrets(_ address: DestinationAddress, _ destination: Destination) async -> Bool {
     guard needsSecret(address) else { return true }
     guard let secretsAreFor else { return false }
@@ -218,8 +220,9 @@ package struct Stores: Sendable {
     }
   }
 
-  /// Who is told a secret: a server, by its scheme, host and port, or a program; nil for nobody.
-  /// - Parameter isNamed: the user wrote the address, and it is completed by the settings; not one of the catalog.
+  /// Returns who would learn a secret: a server, by its scheme, host and port, or a program; nil if nobody would.
+  /// - Parameter isNamed: whether the user wrote the address, so that the settings complete it; false for one in
+  ///   the catalog.
   private func secretHolder(of address: DestinationAddress, isNamed: Bool) async -> String? {
     switch address {
     case .folder, .firebase: nil
@@ -230,7 +233,7 @@ package struct Stores: Sendable {
   }
 }
 
-/// What `body` gives, which makes a connection to `store`.
+/// Returns the result of `body`, which makes a connection to `store`.
 func connecting<Value>(
   to store: some CustomStringConvertible, _ body: () throws(HTTPFailure) -> Value
 ) throws(UploadError) -> Value {

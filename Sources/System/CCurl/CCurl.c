@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-// Those below it take a retried request for a new one, or lack what the calls here stand on.
+// Older versions treat a retried request as a new one, or lack what the functions below rely on.
 static const unsigned oldest = 0x075000;  // 7.80.0
 
 #define FUNCTIONS(each)  \
@@ -33,7 +33,7 @@ static const unsigned oldest = 0x075000;  // 7.80.0
   each(multi_wakeup)     \
   each(multi_info_read)
 
-// The header checks the arguments of these by macros of the same names.
+// The header wraps these in macros of the same names that check their arguments.
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
@@ -54,7 +54,7 @@ static int find_functions(void *library, struct reel_curl *curl, char *why, size
 }
 
 static int get_ready(const struct reel_curl *curl, char *why, size_t size) {
-  // Before 7.84 no two threads may do this at once.
+  // Before 7.84, no two threads may do this at once.
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);
   CURLcode code = curl->global_init(CURL_GLOBAL_DEFAULT);
@@ -129,7 +129,7 @@ CURLcode reel_curl_set_pointer(const struct reel_curl *curl, CURL *easy, CURLopt
   return curl->easy_setopt(easy, option, value);
 }
 
-// By number: a header before 7.85 does not have the first of them, and newer ones warn of the second.
+// By number: a header older than 7.85 lacks the first option, and newer ones warn about the second.
 static const CURLoption protocols_by_name = (CURLoption)(CURLOPTTYPE_STRINGPOINT + 318);
 static const CURLoption protocols_by_bit = (CURLoption)(CURLOPTTYPE_LONG + 181);
 
@@ -198,7 +198,7 @@ int reel_curl_has_input(int socket) {
 }
 
 int reel_curl_memory_file(void) {
-  // MFD_NOEXEC_SEAL of Linux 6.3, which some machines insist on.
+  // MFD_NOEXEC_SEAL, of Linux 6.3, which some systems require.
   int file = memfd_create("reel-certificates", MFD_CLOEXEC | 8u);
   if (file < 0 && errno == EINVAL) file = memfd_create("reel-certificates", MFD_CLOEXEC);
   return file < 0 ? -errno : file;

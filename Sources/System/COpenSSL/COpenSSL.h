@@ -1,7 +1,7 @@
 #ifndef REEL_COPENSSL_H
 #define REEL_COPENSSL_H
 
-// For SHA256_Init and its like, see ReelCrypto.
+// For functions such as SHA256_Init, see ReelCrypto.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/aes.h>
@@ -13,12 +13,12 @@
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
 
-/// A state of GCM over AES; `key` has to live as long.
+/// A GCM state over AES; `key` must outlive it.
 static inline GCM128_CONTEXT *reel_gcm_new(AES_KEY *key) {
   return CRYPTO_gcm128_new(key, (block128_f)AES_encrypt);
 }
 
-/// OPENSSL_clear_free is a macro.
+/// A function, as OPENSSL_clear_free is a macro.
 static inline void reel_openssl_free(void *memory, size_t count) {
   OPENSSL_clear_free(memory, count);
 }

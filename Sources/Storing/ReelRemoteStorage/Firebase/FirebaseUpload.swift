@@ -1,7 +1,7 @@
 import ReelCore
 import ReelStorage
 
-/// One upload, begun or gone on with, in parts; where it is is written down before the first of them goes out.
+/// A resumable upload, new or resumed, sent in parts. Its session is recorded before the first part is sent.
 struct FirebaseUpload: Sendable {
   let source: UploadSource
   let key: ObjectKey
@@ -9,18 +9,18 @@ struct FirebaseUpload: Sendable {
   let ledger: CheckpointLedger
   let partSize: Int
   let downloadToken: String
-  /// The generation of a damaged object whose place it takes; nil for a name that is free.
+  /// The generation of a damaged object that is to be replaced; nil if the name must be free.
   let replaced: String?
   let reporting: @Sendable (TransferProgress) -> Void
 
   private struct State: Sendable {
     let checkpoint: UploadCheckpoint
     let session: StorageSession
-    /// Bytes that the store has for good.
+    /// The number of bytes that the store has acknowledged as permanent.
     var offset: Int64
   }
 
-  /// Sends what is missing, and gives the object as the store has it then: whole, and of the source's checksums.
+  /// Sends what is missing, and returns the object as the store then has it: complete, and with the source's checksums.
   func run() async throws(UploadError) -> StorageObject {
     var state: State
     if let earlier = try await earlier() { state = earlier } else { state = try await begin() }
@@ -30,15 +30,15 @@ struct FirebaseUpload: Sendable {
       let object = try await send(&state, &sums)
       return try await settled(object, state, sums)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it.
+      // The bytes sent so far belong to other content, or the name is taken, so this session can never be resumed.
       if [.sourceChanged, .sourceUnreadable, .alreadyExists].contains(error.code) { await giveUp(state) }
       throw error
     }
   }
 
-  // MARK: What is there
+  // MARK: Earlier uploads
 
-  /// An earlier upload of these bytes that the store still has.
+  /// Returns an earlier upload of these bytes that the store still has.
   private func earlier() async throws(UploadError) -> State? {
     guard let kept = try await ledger.kept() else { return nil }
     guard let session = StorageSession(kept.secret) else {
@@ -51,7 +51,7 @@ struct FirebaseUpload: Sendable {
       try await ledger.forget(kept)
       throw taken
     case .partial(let offset):
-      // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
+      // A key belongs to one video. A process with another video is a rival, and may cancel only its own upload.
       guard isOurs else { throw taken }
       let state = State(checkpoint: kept, session: session, offset: offset)
       if offset < max(1, source.size) { return state }
@@ -63,9 +63,9 @@ struct FirebaseUpload: Sendable {
     }
   }
 
-  /// Begins an upload and writes down where it is.
+  /// Begins an upload and records its session.
   private func begin() async throws(UploadError) -> State {
-    // Two gigabytes are not sent to be refused at their end.
+    // Check now rather than have the store refuse the object after its last byte.
     if let there = try await client.object(key), there.generation != replaced { throw taken }
     let object = NewStorageObject(
       key, in: client.bucket, source: source, crc32c: try await SourceSums.crc32c(of: source),
@@ -78,13 +78,13 @@ struct FirebaseUpload: Sendable {
       guard try await ledger.exchange(nil, for: checkpoint) else { throw taken }
       return State(checkpoint: checkpoint, session: session, offset: 0)
     } catch {
-      // Nothing names it, so nobody would find it again.
+      // No checkpoint names this session, so nothing could ever resume or cancel it.
       try? await shielded { () async throws(UploadError) in try await client.cancel(session, key) }
       throw error
     }
   }
 
-  /// Ends what was begun, and forgets it. In a task of its own, as this one may be cancelled.
+  /// Cancels the session, and forgets it. In a task of its own, as the current one may be cancelled.
   private func giveUp(_ state: State) async {
     await Task {
       try? await client.cancel(state.session, key)
@@ -94,19 +94,20 @@ struct FirebaseUpload: Sendable {
 
   // MARK: Sending
 
-  /// Reads the source from its beginning: what the store has already is only summed up. The last part comes only when
-  /// all bytes have been held against the source's digest.
+  /// Reads the source from its beginning. What the store has already only adds to the checksums. The last part is read
+  /// only once all bytes have been compared with the source's digest.
   private func send(
     _ state: inout State, _ sums: inout SourceSums
   ) async throws(UploadError) -> StorageObject {
     var read: Int64 = 0
-    // What was read behind the store's offset, and not sent.
+    // Bytes after the store's offset that were read, but not sent.
     var waiting: [UInt8] = []
     for try await part in SourceChunks(of: source, size: partSize) {
       let missing = state.offset + Int64(waiting.count) - read
       read += Int64(part.count)
       sums.update(part)
-      // The store was told another checksum, of a file that was just being changed: it may have bytes of that one.
+      // The store was told the checksum of another state of the file, which was being changed, and may have bytes
+      // of that.
       if read == source.size, sums.crc32c.text != state.session.crc32c {
         throw await dropped(state, "what was sent before is not of this file, and was given up")
       }
@@ -118,7 +119,7 @@ struct FirebaseUpload: Sendable {
     return try await sendNothing(state)
   }
 
-  /// Sends what is waiting: whole granules, and the rest with the last part. Gives the object with its last byte.
+  /// Sends the waiting bytes: whole granules, and the rest with the last part. Returns the object after its last byte.
   private func send(
     _ waiting: inout [UInt8], isLast: Bool, _ state: inout State
   ) async throws(UploadError) -> StorageObject? {
@@ -133,7 +134,7 @@ struct FirebaseUpload: Sendable {
         return object
       case .partial(let offset):
         let taken = offset - state.offset
-        // The store may keep less than was sent; one that keeps nothing, or more, can't be gone on with.
+        // The store may keep less than was sent. If it keeps nothing, or more, the upload can't continue.
         guard taken > 0, taken <= Int64(count) else {
           throw interrupted("the store stands at \(offset) bytes instead of \(state.offset + Int64(count))")
         }
@@ -157,13 +158,13 @@ struct FirebaseUpload: Sendable {
         try await client.append(bytes, at: offset, of: source.size, to: state.session, key)
       }
     } catch {
-      // It stands somewhere else, or what arrived has not the checksum that was said before: nobody can go on with it.
+      // The offset differs, or the bytes do not have the stated checksum, so the session can never be resumed.
       guard error.code == .rejected else { throw error }
       throw await dropped(state, error.message)
     }
   }
 
-  /// Nothing is read of an empty source, so nothing would prove it.
+  /// Completes the upload of an empty source. Nothing of it is read when it is sent, so it is proved here.
   private func sendNothing(_ state: State) async throws(UploadError) -> StorageObject {
     let source = source
     try await BlockingQueue(label: "reel.firebase-source", width: 1).run { () throws(UploadError) in
@@ -177,9 +178,9 @@ struct FirebaseUpload: Sendable {
     return object
   }
 
-  // MARK: The end
+  // MARK: Ending
 
-  /// The object, if it is what was sent; else it is removed, if it is still that one.
+  /// Returns the object if it is what was sent. Otherwise removes it, unless it has been replaced by now.
   private func settled(
     _ object: StorageObject, _ state: State, _ sums: SourceSums
   ) async throws(UploadError) -> StorageObject {
@@ -195,7 +196,7 @@ struct FirebaseUpload: Sendable {
     }
   }
 
-  /// The upload is forgotten, so that the next attempt begins anew.
+  /// Forgets the upload, so that the next attempt begins another.
   private func dropped(_ state: State, _ reason: String) async -> UploadError {
     await giveUp(state)
     return interrupted(reason)

@@ -4,10 +4,10 @@ import ReelStorage
 
 /// Stores objects in a bucket of Cloud Storage for Firebase, which is a bucket of Google Cloud Storage.
 ///
-/// Every object goes out by a resumable session, only if nothing has its name (`ifGenerationMatch=0`), and with the
-/// CRC-32C that the store holds against what arrives. Its posts are kept by ``FirestorePosts``.
+/// Every object is sent in a resumable session, only if no object has its name (`ifGenerationMatch=0`), and with the
+/// CRC-32C that the store compares with what arrives. Its posts are kept by ``FirestorePosts``.
 public struct FirebaseUploader: Uploader {
-  /// As ``StorageBucket/destination``.
+  /// As in ``StorageBucket/destination``.
   public let destination: Destination
 
   private let client: StorageClient
@@ -16,15 +16,15 @@ public struct FirebaseUploader: Uploader {
   private let partSize: Int
   private let newToken: @Sendable () -> String
 
-  /// Asks nothing yet.
+  /// Sends nothing yet.
   ///
   /// - Parameters:
-  ///   - tokens: what every request carries.
-  ///   - checkpoints: which upload goes on where.
-  ///   - publicBaseURL: stands before an object's name in the address that viewers open; nil for Firebase's own.
-  ///   - partSize: bytes that a crash costs at most, and that one request sends: a multiple of 256 KiB, which it is
-  ///     brought down to.
-  ///   - newToken: draws a download token, which stands in the address that viewers open.
+  ///   - tokens: the access tokens that requests carry.
+  ///   - checkpoints: the sessions from which uploads are resumed.
+  ///   - publicBaseURL: the prefix of an object's name in the address that viewers open; nil for Firebase's own.
+  ///   - partSize: the number of bytes that one request sends, and that a crash costs at most; rounded down to a
+  ///     multiple of 256 KiB.
+  ///   - newToken: draws a download token, which is part of the address that viewers open.
   public init(
     _ bucket: StorageBucket, transport: any HTTPTransport, tokens: any TokenSource,
     checkpoints: any UploadCheckpoints, publicBaseURL: String? = nil, partSize: Int = 8 << 20,
@@ -42,7 +42,7 @@ public struct FirebaseUploader: Uploader {
     self.newToken = newToken
   }
 
-  /// Resumable and verified. Atomic at Google, which documents it; emulators may let two win at once.
+  /// Resumable and verified. Atomic at Google, which documents it; at emulators two concurrent uploads may both win.
   public var traits: UploadTraits {
     // https://cloud.google.com/storage/quotas#objects
     UploadTraits(
@@ -50,26 +50,26 @@ public struct FirebaseUploader: Uploader {
       largestObject: 5 << 40)
   }
 
-  /// Asks the bucket for one name: a wrong bucket or key shows here, before anything is sent. It removes nothing: what
-  /// was begun and never ended ends by itself after a week.
-  /// - Throws: `storeUnusable`, and what may pass.
+  /// Lists one name of the bucket: a wrong bucket or key shows here, before anything is sent. It removes nothing:
+  /// unfinished uploads expire after a week.
+  /// - Throws: `storeUnusable`, and errors that may be temporary.
   public func prepare() async throws(UploadError) {
     do throws(UploadError) {
       _ = try await client.page(nil, limit: 1)
     } catch {
-      // Without it nobody can tell whether an object is there.
+      // Without this permission, nobody can tell whether an object exists.
       throw error.code == .denied || error.code == .rejected
         ? UploadError(.storeUnusable, error.text) : error
     }
   }
 
-  /// Sends the source in parts, from where an earlier upload of the same bytes has come to, if there is one.
+  /// Sends the source in parts, resuming an earlier upload of the same bytes if there is one.
   /// - Throws: ``UploadError``, as ``Uploader`` promises.
   public func upload(
     _ source: UploadSource, to key: ObjectKey, reporting: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(UploadError) -> StoredObject {
     let object = try await upload(source, key, token: newToken(), replacing: nil, reporting).run()
-    // The store's checksums are those of the bytes that hash to the source's digest.
+    // The store's checksums are those of the bytes that have the source's digest.
     return StoredObject(
       key: key, url: addresses.url(of: key, token: object.downloadToken), size: source.size,
       digest: source.digest)
@@ -85,8 +85,8 @@ public struct FirebaseUploader: Uploader {
       downloadToken: token, replaced: generation, reporting: reporting)
   }
 
-  /// The object's length, and its digest where it was stored by Reel and its checksum is still the one that goes with
-  /// it.
+  /// Returns the object's length, and its digest if Reel stored it and its checksum is still the one recorded with
+  /// the digest.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     guard let object = try await client.object(key) else { return nil }
     guard let size = object.length else {
@@ -96,9 +96,9 @@ public struct FirebaseUploader: Uploader {
       key: key, url: addresses.url(of: key, token: object.downloadToken), size: size, digest: object.digest)
   }
 
-  /// Removes the object, and ends an upload under the same name that was begun from here. What a bucket keeps (soft
-  /// deletion, versions) stays, and is told.
-  /// - Throws: `rejected` when a retention policy or a hold keeps the object where it is; else as ``Uploader`` promises.
+  /// Removes the object, and cancels an unfinished upload of the same name that is on record here. What a bucket keeps
+  /// (soft deletion, versions) stays, and is reported.
+  /// - Throws: `rejected` if a retention policy or a hold protects the object; otherwise as ``Uploader`` promises.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
@@ -116,7 +116,8 @@ public struct FirebaseUploader: Uploader {
 }
 
 extension FirebaseUploader: DamagedObjectReplacing {
-  /// In one step, where it is still the one that was read. Its post's address stays good: the token in it is kept.
+  /// Replaces the object in one step, if it is still the one that was read. The address in its post stays valid, as the
+  /// download token is kept.
   package func replaceDamaged(
     _ key: ObjectKey, with source: UploadSource
   ) async throws(UploadError) -> Bool {
@@ -132,10 +133,10 @@ extension FirebaseUploader: DamagedObjectReplacing {
 }
 
 extension FirebaseUploader: StoreListing {
-  /// The names behind the prefix.
+  /// Returns the names of the objects below the prefix.
   public func names() async throws(UploadError) -> [String] { try await allNames() }
 
-  /// Those behind the prefix.
+  /// Returns a page of the objects below the prefix.
   package func page(after token: String?) async throws(UploadError) -> StorePage {
     let skipped = client.bucket.prefix.isEmpty ? 0 : client.bucket.prefix.utf8.count + 1
     let page = try await client.page(token)
@@ -144,21 +145,21 @@ extension FirebaseUploader: StoreListing {
       next: page.nextPageToken.flatMap { $0.isEmpty ? nil : $0 })
   }
 
-  /// None: what was begun and never ended can't be listed, and ends by itself after a week.
+  /// Returns none: unfinished uploads can't be listed, and expire after a week.
   public func leftovers() async throws(UploadError) -> [String] { [] }
 
-  /// There are none.
+  /// Does nothing, as there are none.
   public func removeLeftovers() async throws(UploadError) {}
 }
 
-/// Where viewers find what is in a bucket.
+/// The addresses at which viewers find the objects of a bucket.
 struct FirebaseAddresses: Sendable {
   let bucket: StorageBucket
   let publicBaseURL: String?
 
-  /// A base that the settings name; else the address that the Firebase apps themselves use. That holds the object's
-  /// download token, which is made for viewers: whoever has the address can see the video, whatever the bucket's rules
-  /// say, and nobody can change it with it.
+  /// Returns the address below the base in the settings, or else the one that Firebase apps use. The latter contains
+  /// the object's download token, which is made for viewers: whoever has the address can see the video, whatever the
+  /// bucket's rules say, but can't change it.
   func url(of key: ObjectKey, token: String?) -> String {
     if let publicBaseURL { return ObjectAddresses(base: publicBaseURL).url(of: key) }
     if let emulator = bucket.emulator { return "\(emulator)\(bucket.target(of: key))?alt=media" }

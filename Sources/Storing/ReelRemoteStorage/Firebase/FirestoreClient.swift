@@ -8,7 +8,7 @@ struct FirestoreClient: Sendable {
   let database: FirestoreDatabase
   let google: GoogleClient
 
-  /// The smallest role that may all of it, for sentences.
+  /// The smallest role that allows all of it, for error messages.
   static let role = "Cloud Datastore User (roles/datastore.user)"
 
   struct Document: Decodable, Hashable, Sendable {
@@ -17,7 +17,7 @@ struct FirestoreClient: Sendable {
     let updateTime: String?
   }
 
-  /// What is to be done to one document.
+  /// A change of one document.
   struct Write: Encodable, Hashable, Sendable {
     struct Content: Encodable, Hashable, Sendable {
       let name: String
@@ -31,23 +31,23 @@ struct FirestoreClient: Sendable {
       let fieldPaths: [String]
     }
     var update: Content?
-    /// The fields that change; nil for all of the document.
+    /// The fields to change; nil for the whole document.
     var updateMask: Mask?
     var delete: String?
     var currentDocument: Precondition?
   }
 
-  /// What becomes of a commit.
+  /// The result of a commit.
   enum Outcome: Hashable, Sendable {
     case committed
-    /// Somebody else was faster: read anew, and try again.
+    /// Another transaction was faster: read again, and retry.
     case aborted
-    /// A document that was to be created is there.
+    /// A document that was to be created exists.
     case alreadyExists
   }
 
-  /// Begins a transaction that may write, and gives its name.
-  /// - Parameter previous: one that was aborted, which this one takes the place of.
+  /// Begins a read-write transaction, and returns its name.
+  /// - Parameter previous: an aborted transaction that this one retries.
   func begin(after previous: String?) async throws(UploadError) -> String {
     struct Options: Encodable {
       struct ReadWrite: Encodable {
@@ -63,8 +63,8 @@ struct FirestoreClient: Sendable {
     return try google.decoded(Answer.self, reply, "begin a transaction").transaction
   }
 
-  /// The documents of those names that are there.
-  /// - Parameter transaction: in which; nil for outside of any.
+  /// Reads those documents of the given names that exist.
+  /// - Parameter transaction: the transaction to read in; nil for none.
   func read(
     _ names: [String], in transaction: String?
   ) async throws(UploadError) -> [String: Document] {
@@ -85,8 +85,8 @@ struct FirestoreClient: Sendable {
     return Dictionary(answers.compactMap(\.found).map { ($0.name, $0) }) { first, _ in first }
   }
 
-  /// Does all of `writes` or nothing.
-  /// - Parameter transaction: what was read in it must not have changed; nil for outside of any.
+  /// Performs all of `writes` or none.
+  /// - Parameter transaction: the transaction, whose reads must still be valid; nil for none.
   func commit(_ writes: [Write], in transaction: String?) async throws(UploadError) -> Outcome {
     struct Commit: Encodable {
       let writes: [Write]
@@ -103,7 +103,7 @@ struct FirestoreClient: Sendable {
     }
   }
 
-  /// Only Firestore's own words say that it is written: what stands before it may answer 200, too, with a page.
+  /// Confirms a commit. Only Firestore's own reply counts: a proxy may answer 200, too, with a page.
   private func committed(_ reply: HTTPReply, _ count: Int) throws(UploadError) -> Outcome {
     struct Answer: Decodable {
       struct Result: Decodable {}
@@ -116,7 +116,7 @@ struct FirestoreClient: Sendable {
     return .committed
   }
 
-  /// Gives up a transaction, so that nobody waits for it. One that is not given up ends by itself.
+  /// Ends a transaction, so that others do not wait for it. Without this it expires.
   func rollBack(_ transaction: String) async {
     _ = try? await send("rollback", ["transaction": transaction], "give up a transaction")
   }
@@ -133,10 +133,10 @@ struct FirestoreClient: Sendable {
     let said = GoogleFailure(reply)
     let words = said.message.map { " (\(HTTPReply.oneLine($0)))" } ?? ""
     switch (reply.status.code, said.status) {
-    // Also where a read waited for somebody's lock.
+    // Also if a read waited for another transaction's lock.
     case (409, "ABORTED"):
       return UploadError(.unavailable, "Firestore of the project \(database.project) is busy\(words)")
-    // As Google's own libraries do: the message is all that tells it from other mistakes.
+    // As in Google's own libraries: only the message distinguishes this from other errors.
     case (400, "INVALID_ARGUMENT") where said.message?.contains("transaction has expired") ?? false:
       return UploadError(
         .unavailable, "Firestore of the project \(database.project) did not \(task)\(words): try again")
@@ -154,14 +154,15 @@ struct FirestoreClient: Sendable {
   }
 }
 
-/// A project's Firestore database, its default one.
+/// The default Firestore database of a project.
 public struct FirestoreDatabase: Hashable, Sendable {
   /// The project's id, such as `my-app`.
   public let project: String
-  /// An emulator's address; nil for Google's own.
+  /// The emulator's address; nil for Google's own.
   public let emulator: HTTPOrigin?
 
-  /// Nil when no project has that id: 4 to 40 lower-case letters, digits and dashes (and `domain.com:` before them).
+  /// Nil if no project can have that id: lower-case letters, digits and dashes, optionally preceded by `domain.com:`.
+  /// Only the characters and a length of 4 to 100 are checked.
   public init?(project: String, emulator: HTTPOrigin? = nil) {
     guard (4...100).contains(project.utf8.count),
       project.utf8.allSatisfy({ $0.isASCIILowercase || $0.isASCIIDigit || "-.:".utf8.contains($0) })
@@ -172,10 +173,10 @@ public struct FirestoreDatabase: Hashable, Sendable {
 
   var origin: HTTPOrigin { emulator ?? HTTPOrigin(isSecure: true, host: "firestore.googleapis.com") }
 
-  /// The name of the root of all documents, which stands before their names.
+  /// The resource name of the root of all documents, the prefix of their names.
   private var documents: String { "projects/\(project)/databases/(default)/documents" }
 
-  /// `firestore://` and the project; an emulator's has its address in it.
+  /// `firestore://` and the project; an emulator's contains its address.
   var destination: Destination {
     Destination(emulator.map { "firestore+\($0)/\(project)" } ?? "firestore://" + project)
   }

@@ -2,29 +2,29 @@ import ReelCore
 
 /// Keeps a store's posts as documents of the collection `Post` in Firestore, numbered by one counter.
 ///
-/// A post's document and the counter are written by one transaction: two that publish at once get two numbers, and a
-/// number is used once. The document's id is the post's, and it is created only if it is not there, so what is tried
-/// again makes no second document.
+/// A post's document and the counter are written in one transaction: two posts published at once get different numbers,
+/// and no number is used twice. The document's id is the post's, and it is created only if it does not exist, so a
+/// retry makes no second document.
 public struct FirestorePosts: PostRecorder {
-  /// As the uploader's.
+  /// The destination of the store whose posts these are.
   public let destination: Destination
 
   private let client: FirestoreClient
   private let pauses: TransactionPauses
-  /// One transaction at a time from here: all of them write the counter.
+  /// One transaction at a time from this process, as each writes the counter.
   private let turn = AsyncSemaphore(count: 1)
 
   static let collection = "Post"
   /// The document that holds the last number, and its field.
   static let (counter, counterField) = ("PostCounter/Post", "pageNumber")
 
-  /// Asks nothing yet.
+  /// Sends nothing yet.
   ///
   /// - Parameters:
   ///   - destination: the store whose posts these are.
-  ///   - tokens: what every request carries.
-  ///   - pause: waits between two transactions; a test's does not.
-  ///   - randomness: draws how long.
+  ///   - tokens: the access tokens that requests carry.
+  ///   - pause: the clock for waiting between two transactions; a test's does not wait.
+  ///   - randomness: draws the length of the pauses.
   public init(
     _ database: FirestoreDatabase, of destination: Destination, transport: any HTTPTransport,
     tokens: any TokenSource, clock: any WallClock = SystemWallClock(),
@@ -41,8 +41,8 @@ public struct FirestorePosts: PostRecorder {
   /// The project's Firestore.
   public var feed: Destination { client.database.destination }
 
-  /// Reads the counter: a missing database, a project or a role that is wrong shows here.
-  /// - Throws: `storeUnusable`, and what may pass.
+  /// Reads the counter: a missing database, or a wrong project or role, shows here.
+  /// - Throws: `storeUnusable`, and errors that may be temporary.
   public func prepare() async throws(UploadError) {
     do throws(UploadError) {
       _ = try await number(in: client.read([counterName], in: nil))
@@ -52,13 +52,13 @@ public struct FirestorePosts: PostRecorder {
     }
   }
 
-  /// Creates the post's document with the next number, or finds the one that is there, and brings its poster up to date.
-  /// - Throws: `unavailable` when others were faster too often; `rejected` when another post has that id.
+  /// Creates the post's document with the next number, or finds the existing one and updates its poster.
+  /// - Throws: `unavailable` if other transactions were faster too often; `rejected` if another post has that id.
   public func record(_ post: Post) async throws(UploadError) -> RecordedPost {
     try await write(post, over: [post.video], changing: PostDocument.posterFields(of: post))
   }
 
-  /// Writes those fields of the post's document that differ between the two; without a document, creates it.
+  /// Writes the fields of the post's document that differ between the two posts. If there is no document, creates it.
   /// - Throws: as ``record(_:)``.
   @discardableResult
   public func update(_ post: Post, from earlier: Post?) async throws(UploadError) -> RecordedPost {
@@ -67,8 +67,8 @@ public struct FirestorePosts: PostRecorder {
   }
 
   /// - Parameters:
-  ///   - videos: that a document which is there may show; with another it is another post's.
-  ///   - fields: that such a document is to have.
+  ///   - videos: the videos that an existing document may have; with any other it belongs to another post.
+  ///   - fields: the fields that an existing document must have.
   private func write(
     _ post: Post, over videos: [ObjectKey?], changing fields: [String: FirestoreValue]
   ) async throws(UploadError) -> RecordedPost {
@@ -90,7 +90,7 @@ public struct FirestorePosts: PostRecorder {
         + "write there all the time; try again")
   }
 
-  /// The document's `video` and `poster`.
+  /// Returns the document's `video` and `poster`.
   public func find(_ id: PostID) async throws(UploadError) -> PostRecord? {
     let found = try await client.read([name(of: id)], in: nil)
     return found[name(of: id)].map { document in
@@ -100,7 +100,7 @@ public struct FirestorePosts: PostRecorder {
     }
   }
 
-  /// Deletes the document. The counter stays: no number is given twice.
+  /// Deletes the document. The counter stays, so that no number is used again.
   public func withdraw(_ id: PostID) async throws(UploadError) {
     for attempt in 1...TransactionPauses.attempts {
       if try await client.commit([.init(delete: name(of: id))], in: nil) == .committed { return }
@@ -137,13 +137,13 @@ public struct FirestorePosts: PostRecorder {
         writes(post, next, counter: found[counterName]), in: transaction)
       return outcome == .committed ? .done(RecordedPost(id: post.id, pageNumber: next)) : .again
     } catch {
-      // Else it holds up others for a minute. In a task of its own, as this one may be cancelled.
+      // Otherwise it blocks others for a minute. In a task of its own, as the current one may be cancelled.
       await Task { await client.rollBack(transaction) }.value
       throw error
     }
   }
 
-  /// Leaves every other field as it is.
+  /// Changes these fields, and leaves all others as they are.
   private func change(
     _ fields: [String: FirestoreValue], in document: FirestoreClient.Document
   ) -> FirestoreClient.Write {
@@ -166,7 +166,7 @@ public struct FirestorePosts: PostRecorder {
     ]
   }
 
-  /// The last number that was given; 0 before the first.
+  /// Returns the last number used; 0 if there is none.
   private func number(in documents: [String: FirestoreClient.Document]) throws(UploadError) -> Int {
     guard let counter = documents[counterName] else { return 0 }
     guard let last = counter.fields?[Self.counterField]?.integer, last >= 0, last < Int64.max else {
@@ -178,7 +178,7 @@ public struct FirestorePosts: PostRecorder {
     return Int(last)
   }
 
-  /// A document that an earlier attempt wrote.
+  /// Checks that a document was written for this post by an earlier attempt.
   private func own(
     _ document: FirestoreClient.Document, _ post: Post, _ videos: [ObjectKey?]
   ) throws(UploadError) -> RecordedPost {
@@ -198,7 +198,7 @@ public struct FirestorePosts: PostRecorder {
   private func name(of id: PostID) -> String { client.database.name("\(Self.collection)/\(id)") }
 }
 
-/// How long is waited before a transaction that was aborted is tried again: exponential backoff with full jitter.
+/// The pauses before an aborted transaction is retried: exponential backoff with full jitter.
 private struct TransactionPauses: Sendable {
   let clock: any Clock<Duration>
   let randomness: any Randomness

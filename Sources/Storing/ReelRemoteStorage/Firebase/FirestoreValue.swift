@@ -4,24 +4,24 @@ import ReelCore
 /// A value of a document (https://firebase.google.com/docs/firestore/reference/rest/v1/Value): an object with one key.
 indirect enum FirestoreValue: Hashable, Sendable {
   case null
-  /// A string of digits in JSON: it has 64 bits.
+  /// In JSON a string of digits, as it has 64 bits.
   case integer(Int64)
   case double(Double)
   case timestamp(Date)
   case string(String)
   case map([String: FirestoreValue])
   case array([FirestoreValue])
-  /// Of a kind that Reel reads nowhere.
+  /// A value of a kind that Reel does not read.
   case other
 
-  /// Nil for what is not an integer.
+  /// The integer; nil for other values.
   var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
-  /// Nil for what is not a string.
+  /// The string; nil for other values.
   var string: String? { if case .string(let text) = self { text } else { nil } }
 
-  /// Null for nil.
+  /// Returns a string, or null for nil.
   static func text(_ text: String?) -> FirestoreValue { text.map { .string($0) } ?? .null }
-  /// Null for nil.
+  /// Returns an integer, or null for nil.
   static func number(_ number: Int?) -> FirestoreValue { number.map { .integer(Int64($0)) } ?? .null }
 }
 
@@ -43,7 +43,7 @@ extension FirestoreValue: Codable {
     case .integerValue:
       self = Int64(try container.decode(String.self, forKey: .integerValue)).map { .integer($0) } ?? .other
     case .doubleValue:
-      // NaN and the infinities are strings.
+      // NaN and the infinities are written as strings.
       self = (try? container.decode(Double.self, forKey: .doubleValue)).map { .double($0) } ?? .other
     case .stringValue: self = .string(try container.decode(String.self, forKey: .stringValue))
     case .arrayValue: self = .array(try container.decode(List.self, forKey: .arrayValue).values ?? [])
@@ -58,7 +58,7 @@ extension FirestoreValue: Codable {
     case .null, .other: try container.encodeNil(forKey: .nullValue)
     case .integer(let number): try container.encode(String(number), forKey: .integerValue)
     case .double(let number): try container.encode(number, forKey: .doubleValue)
-    // RFC 3339, such as 2026-11-21T20:15:58.123Z, rounded: the style cuts off.
+    // RFC 3339, such as 2026-11-21T20:15:58.123Z. Rounded here, as the format style truncates.
     case .timestamp(let date):
       try container.encode(
         date.addingTimeInterval(0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
@@ -70,10 +70,10 @@ extension FirestoreValue: Codable {
   }
 }
 
-/// A post as a document of the collection `Post`: the keys are those of its JSON, which the feed apps read.
+/// A post as a document of the collection `Post`. The keys are those of its JSON, which the feed apps read.
 enum PostDocument {
-  /// Every field but `sourceName`, which is not for every reader of the feed; what is unknown as null. `pageNumber` is
-  /// the place in this store's feed.
+  /// Returns every field except `sourceName`, which is not meant for every reader of the feed; unknown ones are null.
+  /// `pageNumber` is the post's number in this store's feed.
   static func fields(of post: Post, pageNumber: Int) -> [String: FirestoreValue] {
     [
       "id": .string(post.id.description), "video": .string(post.video.rawValue),
@@ -92,7 +92,8 @@ enum PostDocument {
     ].merging(posterFields(of: post)) { first, _ in first }
   }
 
-  /// The fields of `post` that those of `earlier` differ from, but for its place; all of them when that is nil.
+  /// Returns the fields of `post` that differ from those of `earlier`, except its number; all of them if `earlier`
+  /// is nil.
   static func changes(from earlier: Post?, to post: Post) -> [String: FirestoreValue] {
     let before = earlier.map { fields(of: $0, pageNumber: 0) } ?? [:]
     var changes = fields(of: post, pageNumber: 0).filter { before[$0.key] != $0.value }

@@ -2,12 +2,12 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 
-/// Sends requests to one of Google's services, each with the access token, and to no other origin.
+/// Sends requests to one of Google's services, each with the access token, which goes to no other origin.
 struct GoogleClient: Sendable {
   let origin: HTTPOrigin
   let transport: any HTTPTransport
   let tokens: any TokenSource
-  /// The store's settled name, for sentences.
+  /// The store's settled name, for messages.
   let store: Destination
   let clock: any WallClock
 
@@ -27,12 +27,12 @@ struct GoogleClient: Sendable {
     return call
   }
 
-  /// The reply, whatever its status. A token that is refused is renewed once.
+  /// Returns the reply, whatever its status. If the token is refused, it is renewed and the request repeated, once.
   func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
     try await authorized(call) { call throws(HTTPFailure) in try await transport.send(call) }
   }
 
-  /// The reply, with the body of a 2xx one folded.
+  /// Returns the reply, and the folded body if it is a 2xx.
   func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
     _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
@@ -46,12 +46,12 @@ struct GoogleClient: Sendable {
     return (reply, value)
   }
 
-  /// What a reply without success means.
+  /// Returns what an unsuccessful reply means.
   func failure(_ reply: HTTPReply, _ task: String, permission: String) -> UploadError {
     GoogleFailure(reply).error(reply, store: store, task: task, permission: permission, now: clock.now())
   }
 
-  /// - Throws: `interrupted` when the body is not what it should be: a proxy's page, or half of it.
+  /// - Throws: `interrupted` if the body is not as expected: a proxy's page, or truncated.
   func decoded<Value: Decodable>(
     _ type: Value.Type, _ reply: HTTPReply, _ task: String
   ) throws(UploadError) -> Value {
@@ -86,21 +86,21 @@ struct GoogleClient: Sendable {
 }
 
 extension GoogleClient: CustomReflectable {
-  /// Nothing inside, for `dump`: the transport shows what is on the wire.
+  /// No children, for `dump`: the transport would reveal what is sent.
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What a Google API says when it refuses (https://cloud.google.com/apis/design/errors#http_mapping): a canonical
-/// status from Firestore, reasons from Cloud Storage.
+/// The error in a Google API's refusal (https://cloud.google.com/apis/design/errors#http_mapping): a canonical status
+/// from Firestore, reasons from Cloud Storage.
 struct GoogleFailure: Hashable, Sendable {
-  /// Such as `ABORTED`; nil when nothing was said.
+  /// The canonical status, such as `ABORTED`; nil if there is none.
   let status: String?
-  /// Such as `rateLimitExceeded`.
+  /// The reasons, such as `rateLimitExceeded`.
   let reasons: [String]
-  /// For people; may be of any length and hold anything.
+  /// A message for people, of any length and content.
   let message: String?
 
-  /// Reads a reply's body. Firestore's streams (`:batchGet`) put it into an array.
+  /// Reads a reply's body. Firestore's streams (`:batchGet`) wrap the error in an array.
   init(_ reply: HTTPReply) {
     let body = Data(reply.body)
     let said =
@@ -124,7 +124,7 @@ struct GoogleFailure: Hashable, Sendable {
   }
 
   /// - Parameters:
-  ///   - task: what was asked for, such as "store abc.mp4".
+  ///   - task: what was requested, such as "store abc.mp4".
   ///   - permission: the role that allows it.
   ///   - now: this machine's clock.
   func error(

@@ -2,31 +2,31 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// A service account's key, as Google gives it out: one JSON object in a file.
+/// A service account's key, as Google issues it: a file with one JSON object.
 public struct ServiceAccountKey: Sendable {
-  /// Whose it is.
+  /// The account's email address.
   public let email: String
-  /// Which of the account's keys; nil when the file does not say.
+  /// The id of the key among those of the account; nil if the file does not state it.
   public let keyID: String?
-  /// The project that the account was made in; nil when the file does not say.
+  /// The project that the account belongs to; nil if the file does not state it.
   public let project: String?
-  /// RSA, in PEM form.
+  /// The RSA key in PEM form.
   let privateKey: Secret
-  /// Where tokens are given out.
+  /// The address that issues tokens.
   let tokenAddress: WebAddress
-  /// The file, for sentences.
+  /// The path of the file, for messages.
   let path: String
 
   /// Reads the file at `path`.
-  /// - Throws: `storeUnusable`, in a sentence that names the file and holds nothing of what is in it.
+  /// - Throws: `storeUnusable`, with a message that names the file and contains nothing of its content.
   public static func read(_ path: String) async throws(UploadError) -> ServiceAccountKey {
     let queue = BlockingQueue(label: "reel.service-account", width: 1)
     let bytes = try await queue.run { () throws(UploadError) in try KeyFile(path: path).contents() }
     return try ServiceAccountKey(bytes, path: path)
   }
 
-  /// Reads the JSON of a key file.
-  /// - Parameter path: for sentences only.
+  /// Parses the JSON of a key file.
+  /// - Parameter path: for messages only.
   init(_ bytes: [UInt8], path: String) throws(UploadError) {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
       throw .badKey(
@@ -63,12 +63,12 @@ public struct ServiceAccountKey: Sendable {
   }
 }
 
-/// A file that holds a key: nobody but its owner may read it, and, where that is root, a group, as of a secret that is
-/// mounted into a container (libpq has the same rule for its keys). Its calls block.
+/// A file that contains a key. Only its owner may read it, and, if that is root, a group, as for a secret mounted into
+/// a container (libpq has the same rule for its keys). Its calls block.
 struct KeyFile {
   let path: String
 
-  /// Bytes of the largest one; Google's have less than three thousand.
+  /// The maximum size of a key file in bytes; Google's have less than three thousand.
   private static let largest = 64 << 10
 
   /// - Throws: `storeUnusable`.
@@ -83,7 +83,7 @@ struct KeyFile {
     }
   }
 
-  /// Why it is not used.
+  /// Returns the reason not to use the file, if any.
   static func objection(to status: stat) -> ErrorMessage? {
     guard status.st_mode & S_IFMT == S_IFREG else { return "is not a regular file" }
     let isRoots = status.st_uid == 0
@@ -107,7 +107,7 @@ struct KeyFile {
 }
 
 extension UploadError {
-  /// - Parameter reason: the end of a sentence that begins with the file; nothing of what is in it.
+  /// - Parameter reason: the end of a sentence that begins with the file; it contains nothing of the file's content.
   static func badKey(_ path: String, _ reason: ErrorMessage) -> UploadError {
     UploadError(.storeUnusable, "the service account key \(path) " + reason)
   }

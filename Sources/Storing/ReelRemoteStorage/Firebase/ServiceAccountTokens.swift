@@ -3,37 +3,38 @@ import HTTPTypes
 import ReelCore
 import ReelCrypto
 
-/// Where the access token comes from that every request carries.
+/// A source of the access token that every request carries.
 public protocol TokenSource: Sendable {
-  /// A token that is good for the next minutes.
-  /// - Throws: `storeUnusable` when none is to be had, `unavailable` when that may pass.
+  /// Returns a token that is valid for the next minutes.
+  /// - Throws: `storeUnusable` if none can be obtained, `unavailable` if that may be temporary.
   func token() async throws(UploadError) -> Secret
 
-  /// A store said that `token` is no longer good: the next call gets another.
+  /// Forgets `token`, which a store said is no longer valid. The next call gets another.
   func forget(_ token: Secret) async
 }
 
-/// The token that the emulators take as the owner's; it opens nothing else.
+/// The token that emulators accept as the owner's; it gives access to nothing else.
 public struct EmulatorToken: TokenSource {
-  /// `owner`.
+  /// Creates the source of the token `owner`.
   public init() {}
 
-  /// As the emulators have it.
+  /// Returns the token `owner`.
   public func token() async throws(UploadError) -> Secret { Secret("owner") }
 
-  /// There is no other.
+  /// Does nothing, as there is no other token.
   public func forget(_ token: Secret) async {}
 }
 
-/// Access tokens for a service account (RFC 7523; https://developers.google.com/identity/protocols/oauth2/service-account):
-/// fetched when the first is needed, kept in memory, renewed before the end.
+/// Access tokens for a service account (RFC 7523;
+/// https://developers.google.com/identity/protocols/oauth2/service-account): fetched when the first is needed, kept in
+/// memory, and renewed before they expire.
 public actor ServiceAccountTokens: TokenSource {
-  /// Signs a statement that was made at this moment, for so many seconds.
+  /// Signs an assertion that is issued at the given time and valid for ``lifetime``.
   typealias Sign = @Sendable (Date) async throws(UploadError) -> Secret
 
   private let held: RenewedSecret<Secret>
 
-  /// Seconds that a signed statement is good for: the longest that Google takes.
+  /// The number of seconds for which an assertion is valid: the longest that Google accepts.
   static let lifetime = 3600
 
   init(_ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock, sign: @escaping Sign) {
@@ -43,14 +44,14 @@ public actor ServiceAccountTokens: TokenSource {
     held = RenewedSecret(clock: clock) { () async throws(UploadError) in try await request.fetch() }
   }
 
-  /// The one that is held, or a fresh one. Those who ask at once share it.
+  /// Returns the remembered token, or a fresh one. Callers that ask at the same time share one request.
   public func token() async throws(UploadError) -> Secret { try await held.current() }
 
-  /// Forgets `token` if it is the one that is held.
+  /// Forgets `token` if it is the remembered one.
   public func forget(_ token: Secret) async { await held.forget { $0 == token } }
 }
 
-/// Asks for a token.
+/// Requests a token.
 private struct TokenRequest: Sendable {
   let email: String
   let path: String
@@ -110,7 +111,7 @@ private struct TokenRequest: Sendable {
         + (clockIsOff(reply, now) ?? "see whether the key \(path) was deleted or the account disabled"))
   }
 
-  /// Google takes a statement only about now.
+  /// Returns a hint if the clock is wrong: Google accepts an assertion only near the time it was issued.
   private func clockIsOff(_ reply: HTTPReply, _ now: Date) -> String? {
     guard let date = reply.date else { return nil }
     let seconds = Int(date.timeIntervalSince(now))
@@ -120,17 +121,17 @@ private struct TokenRequest: Sendable {
 }
 
 extension ServiceAccountTokens: CustomReflectable {
-  /// Nothing inside, for `dump`: the transport shows what is on the wire.
+  /// No children, for `dump`: the transport would reveal what is sent.
   public nonisolated var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ServiceAccountTokens {
-  /// What is asked for: objects to be written, read, listed and removed, and Firestore's documents.
+  /// The scope requested: to write, read, list and remove objects, and Firestore's documents.
   static let scope =
     "https://www.googleapis.com/auth/devstorage.read_write https://www.googleapis.com/auth/datastore"
 
-  /// Tokens for the account that `key` is of. Asks nothing yet.
-  /// - Throws: `storeUnusable` when the key in it is not an RSA key of at least 2048 bits.
+  /// Creates a source of tokens for the account of `key`. Sends nothing yet.
+  /// - Throws: `storeUnusable` if it does not contain an RSA key of at least 2048 bits.
   public init(
     _ key: ServiceAccountKey, transport: any HTTPTransport, clock: any WallClock = SystemWallClock()
   ) async throws(UploadError) {
@@ -159,7 +160,7 @@ extension ServiceAccountTokens {
   }
 }
 
-/// RFC 7515, 4.1.
+/// The header of the assertion (RFC 7515, 4.1).
 private struct JWTHeader: Encodable, Sendable {
   var alg = "RS256"
   var typ = "JWT"
@@ -168,7 +169,7 @@ private struct JWTHeader: Encodable, Sendable {
   init(kid: String?) { self.kid = kid }
 }
 
-/// What is signed (RFC 7523, 3).
+/// The claims that are signed (RFC 7523, 3).
 private struct Statement: Encodable {
   let iss: String
   let scope: String

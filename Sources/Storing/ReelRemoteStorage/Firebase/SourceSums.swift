@@ -1,7 +1,7 @@
 import ReelCore
 import ReelCrypto
 
-/// The checksums that Cloud Storage keeps, of the same bytes.
+/// The checksums of a source that Cloud Storage keeps of an object, too.
 struct SourceSums: Sendable {
   private(set) var crc32c = CRC32C()
   private var md5 = Insecure.MD5()
@@ -11,7 +11,7 @@ struct SourceSums: Sendable {
     md5.update(data: bytes)
   }
 
-  /// In what `object` differs from `source`, whose bytes these sums are of; nil when in nothing.
+  /// Returns how `object` differs from `source`, whose bytes these sums cover; nil if it does not.
   func difference(of object: StorageObject, from source: UploadSource) -> String? {
     if object.length != source.size {
       return "\(object.length.map { "\($0)" } ?? "unknown") bytes instead of \(source.size)"
@@ -23,15 +23,15 @@ struct SourceSums: Sendable {
     if let theirs = object.md5Hash, theirs != ours {
       return "the MD5 \(HTTPReply.oneLine(theirs)) instead of \(ours)"
     }
-    // What would be taken for its digest later.
+    // It would be taken for the object's digest later.
     if let theirs = object.metadata?[StorageObject.Custom.digest], theirs != source.digest.hex {
       return "the SHA-256 \(HTTPReply.oneLine(theirs)) instead of \(source.digest.hex)"
     }
     return object.crc32c == nil && object.md5Hash == nil ? "no checksum" : nil
   }
 
-  /// The CRC-32C of all of a source, which the store wants to know before the first byte. Whether these bytes are the
-  /// right ones is found out when they are sent.
+  /// Returns the CRC-32C of a whole source, which the store wants to know before the first byte. Whether these bytes
+  /// are the right ones is checked when they are sent.
   static func crc32c(of source: UploadSource) async throws(UploadError) -> CRC32C {
     let queue = BlockingQueue(label: "reel.firebase-checksum", width: 1)
     var crc = CRC32C()
@@ -50,26 +50,26 @@ struct SourceSums: Sendable {
   }
 }
 
-/// CRC-32C, the Castagnoli polynomial, reflected (RFC 3720, 12.1): what Cloud Storage keeps of every object.
+/// CRC-32C, with the Castagnoli polynomial, reflected (RFC 3720, 12.1), as Cloud Storage keeps it of every object.
 ///
-/// It guards against damage on the way; that the bytes are the right ones is held against their SHA-256.
+/// It protects against damage in transit. That the bytes are the right ones is checked by their SHA-256.
 package struct CRC32C: Hashable, Sendable {
   private var state = UInt32.max
 
-  /// Of no bytes.
+  /// The checksum of no bytes.
   package init() {}
 
   /// The checksum of all bytes so far.
   package var value: UInt32 { ~state }
 
-  /// As Cloud Storage writes it: base64 of the four bytes, the highest first.
+  /// The checksum as Cloud Storage writes it: the four bytes in Base64, the most significant first.
   package var text: String { Base64.text(withUnsafeBytes(of: value.bigEndian) { Array($0) }) }
 
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { update($0) }
   }
 
-  /// Eight bytes at a time ("slicing by 8": one table for each place in the eight).
+  /// Adds eight bytes at a time ("slicing by 8": one table for each position in the eight).
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     var crc = state
     Self.tables.withUnsafeBufferPointer { tables in
@@ -88,7 +88,7 @@ package struct CRC32C: Hashable, Sendable {
     state = crc
   }
 
-  /// What the four bytes of `word` leave behind; `first` is the first one's table.
+  /// Returns what the four bytes of `word` contribute; `first` is the table of the first byte.
   private static func folded(_ word: UInt32, _ tables: UnsafeBufferPointer<UInt32>, _ first: Int) -> UInt32 {
     let start = first * 256
     let low = tables[start + Int(word & 0xFF)] ^ tables[start - 256 + Int((word >> 8) & 0xFF)]
@@ -96,7 +96,7 @@ package struct CRC32C: Hashable, Sendable {
     return low ^ high
   }
 
-  /// Eight tables of 256: what a byte leaves behind after itself and 0 ... 7 bytes of nothing.
+  /// Eight tables of 256 entries: the remainder of a byte followed by 0 ... 7 zero bytes.
   private static let tables: [UInt32] = {
     var tables = (0..<256).map { remainder(of: UInt32($0)) }
     for index in 256..<2048 {

@@ -1,20 +1,20 @@
 import FoundationEssentials
 import ReelCore
 
-/// A bucket of Cloud Storage, and what stands before each object's name in it.
+/// A bucket of Cloud Storage, and the prefix of its objects' names.
 public struct StorageBucket: Hashable, Sendable {
   /// The bucket's name: it needs no percent-encoding.
   public let name: String
-  /// Empty, or what stands before `/` and an object's name; neither begins nor ends with a slash.
+  /// The prefix, which is followed by `/` and an object's name. Either empty, or neither begins nor ends with a slash.
   public let prefix: String
-  /// An emulator's address; nil for Google's own.
+  /// The emulator's address; nil for Google's own.
   public let emulator: HTTPOrigin?
 
-  /// Where Google's own answers.
+  /// The origin of Google's own service.
   static let google = HTTPOrigin(isSecure: true, host: "storage.googleapis.com")
 
-  /// A bucket by its name.
-  /// - Throws: ``StorageBucketError`` when no bucket or no prefix can be called that.
+  /// Creates a bucket from its name.
+  /// - Throws: ``StorageBucketError`` if no bucket or prefix can have that name.
   public init(_ name: String, prefix: String = "", emulator: HTTPOrigin? = nil) throws(StorageBucketError) {
     // https://cloud.google.com/storage/docs/buckets#naming
     guard (3...222).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
@@ -35,10 +35,10 @@ public struct StorageBucket: Hashable, Sendable {
     self.emulator = emulator
   }
 
-  /// Where requests go.
+  /// The origin to which requests go.
   var origin: HTTPOrigin { emulator ?? Self.google }
 
-  /// `firebase://bucket/prefix`; an emulator's has its address in it, as it is another store.
+  /// `firebase://bucket/prefix`; an emulator's contains its address, as it is another store.
   public var destination: Destination {
     let path = prefix.isEmpty ? name : name + "/" + prefix
     guard let emulator else { return Destination("firebase://" + path) }
@@ -51,7 +51,7 @@ public struct StorageBucket: Hashable, Sendable {
 
   var objects: String { "/storage/v1/b/\(name)/o" }
 
-  /// Where uploads begin.
+  /// The target at which uploads begin.
   var uploads: String { "/upload/storage/v1/b/\(name)/o" }
 
   private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -59,7 +59,7 @@ public struct StorageBucket: Hashable, Sendable {
   }
 }
 
-/// Why a bucket can't be used.
+/// The reason why a bucket can't be used.
 public struct StorageBucketError: Error, Hashable, Sendable {
   /// What is wrong and what to write instead; the end of a sentence.
   public let reason: String
@@ -67,45 +67,45 @@ public struct StorageBucketError: Error, Hashable, Sendable {
   init(_ reason: String) { self.reason = reason }
 }
 
-/// What the JSON API says of an object (https://cloud.google.com/storage/docs/json_api/v1/objects#resource).
+/// What the JSON API reports about an object (https://cloud.google.com/storage/docs/json_api/v1/objects#resource).
 struct StorageObject: Decodable, Hashable, Sendable {
   let name: String
-  /// Changes whenever the object is written; a number that may not fit 63 bits.
+  /// A number that changes whenever the object is written, and may not fit into 63 bits.
   let generation: String?
-  /// Base64, the highest byte first.
+  /// In Base64, the most significant byte first.
   let crc32c: String?
-  /// Base64; none for an object that was composed of others.
+  /// In Base64; nil for an object composed of others.
   let md5Hash: String?
   let metadata: [String: String]?
   private let size: String
 
-  /// Bytes.
+  /// The length in bytes.
   var length: Int64? { Int64(digits: size) }
 
-  /// The SHA-256 that was written down with the object, if the object's bytes still have the checksum that belongs to
-  /// it: the store refused any others when the upload ended.
+  /// The SHA-256 recorded with the object, if its bytes still have the checksum recorded with that: the store refused
+  /// any others when the upload ended.
   var digest: ContentDigest? {
     guard let crc32c, metadata?[Custom.checksum] == crc32c else { return nil }
     return metadata?[Custom.digest].flatMap { ContentDigest(hex: $0) }
   }
 
-  /// What viewers open the object with: the first one, if there are several.
+  /// The token with which viewers open the object; the first one if there are several.
   var downloadToken: String? {
     metadata?[Custom.tokens]?.split(separator: ",").first.map(String.init)
   }
 
-  /// Names of custom metadata.
+  /// The names of custom metadata.
   enum Custom {
-    /// The SHA-256 in hex.
+    /// The SHA-256 in hexadecimal.
     static let digest = "sha256"
     /// The CRC-32C of the bytes that have that SHA-256.
     static let checksum = "sha256-crc32c"
-    /// Where Firebase's own apps look for download tokens.
+    /// The key under which Firebase's own apps look for download tokens.
     static let tokens = "firebaseStorageDownloadTokens"
   }
 }
 
-/// What an object is to be, said before its first byte.
+/// The description of an object, sent before its first byte.
 struct NewStorageObject: Encodable, Sendable {
   let name: String
   let contentType: String
@@ -142,17 +142,17 @@ struct StorageObjectPage: Decodable, Sendable {
   let nextPageToken: String?
 }
 
-/// An upload that was begun: what is asked for at the store's own origin. Whoever knows it may write, so it is for the
-/// wire and for the checkpoint only.
+/// An unfinished upload: its request target at the store's own origin. Whoever knows it may write to the upload, so it
+/// is used only in requests and in the checkpoint.
 struct StorageSession: Hashable, Sendable {
-  /// Path and query, percent-encoded.
+  /// The path and query, percent-encoded.
   let target: String
-  /// Of all the object's bytes, as the store was told before the first: it takes no others.
+  /// The checksum of all the object's bytes, which the store was told before the first: it accepts no others.
   let crc32c: String
 
   private init(target: String, crc32c: String) { (self.target, self.crc32c) = (target, crc32c) }
 
-  /// What a Location means (RFC 9110, 10.2.2). Nil when it is not an address at `origin`: what is sent goes nowhere else.
+  /// Reads a Location (RFC 9110, 10.2.2). Nil if it is not an address at `origin`, as bytes are sent nowhere else.
   init?(location: String, at origin: HTTPOrigin, crc32c: String) {
     guard location.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !location.contains("#") else {
       return nil
@@ -171,7 +171,7 @@ struct StorageSession: Hashable, Sendable {
     self.init(target: String(rest[end...]), crc32c: crc32c)
   }
 
-  /// Reads what ``text`` gave; nil for anything else.
+  /// Parses what ``text`` returned; nil for anything else.
   init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 3, words[0] == Self.mark, Base64.bytes(String(words[1]))?.count == 4,
@@ -180,17 +180,17 @@ struct StorageSession: Hashable, Sendable {
     self.init(target: String(words[2]), crc32c: String(words[1]))
   }
 
-  /// One line.
+  /// The session in one line.
   var text: String { "\(Self.mark) \(crc32c) \(target)" }
 
   private static let mark = "gcs1"
 }
 
 extension StorageSession: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Does not tell the address.
+  /// A placeholder without the address.
   var description: String { "‹session›" }
-  /// Does not tell the address.
+  /// As ``description``.
   var debugDescription: String { description }
-  /// Shows no address to `dump`.
+  /// No children, so that `dump` does not show the address.
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }

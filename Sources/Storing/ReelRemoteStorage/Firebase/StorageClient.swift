@@ -9,26 +9,26 @@ struct StorageClient: Sendable {
   let bucket: StorageBucket
   let google: GoogleClient
 
-  /// Bytes that every part but the last is a multiple of
+  /// The number of bytes of which the size of every part but the last is a multiple
   /// (https://cloud.google.com/storage/docs/performing-resumable-uploads#chunked-upload).
   static let granule = 256 << 10
 
-  /// The smallest role that may all of it, for sentences.
+  /// The smallest role that allows all of it, for error messages.
   static let role = "Storage Object User (roles/storage.objectUser)"
 
-  /// How an upload stands at the store.
+  /// The state of an upload at the store.
   enum UploadStatus: Hashable, Sendable {
-    /// The store knows no such upload (any more): they end after a week.
+    /// The store does not know the upload, or no longer does: uploads expire after a week.
     case gone
-    /// So many bytes are there for good.
+    /// This many bytes are stored permanently.
     case partial(Int64)
     case whole(StorageObject)
   }
 
   // MARK: Uploads
 
-  /// Begins an upload. Whether the condition holds the store says now, or at the end.
-  /// - Parameter generation: of the object whose place it takes; nil for one that is not to be there yet.
+  /// Begins an upload. The store checks the condition now, or at the end.
+  /// - Parameter generation: the generation of the object to be replaced; nil if none may exist.
   func begin(
     _ object: NewStorageObject, _ key: ObjectKey, size: Int64, replacing generation: String?
   ) async throws(UploadError) -> StorageSession {
@@ -52,8 +52,9 @@ struct StorageClient: Sendable {
     return session
   }
 
-  /// How far an upload has come.
-  /// - Parameter size: what it is an upload of; nil when that is not known. With all bytes there, a size ends it.
+  /// Returns how far an upload has come.
+  /// - Parameter size: the size of the whole object; nil if unknown. If all bytes are there, stating the size completes
+  ///   the upload.
   func standing(
     of session: StorageSession, size: Int64?, _ key: ObjectKey
   ) async throws(UploadError) -> UploadStatus {
@@ -62,7 +63,7 @@ struct StorageClient: Sendable {
     return try await standing(call, "say how far the upload of \(key) has come", key)
   }
 
-  /// Sends `bytes`, which begin at `offset`; with the object's last byte among them the object stands.
+  /// Sends `bytes`, which begin at `offset`. If they include the object's last byte, the object then exists.
   func append(
     _ bytes: [UInt8], at offset: Int64, of size: Int64, to session: StorageSession, _ key: ObjectKey
   ) async throws(UploadError) -> UploadStatus {
@@ -73,10 +74,10 @@ struct StorageClient: Sendable {
     return try await standing(call, "take a part of \(key)", key)
   }
 
-  /// Ends an upload that is not whole; what it holds is freed.
+  /// Cancels an unfinished upload and frees what it holds.
   func cancel(_ session: StorageSession, _ key: ObjectKey) async throws(UploadError) {
     let reply = try await google.send(google.call(.delete, session.target))
-    // 499 is how Cloud Storage says "done".
+    // With 499, Cloud Storage confirms that it is done.
     guard reply.isDone || [404, 410, 499].contains(reply.status.code) else {
       throw refusal(reply, "give up the upload of \(key)", key)
     }
@@ -90,14 +91,15 @@ struct StorageClient: Sendable {
     case 200, 201:
       return .whole(try google.decoded(StorageObject.self, reply, "store \(key)"))
     case 308: return .partial(try acknowledged(reply, key))
-    // 499 is how Cloud Storage says that we ended it ourselves.
+    // With 499, Cloud Storage says that we cancelled it ourselves.
     case 404, 410, 499: return .gone
     default: throw refusal(reply, task, key)
     }
   }
 
-  /// "bytes=0-41" is 42 bytes; without the field there is none. So it is with "bytes=0-0": parts are multiples of
-  /// 256 KiB, so an unfinished session never holds one byte, and gcp-storage-emulator says that of nothing.
+  /// Returns the number of bytes that the store has. "bytes=0-41" means 42 bytes; without the field there are none.
+  /// "bytes=0-0" means none, too: parts are multiples of 256 KiB, so an unfinished session never holds just one byte,
+  /// and gcp-storage-emulator sends this for an empty one.
   private func acknowledged(_ reply: HTTPReply, _ key: ObjectKey) throws(UploadError) -> Int64 {
     guard let range = reply.fields[.range] else { return 0 }
     let ends = range.drop { $0 != "=" }.dropFirst().split(separator: "-", maxSplits: 1)
@@ -111,7 +113,7 @@ struct StorageClient: Sendable {
 
   // MARK: Objects
 
-  /// What the store says of an object; nil when there is none.
+  /// Returns what the store reports about an object; nil if there is none.
   func object(_ key: ObjectKey) async throws(UploadError) -> StorageObject? {
     let reply = try await google.send(google.call(.get, bucket.target(of: key)))
     if reply.status.code == 404 { return nil }
@@ -119,13 +121,13 @@ struct StorageClient: Sendable {
     return try google.decoded(StorageObject.self, reply, "find \(key)")
   }
 
-  /// Removes an object, and says what the bucket keeps of it.
-  /// - Parameter generation: only if it is this one still; nil for whatever is there.
+  /// Removes an object, and reports what the bucket keeps of it.
+  /// - Parameter generation: the generation to which the removal is restricted; nil for any.
   func remove(_ key: ObjectKey, generation: String? = nil) async throws(UploadError) -> ObjectRemoval {
     let condition = generation.map { "?ifGenerationMatch=" + PercentEncoding.all($0) } ?? ""
     let reply = try await google.send(google.call(.delete, bucket.target(of: key) + condition))
     if reply.status.code == 404 {
-      // The bucket may be gone, or it is a proxy's word, which says nothing of the object.
+      // The bucket may be gone, or the 404 may be a proxy's, which says nothing about the object.
       _ = try await page(nil, limit: 1)
       guard try await object(key) == nil else {
         throw UploadError(
@@ -149,7 +151,8 @@ struct StorageClient: Sendable {
       versions: versions)
   }
 
-  /// A retention policy, or a hold (https://cloud.google.com/storage/docs/bucket-lock, …/docs/object-holds).
+  /// Returns the error for a retention policy or a hold
+  /// (https://cloud.google.com/storage/docs/bucket-lock, …/docs/object-holds).
   private func retention(_ reply: HTTPReply, _ key: ObjectKey) -> UploadError? {
     let said = GoogleFailure(reply)
     guard reply.status.code == 403,
@@ -161,7 +164,7 @@ struct StorageClient: Sendable {
         + (said.message.map { HTTPReply.oneLine($0) } ?? "the bucket's retention policy or a hold keeps it"))
   }
 
-  /// What the bucket has under exactly that name and no reader sees; nothing where it does not say.
+  /// Returns what the bucket keeps under exactly that name without showing it to readers; nothing if it does not say.
   /// - Parameter which: a parameter of the list (https://cloud.google.com/storage/docs/json_api/v1/objects/list).
   private func kept(_ key: ObjectKey, _ which: String) async throws(UploadError) -> [KeptVersion] {
     let name = bucket.objectName(of: key)
@@ -181,7 +184,7 @@ struct StorageClient: Sendable {
       }
   }
 
-  /// The digest of an object's bytes; nil when there is none.
+  /// Reads an object and returns its digest; nil if there is none.
   func read(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     guard let object = try await object(key) else { return nil }
     var call = google.call(.get, bucket.target(of: key) + "?alt=media")
@@ -193,14 +196,14 @@ struct StorageClient: Sendable {
     return ContentDigest(sha256: hash.finalize())
   }
 
-  /// One page of the names behind the prefix, without what lies in folders below it.
+  /// Returns a page of the names below the prefix, without those in its folders.
   /// - Parameter token: nil for the first page.
   func page(_ token: String?, limit: Int = 1000) async throws(UploadError) -> StorageObjectPage {
     let prefix = bucket.prefix.isEmpty ? "" : bucket.prefix + "/"
     var target = bucket.objects + "?maxResults=\(limit)&delimiter=%2F&prefix=" + PercentEncoding.all(prefix)
     if let token { target += "&pageToken=" + PercentEncoding.all(token) }
     var call = google.call(.get, target)
-    // Each object comes with all that there is to say of it, a kilobyte or so.
+    // Each object is listed with everything known about it, a kilobyte or so.
     call.replyLimit = 8 << 20
     let reply = try await google.send(call)
     if reply.status.code == 404 {

@@ -2,13 +2,13 @@ import ReelCore
 import ReelStorage
 import Synchronization
 
-/// Hands a body over from the task that reads it to the thread that sends it.
+/// Passes a request body from the task that reads it to the thread that sends it.
 final class BodyFeed: Sendable {
   /// What the sending thread gets.
   enum Piece {
-    /// So many were copied; 0 after the last.
+    /// The number of bytes copied; 0 after the last.
     case bytes(Int)
-    /// There will be more.
+    /// More bytes will follow.
     case notYet
     case failed(HTTPFailure)
   }
@@ -17,11 +17,11 @@ final class BodyFeed: Sendable {
     var chunks: [ArraySlice<UInt8>] = []
     var isEnded = false
     var failure: HTTPFailure?
-    /// Nobody takes anything any more.
+    /// Whether the sending side takes no more bytes.
     var isAbandoned = false
-    /// Who waits for room,
+    /// The reader, waiting for room.
     var putting: CheckedContinuation<Bool, Never>?
-    /// and who for something to take.
+    /// The sender, waiting for something to take.
     var taking: CheckedContinuation<Void, Never>?
     var wake: (@Sendable () -> Void)?
 
@@ -29,19 +29,19 @@ final class BodyFeed: Sendable {
   }
   private let state: Mutex<State>
 
-  /// Chunks that wait to be sent.
+  /// The maximum number of chunks waiting to be sent.
   private static let room = 1
 
   init() { state = Mutex(State()) }
 
-  /// All of a body.
+  /// Creates a feed that holds a whole body.
   init(whole bytes: [UInt8]) {
     state = Mutex(State(chunks: bytes.isEmpty ? [] : [bytes[...]], isEnded: true))
   }
 
-  // MARK: The sending side
+  // MARK: Sending side
 
-  /// Waits until there is something to take, or there never will be.
+  /// Waits for the first chunk, the end of the body, or a failure.
   func begun() async {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -54,7 +54,7 @@ final class BodyFeed: Sendable {
   }
 
   /// Copies the next bytes into `buffer`.
-  /// - Parameter wake: called, from any thread, once there is more after ``Piece/notYet``.
+  /// - Parameter wake: called, from any thread, once there is something to take after ``Piece/notYet``.
   func take(into buffer: UnsafeMutableRawBufferPointer, wake: @escaping @Sendable () -> Void) -> Piece {
     let (piece, putting): (Piece, CheckedContinuation<Bool, Never>?) = state.withLock { state in
       if let failure = state.failure { return (.failed(failure), nil) }
@@ -77,7 +77,7 @@ final class BodyFeed: Sendable {
     return piece
   }
 
-  /// Nothing is taken any more.
+  /// Tells the reading side that no more bytes will be taken.
   func abandon() {
     let putting = state.withLock { state in
       state.isAbandoned = true
@@ -87,9 +87,9 @@ final class BodyFeed: Sendable {
     putting?.resume(returning: false)
   }
 
-  // MARK: The reading side
+  // MARK: Reading side
 
-  /// Reads `body` to its end, at the pace of `limiter` and at the pace at which it is taken.
+  /// Reads `body` to its end, as fast as `limiter` and the sending side allow.
   func read(_ body: SourceBody, _ limiter: RateLimiter?) async {
     do throws(UploadError) {
       for try await chunk in SourceBodyChunks(body) {
@@ -101,7 +101,7 @@ final class BodyFeed: Sendable {
     }
   }
 
-  /// As ``read(_:_:)``, of bytes that are at hand.
+  /// As ``read(_:_:)``, but for bytes in memory.
   func read(_ bytes: [UInt8], _ limiter: RateLimiter) async {
     do throws(UploadError) {
       if try await put(bytes, limiter) { change { $0.isEnded = true } }
@@ -110,7 +110,7 @@ final class BodyFeed: Sendable {
     }
   }
 
-  /// Puts all of `chunk` down, and waits until there is room for more.
+  /// Appends all of `chunk`, and waits until there is room for more.
   /// - Returns: Whether more is wanted.
   private func put(_ chunk: [UInt8], _ limiter: RateLimiter?) async throws(UploadError) -> Bool {
     guard let limiter else { return await put(chunk[...]) }

@@ -3,13 +3,14 @@ import FoundationEssentials
 import Glibc
 import ReelCore
 
-/// Certificates in PEM form that are trusted beside the system's.
+/// Certificates in PEM form that are trusted in addition to the system's.
 struct ExtraCertificates: Sendable {
-  /// As it stands in the file, without a byte order mark, behind which OpenSSL finds no certificate.
+  /// The file's content without a byte order mark, after which OpenSSL would find no certificate.
   let text: Data
 
   /// Reads a file. Blocks.
-  /// - Throws: ``HTTPFailure/untrusted(_:)`` when no certificate is in it, or something that is called one and is none.
+  /// - Throws: ``HTTPFailure/untrusted(_:)`` if the file holds no certificate, or a block that is labeled as one but
+  ///   is not.
   init(path: String) throws(HTTPFailure) {
     let bytes = try? Data(contentsOf: URL(filePath: path))
     let mark = Array("\u{FEFF}".utf8)
@@ -21,18 +22,18 @@ struct ExtraCertificates: Sendable {
     self.text = text
   }
 
-  /// Whether every block that says so (RFC 7468) holds what a certificate begins with in DER, and there is one.
+  /// Whether there is at least one block labeled as a certificate (RFC 7468), and each begins like one in DER.
   private static func areCertificates(_ text: Data) -> Bool {
     var block: Data?
     var count = 0
-    // By bytes: a system's bundle has 3,000 lines.
+    // Split bytes rather than characters: a system's bundle has 3,000 lines.
     for line in Array(text).split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       if line.starts(with: "-----BEGIN".utf8),
         String(decoding: line, as: UTF8.self).contains("CERTIFICATE-----")
       {
         block = Data()
       } else if line.starts(with: "-----END".utf8), let held = block {
-        // A SEQUENCE whose length takes one byte or two (X.690, 8.1.3): none is longer than 65,535.
+        // A SEQUENCE whose length takes one byte or two (X.690, 8.1.3): no certificate is longer than 65,535 bytes.
         let start = Data(base64Encoded: held)?.prefix(2)
         guard start?.first == 0x30, [0x81, 0x82].contains(start?.last) else { return false }
         block = nil
@@ -45,18 +46,18 @@ struct ExtraCertificates: Sendable {
   }
 }
 
-/// Who is trusted, as libcurl is told: a bundle, which it then reads once for all connections.
+/// The trusted certificates, as libcurl takes them: a bundle, which it then reads once for all connections.
 struct CertificateTrust: Sendable {
   private let bundle: String?
-  /// Where certificates are looked up by their names' hashes; nil where the bundle has them all.
+  /// The directory in which certificates are looked up by the hashes of their names; nil if the bundle has them all.
   private let directory: String?
-  /// Holds system's and extra certificates together.
+  /// Holds the system's and the extra certificates together.
   private let file: Descriptor?
 
   /// - Parameters:
-  ///   - system: what libcurl trusts by itself.
-  ///   - extra: trusted beside it.
-  /// - Throws: ``HTTPFailure/untrusted(_:)`` when the two can't be put together.
+  ///   - system: the bundle and directory that libcurl trusts by default.
+  ///   - extra: certificates trusted in addition.
+  /// - Throws: ``HTTPFailure/untrusted(_:)`` if the two can't be combined.
   init(
     _ system: (bundle: String?, directory: String?), _ extra: ExtraCertificates?
   ) throws(HTTPFailure) {
@@ -78,11 +79,11 @@ struct CertificateTrust: Sendable {
 
   func set(_ curl: Curl, _ easy: Curl.Easy) {
     for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl.set(easy, option, bundle) }
-    // With a directory beside it, the bundle would be read again for every connection.
+    // If a directory were set beside it, libcurl would read the bundle again for every connection.
     for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl.set(easy, option, directory) }
   }
 
-  /// A file in memory.
+  /// Creates a file in memory.
   private static func file(holding bytes: Data) throws(SystemError) -> Descriptor {
     let made = reel_curl_memory_file()
     if made < 0 { throw SystemError(code: -made, call: "memfd_create") }
@@ -92,11 +93,11 @@ struct CertificateTrust: Sendable {
   }
 }
 
-/// The sockets of connections that libcurl keeps for later, so that one on which something came in the meantime is left
-/// alone: a second reply to the last request would be taken for the reply to the next one. (Before 8.1 libcurl itself
-/// does not look.) Of a transfer's thread alone.
+/// The sockets of the connections that libcurl keeps for reuse, so that a connection on which input has arrived in the
+/// meantime is not used: a second reply to the last request would be taken for the reply to the next one. (Before 8.1
+/// libcurl itself does not check.) Used only by the loop's thread.
 final class KeptConnections {
-  /// What libcurl tells of a connection before a request goes out on it.
+  /// What libcurl reports about a connection before it sends a request on it.
   struct Name: Hashable {
     let remote: String
     let remotePort: Int32
@@ -104,8 +105,8 @@ final class KeptConnections {
   }
   private var sockets: [Name: Int32] = [:]
 
-  /// Ended ones stay until so many are known. A number that is another file by then does no harm: at worst one
-  /// connection more is made.
+  /// The number of entries at which the table is emptied; those of closed connections stay until then. If a descriptor
+  /// number belongs to another file by then, no harm is done: at worst one more connection is made.
   private static let limit = 256
 
   func keep(_ name: Name, _ socket: Int32) {
@@ -113,7 +114,7 @@ final class KeptConnections {
     sockets[name] = socket
   }
 
-  /// Whether something came that nobody asked for, or the end.
+  /// Whether unrequested bytes, or the end of the stream, have arrived on the connection.
   func hasInput(_ name: Name) -> Bool {
     guard let socket = sockets[name] else { return false }
     return reel_curl_has_input(socket) != 0

@@ -3,7 +3,7 @@ import Glibc
 import ReelCore
 import Synchronization
 
-/// Runs transfers on one thread of its own, which starts with the first of them and ends with ``stop()``.
+/// Runs transfers on a thread of its own, which starts with the first transfer and ends with ``stop()``.
 final class CurlLoop: Sendable {
   fileprivate enum Command: Sendable {
     case start(CurlTransfer)
@@ -23,7 +23,7 @@ final class CurlLoop: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Connections that are kept.
+  /// The number of connections kept for reuse.
   private let connections: Int
   fileprivate let proxy: String?
   private let extraCertificates: ExtraCertificates?
@@ -32,7 +32,7 @@ final class CurlLoop: Sendable {
     (self.connections, self.proxy, self.extraCertificates) = (connections, proxy, extraCertificates)
   }
 
-  /// Runs `transfer` to its end; once the task is cancelled, that comes at once.
+  /// Runs `transfer` to its end. If the task is cancelled, the transfer ends at once.
   func run(_ transfer: CurlTransfer) async -> Result<CurlReply, HTTPFailure> {
     do throws(HTTPFailure) {
       try start()
@@ -49,7 +49,7 @@ final class CurlLoop: Sendable {
     }
   }
 
-  /// Ends the thread, and waits for that. Nothing may be under way.
+  /// Stops the thread and waits for it to end. No transfer may be in progress.
   func stop() {
     let running = state.withLock { state in
       defer { state.running = nil }
@@ -58,7 +58,7 @@ final class CurlLoop: Sendable {
     }
     guard let running else { return }
     running.handles.wake()
-    // What ends the last transfer may let go of everything on that thread itself.
+    // The end of the last transfer may release this loop on the loop's own thread, which can't join itself.
     if pthread_equal(running.thread, pthread_self()) != 0 {
       pthread_detach(running.thread)
     } else {
@@ -102,10 +102,10 @@ final class CurlLoop: Sendable {
   fileprivate func post(_ command: Command) {
     let running = state.withLock { state in
       state.commands.append(command)
-      // Who found something to do has not gone to sleep since.
+      // If commands were pending already, the thread has been woken and has not gone back to sleep since.
       return state.commands.count == 1 ? state.running : nil
     }
-    // The thread wakes at once, and wants the lock.
+    // Wake it outside the lock, which the thread takes as soon as it is awake.
     running?.handles.wake()
   }
 
@@ -117,9 +117,9 @@ final class CurlLoop: Sendable {
   }
 }
 
-/// What a thread works with; freed when neither it nor anybody who is just about to wake it needs it any more.
+/// The handles that a thread works with. Freed when neither the thread nor a caller about to wake it holds them.
 private final class CurlHandles: @unchecked Sendable {
-  // Sendable: all but the one thread only wake.
+  // Sendable: threads other than the loop's own call only `wake()`.
   let curl: Curl
   let multi: Curl.Multi
 
@@ -133,7 +133,7 @@ private final class CurlHandles: @unchecked Sendable {
   func wake() { curl.wake(multi) }
 }
 
-/// What the thread does. It is its own alone.
+/// The work of the thread. Only that thread uses it.
 private final class CurlThread {
   private let loop: CurlLoop
   private let handles: CurlHandles
@@ -142,7 +142,7 @@ private final class CurlThread {
   private let trust: CertificateTrust
   private let kept = KeptConnections()
   private var transfers: [Curl.Easy: CurlTransfer] = [:]
-  /// When limits are looked at next.
+  /// When limits are checked next.
   private var look = ContinuousClock.now
   private var isStopping = false
 
@@ -211,13 +211,14 @@ private final class CurlThread {
     look = now + (transfers.values.map { $0.request.limits.step }.min() ?? .seconds(1))
   }
 
-  /// Until limits have to be looked at; libcurl cuts it shorter where it has to.
+  /// The time in milliseconds until limits have to be checked; libcurl wakes earlier if it has to.
   private var pause: Int32 {
     guard !transfers.isEmpty else { return .max }
     return Int32(clamping: max(0, Int64((look - .now) / .milliseconds(1)) + 1))
   }
 
-  /// They are for the program's own threads; and a socket that nobody reads from any more is told by the write.
+  /// Blocks all signals: they are for the program's own threads. SIGPIPE is not needed, as the write to a closed
+  /// socket fails.
   private static func leaveSignalsAlone() {
     var all = sigset_t()
     sigfillset(&all)
@@ -226,7 +227,7 @@ private final class CurlThread {
 }
 
 extension CurlLimits {
-  /// How late an end may be noticed.
+  /// How late an expired limit may be noticed.
   fileprivate var step: Duration {
     max(.milliseconds(10), min(.seconds(1), min(idle, min(whole(0), answer ?? idle)) / 20))
   }

@@ -1,17 +1,17 @@
 import CCurl
 
-/// What a transfer is asked for.
+/// What a transfer sends, and its limits.
 struct CurlRequest: Sendable {
   let method: String
   let url: String
   let host: String
-  /// Path and query as they are sent, where nothing stands between us and the origin that needs more.
+  /// The path and query exactly as they are sent; nil if a proxy on the way may need the whole URL.
   let target: String?
-  /// Such as `Content-Type: video/mp4`.
+  /// Header lines, such as `Content-Type: video/mp4`.
   let lines: [String]
-  /// Nil for a request without a body; else how long it is.
+  /// The length of the body in bytes; nil for a request without a body.
   let bodyLength: Int64?
-  /// Whether proxies are left aside, whatever the environment names.
+  /// Whether the request bypasses all proxies, whatever the environment names.
   let isDirect: Bool
   let limits: CurlLimits
 }
@@ -19,17 +19,17 @@ struct CurlRequest: Sendable {
 /// How long a transfer may take.
 struct CurlLimits: Sendable {
   let connect: Duration
-  /// In all, once so many bytes of the reply have come.
+  /// The limit for the whole transfer, given the number of bytes of the reply received so far.
   let whole: @Sendable (Int) -> Duration
-  /// With no byte in either direction, unless we ourselves have none to send.
+  /// The limit without a byte in either direction. Waiting for our own side to supply bytes does not count.
   let idle: Duration
-  /// From the request to the beginning of its reply; nil leaves that to `idle`.
+  /// The limit from the request to the beginning of its reply; nil if only `idle` applies.
   let answer: Duration?
 }
 
-/// A reply as it came.
+/// A reply as it was received.
 struct CurlReply: Sendable {
-  /// What a reply's status may be.
+  /// The valid values of a reply's status.
   static let statuses = 100...599
 
   /// One of ``statuses``.
@@ -38,8 +38,9 @@ struct CurlReply: Sendable {
   let head: [UInt8]
   let body: [UInt8]
 
-  /// The status that a status line of HTTP/1.0 or 1.1 (RFC 9112, 4) tells; nil where it is none, or another protocol's.
-  /// What versions of libcurl make of such a line differs: 8.14 takes `HTTP/2.0 503 No` for a status of 200.
+  /// Returns the status in a status line of HTTP/1.0 or 1.1 (RFC 9112, 4); nil if the line is malformed or another
+  /// protocol's. Versions of libcurl differ in how they read such a line: 8.14 takes `HTTP/2.0 503 No` for a status
+  /// of 200.
   static func status(ofLine line: some Collection<UInt8>) -> Int? {
     let versions = ["HTTP/1.1", "HTTP/1.0"]
     guard versions.contains(where: { line.starts(with: $0.utf8) }) else { return nil }
@@ -51,59 +52,59 @@ struct CurlReply: Sendable {
   }
 }
 
-/// One exchange. Whoever makes it hands it to a ``CurlLoop``, and has it back when that has given the result; between
-/// the two it is touched on the loop's thread alone, which is why it may be sent there.
+/// One exchange. Its creator hands it to a ``CurlLoop``, and gets it back with the result. In between only the loop's
+/// thread touches it, which is why it may be sent there.
 final class CurlTransfer: @unchecked Sendable {
   let request: CurlRequest
-  /// Bytes to be sent; nil for none.
+  /// The body to send; nil for none.
   let feed: BodyFeed?
-  /// Bytes of a body that are kept.
+  /// The maximum number of bytes of a body that are kept.
   let replyLimit: Int
-  /// Bytes of a body that `fold` takes.
+  /// The maximum number of bytes of a body that `fold` takes.
   let foldLimit: Int
-  /// Whether it is over with the reply's head.
+  /// Whether the transfer ends after the reply's head.
   let endsAtHead: Bool
-  /// Takes the body of a 2xx reply; nil where it is kept, too.
+  /// Takes the body of a 2xx reply; nil if that body is kept, too.
   let fold: ((UnsafeRawBufferPointer) -> Void)?
 
-  // Of the loop's thread, from here on.
+  // From here on, used only by the loop's thread.
 
   var continuation: CheckedContinuation<Result<CurlReply, HTTPFailure>, Never>?
   var isCancelled = false
   private(set) var easy: Curl.Easy?
   private var lines: UnsafeMutablePointer<curl_slist>?
   private let reason = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  /// Has ``resume()`` called, from any thread.
+  /// Has ``resume()`` called. May be called from any thread.
   private var wake: (@Sendable () -> Void)?
   private var curl: Curl?
 
   private var start = ContinuousClock.now
-  /// When the request went out; nil while the connection is made.
+  /// When the request was sent; nil while the connection is being made.
   private var begin: ContinuousClock.Instant?
   private var lastMove = ContinuousClock.now
   private var hasMoved = false
   private var sent: Int64 = 0
-  /// Whether the body's next bytes are still to be read.
+  /// Whether the transfer is paused until the next bytes of the body have been read.
   private var isWaiting = false
   private var head: [UInt8] = []
-  /// Of the last status line; nil before one has come.
+  /// The status in the last status line; nil before one has arrived.
   private var status: Int?
   /// Whether the next line of the head is a status line.
   private var isAtStatusLine = true
   private var isHeadWhole = false
   private var body: [UInt8] = []
   private var folded = 0
-  /// Why one of the callbacks has ended the transfer.
+  /// The reason why one of the callbacks ended the transfer.
   private var failure: HTTPFailure?
-  /// What is known of connections that are kept.
+  /// The connections kept for reuse.
   private var kept: KeptConnections?
-  /// The one that the request goes out on.
+  /// The connection that the request is sent on.
   private var connection: KeptConnections.Name?
-  /// Whether a kept connection was offered that no request should go out on: nothing was sent, and a new one is needed.
+  /// Whether libcurl offered a kept connection that must not be used. Nothing was sent, and a new connection is needed.
   private(set) var needsNewConnection = false
   var hasBegun: Bool { begin != nil }
 
-  /// Bytes of a reply's head: status line, fields, and interim replies before it.
+  /// The maximum size of a reply's head in bytes: status line, fields, and any interim replies.
   static let headLimit = 80 << 10
 
   init(
@@ -118,9 +119,9 @@ final class CurlTransfer: @unchecked Sendable {
 
   deinit { reason.deallocate() }
 
-  // MARK: Begin and end
+  // MARK: Beginning and end
 
-  /// Makes its handle; nil when that can't be done.
+  /// Creates and configures the handle; nil if that fails.
   func prepare(
     _ curl: Curl, _ trust: CertificateTrust, _ kept: KeptConnections, proxy: String?,
     wake: @escaping @Sendable () -> Void
@@ -148,14 +149,14 @@ final class CurlTransfer: @unchecked Sendable {
     return easy
   }
 
-  /// Frees what ``prepare(_:_:_:proxy:wake:)`` has made.
+  /// Frees what ``prepare(_:_:_:proxy:wake:)`` created.
   func release() {
     if let curl, let easy { curl.free(easy) }
     if let curl { curl.free(lines) }
     (easy, lines, wake) = (nil, nil, nil)
   }
 
-  /// More of the body is there.
+  /// Resumes a paused transfer: more of the body is available.
   func resume() {
     guard let curl, let easy, isWaiting else { return }
     isWaiting = false
@@ -177,18 +178,18 @@ final class CurlTransfer: @unchecked Sendable {
             proxyStatus: curl.long(easy, CURLINFO_HTTP_CONNECTCODE),
             words: reason.pointee == 0 ? curl.words(for: code) : String(cString: reason))))
     }
-    // libcurl takes a head that is cut off for a whole one.
+    // libcurl accepts a truncated head as complete.
     guard isHeadWhole, let status else { return .failure(.broken("it was closed from there")) }
     return .success(CurlReply(status: status, head: head, body: body))
   }
 
-  /// Why it is given up now; nil when it goes on.
+  /// Returns the reason to abandon the transfer now; nil if it may continue.
   func expiry(at now: ContinuousClock.Instant) -> HTTPFailure? {
     guard let curl, let easy else { return nil }
     let limits = request.limits
     let whole = limits.whole(head.count + body.count + folded)
     if start.duration(to: now) >= whole { return .timedOut("it took longer than \(whole)") }
-    // A connection has a limit of its own.
+    // While connecting, libcurl's own timeout applies.
     guard let begin else { return nil }
     let sent = curl.offset(easy, CURLINFO_SIZE_UPLOAD_T)
     if hasMoved || isWaiting || sent != self.sent { lastMove = now }
@@ -204,9 +205,9 @@ final class CurlTransfer: @unchecked Sendable {
     curl.set(easy, CURLOPT_NOSIGNAL, 1)
     curl.set(easy, CURLOPT_ERRORBUFFER, pointer: reason)
     curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.limits.connect / .milliseconds(1))))
-    // Shorter than any store's own: a connection that the store has closed is no use.
+    // Shorter than any store's own limit: a connection that the store has closed is useless.
     curl.set(easy, CURLOPT_MAXAGE_CONN, 4)
-    // A name that is still being looked up holds nobody up at the end.
+    // A name lookup that is still running must not delay the end.
     curl.set(easy, CURLOPT_QUICK_EXIT, 1)
     trust.set(curl, easy)
     curl.set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -233,13 +234,14 @@ final class CurlTransfer: @unchecked Sendable {
     curl.set(easy, CURLOPT_CUSTOMREQUEST, request.method)
   }
 
-  /// At the 1.5 KB/s that a slow line has left for one of many, this is gone before anybody calls it silence.
+  /// Even at the 1.5 KB/s left for each of many uploads on a slow line, this much is sent within the idle limit.
   private var uploadBufferSize: Int { 64 << 10 }
 
   // MARK: Callbacks
 
-  /// Whether the request may go out: once, and over a connection on which nobody has spoken since. libcurl sends one again,
-  /// over a new connection, when one that was kept turns out to be closed; but it can't know what became of the first.
+  /// Whether the request may be sent: only once, and not over a kept connection on which input has arrived. If a kept
+  /// connection turns out to be closed, libcurl would send the request again over a new one, although it can't know
+  /// what became of the first.
   fileprivate func mayBegin(_ name: KeptConnections.Name) -> Bool {
     guard begin == nil, let curl, let easy else { return false }
     let isKept = curl.long(easy, CURLINFO_NUM_CONNECTS) == 0
@@ -251,7 +253,7 @@ final class CurlTransfer: @unchecked Sendable {
     return true
   }
 
-  /// Goes on over a new connection.
+  /// Makes the next attempt use a new connection.
   func startAnew() {
     guard let curl, let easy else { return }
     curl.set(easy, CURLOPT_FRESH_CONNECT, 1)
@@ -272,7 +274,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   fileprivate func keepHead(_ bytes: UnsafeRawBufferPointer) -> Int {
     hasMoved = true
-    // Fields behind a body say nothing that is wanted here.
+    // Trailer fields, after the body, are not needed.
     if isHeadWhole { return bytes.count }
     head += bytes
     if head.count > Self.headLimit {
@@ -280,17 +282,17 @@ final class CurlTransfer: @unchecked Sendable {
       return 0
     }
     if isAtStatusLine {
-      // One that is cut off is no line yet.
+      // Without its line ending, the status line was cut off.
       guard bytes.last == UInt8(ascii: "\n") else { return bytes.count }
       isAtStatusLine = false
       status = CurlReply.status(ofLine: bytes)
-      // Nobody has asked for another protocol, which 101 begins.
+      // 101 begins another protocol, which no request here asks for.
       guard let status, CurlReply.statuses.contains(status), status != 101 else {
         failure = .garbled(status.map { "it answers with status \($0)" } ?? "its status line is none")
         return 0
       }
     } else if bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8), let status {
-      // Behind an interim reply comes another.
+      // An interim reply is followed by another one.
       (isHeadWhole, isAtStatusLine) = (status >= 200, status < 200)
     }
     return bytes.count
@@ -298,7 +300,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   fileprivate func keep(_ bytes: UnsafeRawBufferPointer) -> Int {
     hasMoved = true
-    // Ends the transfer, and its connection.
+    // Ends the transfer and closes its connection.
     if endsAtHead { return 0 }
     if let fold, let status, (200..<300).contains(status) {
       guard bytes.count <= foldLimit - folded else {
@@ -318,7 +320,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 }
 
-/// Whose callback it is.
+/// Returns the transfer that a callback belongs to.
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
   guard let context else { preconditionFailure("libcurl has lost a callback's context") }
   return Unmanaged.fromOpaque(context).takeUnretainedValue()

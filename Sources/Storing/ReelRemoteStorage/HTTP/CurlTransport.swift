@@ -6,19 +6,19 @@ import ReelStorage
 /// HTTP/1.1 over libcurl: connections are kept and shared, TLS is verified, redirects are not followed, and a request
 /// that failed is not sent again.
 ///
-/// HTTP/2 is left out on purpose: uploads in parallel are faster over connections of their own, and stores for large
-/// objects speak HTTP/1.1.
+/// HTTP/2 is not used on purpose: parallel uploads are faster over separate connections, and stores for large objects
+/// speak HTTP/1.1.
 public final class CurlTransport: HTTPTransport {
   private let loop: CurlLoop
   private let rules: HTTPRules
   private let limiter: RateLimiter?
-  /// As many as there are connections: who waits for one waits here, where the time that a connection may take to be
-  /// made does not run.
+  /// One place for each connection. A call waits here for a free one, not in libcurl, where the connect timeout would
+  /// be running.
   private let places: AsyncSemaphore
 
-  /// A transport of its own; its thread and its connections end with it. libcurl is opened when the first call is made.
-  /// - Parameter limiter: keeps the bodies of all requests together to a rate; what is sent again counts again.
-  /// - Throws: ``HTTPFailure/untrusted(_:)`` when the file of extra certificates can't be used.
+  /// Creates a transport; its thread and its connections end with it. libcurl is opened by the first call.
+  /// - Parameter limiter: limits the combined rate of all request bodies. Bytes that are sent again count again.
+  /// - Throws: ``HTTPFailure/untrusted(_:)`` if the file of extra certificates can't be used.
   public init(_ rules: HTTPRules = HTTPRules(), limiter: RateLimiter? = nil) throws(HTTPFailure) {
     self.rules = rules
     self.limiter = limiter
@@ -46,7 +46,7 @@ public final class CurlTransport: HTTPTransport {
     return (HTTPReply(status: reply.knownStatus, fields: reply.fields, body: reply.body), folded.value)
   }
 
-  /// Touched by the transfer alone until it has ended, and only then by who waits for that.
+  /// Touched only by the transfer until it has ended, and only then by the caller that waits for it.
   private final class Folded<Value: Sendable>: @unchecked Sendable {
     var value: Value
     init(_ value: Value) { self.value = value }
@@ -73,7 +73,7 @@ public final class CurlTransport: HTTPTransport {
       async let _ = feed.read(bytes, limiter)
       return try await send(transfer(request, feed), feed)
     case .source(let body) where limiter == nil && body.range.count <= SourceBodyChunks.chunkSize:
-      // One chunk has nothing to be read beside it.
+      // With a single chunk there is nothing to read while it is sent.
       let bytes = try await SourceBodyChunks(body).single()
       let reply = try await loop.run(transfer(request, BodyFeed(whole: bytes))).get()
       body.reporting(body.range.upperBound - body.range.lowerBound)
@@ -85,7 +85,7 @@ public final class CurlTransport: HTTPTransport {
     }
   }
 
-  /// Sends what is read meanwhile. Who reads is cancelled when this returns.
+  /// Sends a body while another task reads it. That task is cancelled once this returns.
   private func send(_ transfer: CurlTransfer, _ feed: BodyFeed) async throws(HTTPFailure) -> CurlReply {
     await feed.begun()
     defer { feed.abandon() }
@@ -95,7 +95,7 @@ public final class CurlTransport: HTTPTransport {
   private func request(_ call: HTTPCall, isFetched: Bool) throws(HTTPFailure) -> CurlRequest {
     CurlRequest(
       method: call.method.rawValue, url: call.url, host: call.origin.host,
-      // Over a proxy, what is not encrypted is asked for by its whole address.
+      // A proxy expects the whole URL for a request that is not encrypted.
       target: call.origin.isSecure ? call.target : nil,
       lines: try call.fieldsOnWire().map { field in
         field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
@@ -112,7 +112,7 @@ public final class CurlTransport: HTTPTransport {
 }
 
 extension HTTPCall {
-  /// Whether a length is told: also one of 0, where the method has a body (RFC 9110, 8.6).
+  /// Whether Content-Length is sent: also a length of 0, if the method has a body (RFC 9110, 8.6).
   fileprivate var hasBody: Bool {
     if case .none = body { return [.put, .post, .patch].contains(method) }
     return true
@@ -122,7 +122,8 @@ extension HTTPCall {
 extension CurlReply {
   fileprivate var knownStatus: HTTPResponse.Status { HTTPResponse.Status(code: status) }
 
-  /// Those of the last head: interim replies stand before it. What HTTPTypes does not take as a name is left out.
+  /// The fields of the final reply, without those of interim replies. Fields whose names HTTPTypes rejects are
+  /// left out.
   fileprivate var fields: HTTPFields {
     var fields = HTTPFields()
     for line in head.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
@@ -135,17 +136,17 @@ extension CurlReply {
       else { continue }
       let value = String(
         decoding: line[(colon + 1)...].trimming { [0x20, 0x09, 0x0D].contains($0) }, as: UTF8.self)
-      // Said twice, it is the same (some servers, and what stands before them, both write a field).
+      // A repetition is dropped: some servers, and proxies in front of them, both write the same field.
       if fields[name] != value { fields.append(HTTPField(name: name, value: value)) }
     }
     return fields
   }
 }
 
-/// libcurl, opened by the name that it has kept since 2006. Its functions may be called from any thread; a handle belongs
-/// to one thread at a time.
+/// libcurl, opened by the file name that it has kept since 2006. Its functions may be called from any thread; a handle
+/// belongs to one thread at a time.
 struct Curl: @unchecked Sendable {
-  // Sendable: the table is written once, before anybody has it.
+  // Sendable: the table is written once, before it is shared.
   private let table: OpaquePointer
 
   /// The library's file, as every distribution names it.
@@ -161,10 +162,10 @@ struct Curl: @unchecked Sendable {
     self.table = table
   }
 
-  /// Gives the table back; the library stays loaded.
+  /// Frees the function table; the library stays loaded.
   func close() { reel_curl_close(table) }
 
-  /// The bundle and the directory of certificates that the library trusts by itself.
+  /// The bundle and the directory of certificates that the library trusts by default.
   var trusted: (bundle: String?, directory: String?) {
     var (bundle, directory): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
     reel_curl_trusted(table, &bundle, &directory)
@@ -178,7 +179,7 @@ struct Curl: @unchecked Sendable {
   func makeEasy() -> Easy? { reel_curl_easy_init(table) }
   func free(_ easy: Easy) { reel_curl_easy_cleanup(table, easy) }
 
-  /// The body may be asked for again.
+  /// Lets libcurl ask for the body again.
   func resume(_ easy: Easy) { _ = reel_curl_easy_pause(table, easy, 0) }
 
   func words(for code: CURLcode) -> String { String(cString: reel_curl_easy_strerror(table, code)) }
@@ -195,9 +196,9 @@ struct Curl: @unchecked Sendable {
   func set(_ easy: Easy, _ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
     _ = reel_curl_set_pointer(table, easy, option, pointer)
   }
-  /// Whether it can be held to web requests (see CCurl).
+  /// Restricts the transfer to web requests (see CCurl); false if that fails.
   func setWebOnly(_ easy: Easy) -> Bool { reel_curl_set_web_only(table, easy) == CURLE_OK }
-  /// Whether all of them are known to it.
+  /// Sets the callbacks; false if libcurl does not know one of their options.
   func set(_ easy: Easy, _ callbacks: inout reel_curl_callbacks, context: UnsafeMutableRawPointer) -> Bool {
     reel_curl_set_callbacks(table, easy, &callbacks, context) == CURLE_OK
   }
@@ -213,13 +214,13 @@ struct Curl: @unchecked Sendable {
     return Int64(value)
   }
 
-  /// The socket of the connection that was used last; nil when there was none.
+  /// Returns the socket of the connection that was used last; nil if there was none.
   func socket(_ easy: Easy) -> Int32? {
     let socket = reel_curl_socket(table, easy)
     return socket < 0 ? nil : socket
   }
 
-  /// Lines for `CURLOPT_HTTPHEADER`; nil when there is no memory.
+  /// Creates a list of lines for `CURLOPT_HTTPHEADER`; nil if there is no memory.
   func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
     var list: UnsafeMutablePointer<curl_slist>?
     for line in lines {
@@ -233,21 +234,21 @@ struct Curl: @unchecked Sendable {
   }
   func free(_ list: UnsafeMutablePointer<curl_slist>?) { reel_curl_slist_free(table, list) }
 
-  // MARK: Many
+  // MARK: Many transfers
 
   typealias Multi = UnsafeMutableRawPointer
 
-  /// - Parameter keeping: connections that are kept for later.
+  /// - Parameter keeping: the number of connections to keep for reuse.
   func makeMulti(keeping: Int) -> Multi? { reel_curl_multi_init(table, keeping) }
   func end(_ multi: Multi) { _ = reel_curl_multi_cleanup(table, multi) }
   func add(_ easy: Easy, to multi: Multi) -> Bool { reel_curl_multi_add(table, multi, easy) == CURLM_OK }
   func remove(_ easy: Easy, from multi: Multi) { _ = reel_curl_multi_remove(table, multi, easy) }
   func perform(_ multi: Multi) { _ = reel_curl_multi_perform(table, multi) }
-  /// Waits until something can be done, or ``wake(_:)`` is called.
+  /// Waits until a transfer can proceed, or ``wake(_:)`` is called.
   func wait(_ multi: Multi, milliseconds: Int32) { _ = reel_curl_multi_poll(table, multi, milliseconds) }
-  /// From any thread.
+  /// Ends a ``wait(_:milliseconds:)``. May be called from any thread.
   func wake(_ multi: Multi) { _ = reel_curl_multi_wakeup(table, multi) }
-  /// The next one that has ended.
+  /// Returns the next transfer that has ended.
   func ended(_ multi: Multi) -> (easy: Easy, code: CURLcode)? {
     var code = CURLE_OK
     return reel_curl_multi_ended(table, multi, &code).map { ($0, code) }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A limit of the way to a server, such as how many requests get through at once, or by which methods: found out once, it
-/// holds from then on.
+/// A limitation of the way to a server, such as the number of requests that get through at once, or a method that does
+/// not. Once found, it holds from then on.
 final class FoundLimit: Sendable {
   private let found = Atomic(false)
 

@@ -1,16 +1,16 @@
 import ReelCore
 import ReelStorage
 
-/// What a request sends.
+/// The body of a request.
 public enum HTTPBody: Sendable {
-  /// Nothing; the length is sent as 0 where the method has a body.
+  /// No body. If the method has one, a length of 0 is sent.
   case none
-  /// A few bytes that are there.
+  /// A few bytes in memory.
   case bytes([UInt8])
   /// Bytes read from a source while they are sent.
   case source(SourceBody)
 
-  /// Bytes.
+  /// The length in bytes.
   public var length: Int64 {
     switch self {
     case .none: 0
@@ -20,18 +20,19 @@ public enum HTTPBody: Sendable {
   }
 }
 
-/// A range of a source, read off the cooperative pool while it is sent, one chunk in memory at a time.
+/// A range of a source, read while it is sent: off the cooperative pool, and with one chunk in memory at a time.
 public struct SourceBody: Sendable {
   /// Where the bytes come from.
   public let source: UploadSource
-  /// Which of them, within `0 ..< source.size`.
+  /// The range to send, within `0 ..< source.size`.
   public let range: Range<Int64>
-  /// What they are. The last chunk is held back until what was read is that (`SourceChunks`).
+  /// What the bytes must be. The last chunk is held back until the bytes read are proved to be that (`SourceChunks`).
   let proof: BytesProof
-  /// Called with the bytes handed to the connection so far, growing, from any thread: about four times a megabyte.
+  /// Called with the number of bytes handed to the connection so far, increasing, from any thread: about four times
+  /// per megabyte.
   public let reporting: @Sendable (Int64) -> Void
 
-  /// All of a source, proved before its last chunk is sent.
+  /// All of a source. It is proved before its last chunk is sent.
   public init(whole source: UploadSource, reporting: @escaping @Sendable (Int64) -> Void = { _ in }) {
     self.source = source
     range = 0..<source.size
@@ -39,7 +40,7 @@ public struct SourceBody: Sendable {
     self.reporting = reporting
   }
 
-  /// A part of a source, whose SHA-256 is `sha256`: proved before its last chunk is sent.
+  /// A part of a source, whose SHA-256 is `sha256`. It is proved before its last chunk is sent.
   public init(
     _ range: Range<Int64>, of source: UploadSource, sha256: [UInt8],
     reporting: @escaping @Sendable (Int64) -> Void = { _ in }
@@ -47,7 +48,7 @@ public struct SourceBody: Sendable {
     self.init(range, of: source, proof: .sha256(sha256), reporting: reporting)
   }
 
-  /// A part of a source that `proof` is of: proved before its last chunk is sent.
+  /// A part of a source, described by `proof`. It is proved before its last chunk is sent.
   package init(
     _ range: Range<Int64>, of source: UploadSource, proof: BytesProof,
     reporting: @escaping @Sendable (Int64) -> Void = { _ in }
@@ -59,14 +60,15 @@ public struct SourceBody: Sendable {
   }
 }
 
-/// The bytes of a ``SourceBody``, chunk by chunk: what any transport sends.
+/// The bytes of a ``SourceBody``, chunk by chunk, for any transport to send.
 public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// A chunk.
   public typealias Element = [UInt8]
   /// `sourceChanged`, `sourceUnreadable` or `cancelled`.
   public typealias Failure = UploadError
 
-  /// Bytes of a chunk: large enough that a thread's switch does not count, small enough for many at once.
+  /// The size of a chunk in bytes: large enough to make thread switches negligible, small enough for many chunks
+  /// at once.
   static let chunkSize = 1 << 18
 
   private let body: SourceBody
@@ -74,7 +76,7 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
   /// The chunks of `body`.
   public init(_ body: SourceBody) { self.body = body }
 
-  /// The only chunk there is; empty where there is none. It is not reported as sent.
+  /// Returns the only chunk; empty if there is none. It is not reported as sent.
   func single() async throws(HTTPFailure) -> [UInt8] {
     var chunks = makeAsyncIterator()
     return try await rethrowing(as: HTTPFailure.init(reading:)) { () async throws(UploadError) in
@@ -82,10 +84,10 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
     }
   }
 
-  /// Begins at the range's first byte.
+  /// Begins at the first byte of the range.
   public func makeAsyncIterator() -> Iterator { Iterator(body) }
 
-  /// Gives one chunk after the other.
+  /// An iterator over the chunks.
   public struct Iterator: AsyncIteratorProtocol {
     private let body: SourceBody
     private var chunks: SourceChunks.Iterator
@@ -98,7 +100,7 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
       ).makeAsyncIterator()
     }
 
-    /// The next chunk; nil after the last. What was given before is reported as sent.
+    /// Returns the next chunk; nil after the last. The chunks returned before are reported as sent.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(UploadError) -> [UInt8]? {
       if given > 0 { body.reporting(given) }
       let chunk = try await chunks.next(isolation: actor)
@@ -109,8 +111,8 @@ public struct SourceBodyChunks: AsyncSequence, Sendable {
 }
 
 extension UploadSource {
-  /// Gives the bytes of `range` in their order, in pieces that stay in a core's cache. Blocks.
-  /// - Throws: `sourceChanged` when there are fewer, `sourceUnreadable`.
+  /// Passes the bytes of `range` in order, in pieces that fit into a core's cache. Blocks.
+  /// - Throws: `sourceChanged` if the source is shorter; `sourceUnreadable`.
   package func forEachPiece(
     of range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws(UploadError) {
@@ -127,7 +129,7 @@ extension UploadSource {
     }
   }
 
-  /// There is nothing behind the source's last byte, and nobody knows of a change. Blocks.
+  /// Checks that nothing follows the source's last byte, and that no change of the source is known. Blocks.
   /// - Throws: `sourceChanged`, `sourceUnreadable`.
   public func proveEnd() throws(UploadError) {
     try checkEnd()

@@ -2,38 +2,38 @@ import CCurl
 import Glibc
 import ReelCore
 
-/// Why there is no reply. Reasons are for people, and hold no address but the origin's.
+/// The reason why there is no reply. Reasons are for people, and contain no address but the origin's.
 public enum HTTPFailure: Error, Hashable, Sendable {
-  /// No connection: refused, no such host, no way there.
+  /// No connection: refused, no such host, no route.
   case unreachable(String)
-  /// The connection was there, and nothing came or went for so long.
+  /// The connection was made, but no byte was transferred in either direction for this long.
   case silent(Duration)
-  /// Too slow in all.
+  /// The exchange as a whole took too long.
   case timedOut(String)
-  /// The connection was there, and broke.
+  /// The connection was made, and broke.
   case broken(String)
-  /// TLS: who answers is not trusted, or speaks none.
+  /// TLS: the server is not trusted, or does not speak TLS.
   case untrusted(String)
-  /// Plain http to another machine, and nobody allowed it.
+  /// Plain http to another machine, which was not allowed.
   case plainHTTP(HTTPOrigin)
-  /// A credential was to be sent to an origin that it is not meant for. A mistake in this program; nothing was sent.
+  /// A credential was about to be sent to an origin that it is not meant for: a bug in this program. Nothing was sent.
   case misdirected(HTTPOrigin)
-  /// The reply was longer than the call allows, in bytes.
+  /// The reply was longer than the call allows; `limit` is in bytes.
   case replyTooLarge(limit: Int)
   /// The bytes to be sent could not be read, or changed.
   case source(UploadError)
   /// The task was cancelled.
   case cancelled
-  /// What answers speaks no HTTP that could be understood.
+  /// The reply is not valid HTTP.
   case garbled(String)
-  /// The proxy lets nothing through, and answered with that status.
+  /// The proxy refused to connect, with this status.
   case proxyRefused(status: Int)
   /// libcurl can't be used.
   case noLibrary(String)
 }
 
 extension UploadError {
-  /// What a failed exchange means for an upload.
+  /// Says what a failed exchange means for an upload.
   /// - Parameter store: the store's settled name, for the sentence.
   public init(_ failure: HTTPFailure, store: some CustomStringConvertible) {
     switch failure {
@@ -93,7 +93,7 @@ extension UploadError {
 }
 
 extension HTTPFailure {
-  /// What was to be sent can't be read.
+  /// The bytes to be sent can't be read.
   init(reading error: UploadError) { self = error.code == .cancelled ? .cancelled : .source(error) }
 }
 
@@ -106,33 +106,33 @@ extension Duration {
   }
 }
 
-/// What libcurl says of a transfer that failed.
+/// What libcurl reports about a transfer that failed.
 struct CurlError: Sendable {
   let code: CURLcode
   let host: String
-  /// Whether the request was about to go out: there was a connection.
+  /// Whether the request was about to be sent, over an established connection.
   let hasBegun: Bool
-  /// Whether the reply's head had come, and how much of it.
+  /// Whether the reply's head was complete, and how much of it had arrived.
   var isHeadWhole = false
   var headLength = 0
-  /// The `errno` of what failed below; 0 where nothing did.
+  /// The `errno` of the system call that failed; 0 if none did.
   var number: Int32 = 0
-  /// OpenSSL's word on the certificate (`X509_V_…`); 0 where its chain was in order.
+  /// OpenSSL's verdict on the certificate (`X509_V_…`); 0 if its chain was valid.
   var verification = 0
-  /// What a proxy answered to CONNECT; 0 where it was not asked.
+  /// The proxy's reply to CONNECT; 0 if no proxy was asked.
   var proxyStatus = 0
   var words = ""
 }
 
 extension HTTPFailure {
-  /// Sorts what libcurl says.
+  /// Classifies libcurl's error.
   init(_ error: CurlError) {
-    // Which code a refusal by the proxy has depends on libcurl's version.
+    // The code for a proxy's refusal depends on libcurl's version.
     if error.proxyStatus >= 400, !error.hasBegun {
       self = .proxyRefused(status: error.proxyStatus)
       return
     }
-    // Of TLS 1.3 that comes after the handshake.
+    // In TLS 1.3 this alert arrives after the handshake.
     if error.words.contains("alert certificate required") {
       self = .untrusted(TLSFault.asksForCertificate.rawValue)
       return
@@ -151,16 +151,16 @@ extension HTTPFailure {
     case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_USE_SSL_FAILED:
       self = .untrusted(error.handshakeReason)
-    // It speaks HTTP/0.9 at the most.
+    // The server speaks HTTP/0.9 at best.
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: self = .garbled(error.words)
-    // What libcurl itself allows for a line of the head; 100 is CURLE_TOO_LARGE of newer ones.
+    // libcurl's own limit for a line of the head; 100 is CURLE_TOO_LARGE in newer versions.
     case CURLE_OUT_OF_MEMORY where error.hasBegun && !error.isHeadWhole, CURLcode(rawValue: 100):
       self = .replyTooLarge(limit: CurlTransfer.headLimit)
     default: self.init(broken: error)
     }
   }
 
-  /// Of a connection that there was.
+  /// Classifies the failure of a connection.
   private init(broken error: CurlError) {
     if error.words.contains("oo large response headers") {
       self = .replyTooLarge(limit: CurlTransfer.headLimit)
@@ -172,7 +172,7 @@ extension HTTPFailure {
       self = .broken("TLS was cut off")
     } else {
       switch error.code {
-      // A request that may not be sent twice was about to be.
+      // The first two: a request that may be sent only once was about to be sent again.
       case CURLE_ABORTED_BY_CALLBACK, CURLE_SEND_FAIL_REWIND, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
         CURLE_SEND_ERROR, CURLE_RECV_ERROR:
         self = .broken("it was closed from there")
@@ -181,7 +181,7 @@ extension HTTPFailure {
     }
   }
 
-  /// A connection that ends in the middle of TLS says nothing about who is trusted.
+  /// Classifies a failed handshake. A connection that ends in the middle of one says nothing about trust.
   private init(handshake error: CurlError) {
     let cut = [
       "SSL_ERROR_SYSCALL", "unexpected eof", "SSL_ERROR_ZERO_RETURN", "Connection reset", "Broken pipe",
@@ -202,7 +202,7 @@ extension HTTPFailure {
   }
 }
 
-/// What is wrong with a server itself: no certificate of an authority would change it.
+/// A fault of the server itself: trusting another authority would not remedy it.
 enum TLSFault: String, CaseIterable {
   case otherName = "its certificate is for another name"
   case expired = "its certificate is out of date"
@@ -222,7 +222,7 @@ enum TLSFault: String, CaseIterable {
 }
 
 extension CurlError {
-  /// OpenSSL's sentence is `error:NUMBER:SSL routines::why`.
+  /// OpenSSL's message has the form `error:NUMBER:SSL routines::why`.
   fileprivate var handshakeReason: String {
     guard let why = words.firstRange(of: "::").map({ words[$0.upperBound...] }) else {
       return "the TLS handshake failed"
@@ -230,10 +230,10 @@ extension CurlError {
     return "the TLS handshake failed: \(why)"
   }
 
-  /// The chain is looked at before the name.
+  /// OpenSSL verifies the chain before the name.
   fileprivate var certificateReason: String {
     switch verification {
-    // Not asked yet, or in order.
+    // The chain was not verified yet, or is valid.
     case 0, 1: TLSFault.otherName.rawValue
     // X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED.
     case 9: TLSFault.notYet.rawValue

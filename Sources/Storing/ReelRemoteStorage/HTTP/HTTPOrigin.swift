@@ -3,21 +3,21 @@ import ReelCore
 
 /// A scheme, a host and a port (RFC 6454): what a connection is made to, and what a credential is meant for.
 public struct HTTPOrigin: Hashable, Sendable {
-  /// Whether it is spoken to over TLS.
+  /// Whether the origin is reached over TLS.
   public let isSecure: Bool
-  /// Lower-case name or address; an IPv6 address without brackets.
+  /// A name or address in lower case; an IPv6 address without brackets.
   public let host: String
-  /// Never nil: 443 or 80 where nobody said.
+  /// The port; 443 or 80 if none was given.
   public let port: Int
 
-  /// An origin by its parts. `port` nil is the scheme's own.
+  /// Creates an origin from its parts. If `port` is nil, it is the scheme's default.
   public init(isSecure: Bool, host: String, port: Int? = nil) {
     self.isSecure = isSecure
     self.host = host.lowercased()
     self.port = port ?? Self.standardPort(isSecure)
   }
 
-  /// `host`, with the port where it is not the scheme's own: what the Host field says (RFC 9110, 7.2).
+  /// `host`, with the port unless it is the scheme's default: the value of the Host field (RFC 9110, 7.2).
   public var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == Self.standardPort(isSecure) ? name : "\(name):\(port)"
@@ -28,7 +28,7 @@ public struct HTTPOrigin: Hashable, Sendable {
     host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || numbers?.first == 127
   }
 
-  /// Whether no router passes on what is sent (RFC 3927, RFC 4291): 169.254.0.0/16, fe80::/10.
+  /// Whether no router forwards what is sent (RFC 3927, RFC 4291): 169.254.0.0/16, fe80::/10.
   var isLinkLocal: Bool {
     numbers?.prefix(2) == [169, 254]
       || host.contains(":") && ["fe8", "fe9", "fea", "feb"].contains(host.prefix(3))
@@ -37,14 +37,14 @@ public struct HTTPOrigin: Hashable, Sendable {
   /// Whether the host is an address, not a name.
   var isAddress: Bool { numbers != nil || host.contains(":") }
 
-  /// Of an IPv4 address; nil for a name.
+  /// The numbers of an IPv4 address; nil for a name.
   private var numbers: [UInt8]? {
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     let numbers = parts.compactMap { UInt8($0) }
     return parts.count == 4 && numbers.count == 4 ? numbers : nil
   }
 
-  /// The same scheme and port, with another host.
+  /// Returns an origin of the same scheme and port, with another host.
   public func with(host: String) -> HTTPOrigin { HTTPOrigin(isSecure: isSecure, host: host, port: port) }
 
   private static func standardPort(_ isSecure: Bool) -> Int { isSecure ? 443 : 80 }
@@ -55,15 +55,15 @@ extension HTTPOrigin: CustomStringConvertible {
   public var description: String { (isSecure ? "https://" : "http://") + authority }
 }
 
-/// An address as a user writes it: an origin, and the path below it.
+/// An address as a user writes it: an origin, and a path below it.
 public struct HTTPAddress: Hashable, Sendable {
-  /// Where to connect.
+  /// The origin to connect to.
   public let origin: HTTPOrigin
-  /// Percent-encoded; empty, or begins with a slash and ends with none.
+  /// The path, percent-encoded. Either empty, or begins with a slash and does not end with one.
   public let path: String
 
   /// Reads `https://host:port/path` or `http://…`.
-  /// - Throws: ``HTTPAddressError`` when it is something else, or holds a password, a query or a fragment.
+  /// - Throws: ``HTTPAddressError`` if it is something else, or contains a user, a password, a query or a fragment.
   public init(parsing text: String) throws(HTTPAddressError) {
     let authority = text.firstRange(of: "://").map { text[$0.upperBound...].prefix { !"/?#".contains($0) } }
     guard authority?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
@@ -91,30 +91,30 @@ public struct HTTPAddress: Hashable, Sendable {
       ? String(parts.percentEncodedPath.dropLast()) : parts.percentEncodedPath
   }
 
-  /// Letters, digits and what stands between them, in brackets also colons (RFC 3986, 3.2.2).
+  /// Letters, digits and the punctuation of host names; colons within brackets (RFC 3986, 3.2.2).
   private static func isAllowed(_ byte: UInt8) -> Bool {
     byte.isASCIIAlphanumeric || "-._:[]".utf8.contains(byte)
   }
 }
 
-/// Why an address can't be used. The address itself is not repeated: it may hold a password.
+/// The reason why an address can't be used. The address itself is not repeated, as it may contain a password.
 public struct HTTPAddressError: Error, Hashable, Sendable {
-  /// What to write instead; the end of a sentence.
+  /// What is wrong, or what to write instead; the end of a sentence.
   public let reason: String
 
   init(_ reason: String) { self.reason = reason }
 }
 
-/// A value that must not be seen: a key, a token, a signature. Whoever prints it, interpolates it or dumps what holds
-/// it gets dots; only ``revealed`` tells it, and stands where a secret leaves this process.
+/// A value that must not be seen: a key, a token, a signature. Printing, interpolating or dumping it, or what contains
+/// it, shows dots. Only ``revealed`` is the value itself, and is used only where a secret leaves this process.
 public struct Secret: Hashable, Sendable {
   /// The value itself.
   public let revealed: String
 
-  /// Hides `value`.
+  /// Wraps `value`.
   public init(_ value: String) { revealed = value }
 
-  /// Whether there is nothing to hide.
+  /// Whether the value is empty.
   public var isEmpty: Bool { revealed.isEmpty }
 }
 
@@ -125,6 +125,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   /// As ``description``.
   public var debugDescription: String { description }
 
-  /// Nothing inside, for `dump`.
+  /// No children, for `dump`.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

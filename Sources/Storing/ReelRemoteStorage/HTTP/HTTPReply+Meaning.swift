@@ -4,8 +4,8 @@ import HTTPTypes
 import ReelCore
 
 extension Int64 {
-  /// A number as protocols write lengths and offsets: digits alone (RFC 9110, 8.6). Nil for anything else, and for one
-  /// above 2^63-1.
+  /// Parses a length or offset as protocols write it: digits only (RFC 9110, 8.6). Nil for anything else, and for a
+  /// number above 2^63-1.
   init?(digits text: some StringProtocol) {
     guard text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
     self.init(text)
@@ -13,14 +13,14 @@ extension Int64 {
 }
 
 extension HTTPReply {
-  /// Bytes of what the reply is about, where it says so.
+  /// The stated length, in bytes, of what the reply is about; nil if it states none.
   var contentLength: Int64? { fields[.contentLength].flatMap { Int64(digits: $0) } }
 
   /// The store's clock when it answered (RFC 9110, 6.6.1), or nil.
   public var date: Date? { fields[.date].flatMap(HTTPDate.parse) }
 
-  /// Seconds that the store asks us to wait (RFC 9110, 10.2.3): a number, or a date, which is held against the store's
-  /// own clock where it tells it.
+  /// Returns the number of seconds that the store asks us to wait (RFC 9110, 10.2.3): a number, or a date, which is
+  /// compared with the store's own clock if the reply states it.
   /// - Parameter now: this machine's clock, for a reply without a date.
   public func retryAfter(now: Date) -> Double? {
     guard let text = fields[.retryAfter] else { return nil }
@@ -28,12 +28,12 @@ extension HTTPReply {
     return HTTPDate.parse(text).map { max(0, $0.timeIntervalSince(date ?? now)) }
   }
 
-  /// What a reply's status means for an upload, where its uploader knows nothing better.
+  /// Returns what the reply's status means for an upload, for an uploader that knows nothing more specific.
   ///
   /// - Parameters:
   ///   - store: the store's settled name, for the sentence.
-  ///   - task: what was asked for, such as "store abc.mp4".
-  ///   - reason: the store's own words, nil for those of the reply's body, if it has any.
+  ///   - task: what was requested, such as "store abc.mp4".
+  ///   - reason: the store's own words; nil to use those in the reply's body, if any.
   ///   - now: this machine's clock.
   public func failure(
     store: some CustomStringConvertible, task: String, reason: String? = nil, now: Date
@@ -46,8 +46,8 @@ extension HTTPReply {
       retryAfter: code.isWorthARetry ? retryAfter(now: now) : nil)
   }
 
-  /// What the body says to a person: a text, the message of a JSON object, the title of a page. Nil for anything else, and
-  /// where the title only repeats the status.
+  /// The body's message for people: plain text, the message in a JSON object, or the title of a page. Nil for anything
+  /// else, and for a title that only repeats the status.
   var ownWords: String? {
     guard (1...Self.longestWords).contains(body.count),
       let text = String(validating: body, as: UTF8.self).map({ Self.oneLine($0) }), !text.isEmpty
@@ -66,7 +66,8 @@ extension HTTPReply {
 
   private static let longestWords = 16 << 10
 
-  /// As servers write them: `{"message": "…"}`, `{"error": "…"}`, `{"error": {"message": "…"}}`, `{"detail": "…"}`.
+  /// The message in a server's JSON: `{"message": "…"}`, `{"error": "…"}`, `{"error": {"message": "…"}}`,
+  /// `{"detail": "…"}`.
   private struct JSONWords: Decodable {
     let text: String?
 
@@ -82,7 +83,8 @@ extension HTTPReply {
     }
   }
 
-  /// What stands between us and the store says 407 or 511 (RFC 9110, 15.5.8; RFC 6585, 6), never the store.
+  /// Returns the error for a 407 or 511. These come from a proxy or network on the way (RFC 9110, 15.5.8; RFC 6585, 6),
+  /// never from the store.
   private func refusalByProxy(store: some CustomStringConvertible) -> UploadError? {
     switch status.code {
     case 407:
@@ -99,7 +101,7 @@ extension HTTPReply {
     }
   }
 
-  /// The code for a status (RFC 9110, 15; 507 is RFC 4918, 11.5).
+  /// Returns the code for a status (RFC 9110, 15; 507 is RFC 4918, 11.5).
   public static func code(of status: HTTPResponse.Status) -> UploadError.Code {
     switch status.code {
     case 401, 403: .denied
@@ -108,13 +110,13 @@ extension HTTPReply {
     case 413: .tooLarge
     case 507: .storeFull
     case 501, 505: .rejected
-    // 409 speaks of the moment ("might be able to resolve the conflict and resubmit"), not of an object that is there.
+    // 409 describes a passing state ("might be able to resolve the conflict and resubmit"), not an object that exists.
     case 408, 409, 423, 425, 429, 500...599: .unavailable
     default: .rejected
     }
   }
 
-  /// Where a redirect leads: the origin alone, as the rest may be secret.
+  /// The target of a redirect: the origin alone, as the rest may be secret.
   var place: HTTPOrigin? { fields[.location].flatMap { try? WebAddress(parsing: $0).origin } }
 
   private func advice(_ code: UploadError.Code) -> String {
@@ -135,7 +137,7 @@ extension HTTPReply {
     }
   }
 
-  /// A store's words, so that they can stand in a sentence: printable, on one line, at most 300 characters.
+  /// Makes a store's words fit for a sentence: printable, on one line, at most 300 characters.
   public static func oneLine(_ text: String) -> String {
     let line = text.unicodeScalars.prefix(300).map { scalar in
       scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
@@ -145,13 +147,14 @@ extension HTTPReply {
   }
 }
 
-/// The date of HTTP (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not read.
+/// The date format of HTTP (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are
+/// not read.
 public enum HTTPDate {
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  /// Nil when `text` is no such date. The day's name is not held against the date.
+  /// Parses `text`; nil if it is no such date. The name of the day is not checked against the date.
   public static func parse(_ text: String) -> Date? {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count == 6, words[0].count == 4, words[0].last == ",", words[5] == "GMT",

@@ -1,34 +1,35 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// Sends requests: the port that every uploader over HTTP stands on. ``CurlTransport`` is the real one; a test's
-/// plays a store's part.
+/// Sends requests: the interface that every uploader over HTTP is built on. ``CurlTransport`` is the real
+/// implementation; a test's stands in for a store.
 ///
-/// A transport follows no redirect and retries nothing: a reply is given as it came, and the uploader decides. It sends
-/// a credential only to its own origin, and plain http only where it was allowed.
+/// A transport follows no redirect and retries nothing: it returns each reply as it came, and the uploader decides. It
+/// sends a credential only to the credential's own origin, and uses plain http only where that was allowed.
 public protocol HTTPTransport: Sendable {
-  /// Sends `call` and gives the reply, whatever its status, with its body.
-  /// - Throws: ``HTTPFailure`` when there is no whole reply.
+  /// Sends `call` and returns the reply, whatever its status, with its body.
+  /// - Throws: ``HTTPFailure`` if no complete reply arrives.
   func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPReply
 
-  /// Sends `call`, and folds the body of a 2xx reply piece by piece, however long it is, unless the call has a limit for
-  /// that; the body of any other reply is in the reply.
-  /// - Throws: ``HTTPFailure`` when there is no whole reply.
+  /// Sends `call`, and folds the body of a 2xx reply piece by piece, however long it is, unless the call limits it. The
+  /// body of any other reply is in the reply.
+  /// - Throws: ``HTTPFailure`` if no complete reply arrives.
   func fetch<Value: Sendable>(
     _ call: HTTPCall, into initial: Value,
     _ update: @escaping @Sendable (inout Value, UnsafeRawBufferPointer) -> Void
   ) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value)
 }
 
-/// How long is waited.
+/// The time limits of requests.
 public struct HTTPTimeouts: Hashable, Sendable {
-  /// For a connection, TLS included.
+  /// The limit for making a connection, including TLS.
   public var connect: Duration
-  /// With no byte in either direction, and for a reply after the last byte was sent.
+  /// The limit without a byte in either direction, also for the reply after the last byte was sent.
   public var idle: Duration
-  /// For the beginning of a reply to a request that sends nothing: there is little to think about.
+  /// The limit for the beginning of a reply to a request without a body, which leaves the server little to do.
   public var answer: Duration
-  /// Bytes a second of a body: who is slower than this on average, with ``HTTPCall/patience`` on top, is given up.
+  /// The minimum average rate of a body in bytes a second. A call that is slower, with ``HTTPCall/patience`` added,
+  /// is abandoned.
   public var slowest: Int64
 
   /// 10 s, 50 s, 20 s, and 1 KiB/s: many uploads may share a slow line.
@@ -42,11 +43,12 @@ public struct HTTPTimeouts: Hashable, Sendable {
     self.slowest = max(1, slowest)
   }
 
-  /// What `call` may take in all.
+  /// Returns the limit for `call` as a whole.
   /// - Parameters:
-  ///   - rate: bytes a second that all calls together are held to, which is not a fault of the other side's.
-  ///   - received: bytes that have come of a body that is fetched; nil for a reply that is kept whole. A body earns its
-  ///     time by what has come of it, whatever length it claims: a server that trickles is given up after minutes.
+  ///   - rate: the limit in bytes a second for all calls together, which must not count against the server.
+  ///   - received: the number of bytes received so far of a body that is fetched; nil for a reply that is kept whole. A
+  ///     body earns its time by the bytes that have arrived, whatever length it claims, so a server that trickles is
+  ///     abandoned after minutes.
   func limit(for call: HTTPCall, at rate: Int64?, received: Int? = nil) -> Duration {
     let sending = rate.map { min(slowest, max(1, $0 / Self.callsAtOnce)) } ?? slowest
     let thinking = call.thinking + .seconds(call.body.length / sending)
@@ -55,46 +57,48 @@ public struct HTTPTimeouts: Hashable, Sendable {
     return min(whole, Self.grace + thinking + .seconds(received / Self.slowestReply))
   }
 
-  /// Until the reply to `call` has to begin; nil for one with a body, which goes out as slowly as it must.
+  /// Returns the limit until the reply to `call` begins; nil for a call with a body, which may be sent as slowly as
+  /// it must.
   func answerLimit(for call: HTTPCall) -> Duration? {
     if case .none = call.body { return answer + call.thinking }
     return nil
   }
 
-  /// That may pass without a byte, either way: while a server thinks about the body that it got, or until it answers a
-  /// question without one.
+  /// Returns the limit without a byte in either direction, while a server processes the body it received, or until it
+  /// answers a request without one.
   func idleLimit(for call: HTTPCall) -> Duration {
     guard call.thinking > .zero else { return idle }
     return answerLimit(for: call).map { max(idle, $0) } ?? idle + call.thinking
   }
 
-  /// Bytes a second of a reply, on average,
+  /// The minimum average rate of a reply in bytes a second.
   private static let slowestReply = 16 << 10
-  /// and what passes before that counts.
+  /// How long a reply may take before that rate applies.
   private static let grace = Duration.seconds(120)
 
-  /// More than share a rate in earnest: with all of them a call has this part of it.
+  /// More calls than really share a rate at once. Each call is assumed to get at least this fraction of it.
   private static let callsAtOnce: Int64 = 256
 }
 
-/// What a connection must be like.
+/// The rules for connections.
 public struct HTTPRules: Hashable, Sendable {
-  /// Plain http to other machines, too: what is sent can be read and changed on its way. Loopback is always allowed.
+  /// Whether plain http is allowed to other machines, too: what is sent can be read and changed on its way. Loopback is
+  /// always allowed.
   public var allowsPlainHTTP: Bool
-  /// A PEM file with certificates that are trusted beside the system's.
+  /// A PEM file with certificates that are trusted in addition to the system's.
   public var extraCertificates: String?
-  /// How long is waited.
+  /// The time limits.
   public var timeouts: HTTPTimeouts
-  /// Connections at once; more calls wait for one.
+  /// The maximum number of connections at once; further calls wait for one.
   public var connections: Int
-  /// The proxy's address, such as `http://proxy.example:3128`; nil for the one that the environment names
-  /// (`https_proxy`, `http_proxy`, `all_proxy`, but for hosts in `no_proxy`). What stays on this machine or on its link
-  /// goes through none.
+  /// The proxy's address, such as `http://proxy.example:3128`; nil for the one named in the environment (`https_proxy`,
+  /// `http_proxy`, `all_proxy`, except for hosts in `no_proxy`). Requests that stay on this machine or on its link use
+  /// no proxy.
   public var proxy: String?
   /// Whether a proxy is used at all.
   public var usesProxy: Bool
 
-  /// TLS with the system's certificates, or loopback.
+  /// By default: TLS with the system's certificates, or loopback.
   public init(
     allowsPlainHTTP: Bool = false, extraCertificates: String? = nil, timeouts: HTTPTimeouts = HTTPTimeouts(),
     connections: Int = 32, proxy: String? = nil, usesProxy: Bool = true
@@ -107,7 +111,7 @@ public struct HTTPRules: Hashable, Sendable {
     self.usesProxy = usesProxy
   }
 
-  /// Whether ``proxy`` is an address that can be one: a host, maybe with a scheme, a port, and a user and password.
+  /// Whether ``proxy`` is a valid address: a host, optionally with a scheme, a port, and a user and password.
   public var knowsProxy: Bool {
     guard let proxy else { return true }
     let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
@@ -116,7 +120,7 @@ public struct HTTPRules: Hashable, Sendable {
     return schemes.contains(scheme) && !host.isEmpty && parts.query == nil && parts.fragment == nil
   }
 
-  /// Whether `origin` may be spoken to at all.
+  /// Checks whether `origin` may be contacted at all.
   /// - Throws: ``HTTPFailure/plainHTTP(_:)``.
   public func check(_ origin: HTTPOrigin) throws(HTTPFailure) {
     guard origin.isSecure || origin.isLoopback || allowsPlainHTTP else { throw .plainHTTP(origin) }
@@ -124,11 +128,11 @@ public struct HTTPRules: Hashable, Sendable {
 }
 
 extension HTTPCall {
-  /// All fields as they go on the wire, secrets among them.
-  /// - Throws: ``HTTPFailure/misdirected(_:)`` when a credential is not for this call's origin.
+  /// Returns all fields as they are sent, including secrets.
+  /// - Throws: ``HTTPFailure/misdirected(_:)`` if a credential is not for this call's origin.
   public func fieldsOnWire() throws(HTTPFailure) -> HTTPFields {
     var all = fields
-    // Who does not say so may be given anything compressed, and no length of it (RFC 9110, 12.5.3).
+    // Without this field, a server may compress its reply and leave out the length (RFC 9110, 12.5.3).
     if all[.acceptEncoding] == nil { all[.acceptEncoding] = "identity" }
     for credential in credentials {
       guard credential.origin == origin else { throw .misdirected(origin) }
@@ -142,29 +146,31 @@ extension HTTPCall {
 public struct HTTPCall: Sendable {
   /// GET, PUT, …
   public var method: HTTPRequest.Method
-  /// Where it goes.
+  /// The origin that the request is sent to.
   public var origin: HTTPOrigin
   /// Path and query, percent-encoded, exactly as they are sent; begins with a slash.
   public var target: String
-  /// What is not secret. Host and Content-Length are put in by the transport.
+  /// The fields that are not secret. The transport adds Host and Content-Length.
   public var fields: HTTPFields
-  /// What is one.
+  /// The fields that are secret.
   public var credentials: [HTTPCredential]
-  /// What is sent.
+  /// The body to send.
   public var body: HTTPBody
-  /// Bytes of a reply's body that are kept; a longer one is ``HTTPFailure/replyTooLarge(limit:)``.
+  /// The maximum number of bytes of a reply's body that are kept. A longer one is
+  /// ``HTTPFailure/replyTooLarge(limit:)``.
   public var replyLimit: Int
-  /// How long the whole exchange may take, beside the time that its bytes need at
-  /// ``HTTPTimeouts/slowest``. A body that is fetched has to come at 16 KiB a second on average, too.
+  /// How long the whole exchange may take, in addition to the time that its bytes need at ``HTTPTimeouts/slowest``. A
+  /// body that is fetched must also arrive at 16 KiB a second on average.
   public var patience: Duration
-  /// How much longer than others the reply may take to begin: a store may read an object before it says what it is.
+  /// How much longer than usual the reply may take to begin: a store may read an object before it describes it.
   package var thinking = Duration.zero
-  /// Bytes of a 2xx reply's body that a fetch takes; a longer one is ``HTTPFailure/replyTooLarge(limit:)``.
+  /// The maximum number of bytes of a 2xx reply's body that a fetch takes. A longer one is
+  /// ``HTTPFailure/replyTooLarge(limit:)``.
   package var fetchLimit = Int.max
-  /// Whether the head of the reply is all that is wanted: a transport may leave the body where it is.
+  /// Whether only the head of the reply is wanted: a transport need not read the body.
   package var endsAtHead = false
 
-  /// A request. It has no credentials, and a reply's body may have 1 MiB.
+  /// Creates a request without credentials. A reply's body may have 1 MiB.
   public init(
     _ method: HTTPRequest.Method, _ origin: HTTPOrigin, _ target: String, fields: HTTPFields = [:],
     body: HTTPBody = .none
@@ -179,20 +185,20 @@ public struct HTTPCall: Sendable {
     patience = .seconds(120)
   }
 
-  /// The whole address, for the wire. It may hold a signature: never for a message.
+  /// The whole URL, to be sent. It may contain a signature, so it must not appear in a message.
   var url: String { origin.description + target }
 }
 
-/// A field that is secret, and the one origin that it may be sent to.
+/// A secret field, and the only origin that it may be sent to.
 public struct HTTPCredential: Sendable {
-  /// Such as Authorization.
+  /// The name of the field, such as Authorization.
   public let name: HTTPField.Name
   /// Its value.
   public let value: Secret
-  /// Whom it is meant for. A transport refuses to send it to anybody else.
+  /// The origin that it is meant for. A transport refuses to send it to any other.
   public let origin: HTTPOrigin
 
-  /// A secret field for `origin`.
+  /// Creates a secret field for `origin`.
   public init(_ name: HTTPField.Name, _ value: Secret, for origin: HTTPOrigin) {
     self.name = name
     self.value = value
@@ -200,13 +206,13 @@ public struct HTTPCredential: Sendable {
   }
 }
 
-/// What a store says.
+/// A server's reply.
 public struct HTTPReply: Sendable {
   /// 200, 404, …
   public let status: HTTPResponse.Status
   /// The reply's fields.
   public let fields: HTTPFields
-  /// The body, at most ``HTTPCall/replyLimit`` bytes; empty where it was read elsewhere.
+  /// The body, at most ``HTTPCall/replyLimit`` bytes; empty if it was folded or not wanted.
   public let body: [UInt8]
 
   /// A reply.
@@ -219,13 +225,13 @@ public struct HTTPReply: Sendable {
   /// Whether the status is 2xx.
   public var isSuccess: Bool { status.kind == .successful }
 
-  /// Whether something is done that there is nothing to say about, such as a removal. What stands before a store and
-  /// answers 200 itself (a proxy, a page to log in) has something to say.
+  /// Whether something was done that needs no words, such as a removal: a success with an empty body. A proxy or login
+  /// page that answers 200 in a store's place sends a body.
   public var isDone: Bool { isSuccess && body.isEmpty }
 }
 
 extension HTTPField.Name {
-  /// A name that is written here, and so is one.
+  /// Returns a field name that is written in this program, and therefore valid.
   static func ours(_ name: String) -> HTTPField.Name {
     guard let name = HTTPField.Name(name) else { preconditionFailure("no field's name") }
     return name

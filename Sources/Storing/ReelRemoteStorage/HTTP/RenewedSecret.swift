@@ -1,36 +1,37 @@
 import FoundationEssentials
 import ReelCore
 
-/// What requests are signed with or carry, and which ends: remembered until shortly before that, then looked for anew. Those
-/// who ask at once share a look, and one that fails is no reason to throw away what is still good.
+/// A secret that requests are signed with or carry, and that expires. It is remembered until shortly before it expires,
+/// then looked up anew. Callers that ask at the same time share one lookup, and a failed lookup does not discard a
+/// secret that is still valid.
 actor RenewedSecret<Value: Sendable> {
   struct Held: Sendable {
     let value: Value
-    /// Nil where it does not end.
+    /// When it expires; nil if it does not.
     let ends: Date?
-    /// Looked for anew when so many seconds are left.
+    /// The number of seconds before the end at which a new one is looked up.
     var margin = 300.0
   }
-  /// Looks once.
+  /// Looks the secret up once.
   typealias Look = @Sendable () async throws(UploadError) -> Held
 
   private let look: Look
   private let clock: any WallClock
   private var held: Held?
   private var looking: Task<Result<Held, UploadError>, Never>?
-  /// Until then what is held does, as a look has just given nothing better.
+  /// Until then the held secret is used without another lookup, as the last one gave nothing better.
   private var pausedUntil = Date.distantPast
 
-  /// With fewer seconds left it is not used any more: a request takes its time.
+  /// A secret with fewer seconds left is not used: a request takes time.
   private static var least: Double { 30 }
-  /// Seconds between two looks that give nothing better.
+  /// The number of seconds to wait after a lookup that gave nothing better.
   private static var pause: Double { 10 }
 
   init(clock: any WallClock, look: @escaping Look) {
     (self.clock, self.look) = (clock, look)
   }
 
-  /// What is remembered, or a fresh one.
+  /// Returns the remembered secret, or a fresh one.
   func current() async throws(UploadError) -> Value {
     if let held, left(of: held) > (clock.now() < pausedUntil ? Self.least : held.margin) { return held.value }
     let task = looking ?? Task { await outcome() }
@@ -44,7 +45,7 @@ actor RenewedSecret<Value: Sendable> {
     return try result.get().value
   }
 
-  /// Forgets what is held if it is meant.
+  /// Forgets the held secret if `isMeant` is true of it.
   func forget(where isMeant: @Sendable (Value) -> Bool = { _ in true }) {
     if let held, isMeant(held.value) { (self.held, pausedUntil) = (nil, .distantPast) }
   }
@@ -57,7 +58,7 @@ actor RenewedSecret<Value: Sendable> {
     }
   }
 
-  /// Keeps what is good for longer, and asks no more for a while after a look that gave no such.
+  /// Keeps a secret that lasts at least as long, and pauses lookups after one that gave nothing better.
   private func settle(_ result: Result<Held, UploadError>) {
     let fresh = try? result.get()
     let before = held.map { left(of: $0) } ?? -.infinity
@@ -66,7 +67,7 @@ actor RenewedSecret<Value: Sendable> {
     if now <= before { pausedUntil = clock.now().addingTimeInterval(Self.pause) }
   }
 
-  /// Seconds.
+  /// Returns the number of seconds left.
   private func left(of held: Held) -> Double {
     held.ends?.timeIntervalSince(clock.now()) ?? .infinity
   }

@@ -1,16 +1,17 @@
 import FoundationEssentials
 
-/// The address of a file on the web: `https://host/path?query`. What stands behind the question mark may be a signature:
-/// it is sent, and told to nobody.
+/// The address of a file on the web: `https://host/path?query`. The query may contain a signature: it is sent, and
+/// never shown.
 package struct WebAddress: Sendable {
-  /// Where to connect.
+  /// The origin to connect to.
   let origin: HTTPOrigin
-  /// Percent-encoded; begins with a slash.
+  /// The path, percent-encoded; begins with a slash.
   let path: String
-  /// With its question mark; empty where there is none.
+  /// The query with its question mark; empty if there is none.
   let query: Secret
 
-  /// - Throws: ``HTTPAddressError`` when it is something else, or holds a password or a fragment. The address is not repeated.
+  /// - Throws: ``HTTPAddressError`` if it is something else, or contains a user, a password or a fragment. The address
+  ///   is not repeated.
   package init(parsing text: String) throws(HTTPAddressError) {
     let halves = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
@@ -19,19 +20,20 @@ package struct WebAddress: Sendable {
     guard !text.contains("#") else { throw HTTPAddressError("it holds a fragment (#): leave it out") }
     let address = try HTTPAddress(parsing: String(halves[0]))
     origin = address.origin
-    // A slash at the end belongs to the name.
+    // A trailing slash belongs to the name.
     let path = URLComponents(string: String(halves[0]))?.percentEncodedPath ?? ""
     self.path = path.isEmpty ? "/" : path
     query = Secret(halves.count > 1 ? "?" + halves[1] : "")
   }
 
-  /// What is asked for, secrets and all.
+  /// The target of a request, including secrets.
   var target: String { path + query.revealed }
 
-  /// As it is told.
+  /// The address as it may be shown.
   package var shown: String { origin.description + path }
 
-  /// The query without what only signs it, and changes each time: Amazon's, Google's, CloudFront's and Azure's.
+  /// The query without the parameters that only sign it, and change each time: Amazon's, Google's, CloudFront's
+  /// and Azure's.
   var unsignedQuery: String {
     let parameters = query.revealed.dropFirst().split(separator: "&")
     let name = { (parameter: Substring) in parameter.prefix { $0 != "=" }.lowercased() }

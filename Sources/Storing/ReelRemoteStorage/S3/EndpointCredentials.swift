@@ -2,25 +2,26 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 
-/// Credentials from the endpoint of a container's runtime or of a virtual machine. Nobody asks them unless told to: an
-/// address that answers to every program on a machine is not to be believed by accident.
+/// Credentials from the endpoint of a container's runtime or of a virtual machine. These are asked only on request: an
+/// address that answers every program on a machine should not be trusted by accident.
 public struct EndpointCredentials: Sendable {
   private let transport: any HTTPTransport
   private let environment: [String: String]
   private let files = CredentialFiles()
 
   /// - Parameters:
-  ///   - transport: must allow plain http: the endpoints have link-local addresses, which no router passes on.
-  ///   - environment: the process's.
+  ///   - transport: must allow plain http: the endpoints have link-local addresses, to which no router forwards.
+  ///   - environment: the process's environment.
   public init(transport: any HTTPTransport, environment: [String: String]) {
     self.transport = transport
     self.environment = environment
   }
 
-  /// From `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `…_FULL_URI`, with the token in the file that
-  /// `AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE` names (EKS writes it anew from time to time), else the one in
+  /// Returns credentials from `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `…_FULL_URI`, with the token in the file that
+  /// `AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE` names (EKS rewrites it from time to time), else the one in
   /// `AWS_CONTAINER_AUTHORIZATION_TOKEN` (AWS, "Container credential provider").
-  /// - Throws: `storeUnusable` when there is no such endpoint or token, or it gives none; `unavailable` when it is busy.
+  /// - Throws: `storeUnusable` if there is no such endpoint or token, or it returns no credentials; `unavailable` if it
+  ///   is busy.
   public func container() async throws(UploadError) -> S3Credentials {
     let (origin, target) = try containerAddress()
     var call = HTTPCall(.get, origin, target)
@@ -30,8 +31,8 @@ public struct EndpointCredentials: Sendable {
     return try credentials(in: try await ask(call, Self.container), Self.container)
   }
 
-  /// From the instance metadata service, version 2 (AWS, "Use the Instance Metadata Service").
-  /// - Throws: `storeUnusable` when there is no such service, or the machine has no role; `unavailable` when it is busy.
+  /// Returns credentials from the instance metadata service, version 2 (AWS, "Use the Instance Metadata Service").
+  /// - Throws: `storeUnusable` if there is no such service, or the machine has no role; `unavailable` if it is busy.
   public func instance() async throws(UploadError) -> S3Credentials {
     let who = "the instance metadata service"
     let origin = HTTPOrigin(isSecure: false, host: "169.254.169.254")
@@ -92,13 +93,13 @@ public struct EndpointCredentials: Sendable {
     return (origin, address.target)
   }
 
-  /// The addresses of ECS and EKS, which no router passes on.
+  /// The addresses of ECS and EKS, to which no router forwards.
   private static let linkLocal = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"]
   private static let container = "the container's endpoint"
   private static let lifetime = HTTPField.Name.ours("x-aws-ec2-metadata-token-ttl-seconds")
   private static let token = HTTPField.Name.ours("x-aws-ec2-metadata-token")
 
-  /// - Parameter absent: what 404 means.
+  /// - Parameter absent: the meaning of a 404.
   private func ask(
     _ call: HTTPCall, _ who: String, absent: String? = nil
   ) async throws(UploadError) -> [UInt8] {

@@ -3,37 +3,37 @@ import ReelCore
 import ReelCrypto
 import ReelStorage
 
-/// One large object on its way, part by part.
+/// The upload of one large object, part by part.
 ///
-/// It begins by asking the store for an upload of the same name: the name is written down before a byte goes out and
-/// nobody can guess it, so one that is there is this one, broken off. The store's own list of parts is the checkpoint;
-/// each part on it is held against the source's bytes before it is taken as sent.
+/// It first asks the store for unfinished uploads of the same name. The name is recorded before a byte is sent and
+/// nobody can guess it, so an upload that exists is this one, interrupted. The store's own list of parts is the
+/// checkpoint; each part on it is compared with the source's bytes before it counts as sent.
 struct MultipartUpload: Sendable {
   let client: S3Client
   let source: UploadSource
   let key: ObjectKey
   let plan: PartPlan
-  /// Parts on their way at once.
+  /// The number of parts sent at once.
   let width: Int
-  /// Whether it takes the place of what has the name.
+  /// Whether the object replaces one of the same name.
   let replaces: Bool
   let meter: UploadMeter
   /// How long the store may be silent while it puts the parts together.
   let silence: Duration
-  /// Where the store has the bytes already.
+  /// Copies parts from an object of the store that has the same bytes; nil if there is none.
   var copying: PartCopying?
 
   /// Sends what is missing and makes the object visible.
   ///
-  /// On a failure that another attempt may get over, and when it is cancelled, the parts stay for the next attempt or
-  /// run; on every other they are removed. Where the store lists no unfinished uploads, or not their parts, nobody
-  /// could go on with them, and they are removed always.
+  /// After a failure that another attempt may overcome, and when cancelled, the parts stay for the next attempt or run;
+  /// after any other failure they are removed. If the store can't list unfinished uploads, or their parts, nothing
+  /// could resume them, so they are always removed.
   func run() async throws(UploadError) {
     do throws(UploadError) {
       try await attempt()
     } catch {
-      // A store that does not know the copying of parts may have taken the request for a part of nothing, which it does not
-      // take again (rclone). That upload has been removed.
+      // A store without UploadPartCopy may have taken the request for an empty part, which it then does not accept
+      // again (rclone). That upload has been removed, so begin another without copying.
       guard error.code == .rejected, let copying, !copying.isWorthATry else { throw error }
       var plain = self
       plain.copying = nil
@@ -42,8 +42,8 @@ struct MultipartUpload: Sendable {
   }
 
   private func attempt() async throws(UploadError) {
-    // Of a source without sums everything is signed, whatever the store checks. What the store copies, only a digest
-    // identifies: others with the same CRC can be made by whoever wrote the object.
+    // For a source without sums every part is signed, whatever the store checks. Bytes that the store copies are
+    // identified only by a digest: whoever wrote the object can make others with the same CRC.
     let checks =
       copying != nil || PartProving.sums(source, plan) == nil
       ? S3Checks() : try await client.checks(by: key, source.contentType)
@@ -57,7 +57,8 @@ struct MultipartUpload: Sendable {
       let parts = try sending.parts.get()
       areSent = true
       try await shielded { () async throws(UploadError) in try await complete(id, parts) }
-      // Not shielded: it may read the whole object. Whoever ends here has an intent that names it.
+      // Not shielded from cancellation, as it may read the whole object. If the run ends here, an intent names
+      // the object.
       try await client.proveStored(key, source) { head async throws(UploadError) in
         try await head.isProved(source, plan, parts, proving)
       }
@@ -67,10 +68,10 @@ struct MultipartUpload: Sendable {
         isGivenUp = await beginsAnother(proving)
       }
       if isGivenUp { await abort(id) }
-      // The object may stand all the same, its answer lost: then nobody comes here again.
+      // The object may exist nevertheless, with its reply lost; then no later attempt would remove the other uploads.
       if areSent, error.silence == nil { await abortOthers(than: id, of: open) }
-      // It may be that the store can't go on with what broke off (rclone takes no part anew of which some bytes came): the
-      // parts are gone, and the next attempt begins.
+      // The store may be unable to resume an interrupted upload (rclone does not accept a part again once some of its
+      // bytes have arrived). The parts are removed, and the next attempt starts over.
       if start.isGoingOn, !areSent, error.code == .rejected {
         throw UploadError(
           .interrupted,
@@ -82,9 +83,9 @@ struct MultipartUpload: Sendable {
     await abortOthers(than: id, of: open)
   }
 
-  /// Whether the store, which took no further part of an upload that it has, takes the first one of another, with which the
-  /// next attempt goes on. Backblaze binds each to a place that may be full; if it is the store that is busy, nothing is
-  /// lost.
+  /// Whether the store, which accepted no further part of an existing upload, accepts the first part of a new one,
+  /// which the next attempt then resumes. Backblaze binds each upload to a place, which may be full. If the whole store
+  /// is busy, nothing is lost.
   private func beginsAnother(_ proving: PartProving) async -> Bool {
     guard let another = try? await begin(proving) else { return false }
     var hashing = PartHashing(source, plan, proving)
@@ -97,11 +98,11 @@ struct MultipartUpload: Sendable {
     }
   }
 
-  /// What is left of earlier attempts under this very name, and of a request that something on its way sent twice.
-  /// What can't be looked up now is left to the bucket's own rule for leftovers.
+  /// Removes what earlier attempts left under this name, and what was begun by a request that was sent twice on its
+  /// way. What can't be listed or removed now is left to the bucket's own rule for leftovers.
   private func abortOthers(than id: String, of open: [String]?) async {
     guard var known = open else { return }
-    // And once more, as a request may be lost.
+    // Twice, as a request may be lost.
     for _ in 1...2 {
       let others = ((try? await client.openUploads(of: key)) ?? known).filter { $0 != id }
       if others.isEmpty { return }
@@ -116,14 +117,14 @@ struct MultipartUpload: Sendable {
 
   // MARK: Beginning
 
-  /// Where the upload goes on, or begins.
+  /// The upload to resume, or a new one.
   private struct Start {
     let id: String
     var stored: [Int: StoredPart] = [:]
-    /// The uploads of this name that were found; nil where another attempt could not go on with what this one leaves.
+    /// The uploads of this name that were found; nil if another attempt could not resume what this one leaves.
     let open: [String]?
 
-    /// Whether it is an earlier attempt's.
+    /// Whether the upload was begun by an earlier attempt.
     var isGoingOn: Bool { open?.contains(id) == true }
   }
 
@@ -134,7 +135,7 @@ struct MultipartUpload: Sendable {
       do throws(UploadError) {
         found = try await stored(old)
       } catch {
-        // Whoever comes next would find the same, and nobody what lies there.
+        // The next attempt would fail in the same way, and nothing would ever remove the parts.
         if !Self.leavesParts(error) { for old in open ?? [] { await abort(old) } }
         throw error
       }
@@ -151,10 +152,11 @@ struct MultipartUpload: Sendable {
     return Start(id: try await begin(proving), open: open)
   }
 
-  /// Not where its parts asked what the store checks, were cut otherwise, or have other checksums than those to come.
+  /// Whether the upload can be resumed: not if its parts only tested what the store checks, were cut differently, or
+  /// have other checksums than the parts to come.
   private func isFit(_ upload: StoredUpload, _ proving: PartProving) -> Bool {
     let isAsked = proving.tellsSums || client.sendsChecksums
-    // Amazon's own, where none is asked for.
+    // If none was requested, Amazon's default.
     let algorithm = (isAsked ? proving.fields[.checksumAlgorithm] : nil) ?? "CRC64NVME"
     return upload.parts.values.allSatisfy(plan.has) && (upload.algorithm ?? algorithm) == algorithm
   }
@@ -177,11 +179,11 @@ struct MultipartUpload: Sendable {
   private enum Stored {
     case listed(StoredUpload)
     case gone
-    /// The access key may not ask, or the store knows no such question.
+    /// The access key has no permission to list them, or the store does not support the request.
     case unlisted
   }
 
-  /// What failed attempts to list the parts of an upload are counted by.
+  /// Returns the name under which failed attempts to list the parts of an upload are counted.
   private static func list(of id: String) -> String { "parts of \(id)" }
 
   private func stored(_ id: String) async throws(UploadError) -> Stored {
@@ -207,7 +209,7 @@ struct MultipartUpload: Sendable {
         guard let page = S3Documents.parts(reply.body) else { return .listed(found) }
         for part in page.parts { found.parts[part.number] = part }
         found.algorithm = page.algorithm
-        // A part that is not on the list is sent again, which does no harm; a list may have no end.
+        // The marker must grow, as a list might never end. A part that is not listed is sent again, which does no harm.
         marker = page.next.flatMap { $0 > marker ?? 0 ? $0 : nil }
       }
     } while marker != nil
@@ -216,7 +218,7 @@ struct MultipartUpload: Sendable {
 
   // MARK: Parts
 
-  /// All parts in their order, and how many of them the store took now.
+  /// Sends the parts that are missing. Returns all parts in order, and the number that the store accepted now.
   private func sendParts(
     _ id: String, _ stored: [Int: StoredPart], _ proving: PartProving
   ) async -> (parts: Result<[SentPart], UploadError>, taken: Int) {
@@ -231,7 +233,7 @@ struct MultipartUpload: Sendable {
         do throws(UploadError) {
           let there = stored[number]
           let part = try await hashing.part(number, wishes(there, proving))
-          // Where the store copies, an earlier run may have had it copy what it has not taken for ours.
+          // If the store copies, an earlier run may have had it copy a part that was not proved to be ours.
           if let there, copying == nil || there.checksum != nil, part.isStored(as: there) {
             meter.set(part: number, to: there.size)
             uploads.add(
@@ -253,9 +255,9 @@ struct MultipartUpload: Sendable {
     }
   }
 
-  /// What a part that may be there already is told by.
+  /// Returns the digests needed to recognize a part that may be stored already.
   private func wishes(_ there: StoredPart?, _ proving: PartProving) -> PartHashing.Wishes {
-    // Where the store copies, each is signed.
+    // If the store copies, each part is signed anyway.
     guard let there, copying == nil else { return [] }
     if there.checksum != nil { return .sha256 }
     return there.crc64 != nil && proving.sums != nil ? [] : .md5
@@ -316,7 +318,7 @@ struct MultipartUpload: Sendable {
         "\(client.store.destination) took other bytes than were sent as part \(part.number) of \(key): try again"
       )
     }
-    // What stands before a store may call it weak; the store knows it as it was (MinIO takes no other).
+    // A proxy may have marked the ETag as weak. The store knows it without the mark (MinIO accepts no other).
     return part.sent(etag: String(etag.trimmingPrefix("W/")), isChecked: proving.isChecked(by: reply))
   }
 
@@ -335,7 +337,7 @@ struct MultipartUpload: Sendable {
     if !replaces { request.fields[.ifNoneMatch] = "*" }
     request.body = .bytes(S3Documents.completion(parts))
     request.bodyWithoutChecksums = S3Documents.completion(parts, withChecksums: false)
-    // Amazon says that it can take minutes; not every store sends something meanwhile.
+    // Amazon says that this can take minutes; not every store sends something in the meantime.
     request.patience = .seconds(900)
     request.thinking = silence
     request.answer = .lateWord
@@ -353,7 +355,7 @@ struct MultipartUpload: Sendable {
     }
   }
 
-  /// Removes the parts, cancelled or not. What can't be removed is left to the bucket's own rule for such leftovers.
+  /// Removes the parts, even if cancelled. What can't be removed is left to the bucket's own rule for leftovers.
   private func abort(_ id: String) async {
     for name in [id, Self.list(of: id)] { client.goesOn(name) }
     try? await shielded { () async throws(UploadError) in try await client.abortUpload(id, of: key) }
@@ -361,7 +363,8 @@ struct MultipartUpload: Sendable {
 }
 
 extension String {
-  /// Whether it is written as another checksum is: what a store writes otherwise (in hexadecimal, say) proves no difference.
+  /// Whether this is encoded like the other checksum: one that is written differently (in hexadecimal, say) proves
+  /// no difference.
   fileprivate func isChecksum(like other: String) -> Bool {
     guard let bytes = Base64.bytes(self) else { return false }
     return bytes.count == Base64.bytes(other)?.count
@@ -369,9 +372,9 @@ extension String {
 }
 
 extension S3Head {
-  /// Whether what the store says of an object proves that it is `source`, in the order of what that costs: its digest of
-  /// the whole, what it has checked of each part and put together from them, and the tag that MD5 gives of the source, for
-  /// which it is read. What is not proved may still be there.
+  /// Whether the store's report on an object proves that it is `source`. Tried in order of cost: its digest of the
+  /// whole; what it has checked of each part and put together from them; and the ETag made of MD5s, for which the
+  /// source is read. If it can't be proved, the object may still be intact.
   /// - Throws: `cancelled`.
   fileprivate func isProved(
     _ source: UploadSource, _ plan: PartPlan, _ parts: [SentPart], _ proving: PartProving
@@ -379,30 +382,30 @@ extension S3Head {
     if proving.tellsSums, let sums = proving.sums, let told = crc64, told != CRC64.text(of: sums.whole) {
       return false
     }
-    // Of one part it may repeat what it was told of that.
+    // With a single part, the store may merely repeat the digest that it was told.
     if plan.count > 1 || parts.allSatisfy(\.isChecked), tells(source.digest) { return true }
-    // A store may tell of parts that it has not checked whatever it was told.
+    // Of parts that it has not checked, a store may report whatever it was told.
     let isOfTheWhole = proving.tellsSums && crc64 != nil
     if parts.allSatisfy(\.isChecked), isOfTheWhole || tells(parts) || isOf(parts) { return true }
     return try await hasTag(of: SourceTag(source, plan))
   }
 }
 
-/// The parts that are on their way, those that have arrived, and the first thing that went wrong.
+/// The parts being sent, those that have arrived, and the first error.
 private struct PartUploads {
   let width: Int
   private var running = 0
   private var arrived: [SentPart] = []
   private(set) var failure: UploadError?
-  /// Parts that were sent and have arrived.
+  /// The number of parts that were sent now and have arrived.
   private(set) var taken = 0
 
   init(width: Int) { self.width = width }
 
   var isFull: Bool { running >= width }
 
-  /// Whether it is of no use to let those come to their end that are on their way. A store that is too busy for one part
-  /// may take the others (Backblaze says 503 by design).
+  /// Whether it is pointless to let the parts being sent finish. A store that is too busy for one part may accept the
+  /// others (Backblaze answers 503 by design).
   var endsTheRest: Bool { failure.map { $0.code != .unavailable } ?? false }
 
   mutating func begin() { running += 1 }
@@ -422,7 +425,7 @@ private struct PartUploads {
     }
   }
 
-  /// All parts in their order, once the source is proved.
+  /// Returns all parts in order, once the source is proved.
   func result(afterProof hashing: PartHashing) async -> Result<[SentPart], UploadError> {
     if let failure { return .failure(failure) }
     do throws(UploadError) {

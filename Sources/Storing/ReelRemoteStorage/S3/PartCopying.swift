@@ -2,27 +2,27 @@ import HTTPTypes
 import ReelCore
 import Synchronization
 
-/// Parts that the store takes from an object of its own, which is what is stored, so that they need not be sent (AWS,
-/// UploadPartCopy).
+/// Copies parts from an object that the store has already and whose bytes are to be stored, so that they need not be
+/// sent (AWS, UploadPartCopy).
 ///
-/// Each counts only when the store tells the SHA-256 of what it took, and that is the part's: whoever wrote the object may
-/// have written others with the same CRC, or the same MD5. A store that can't do this, may not, or has another object there
-/// meanwhile is not asked for the rest: that is sent.
+/// A copied part counts only if the store reports its SHA-256, and that is the part's: whoever wrote the object may
+/// have written others with the same CRC, or the same MD5. If the store can't copy, has no permission to, or has
+/// another object there by now, the remaining parts are sent instead.
 final class PartCopying: Sendable {
   private let fields: HTTPFields
   private let isGivenUp = Atomic(false)
 
-  /// - Parameter source: as `x-amz-copy-source` names it.
+  /// - Parameter source: the object, as `x-amz-copy-source` names it.
   init(_ source: String, tag: String) {
     fields = [.copySource: source, .copySourceIfMatch: tag]
   }
 
-  /// Whether the next part is worth a request.
+  /// Whether it is worth asking for the next part.
   var isWorthATry: Bool { !isGivenUp.load(ordering: .relaxed) }
 
-  /// Asks for `part` of the upload `id`.
-  /// - Returns: nil where the part has to be sent.
-  /// - Throws: what ends the upload, or may pass.
+  /// Copies `part` into the upload `id`.
+  /// - Returns: Nil if the part has to be sent.
+  /// - Throws: an error that ends the upload, or may be temporary.
   func copy(
     _ part: HashedPart, of key: ObjectKey, _ id: String, by client: S3Client
   ) async throws(UploadError) -> SentPart? {
@@ -40,13 +40,13 @@ final class PartCopying: Sendable {
       isGivenUp.store(true, ordering: .relaxed)
       return nil
     }
-    // Nobody has told the store what it tells: it has looked at the bytes.
+    // Nobody told the store the digest that it reports, so it has read the bytes.
     return part.sent(etag: copied.etag, isChecked: true)
   }
 }
 
 extension PartCopying {
-  /// Nil where `origin` is of another service than `store`.
+  /// Nil if `origin` belongs to another service than `store`.
   convenience init?(_ origin: ObjectOrigin?, to store: S3Store) {
     guard let origin, origin.service == store.service else { return nil }
     self.init(PercentEncoding.path("\(origin.bucket)/\(origin.name)"), tag: origin.tag)
@@ -54,12 +54,12 @@ extension PartCopying {
 }
 
 extension S3Store {
-  /// What tells the stores apart that know each other's buckets.
+  /// Identifies the service: stores of one service know each other's buckets.
   var service: String { endpoint.map { "s3+\($0.origin)" } ?? "s3" }
 }
 
 extension S3Documents {
-  /// The answer to UploadPartCopy. The size is what was asked for: the store does not tell it.
+  /// Parses the reply to UploadPartCopy. The size is the requested one: the store does not report it.
   static func copiedPart(_ body: [UInt8], number: Int, size: Int64) -> StoredPart? {
     guard let result = XMLNode(parsing: body), result.name.hasPrefix("CopyPart"), let etag = result["ETag"]
     else { return nil }

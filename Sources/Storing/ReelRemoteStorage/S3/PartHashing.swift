@@ -4,25 +4,25 @@ import ReelCore
 import ReelCrypto
 import ReelStorage
 
-/// A part's place, and what it is.
+/// The position of a part, and what identifies its bytes.
 struct HashedPart: Sendable, Hashable {
   let number: Int
   let range: Range<Int64>
-  /// Only where somebody needs it, as the next.
+  /// Nil unless needed, like ``md5``.
   let sha256: [UInt8]?
   let md5: [UInt8]?
-  /// Where the source's sums are known.
+  /// Nil unless the source's sums are known.
   let crc64: UInt64?
-  /// Whether the store is told ``crc64``, rather than ``sha256``.
+  /// Whether the store is told ``crc64`` rather than ``sha256``.
   let tellsSum: Bool
-  /// Tells whether the same bytes are read when they are sent.
+  /// Verifies that the same bytes are read when they are sent.
   let proof: BytesProof
 
-  /// As `x-amz-checksum-sha256` has it.
+  /// The value of `x-amz-checksum-sha256`.
   var checksum: String? { sha256.map { Base64.text($0) } }
 
-  /// Whether `stored` is this part: by its SHA-256 where the store tells one, or by its CRC-64/NVME, else by its MD5, which
-  /// is the ETag of a part that the store did not encrypt with keys of its own.
+  /// Whether `stored` is this part: by its SHA-256 if the store reports one, or by its CRC-64/NVME, otherwise by its
+  /// MD5, which is the ETag of a part that the store did not encrypt with keys of its own.
   func isStored(as stored: StoredPart) -> Bool {
     guard stored.size == Int64(range.count) else { return false }
     if let told = stored.checksum { return told == checksum }
@@ -30,8 +30,8 @@ struct HashedPart: Sendable, Hashable {
     return md5.map { Hexadecimal.text($0) == stored.etag.trimmingQuotes() } ?? false
   }
 
-  /// Whether the store tells of a part, which is this one, what identifies it, and what it has been seen to check. (A CRC
-  /// that it keeps does not identify anything.)
+  /// Whether the store reports, for a part that is this one, both what identifies it and what the store has been seen
+  /// to check. (A stored CRC identifies nothing.)
   func isChecked(as stored: StoredPart) -> Bool {
     stored.checksum != nil && (!tellsSum || hasSum(of: stored))
   }
@@ -46,21 +46,21 @@ struct HashedPart: Sendable, Hashable {
   }
 }
 
-/// How the parts of an object are proved, and what has to be known of them.
+/// How the parts of an object are proved, and what has to be known about them.
 struct PartProving: Sendable, Hashable {
-  /// Of the whole source, taken with its digest from bytes that no other user can write: nothing of it is hashed again to
-  /// find out whether it is still the same.
+  /// The sums of the whole source, computed together with its digest from bytes that no other user can write: nothing
+  /// is hashed again to find out whether it has changed.
   let sums: BlockSums?
   /// Whether the store is told the CRC-64/NVME of each part, and refuses other bytes.
   let tellsSums: Bool
   /// Whether each part's SHA-256 is signed.
   let signs: Bool
-  /// Whether the store has refused what a part must not be.
+  /// Whether the store has been seen to refuse parts with wrong bytes.
   let isChecked: Bool
-  /// Whether it tells the CRC-64/NVME of each part that it has held against it.
+  /// Whether it reports the CRC-64/NVME of each part that it has checked.
   private let repliesWithSums: Bool
 
-  /// By what `checks` the store makes of its own.
+  /// Chooses by the `checks` that the store makes.
   init(_ source: UploadSource, _ plan: PartPlan, _ checks: S3Checks) {
     sums = Self.sums(source, plan)
     tellsSums = sums != nil && checks.sums
@@ -69,30 +69,30 @@ struct PartProving: Sendable, Hashable {
     repliesWithSums = tellsSums && checks.repliesWithSums
   }
 
-  /// Whether a part that was taken with `reply` was checked.
+  /// Whether a part accepted with `reply` was checked.
   func isChecked(by reply: HTTPReply) -> Bool {
     isChecked && (!repliesWithSums || reply.fields[.checksumCRC64] != nil)
   }
 
-  /// Those that say something of each part.
+  /// Returns the source's sums, if they can be computed for each part.
   static func sums(_ source: UploadSource, _ plan: PartPlan) -> BlockSums? {
     plan.partSize.isMultiple(of: BlockSums.blockSize) ? source.sums : nil
   }
 
-  /// What begins the upload.
+  /// The fields of the request that begins the upload.
   var fields: HTTPFields {
     if tellsSums { return .sums }
     return signs ? [.checksumAlgorithm: "SHA256", .checksumType: "COMPOSITE"] : [:]
   }
 }
 
-/// Gives the parts of a source one after the other, with what proves them. What has to be hashed for it is read off the
+/// Hashes the parts of a source one after another, as far as that is needed to prove them. The source is read off the
 /// cooperative pool, each part before it is sent.
 ///
-/// Of a source without sums, that is everything, and the same bytes as a whole on the way: a part goes out only as what was
-/// hashed here (``SourceBody``, which reads it again and holds it against a tag of these bytes), and one that the store has
-/// already counts only by its digest, so that what all parts together are is what was hashed here. Where there are sums,
-/// they say what the parts of the bytes are whose digest is the source's.
+/// For a source without sums, everything is hashed, both by part and as a whole. A part is sent only as it was hashed
+/// here (``SourceBody`` reads it again and compares it with a tag of these bytes), and a part that the store has
+/// already counts only by its digest. So all parts together are what was hashed here. If there are sums, they describe
+/// the parts of the bytes that have the source's digest.
 struct PartHashing: Sendable {
   private let source: UploadSource
   private let plan: PartPlan
@@ -109,14 +109,14 @@ struct PartHashing: Sendable {
     self.proving = proving
   }
 
-  /// What is wanted of a part beside what is needed anyhow.
+  /// Digests that are wanted of a part in addition to those needed anyway.
   struct Wishes: OptionSet {
     let rawValue: Int
     static let sha256 = Wishes(rawValue: 1)
     static let md5 = Wishes(rawValue: 2)
   }
 
-  /// Part `number`; they are asked for in their order.
+  /// Returns part `number`. Parts must be requested in order.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   mutating func part(_ number: Int, _ wishes: Wishes) async throws(UploadError) -> HashedPart {
     let range = plan.range(of: number)
@@ -143,7 +143,7 @@ struct PartHashing: Sendable {
       crc64: sum, tellsSum: proving.tellsSums, proof: proof)
   }
 
-  /// There were all parts: are they those of the source's digest, and is there nothing behind them?
+  /// Checks, after the last part, that all parts together have the source's digest, and that nothing follows them.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func proveEnd() async throws(UploadError) {
     try Self.checkCancellation()
@@ -183,39 +183,39 @@ struct PartHashing: Sendable {
 }
 
 extension String {
-  /// An entity tag without its quotation marks, and without what says that it is weak: what compresses a reply on its way
-  /// makes it so (nginx), and what stands in it stays the same.
+  /// Returns an ETag without its quotation marks, and without the mark of a weak one. A proxy that compresses a reply
+  /// makes its ETag weak (nginx), but leaves the value as it is.
   func trimmingQuotes() -> String {
     let tag = trimmingPrefix("W/")
     return tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2
       ? String(tag.dropFirst().dropLast()) : String(tag)
   }
 
-  /// Whether an entity tag has the form of an MD5.
+  /// Whether an ETag has the form of an MD5.
   var isMD5: Bool {
     Hexadecimal.bytes(trimmingQuotes().lowercased())?.count == 16
   }
 }
 
-/// How a large object is cut into parts. The same size is always cut the same way, so that the parts of an upload that
-/// broke fit the one that goes on with it.
+/// How a large object is cut into parts. The same size is always cut in the same way, so that the parts of an
+/// interrupted upload fit the one that resumes it.
 ///
-/// Amazon's limits ("Amazon S3 multipart upload limits"): parts of 5 MiB to 5 GiB, the last one may be shorter; at most
-/// 10,000 of them. Ceph takes a completion of 1 MiB (`COMPLETE_MULTIPART_MAX_LEN`), which names each with its tag and its
-/// checksum: some 6,000. Scaleway takes 1,000 ("Multipart uploads").
+/// Amazon's limits ("Amazon S3 multipart upload limits"): parts of 5 MiB to 5 GiB, of which the last may be shorter; at
+/// most 10,000 of them. Ceph accepts a completion of 1 MiB (`COMPLETE_MULTIPART_MAX_LEN`), which lists each part with
+/// its ETag and its checksum: some 6,000. Scaleway accepts 1,000 ("Multipart uploads").
 struct PartPlan: Sendable, Hashable {
-  /// Bytes of the whole.
+  /// The size of the whole in bytes.
   let size: Int64
-  /// Bytes of each part but the last.
+  /// The size in bytes of each part but the last.
   let partSize: Int64
 
   static let smallestPart: Int64 = 5 << 20
   static let largestPart: Int64 = 5 << 30
   static let mostParts: Int64 = 10_000
-  /// As many as every store takes.
+  /// The number of parts that every store accepts.
   static let wantedParts: Int64 = 1_000
 
-  /// - Parameter wanted: bytes of a part, where the limits allow it.
+  /// - Parameter wanted: the preferred size of a part in bytes, if the limits allow it.
   init(size: Int64, wanted: Int64) {
     self.size = size
     partSize = max(
@@ -223,7 +223,7 @@ struct PartPlan: Sendable, Hashable {
       Self.size(of: size, in: Self.mostParts))
   }
 
-  /// Whole mebibytes.
+  /// Returns the size of a part, rounded up to whole mebibytes.
   private static func size(of whole: Int64, in parts: Int64) -> Int64 {
     let mebibyte: Int64 = 1 << 20
     return ((whole + parts - 1) / parts + mebibyte - 1) / mebibyte * mebibyte
@@ -231,30 +231,32 @@ struct PartPlan: Sendable, Hashable {
 
   var count: Int { Int((size + partSize - 1) / partSize) }
 
-  /// Whether a part is one of these, by its place and its length.
+  /// Whether a part fits this plan, by its number and its size.
   func has(_ part: StoredPart) -> Bool {
     (1...count).contains(part.number) && part.size == Int64(range(of: part.number).count)
   }
 
-  /// The bytes of part `number`, counted from 1.
+  /// Returns the range of part `number`, counted from 1.
   func range(of number: Int) -> Range<Int64> {
     let start = Int64(number - 1) * partSize
     return start..<min(size, start + partSize)
   }
 }
 
-/// What a store that keeps MD5s, and does not encrypt with keys of its own, calls an object of these bytes. (Amazon's tag
-/// of an object in parts is the MD5 of their MD5s and how many they are; some stores tell the MD5 of the whole.)
+/// The ETag that a store which keeps MD5s, and does not encrypt with keys of its own, gives to an object of these
+/// bytes. (Amazon's ETag for an object in parts is the MD5 of their MD5s and their number; some stores report the MD5
+/// of the whole.)
 struct SourceTag {
   private let source: UploadSource
   private let plan: PartPlan
 
   init(_ source: UploadSource, _ plan: PartPlan) { (self.source, self.plan) = (source, plan) }
 
-  /// Of an object that is put in one request.
+  /// For an object that is put in one request.
   init(whole source: UploadSource) { self.init(source, PartPlan(size: source.size, wanted: source.size)) }
 
-  /// Whether `tag` is theirs. All of them are read where it has the form of one, for MD5 only this store asks.
+  /// Whether `tag` is the ETag of these bytes. If it has the form of one, all of them are read; only such a store needs
+  /// the MD5.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   func matches(_ tag: String) async throws(UploadError) -> Bool {
     let digits = tag.prefix { $0.isHexDigit }
@@ -269,7 +271,7 @@ struct SourceTag {
     return Hexadecimal.text(whole.finalize()) == digits.lowercased()
   }
 
-  /// The MD5 of bytes of `source`.
+  /// Returns the MD5 of a range of `source`.
   static func md5(of range: Range<Int64>, of source: UploadSource) async throws(UploadError) -> [UInt8] {
     Array(try await hashed(range, of: source, after: Insecure.MD5()).finalize())
   }

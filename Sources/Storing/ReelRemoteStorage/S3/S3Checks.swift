@@ -3,24 +3,25 @@ import ReelCore
 import ReelCrypto
 import ReelStorage
 
-/// What a store holds against the bytes of a part as they arrive. Not what it answers to being told: some keep whatever
-/// they are told, and tell it again (`rclone serve s3` does).
+/// What a store checks of a part's bytes as they arrive. What it reports afterwards is no evidence: some stores keep
+/// whatever checksum they are told, and report it (`rclone serve s3` does).
 struct S3Checks: Hashable, Sendable {
-  /// It refuses a part that has another CRC-64/NVME than `x-amz-checksum-crc64nvme` says.
+  /// Whether it refuses a part whose CRC-64/NVME is not that in `x-amz-checksum-crc64nvme`.
   var sums = false
-  /// It tells that sum in its reply to the part; a reply without it is then of a server that did not look.
+  /// Whether it reports that sum in its reply to the part. A reply without it then comes from a server that did
+  /// not check.
   var repliesWithSums = false
-  /// It refuses a part that has another SHA-256 than was signed.
+  /// Whether it refuses a part whose SHA-256 is not the signed one.
   var signatures = false
-  /// It takes a part of which no SHA-256 was signed; only where nobody on the way can change the bytes.
+  /// Whether it accepts a part without a signed SHA-256. Used only where nobody on the way can change the bytes.
   var unsigned = false
 }
 
 extension S3Client {
-  /// What the store holds against what it gets: asked once, by parts some of which it has to refuse, of an upload that is
-  /// given up again. That one has the name of an object that is about to be sent: what is left of it is found and removed
-  /// like any other upload of that name that broke.
-  /// - Throws: what may pass, and `cancelled`.
+  /// Returns what the store checks. It is tested once, with parts some of which it has to refuse, in an upload that is
+  /// then aborted. That upload has the name of an object that is about to be sent: if it is left over, it is found and
+  /// removed like any other interrupted upload of that name.
+  /// - Throws: errors that may be temporary, and `cancelled`.
   func checks(by key: ObjectKey, _ contentType: String) async throws(UploadError) -> S3Checks {
     let place = await checking.take()
     defer { checking.giveBack(place) }
@@ -34,7 +35,7 @@ extension S3Client {
     let hasSums = sendsChecksums ? try await begin(key, contentType, .sums) : nil
     var id = hasSums
     if id == nil { id = try await begin(key, contentType, [:]) }
-    // Whatever the reason, the upload that comes next is told it.
+    // Whatever the reason, the upload that follows will meet and report it.
     guard let id else { return S3Checks() }
     let result: Result<S3Checks, UploadError>
     do throws(UploadError) {
@@ -46,7 +47,7 @@ extension S3Client {
     return try result.get()
   }
 
-  /// - Returns: nil where the store refuses it.
+  /// - Returns: Nil if the store refuses it.
   private func begin(
     _ key: ObjectKey, _ contentType: String, _ fields: HTTPFields
   ) async throws(UploadError) -> String? {
@@ -66,7 +67,7 @@ extension S3Client {
 
   private func checks(_ upload: CheckedUpload, hasSums: Bool) async throws(UploadError) -> S3Checks {
     let (bytes, other) = (Array("what was sent".utf8), Array("what was meant".utf8))
-    // Some take no part without the sum that the upload was begun with (MinIO).
+    // Some stores accept no part without the checksum that the upload was begun with (MinIO).
     let sum = hasSums ? bytes : nil
     var checks = S3Checks()
     let isSafe = addressing.origin.isSecure || addressing.origin.isLoopback
@@ -74,7 +75,7 @@ extension S3Client {
       checks.unsigned = try await answer(toTrial: upload.part(1, bytes, signed: nil, sum: sum)).isTaken
     }
     if hasSums {
-      // Signed where it has to be: then that is not what it is refused for.
+      // Signed if it has to be, so that a missing signature is not the reason for a refusal.
       let signed = checks.unsigned ? nil : bytes
       let taken = try await taken(
         upload.part(3, bytes, signed: signed, sum: bytes),
@@ -91,10 +92,11 @@ extension S3Client {
     return checks
   }
 
-  /// What the store says to `right`; nil unless it takes that, and refuses `wrong` because its bytes are not what was said.
+  /// Returns the reply to `right`; nil unless the store accepts that, and refuses `wrong` because its bytes are not
+  /// what was stated.
   private func taken(_ right: S3Request, butNot wrong: S3Request) async throws(UploadError) -> HTTPReply? {
     let refusal = try await answer(toTrial: wrong)
-    // Asked for always after what may have failed for the moment: of a store that is down nothing is learned.
+    // After a failure that may be temporary, always send the right part, too: a store that is down teaches nothing.
     if case .broken = refusal { _ = try await answer(to: right) }
     guard case .refusedAsOther = refusal, case .taken(let reply) = try await answer(to: right) else {
       return nil
@@ -102,8 +104,9 @@ extension S3Client {
     return reply
   }
 
-  /// The same of what the store need not take. Some have no better word for other bytes, or for bytes of which none was
-  /// signed, than that they are broken, or cut the line; those that are broken do not take what comes next, either.
+  /// Sends a request that the store need not accept. Some stores answer wrong bytes, or unsigned ones, with nothing
+  /// better than a server error or a broken connection. A store that is really down does not accept the next
+  /// request, either.
   private func answer(toTrial request: S3Request) async throws(UploadError) -> Answer {
     do throws(UploadError) {
       return try await answer(to: request)
@@ -116,13 +119,13 @@ extension S3Client {
   private enum Answer {
     case taken(HTTPReply)
     case refused, refusedAsOther
-    /// It may be down.
+    /// The store may be down.
     case broken
 
     var isTaken: Bool { if case .taken = self { true } else { false } }
   }
 
-  /// - Throws: what may pass.
+  /// - Throws: errors that may be temporary.
   private func answer(to request: S3Request) async throws(UploadError) -> Answer {
     switch try await outcome(of: request) {
     case .reply(let reply): return .taken(reply)
@@ -136,18 +139,19 @@ extension S3Client {
 }
 
 extension HTTPFields {
-  /// What an upload begins with whose parts, and whose object, have a CRC-64/NVME (AWS, "Checking object integrity").
+  /// The fields that begin an upload whose parts, and whose object, have a CRC-64/NVME (AWS, "Checking
+  /// object integrity").
   static let sums: HTTPFields = [.checksumAlgorithm: "CRC64NVME", .checksumType: "FULL_OBJECT"]
 }
 
-/// The upload whose parts tell what a store checks.
+/// The upload whose parts show what a store checks.
 private struct CheckedUpload {
   let key: ObjectKey
   let id: String
 
   /// - Parameters:
   ///   - signed: the bytes whose SHA-256 is signed; nil for none.
-  ///   - sum: the bytes whose CRC-64/NVME is told.
+  ///   - sum: the bytes whose CRC-64/NVME is sent.
   func part(_ number: Int, _ bytes: [UInt8], signed: [UInt8]?, sum: [UInt8]? = nil) -> S3Request {
     var request = S3Request(
       .put, key, query: [("partNumber", "\(number)"), ("uploadId", id)], task: "store a part of \(key)",
@@ -165,7 +169,7 @@ private struct CheckedUpload {
 }
 
 extension S3Checks: CustomStringConvertible {
-  /// How large objects are proved by it, for people.
+  /// How large objects are proved with these checks, for people.
   var description: String {
     let unsigned = unsigned ? "" : ", each signed with its SHA-256"
     if sums { return "the CRC-64/NVME of each part, which the store checks\(unsigned)" }

@@ -4,15 +4,15 @@ import ReelCore
 import ReelCrypto
 import ReelStorage
 
-/// What a store says of an object without giving its bytes.
+/// What a store reports about an object without its bytes.
 struct S3Head: Sendable, Hashable {
-  /// Bytes; nil when the store does not tell.
+  /// The size in bytes; nil if the store does not state it.
   private(set) var size: Int64?
-  /// Without its quotation marks; nil when the store does not tell.
+  /// The ETag without its quotation marks; nil if the store does not state it.
   private(set) var etag: String?
-  /// `x-amz-checksum-sha256`, of whatever it may be: the whole, or the parts' digests.
+  /// `x-amz-checksum-sha256`, whatever it covers: the whole object, or the digests of its parts.
   let sha256: String?
-  /// `x-amz-checksum-crc64nvme`; nil where it is not that of the whole.
+  /// `x-amz-checksum-crc64nvme`; nil if it does not cover the whole object.
   let crc64: String?
   /// `x-amz-checksum-type`.
   let checksumType: String?
@@ -25,32 +25,34 @@ struct S3Head: Sendable, Hashable {
     crc64 = (checksumType ?? "FULL_OBJECT") == "FULL_OBJECT" ? reply.fields[.checksumCRC64] : nil
   }
 
-  /// The same with what `reply` says, an answer to a question for the object's first byte. Nil when it is of no object.
+  /// Returns this with what `reply` adds, the reply to a request for the object's first byte. Nil if it is not about
+  /// an object.
   func completed(by reply: HTTPReply) -> S3Head? {
     var head = self
     head.etag = reply.fields[.eTag]?.trimmingQuotes() ?? etag
     if let range = reply.fields[.contentRange] {
-      // Of a part the length is that part's alone.
+      // In a partial reply, Content-Length is the length of that part only.
       head.size = ContentRange(parsing: range)?.size
     } else {
-      // A page to log in has a length, too; a part of it nobody gives, nor an entity tag with it.
+      // A login page has a length, too, but no ETag, and it is never sent as a part.
       head.size = head.etag == nil || reply.status == .partialContent ? nil : reply.contentLength
     }
     return head.size == nil ? nil : head
   }
 
-  /// Whether this is told of bytes: where it is not what was expected, only the bytes say whether they are.
+  /// Whether this says anything about the bytes, or lacks even an ETag. If so, and it is not what was expected, only
+  /// reading the bytes can settle what they are.
   var tellsBytes: Bool { sha256 != nil || crc64 != nil || etag?.isMD5 ?? true }
 
-  /// Whether what the store says of an object that was put in one request proves that it is `source`: its digest, or its
-  /// tag, where that is the MD5, for which the source is read.
+  /// Whether the store's report on an object that was put in one request proves that it is `source`: by its digest, or
+  /// by its ETag if that is the MD5, for which the source is read.
   /// - Throws: `cancelled`.
   func isProved(_ source: UploadSource) async throws(UploadError) -> Bool {
     if tells(source.digest) { return true }
     return try await hasTag(of: SourceTag(whole: source))
   }
 
-  /// Whether the tag is that of a source, which is read for it. What is not proved may still be there.
+  /// Whether the ETag is that of a source, which is read for it. If it can't be proved, the object may still be intact.
   /// - Throws: `cancelled`.
   func hasTag(of source: SourceTag) async throws(UploadError) -> Bool {
     guard let etag else { return false }
@@ -62,18 +64,18 @@ struct S3Head: Sendable, Hashable {
     }
   }
 
-  /// The SHA-256 of the object's bytes, where it is sure that the checksum is of those: one of an object in parts may be
-  /// of the parts' digests, and some stores leave out the number of parts that says so.
+  /// The SHA-256 of the object's bytes, if the checksum certainly covers those. That of an object in parts may cover
+  /// the parts' digests, and some stores leave out the number of parts that would say so.
   var digest: ContentDigest? {
     guard checksumType.map({ $0 == "FULL_OBJECT" }) ?? !(etag?.contains("-") ?? false) else { return nil }
     return sha256.flatMap { Base64.bytes($0) }.flatMap { ContentDigest(sha256: $0) }
   }
 
-  /// Whether the checksum is that of the whole.
+  /// Whether the checksum is that of the whole object.
   func tells(_ digest: ContentDigest) -> Bool { sha256 == Base64.text(digest.bytes) }
 
-  /// Whether the checksum is the composite one of `parts`, with their number behind it or without (AWS, "Checking object
-  /// integrity"). That says of the bytes what the store has checked of the parts: it was told their digests.
+  /// Whether the checksum is the composite one of `parts`, with or without their number appended (AWS, "Checking object
+  /// integrity"). It proves the bytes only as far as the store has checked the parts: it was told their digests.
   func tells(_ parts: [SentPart]) -> Bool {
     guard let sha256 else { return false }
     let digests = parts.compactMap(\.sha256)
@@ -82,8 +84,8 @@ struct S3Head: Sendable, Hashable {
     return [composite, "\(composite)-\(parts.count)"].contains(sha256)
   }
 
-  /// Whether the tag is that of an object that was put together from just these parts, by the tags that the store gave
-  /// them: the MD5 of their MD5s, and how many they are. That says of the bytes what the store has checked of the parts.
+  /// Whether the ETag is that of an object put together from exactly these parts: the MD5 of the MD5s that are their
+  /// ETags, and their number. It proves the bytes only as far as the store has checked the parts.
   func isOf(_ parts: [SentPart]) -> Bool {
     let tags = parts.map { Hexadecimal.bytes($0.etag.trimmingQuotes()) }
     guard let etag, tags.allSatisfy({ $0?.count == 16 }) else { return false }
@@ -93,19 +95,19 @@ struct S3Head: Sendable, Hashable {
 }
 
 extension S3Client {
-  /// What the store says of the object; nil when there is none. A length of which HEAD says something else than is known,
-  /// or that it is 0 (localstack, MinIO and others had times when they said that of any object), GET has to say, too.
-  /// - Parameter size: bytes that it has, where that is known: `rclone serve s3` hashes them before it answers.
+  /// Returns the store's report on the object; nil if there is none. If HEAD states another length than is known, or 0
+  /// (localstack, MinIO and others once stated that for any object), GET has to confirm it.
+  /// - Parameter size: its length in bytes, if known: `rclone serve s3` hashes that many before it answers.
   func head(_ key: ObjectKey, size: Int64 = 0) async throws(UploadError) -> S3Head? {
     try await head(named: key.rawValue, size: size)
   }
 
-  /// The same of any object.
-  /// - Parameter name: as ``S3Request/name``.
+  /// As ``head(_:size:)``, but for any object.
+  /// - Parameter name: as in ``S3Request/name``.
   func head(named name: String, size: Int64 = 0) async throws(UploadError) -> S3Head? {
     var request = Self.look(for: name)
     request.fields = [.checksumMode: "ENABLED"]
-    // A slow disk, or a busy one.
+    // Time for a slow or busy disk.
     request.thinking = .seconds(size / (16 << 20))
     switch try await outcome(of: request) {
     case .reply(let reply):
@@ -122,8 +124,7 @@ extension S3Client {
     S3Request(.head, name: name, task: "look for \(name)", permission: "s3:GetObject and s3:ListBucket")
   }
 
-  /// What a store says of an object of whose length, or tag, its reply to HEAD says nothing: that to GET does, of which
-  /// only the head is read.
+  /// Completes a reply to HEAD that lacks the length or the ETag with the reply to GET, of which only the head is read.
   private func completed(
     _ head: S3Head, _ name: String, _ size: Int64
   ) async throws(UploadError) -> S3Head? {
@@ -141,7 +142,7 @@ extension S3Client {
       }
       return head
     case .failure(let failure):
-      // Of an empty one there is no first byte.
+      // An empty object has no first byte.
       if failure.reply.status.code == 416 {
         if head.size == 0, head.etag != nil { return head }
         if let head = head.completed(by: failure.reply), head.size == 0 { return head }
@@ -151,13 +152,13 @@ extension S3Client {
     }
   }
 
-  /// Whether `failure` says that `name` is not in the bucket. Where it may be anybody's word, the store has to say so again,
-  /// to HEAD and by its list.
-  /// - Throws: what the store says when it is not there itself.
+  /// Whether `failure` says that `name` is not in the bucket. If the reply may not be the store's own, the store has to
+  /// confirm it, in reply to HEAD and by its list.
+  /// - Throws: the store's error if the store itself can't be reached.
   func isMissing(_ failure: S3Failure, _ name: String) async throws(UploadError) -> Bool {
     if failure.isMissing { return true }
     guard failure.mayBeMissing else { return false }
-    // Not ``head(named:size:)``, which may ask with GET what has just been refused.
+    // Not ``head(named:size:)``, which might repeat by GET the request that was just refused.
     let request = Self.look(for: name)
     switch try await outcome(of: request) {
     case .reply: return false
@@ -167,25 +168,25 @@ extension S3Client {
     return !(try await page(of: whole, most: 1, from: nil)).objects.contains { $0.name == whole }
   }
 
-  /// Whether `failure` says that the store does not know the question. Where it may be anybody's word, the bucket has
-  /// to answer another one: what stands before a store has no answer to either.
-  /// - Throws: what the store says when it is not there.
+  /// Whether `failure` says that the store does not support the request. If the reply may not be the store's own, the
+  /// bucket has to answer another request: a proxy without a store behind it can't answer either.
+  /// - Throws: the store's error if the store itself can't be reached.
   func isOfTheQuestion(_ failure: S3Failure) async throws(UploadError) -> Bool {
     guard failure.isOfTheQuestion else { return false }
     guard failure.mayBeMissing || failure.reply.status.code == 500 else { return true }
     do throws(UploadError) {
       _ = try await page(of: store.prefix, most: 1, from: nil)
     } catch {
-      // That is a store's word, too.
+      // These, too, are answers of the store itself.
       guard error.code == .denied || error.code == .rejected else { throw error }
     }
     return true
   }
 
-  /// Sees that the store holds `source` under `key`: what counts is what it holds, whatever it has said of storing it.
-  /// - Parameter isProved: whether what it says of the object proves that. If not, the object is read back, where it has the
-  ///   right length.
-  /// - Throws: `interrupted` when it is nothing, `verificationFailed` when it is proved to be something else.
+  /// Checks that the store holds `source` under `key`. Only what it holds counts, whatever it said when it was stored.
+  /// - Parameter isProved: whether the store's report on the object proves that. If not, an object of the right length
+  ///   is read back.
+  /// - Throws: `interrupted` if there is no object, `verificationFailed` if it is proved to be something else.
   func proveStored(
     _ key: ObjectKey, _ source: UploadSource, _ isProved: (S3Head) async throws(UploadError) -> Bool
   ) async throws(UploadError) {
@@ -205,16 +206,16 @@ extension S3Client {
     throw await damaged(key, source)
   }
 
-  /// The digest of the object's `size` bytes, read back; nil when there is none.
-  /// - Parameter file: where the bytes go; nil for nowhere.
+  /// Reads back the object's `size` bytes and returns their digest; nil if there is no object.
+  /// - Parameter file: where to write the bytes; nil to discard them.
   func readBack(
     _ key: ObjectKey, size: Int64, into file: (any StagedFile)? = nil
   ) async throws(UploadError) -> ContentDigest? {
     try await readBack(named: key.rawValue, size: size, into: file)
   }
 
-  /// The same of any object.
-  /// - Parameter name: as ``S3Request/name``.
+  /// As ``readBack(_:size:into:)``, but for any object.
+  /// - Parameter name: as in ``S3Request/name``.
   func readBack(
     named name: String, size: Int64, into file: (any StagedFile)? = nil
   ) async throws(UploadError) -> ContentDigest? {
@@ -242,14 +243,14 @@ extension S3Client {
   }
 }
 
-/// The bytes of an object, as far as they have come.
+/// The bytes of an object received so far.
 private struct ReadObject: Sendable {
   let file: (any StagedFile)?
-  /// As many bytes as there should be; what a store sends beyond them goes nowhere.
+  /// The expected number of bytes. Bytes that a store sends beyond them are not written.
   let size: Int64
   var hash = SHA256()
   var count: Int64 = 0
-  /// Why they are not all in the file.
+  /// The reason why not all of them could be written to the file.
   var failure: SystemError?
 
   init(_ file: (any StagedFile)?, _ size: Int64) { (self.file, self.size) = (file, size) }
@@ -268,17 +269,18 @@ private struct ReadObject: Sendable {
 }
 
 extension S3Client {
-  /// Bytes of a page of a list: a thousand names of up to 1024 bytes, some escaped, and what is told of each.
+  /// The maximum size of a page of a list in bytes: a thousand names of up to 1024 bytes, some escaped, and what is
+  /// listed about each.
   static let listLimit = 8 << 20
 
-  /// A page of the objects whose names begin with `beginning`, in the order of the store.
-  /// - Parameter most: objects that are wanted; a page never has more than a thousand.
+  /// Returns a page of the objects whose names begin with `beginning`, in the store's order.
+  /// - Parameter most: the number of objects wanted. A page never has more than a thousand.
   func page(
     of beginning: String, most: Int = .max, from position: S3ListPosition?
   ) async throws(UploadError) -> S3ListPage {
     var request = S3Request(
       .get, nil,
-      // A name may hold what XML can't.
+      // A name may contain characters that XML can't.
       query: [("list-type", "2"), ("prefix", beginning), ("encoding-type", "url")], task: "list the objects",
       permission: "s3:ListBucket")
     if most < 1000 { request.query.append(("max-keys", "\(most)")) }
@@ -294,7 +296,7 @@ extension S3Client {
           : "\(store.destination) did not list its objects: try again, and check its address if it happens again"
       )
     }
-    // A store that goes on from no name gives the same page for ever.
+    // A store that does not continue after a name would return the same page forever.
     let isStuck: Bool
     switch position {
     case .after(let name): isStuck = page.objects.contains { $0.name == name }
@@ -310,19 +312,19 @@ extension S3Client {
     return page
   }
 
-  /// Attempts in which a store answers 500 to a list that an upload can do without, until it counts as one that has none
-  /// (localstack): once, anybody says it.
+  /// The number of attempts to list unfinished uploads, all answered with 500, after which the store counts as unable
+  /// to (localstack). A single 500 may have any cause; and an upload can do without the list.
   static let mostFailedLists = 3
 
-  /// The unfinished uploads of exactly `key`, the newest first. Nil where they can't be listed, as the access key may
-  /// not, or the store knows no such question, or answers it in XML that is none: then nobody finds again what an
-  /// upload that broke leaves.
+  /// Returns the unfinished uploads of exactly `key`, the newest first. Nil if they can't be listed: the access key may
+  /// not, the store does not support the request, or its answer is not XML. Then nothing will ever find what an
+  /// interrupted upload leaves behind.
   func openUploads(of key: ObjectKey) async throws(UploadError) -> [String]? {
     let name = store.prefix + key.rawValue
     var found: [S3Documents.ListedUpload] = []
-    // Some list all that there are, whatever the prefix.
+    // Some stores list all uploads, whatever the prefix.
     var markers: [[String]] = []
-    // So there may be other people's names, which may hold what XML can't.
+    // So there may be foreign names among them, which may contain what XML can't.
     var encoding = [("encoding-type", "url")]
     var unreadable = 0
     var next: [(String, String)]? = []
@@ -335,7 +337,7 @@ extension S3Client {
       case .reply(let reply):
         goesOn(name)
         failsToList = false
-        // Some stores take this for another question, and answer that. What is not an answer at all is none.
+        // Some stores take this for another request, and answer that. A body that is not XML is no answer at all.
         guard XMLNode(parsing: reply.body) != nil else {
           unreadable += 1
           guard S3Documents.isWholeListOfUploads(reply.body) else {
@@ -343,7 +345,7 @@ extension S3Client {
               .interrupted,
               "\(store.destination) did not list its unfinished uploads: try again")
           }
-          // It may be damaged on its way; what is so each time, is what the store says.
+          // It may have been damaged on its way. If each one is unreadable, it is what the store sends.
           if unreadable < Self.mostUnreadable { continue }
           return nil
         }
@@ -355,7 +357,7 @@ extension S3Client {
           markers.append(values)
         }
       case .failure(let failure):
-        // So says `rclone serve s3` of a bucket in which none was ever begun.
+        // `rclone serve s3` says this of a bucket in which no upload was ever begun.
         if failure.isMissingUpload { return [] }
         let error = error(failure, request)
         if error.code == .denied { return nil }
@@ -364,7 +366,7 @@ extension S3Client {
           failsToList = true
         }
         guard try await isOfTheQuestion(failure) else { throw error }
-        // It may know the question, and not how the names are to be written.
+        // The store may support the request, but not the encoding of names.
         if encoding.isEmpty || ![400, 501].contains(failure.reply.status.code) { return nil }
         encoding = []
       }
@@ -372,25 +374,26 @@ extension S3Client {
     return found.sorted { $0.begun > $1.begun }.map(\.id)
   }
 
-  /// Of a thousand uploads each.
+  /// The maximum number of pages, of a thousand uploads each.
   private static let mostUploadPages = 100
-  /// Answers that can't be read.
+  /// The maximum number of unreadable answers.
   private static let mostUnreadable = 3
 
-  /// Removes an unfinished upload's parts; one that is not there is removed already.
+  /// Removes the parts of an unfinished upload. One that does not exist counts as removed.
   func abortUpload(_ id: String, of key: ObjectKey) async throws(UploadError) {
     let request = S3Request(
       .delete, key, query: [("uploadId", id)], task: "give up the upload of \(key)",
       permission: "s3:AbortMultipartUpload")
     try await done(request) { failure async throws(UploadError) in
       if failure.isMissing || failure.isMissingUpload { return true }
-      // Where it may be anybody's word, the list has to say so, too.
+      // If the reply may not be the store's own, the list has to confirm it.
       guard failure.mayBeMissing, let open = try await self.openUploads(of: key) else { return false }
       return !open.contains(id)
     }
   }
 
-  /// Of an object that was just created and, as the store says itself, is not what was sent.
+  /// Removes an object that was just created and, as the store itself says, is not what was sent, and returns the error
+  /// to throw.
   func damaged(_ key: ObjectKey, _ source: UploadSource) async -> UploadError {
     let error = UploadError(
       .verificationFailed,
@@ -400,8 +403,8 @@ extension S3Client {
     }
   }
 
-  /// Removes the object, and gives the store's word for it; nil when there was none.
-  /// - Parameter name: as ``S3Request/name``.
+  /// Removes the object and returns the store's reply; nil if there was no object.
+  /// - Parameter name: as in ``S3Request/name``.
   @discardableResult
   func removeObject(named name: String) async throws(UploadError) -> HTTPReply? {
     let request = S3Request(.delete, name: name, task: "remove \(name)", permission: "s3:DeleteObject")
@@ -410,8 +413,8 @@ extension S3Client {
     }
   }
 
-  /// Asks for what there is nothing to say about when it is done.
-  /// - Parameter isGone: whether a refusal says that there is nothing to be done; then there is no reply.
+  /// Sends a request whose success has an empty reply.
+  /// - Parameter isGone: whether a refusal says that there is nothing to do; then there is no reply.
   @discardableResult
   private func done(
     _ request: S3Request, unless isGone: (S3Failure) async throws(UploadError) -> Bool

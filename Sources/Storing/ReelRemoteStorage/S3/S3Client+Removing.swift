@@ -3,13 +3,14 @@ import HTTPTypes
 import ReelCore
 
 extension S3Client {
-  /// Removes the object, and says which versions of it the bucket keeps; one that is not there is removed already.
+  /// Removes the object, and reports which versions of it the bucket keeps. An object that does not exist counts
+  /// as removed.
   ///
-  /// In a bucket with versions a DELETE hides what it names behind a delete marker, and says so (AWS, DeleteObject:
+  /// In a bucket with versions, DELETE hides the object behind a delete marker, and says so (AWS, DeleteObject:
   /// `x-amz-delete-marker`, `x-amz-version-id`). No version is removed: they are kept because somebody wants them.
   func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     guard let reply = try await removeObject(named: key.rawValue),
-      // "null" is what has no version.
+      // "null" is the id of an object without versions.
       reply.fields[.deleteMarker] == "true" || (reply.fields[.versionID] ?? "null") != "null"
     else { return .gone }
     let marker =
@@ -28,10 +29,10 @@ extension S3Client {
     return ObjectRemoval(remains: words(key, versions, marker), versions: versions, deleteMarker: marker)
   }
 
-  /// Of so many it is asked how long they are kept.
+  /// The number of versions for which the store is asked how long they are kept.
   private static let versionsExamined = 8
 
-  /// The versions of exactly `key`, the newest first, at most a page of them; nil where they can't be listed.
+  /// Returns the versions of exactly `key`, the newest first, at most a page of them; nil if they can't be listed.
   private func versions(of key: ObjectKey) async throws(UploadError) -> [String]? {
     let name = store.prefix + key.rawValue
     var request = S3Request(
@@ -47,7 +48,7 @@ extension S3Client {
     }
   }
 
-  /// What keeps a version, as far as HEAD tells (AWS, HeadObject: only those who may see it are told).
+  /// Returns what keeps a version, as far as HEAD says (AWS, HeadObject: only to those with permission).
   private func version(_ id: String, of key: ObjectKey) async throws(UploadError) -> KeptVersion {
     let request = S3Request(
       .head, key, query: [("versionId", id)], task: "look for a version of \(key)",

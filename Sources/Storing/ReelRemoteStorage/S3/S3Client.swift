@@ -4,61 +4,62 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// One request to a store, before it is signed.
+/// A request to a store, before it is signed.
 struct S3Request: Sendable {
   var method: HTTPRequest.Method
-  /// The object's, without the store's prefix; nil for the bucket itself.
+  /// The object's name without the store's prefix; nil for the bucket itself.
   var name: String?
   var query: [(String, String)] = []
   var fields: HTTPFields = [:]
   var body = HTTPBody.none
-  /// The SHA-256 of the body in hexadecimal; nil for a body that is none, or bytes at hand.
+  /// The SHA-256 of the body in hexadecimal; nil for no body, or for bytes in memory, which are hashed when the request
+  /// is signed.
   var payload: String?
-  /// Such as "store abc.mp4", for the sentence.
+  /// What is requested, such as "store abc.mp4", for error messages.
   let task: String
   /// The action that the store must allow, such as `s3:PutObject`.
   let permission: String
   var patience = Duration.seconds(120)
-  /// What a success brings.
+  /// What the body of a successful reply is.
   var answer = Answer.word
-  /// As ``HTTPCall``'s.
+  /// As in ``HTTPCall``.
   var thinking = Duration.zero
-  /// As ``HTTPCall``'s.
+  /// As in ``HTTPCall``.
   var endsAtHead = false
-  /// As ``HTTPCall``'s.
+  /// As in ``HTTPCall``.
   var replyLimit = 1 << 20
-  /// As ``HTTPCall``'s.
+  /// As in ``HTTPCall``.
   var fetchLimit = Int.max
 
-  /// What the body of a reply with a status of success is.
+  /// The meaning of the body of a reply with a status of success.
   enum Answer: Sendable {
-    /// What the store says of what it has done.
+    /// The store's report on what it has done.
     case word
-    /// The same, but it may be an error all the same: some operations answer 200 before they know how they end (AWS,
-    /// CompleteMultipartUpload, UploadPartCopy), and what stands before a store may to a list.
+    /// The same, but it may be an error nevertheless: some operations answer 200 before they know how they end (AWS,
+    /// CompleteMultipartUpload, UploadPartCopy), and a proxy may answer 200 to a list.
     case lateWord
-    /// Bytes of an object: anybody's, and never taken for what the store says.
+    /// The bytes of an object. Anybody may have written them, so they are never taken for the store's own words.
     case object
   }
 
-  /// Whether it is for a list, a removal or the beginning of an upload: some stores take more than 20 s for these (MinIO,
-  /// Ceph), and who asks again begins with the same. So they have 40, which leave time for a second attempt
-  /// (``RetryPolicy/longestSilence``): the first one's connection may have been lost.
+  /// Whether the request is a list, a removal or the beginning of an upload. Some stores (MinIO, Ceph) take more than
+  /// 20 s for these, and a repeated request starts from scratch. So they get 40 s, which leaves time for a second
+  /// attempt (``RetryPolicy/longestSilence``), as the first one's connection may have been lost.
   var isLong: Bool {
     guard case .none = body else { return false }
     return name == nil || method == .delete || method == .post
   }
 
-  /// Whether it is sent as it is or not at all: what proves it stands in its extras.
+  /// Whether the request is sent with all its extras or not at all: they are what proves it.
   var keepsExtras = false
 
-  /// What it sends instead of ``body`` where checksums are left out.
+  /// The body to send instead of ``body`` if checksums are left out.
   var bodyWithoutChecksums: [UInt8]?
 
-  /// The extras that it asks for.
+  /// The extras that the request contains.
   var extras: Set<S3Extra> { Set(S3Extra.allCases.filter { $0.fields.contains { fields[$0] != nil } }) }
 
-  /// The same without these.
+  /// Returns the same request without `extras`.
   func without(_ extras: Set<S3Extra>) -> S3Request {
     var bare = self
     for field in extras.flatMap(\.fields) { bare.fields[field] = nil }
@@ -66,7 +67,7 @@ struct S3Request: Sendable {
     return bare
   }
 
-  /// The same with the MD5 of its body; where that is of a source, it is read for it.
+  /// Returns the same request with the MD5 of its body. The body of a source is read for that.
   /// - Throws: `sourceChanged`, `sourceUnreadable`, `cancelled`.
   fileprivate func withMD5() async throws(UploadError) -> S3Request {
     var request = self
@@ -95,10 +96,10 @@ struct S3Request: Sendable {
   }
 }
 
-/// What a request asks of a store beside the operation itself, and what some stores don't know.
+/// What a request asks of a store in addition to the operation itself, and some stores do not know.
 enum S3Extra: CaseIterable, Sendable {
-  /// `x-amz-checksum-…`: a digest that the store holds the bytes against, and keeps. The signed digest
-  /// (`x-amz-content-sha256`) is no extra.
+  /// `x-amz-checksum-…`: a digest that the store compares with the bytes, and keeps. The signed digest
+  /// (`x-amz-content-sha256`) is not an extra.
   case checksum
   /// `If-None-Match: *`.
   case condition
@@ -110,7 +111,7 @@ enum S3Extra: CaseIterable, Sendable {
     }
   }
 
-  /// What leaves it out.
+  /// How the user can leave it out.
   var advice: String {
     switch self {
     case .checksum: "x-amz-checksum-… with --request-checksums when_required"
@@ -119,8 +120,8 @@ enum S3Extra: CaseIterable, Sendable {
   }
 }
 
-/// Signs requests, sends them, and learns from what the store says: its region, its clock, that a token has ended.
-/// Each is learned once for a request, and the request sent once more; everything else is for `RetryingUploader`.
+/// Signs requests, sends them, and learns from the store's replies: its region, its clock, that a session token has
+/// expired. After such a lesson the request is sent once more; all other failures are left to `RetryingUploader`.
 final class S3Client: Sendable {
   let store: S3Store
   let clock: any WallClock
@@ -129,28 +130,28 @@ final class S3Client: Sendable {
   private let learned: Mutex<Learned>
   private let keys = SigningKeys()
   private let onNotice: @Sendable (String) -> Void
-  /// One asks, and the others wait for what it hears.
+  /// One caller finds out what the store checks, and the others wait for the result.
   let checking = AsyncSemaphore(count: 1)
 
   private struct Learned: Sendable {
     var region: String
-    /// Seconds that the store's clock is ahead of ours.
+    /// The number of seconds by which the store's clock is ahead of ours.
     var skew = 0.0
-    /// The access key that was signed with last.
+    /// The access key of the last signature.
     var keyID = ""
-    /// What requests go without.
+    /// The extras that are left out of all requests.
     var leftOut: Set<S3Extra>
-    /// Whether bodies are sent with their MD5: the store has demanded it.
+    /// Whether bodies are sent with their MD5, as the store has demanded it.
     var sendsMD5 = false
-    /// Whether it was tried what the store takes without an extra, and it takes no more: the refusal was for something
-    /// else.
+    /// Whether extras have been left out on trial, and the store still refused: the refusal was for something else.
     var hasTried = false
     var checks: S3Checks?
-    /// Attempts one after the other that could not go on, by an unfinished upload's name or an object's.
+    /// The number of consecutive attempts that made no progress, by the name of an unfinished upload or of an object.
     var inVain: [String: Int] = [:]
-    /// Whether it has said 500 to each attempt to list the unfinished uploads of an object, and listed none since.
+    /// Whether the store has answered 500 to each attempt to list an object's unfinished uploads, and has listed
+    /// none since.
     var failsToList = false
-    /// Whether it was told that signed addresses end before their time.
+    /// Whether the user was told that signed URLs expire early.
     var hasToldEnd = false
   }
 
@@ -166,19 +167,20 @@ final class S3Client: Sendable {
     learned = Mutex(Learned(region: store.region, leftOut: leavingOut))
   }
 
-  /// Whether the store is asked to create only what is absent.
+  /// Whether the store is asked to create objects only where none exists.
   var sendsConditions: Bool { learned.withLock { !$0.leftOut.contains(.condition) } }
 
-  /// Whether digests and sums are sent beside the signature.
+  /// Whether checksums are sent in addition to the signature.
   var sendsChecksums: Bool { learned.withLock { !$0.leftOut.contains(.checksum) } }
 
-  /// What ``checks()`` has found out.
+  /// The result of ``checks(by:_:)``, once it is known.
   var knownChecks: S3Checks? { learned.withLock { $0.checks } }
 
   func remember(_ checks: S3Checks) { learned.withLock { $0.checks = checks } }
 
-  /// Counts an attempt that could not go on.
-  /// - Returns: whether there were so many in a row, the pauses between attempts in between; then it is counted anew.
+  /// Counts an attempt that made no progress.
+  /// - Returns: Whether there were `most` of them in a row, with the pauses between attempts; the count then
+  ///   starts again.
   func isInVain(_ name: String, for most: Int) -> Bool {
     learned.withLock { learned in
       let count = learned.inVain[name, default: 0] + 1
@@ -194,11 +196,11 @@ final class S3Client: Sendable {
     set { learned.withLock { $0.failsToList = newValue } }
   }
 
-  /// Where requests go now.
+  /// The addresses to which requests currently go.
   var addressing: S3Addressing { S3Addressing(store: store, region: learned.withLock { $0.region }) }
 
-  /// The reply to `request`.
-  /// - Throws: the store's error in a sentence.
+  /// Returns the reply to `request`.
+  /// - Throws: the store's error, in a sentence.
   func send(_ request: S3Request) async throws(UploadError) -> HTTPReply {
     switch try await outcome(of: request) {
     case .reply(let reply): return reply
@@ -206,20 +208,20 @@ final class S3Client: Sendable {
     }
   }
 
-  /// What became of a request that may be refused for a reason its sender knows.
+  /// The result of a request whose refusal the caller may know how to handle.
   enum Outcome: Sendable {
     case reply(HTTPReply)
     case failure(S3Failure)
   }
 
-  /// As ``send(_:)``, but what the store refuses is given, not thrown.
+  /// As ``send(_:)``, but returns a refusal instead of throwing it.
   func outcome(of request: S3Request) async throws(UploadError) -> Outcome {
     try await asking(request, nothing: ()) { [transport] call throws(HTTPFailure) in
       (reply: try await transport.send(call), value: ())
     }.outcome
   }
 
-  /// As ``outcome(of:)``; nil where the reply is longer than the request allows.
+  /// As ``outcome(of:)``, but returns nil if the reply is longer than the request allows.
   func outcome(ofSmall request: S3Request) async throws(UploadError) -> Outcome? {
     let answer = try await asking(request, nothing: false) { [transport] call throws(HTTPFailure) in
       do throws(HTTPFailure) {
@@ -242,7 +244,7 @@ final class S3Client: Sendable {
     }
   }
 
-  /// What the store refused, in a sentence, with the key that was signed with last.
+  /// Puts the store's refusal into a sentence, with the access key of the last signature.
   func error(_ failure: S3Failure, _ request: S3Request) -> UploadError {
     let (keyID, leftOut) = learned.withLock { ($0.keyID, $0.leftOut) }
     let error = S3ErrorMessages(
@@ -256,8 +258,8 @@ final class S3Client: Sendable {
     )
   }
 
-  /// An address that anybody may open for `seconds`, or for as long as the credentials that sign it are good (AWS, "Sharing
-  /// objects with presigned URLs"), which is told.
+  /// Returns an address that anybody may open for `seconds`, or until the credentials that sign it expire, if that is
+  /// sooner (AWS, "Sharing objects with presigned URLs"); the latter is reported.
   func presigned(_ key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
     let addressing = self.addressing
     let request = SignatureV4.Request(
@@ -273,7 +275,7 @@ final class S3Client: Sendable {
     return "\(addressing.origin)\(request.path)?\(query)"
   }
 
-  /// Says `sentence` of the store after `delay`, unless that is cancelled.
+  /// Reports `sentence` about the store after `delay`, unless the task is cancelled.
   func tell(_ sentence: String, after delay: Duration) -> Task<Void, Never> {
     Task { [onNotice, store] in
       guard (try? await Task.sleep(for: delay)) != nil else { return }
@@ -281,7 +283,7 @@ final class S3Client: Sendable {
     }
   }
 
-  /// True once.
+  /// True the first time only.
   private func tellsEndFirst() -> Bool {
     learned.withLock { learned in
       defer { learned.hasToldEnd = true }
@@ -289,7 +291,7 @@ final class S3Client: Sendable {
     }
   }
 
-  // MARK: Asking
+  // MARK: Sending
 
   private typealias Exchange<Value> =
     @Sendable (HTTPCall) async throws(HTTPFailure) -> (reply: HTTPReply, value: Value)
@@ -302,7 +304,7 @@ final class S3Client: Sendable {
     if let taken = try await taken(request, leftOut) { return (.failure(taken), nothing) }
     let first = try await answer(to: request.without(leftOut), nothing: nothing, exchange)
     guard case .failure(let failure) = first.outcome else { return first }
-    // Amazon knows them all, and what one store does not know has been found out by its first refusal.
+    // Amazon knows all extras. At another store, the first refusal shows which of them it does not know.
     guard store.endpoint != nil, failure.mayBeForAnExtra, !learned.withLock({ $0.hasTried }) else {
       return first
     }
@@ -312,18 +314,20 @@ final class S3Client: Sendable {
       let next = try await answer(to: request.without(leftOut.union(fewer)), nothing: nothing, exchange)
       if case .failure(let other) = next.outcome {
         if other.mayBeForAnExtra { continue }
-        // Only of a request that it has carried out, or of a name that is taken, a store has shown what it takes.
+        // Only a request that was carried out, or refused because the name is taken, shows what the store accepts.
         guard other.reply.status == .preconditionFailed else { return next }
       }
       learned.withLock { $0.leftOut.formUnion(fewer) }
       return next
     }
-    // A question may be refused for much else (HEAD has no words), which says nothing of what is sent.
+    // A request that only reads may be refused for many other reasons (HEAD has no words), so it says nothing
+    // about uploads.
     if !extras.isEmpty, [.put, .post].contains(request.method) { learned.withLock { $0.hasTried = true } }
     return first
   }
 
-  /// What a store says that knows the condition which `request` goes without, where its name is taken.
+  /// Stands in for the condition if `request` is sent without it: the refusal that a store would give if the name is
+  /// taken, nil if it is free.
   private func taken(
     _ request: S3Request, _ leftOut: Set<S3Extra>
   ) async throws(UploadError) -> S3Failure? {
@@ -342,8 +346,8 @@ final class S3Client: Sendable {
     }
   }
 
-  /// What the store says to `request`, which goes with the MD5 of its body where the store has demanded one, as for a
-  /// bucket with Object Lock (AWS, PutObject).
+  /// Returns the store's answer to `request`, which is sent with the MD5 of its body if the store has demanded that, as
+  /// for a bucket with Object Lock (AWS, PutObject).
   private func answer<Value: Sendable>(
     to request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
@@ -358,7 +362,8 @@ final class S3Client: Sendable {
     return try await reply(to: try await request.withMD5(), nothing: nothing, exchange)
   }
 
-  /// What the store says to `request` as it is, once it has told its region and its time.
+  /// Returns the store's answer to `request` as it is. If the store's reply corrects the region, the clock or the
+  /// credentials, the request is signed again and sent once more.
   private func reply<Value: Sendable>(
     to request: S3Request, nothing: Value, _ exchange: Exchange<Value>
   ) async throws(UploadError) -> (outcome: Outcome, value: Value) {
@@ -378,8 +383,8 @@ final class S3Client: Sendable {
     }
   }
 
-  /// Whether the same request may fare better now.
-  /// - Parameter known: what it was signed with; others may have learned more meanwhile.
+  /// Learns from a failure, and returns whether the same request may now succeed.
+  /// - Parameter known: what the request was signed with; other requests may have learned more in the meantime.
   private func learn(from failure: S3Failure, knowing known: Learned) async -> Bool {
     if failure.isWrongRegion, let region = failure.region, region != known.region,
       S3Store.isRegion(region, inHost: store.endpoint == nil)
@@ -389,14 +394,14 @@ final class S3Client: Sendable {
     }
     if failure.maySkew, let date = failure.reply.date {
       let skew = date.timeIntervalSince(clock.now())
-      // Whoever does not say that it is the time takes a signature that is some minutes old.
+      // A store that does not name the time as its reason accepts signatures that are some minutes old.
       let least: TimeInterval = failure.isSkewed ? 1 : 300
       if abs(skew - known.skew) > least {
         learned.withLock { $0.skew = skew }
         return true
       }
     }
-    // Where the clocks agree it was the request that was old: it waited for its turn, or the machine stood still.
+    // If the clocks agree, the request was too old: it waited for its turn, or the machine was suspended.
     if failure.isSkewed { return true }
     if failure.isExpired {
       await source.forget()
@@ -450,13 +455,13 @@ final class S3Client: Sendable {
   }
 }
 
-/// How long a signed address is really good for.
+/// How long a signed address is really valid.
 struct PresignedEnd {
   let seconds: Int
-  /// What to say of it where that is less than was asked for, or may be.
+  /// What to report if that is less than was requested, or may be.
   let notice: String?
 
-  /// AWS's own sessions take an hour where nobody says otherwise; a shorter address is taken to be meant for one.
+  /// The default lifetime of AWS's own sessions in seconds. A shorter address is assumed to fit into a session.
   private static let session = 3600
 
   init(seconds wanted: Int, _ credentials: S3Credentials, now: Date) {

@@ -1,18 +1,18 @@
 import FoundationEssentials
 import ReelCore
 
-/// A key pair of a store, and what belongs to it.
+/// The access key of a store, and what belongs to it.
 public struct S3Credentials: Hashable, Sendable {
-  /// The access key's id; no secret, but nobody's business either.
+  /// The access key's id. It is not secret, but should not be published either.
   public let keyID: String
   /// The secret access key.
   public let secret: Secret
-  /// The session token of credentials that end.
+  /// The session token of temporary credentials.
   public let token: Secret?
-  /// When they end; nil when they don't.
+  /// When the credentials expire; nil if they do not.
   public let expires: Date?
 
-  /// Credentials.
+  /// Creates credentials.
   public init(keyID: String, secret: Secret, token: Secret? = nil, expires: Date? = nil) {
     self.keyID = keyID
     self.secret = secret
@@ -23,29 +23,30 @@ public struct S3Credentials: Hashable, Sendable {
 
 /// Where an uploader gets its credentials from.
 public protocol CredentialSource: Sendable {
-  /// Credentials that are good for the next minutes.
-  /// - Throws: `storeUnusable` when there are none, naming the places that were looked in.
+  /// Returns credentials that are valid for the next minutes.
+  /// - Throws: `storeUnusable` if there are none, naming the places that were searched.
   func credentials() async throws(UploadError) -> S3Credentials
 
-  /// The store said that what ``credentials()`` gave is no longer good: the next call looks again.
+  /// Forgets the credentials that ``credentials()`` returned, as the store said that they are no longer valid. The next
+  /// call looks them up again.
   func forget() async
 }
 
-/// Credentials that somebody holds in hand.
+/// Credentials given by the caller.
 public struct FixedCredentials: CredentialSource {
   private let held: S3Credentials
 
-  /// Gives `credentials`, always.
+  /// Always returns `credentials`.
   public init(_ credentials: S3Credentials) { held = credentials }
 
-  /// As they are.
+  /// Returns the given credentials.
   public func credentials() async throws(UploadError) -> S3Credentials { held }
 
-  /// There are no others.
+  /// Does nothing, as there are no others.
   public func forget() async {}
 }
 
-/// Which places are looked in.
+/// The places where credentials are looked up.
 public enum CredentialPlace: String, Sendable, CaseIterable {
   /// The environment, then the shared files.
   case local
@@ -55,15 +56,15 @@ public enum CredentialPlace: String, Sendable, CaseIterable {
   case instance
 }
 
-/// Looks in one place, and remembers what it found until shortly before that ends. A look that fails then is no reason
-/// to throw away what is still good.
+/// Looks in one place, and remembers the credentials found until shortly before they expire. A failed lookup does not
+/// discard credentials that are still valid.
 public actor RememberedCredentials: CredentialSource {
-  /// Looks once.
+  /// Looks the credentials up once.
   public typealias Look = @Sendable () async throws(UploadError) -> S3Credentials
 
   private let held: RenewedSecret<S3Credentials>
 
-  /// - Parameter look: gives fresh credentials.
+  /// - Parameter look: returns fresh credentials.
   public init(clock: any WallClock = SystemWallClock(), look: @escaping Look) {
     held = RenewedSecret(clock: clock) { () async throws(UploadError) in
       let found = try await look()
@@ -71,32 +72,32 @@ public actor RememberedCredentials: CredentialSource {
     }
   }
 
-  /// What is remembered, or fresh ones. Those who ask at once share a look.
+  /// Returns the remembered credentials, or fresh ones. Callers that ask at the same time share one lookup.
   public func credentials() async throws(UploadError) -> S3Credentials { try await held.current() }
 
-  /// Forgets.
+  /// Forgets the remembered credentials.
   public func forget() async { await held.forget() }
 }
 
-/// What the environment and AWS's shared files say: credentials, and a region and an endpoint where they name one.
+/// What the environment and AWS's shared files contain: credentials, and a region and an endpoint if they name one.
 public struct LocalCredentials: Sendable {
   private let environment: [String: String]
-  /// By `--profile`, which counts more than a key pair in the environment.
+  /// Whether the profile was named by `--profile`, which takes precedence over a key pair in the environment.
   private let isNamed: Bool
   private let profile: String
   private let files = CredentialFiles()
 
   /// - Parameters:
-  ///   - environment: the process's.
-  ///   - profile: `--profile`; else `AWS_PROFILE`, else `default`.
+  ///   - environment: the process's environment.
+  ///   - profile: the value of `--profile`; if nil, `AWS_PROFILE`, else `default`.
   public init(environment: [String: String], profile: String?) {
     self.environment = environment
     isNamed = profile != nil
     self.profile = profile ?? Self.value("AWS_PROFILE", environment) ?? "default"
   }
 
-  /// The environment's, unless a profile was named; else the profile's.
-  /// - Throws: `storeUnusable` when there are none.
+  /// Returns the environment's credentials, unless a profile was named; otherwise the profile's.
+  /// - Throws: `storeUnusable` if there are none.
   public func find() async throws(UploadError) -> S3Credentials {
     if !isNamed, let found = try fromEnvironment() { return found }
     let (credentials, config) = try await (
@@ -108,16 +109,16 @@ public struct LocalCredentials: Sendable {
     throw missing(config)
   }
 
-  /// `AWS_REGION`, `AWS_DEFAULT_REGION`, or the profile's; nil when nobody names one.
+  /// Returns `AWS_REGION`, `AWS_DEFAULT_REGION`, or the profile's region; nil if none is set.
   public func region() async throws(UploadError) -> String? {
     if let named = value("AWS_REGION") ?? value("AWS_DEFAULT_REGION") { return named }
     return try await settings()?["region"]
   }
 
-  /// `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, that of S3 in the profile's `services`, or the profile's; nil when nobody
-  /// names one, or they are to be ignored.
-  /// - Throws: `storeUnusable` where what the profile names is not there, or Amazon is to be reached by another address
-  ///   than its own: without a word, requests would go elsewhere than they are meant to.
+  /// Returns `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, that of S3 in the profile's `services`, or the profile's; nil
+  /// if none is set, or they are to be ignored.
+  /// - Throws: `storeUnusable` if something that the profile names does not exist, or if Amazon is to be reached at
+  ///   another address than its default: requests would silently go elsewhere than intended.
   public func endpoint() async throws(UploadError) -> String? {
     let settings = try await settings()
     if settings == nil, isNamed || value("AWS_PROFILE") != nil {
@@ -149,9 +150,9 @@ public struct LocalCredentials: Sendable {
     return section["s3", "endpoint_url"] ?? settings?["endpoint_url"]
   }
 
-  /// Whether checksums are sent that no operation demands (AWS SDKs, "Data integrity protections"): as
+  /// Returns whether checksums are sent that no operation requires (AWS SDKs, "Data integrity protections"): as
   /// `AWS_REQUEST_CHECKSUM_CALCULATION` or the profile's `request_checksum_calculation` says, `when_supported` or
-  /// `when_required`; nil when nobody says.
+  /// `when_required`; nil if neither is set.
   public func sendsChecksums() async throws(UploadError) -> Bool? {
     let named: String?
     if let value = value("AWS_REQUEST_CHECKSUM_CALCULATION") {
@@ -162,7 +163,7 @@ public struct LocalCredentials: Sendable {
     return named.map { $0.lowercased() != "when_required" }
   }
 
-  /// What the profile says in either file, the credentials file first; nil when it is in none.
+  /// Returns the profile's settings from both files, with precedence for the credentials file; nil if it is in neither.
   private func settings() async throws(UploadError) -> SharedProfile? {
     let (credentials, config) = try await (
       file(credentialsPath)?.credentials(profile), file(configPath)?.profile(profile)
@@ -171,7 +172,7 @@ public struct LocalCredentials: Sendable {
     return config.map { credentials.or($0) } ?? credentials
   }
 
-  /// As the variable of that name says, else as the profile.
+  /// Whether the variable of that name, or else the profile, says true.
   private func isTrue(_ setting: String, _ settings: SharedProfile?) -> Bool {
     (value("AWS_" + setting.uppercased()) ?? settings?[setting])?.lowercased() == "true"
   }
@@ -220,7 +221,7 @@ public struct LocalCredentials: Sendable {
     return UploadError(.storeUnusable, message)
   }
 
-  /// Where else they may be, as far as the environment tells.
+  /// Where else credentials may be, as far as the environment shows.
   private var elsewhere: ErrorMessage {
     let offered = ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"].first {
       value($0) != nil
@@ -247,7 +248,7 @@ public struct LocalCredentials: Sendable {
 
   private var configPath: String? { value("AWS_CONFIG_FILE") ?? home.map { $0 + "/.aws/config" } }
 
-  /// A relative one would be a folder of whoever made the working folder.
+  /// A relative path would be a folder of whoever created the current folder.
   private var home: String? { value("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil } }
 
   private var places: String { [credentialsPath, configPath].compactMap { $0 }.joined(separator: ", ") }

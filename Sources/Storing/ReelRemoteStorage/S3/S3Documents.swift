@@ -2,43 +2,43 @@ import CExpat
 import ReelCore
 import ReelCrypto
 
-/// A part as the store tells it.
+/// A part as the store reports it.
 struct StoredPart: Sendable, Hashable {
   let number: Int
   let etag: String
   let size: Int64
-  /// Base64 of the SHA-256; nil where the store keeps none.
+  /// The SHA-256 in Base64; nil if the store keeps none.
   var checksum: String?
-  /// Base64 of the CRC-64/NVME; nil where the store keeps none.
+  /// The CRC-64/NVME in Base64; nil if the store keeps none.
   var crc64: String?
 }
 
-/// An object as a list of the bucket tells it.
+/// An object as it appears in a list of the bucket.
 struct ListedObject: Sendable, Hashable {
-  /// With the store's prefix.
+  /// The name, including the store's prefix.
   let name: String
   let size: Int64
-  /// As it stands there: with quotation marks, without, or weak; empty where there is none.
+  /// The ETag as listed: with or without quotation marks, or weak; empty if there is none.
   let etag: String
 }
 
-/// Some of a bucket's objects.
+/// A page of a bucket's list of objects.
 struct S3ListPage: Sendable, Hashable {
   var objects: [ListedObject] = []
-  /// Whether there are no more.
+  /// Whether no further page follows.
   let isWhole: Bool
-  /// Where the next page begins; nil where nobody can say.
+  /// Where the next page begins; nil if that is unknown.
   var next: S3ListPosition?
 }
 
 /// Where a page of a list begins.
 enum S3ListPosition: Sendable, Hashable {
-  /// As the page before told.
+  /// The token given by the previous page.
   case token(String)
-  /// Behind the last name of the page before, from a store that tells no token.
+  /// After the last name of the previous page, for a store that gives no token.
   case after(String)
 
-  /// Such a store may know the older question alone, which calls it a marker.
+  /// Such a store may know only the older ListObjects, where the parameter is called marker.
   var query: [(String, String)] {
     switch self {
     case .token(let token): [("continuation-token", token)]
@@ -46,7 +46,7 @@ enum S3ListPosition: Sendable, Hashable {
     }
   }
 
-  /// One text, and back.
+  /// A text from which ``init(text:)`` restores the position.
   var text: String {
     switch self {
     case .token(let token): "t" + token
@@ -63,45 +63,45 @@ enum S3ListPosition: Sendable, Hashable {
   }
 }
 
-/// A part that is in the store, as CompleteMultipartUpload names it.
+/// A part that is in the store, as CompleteMultipartUpload lists it.
 struct SentPart: Sendable, Hashable {
   let number: Int
   let etag: String
-  /// Nil where nobody needed it.
+  /// Nil if it was not needed.
   let sha256: [UInt8]?
-  /// Nil where the store is not told it.
+  /// Nil if the store is not told it.
   var crc64: UInt64?
-  /// Whether the store has held its bytes against what they are.
+  /// Whether the store has compared the bytes with what they should be.
   var isChecked = false
 }
 
-/// An upload as the store lists it.
+/// An unfinished upload as the store lists it.
 struct StoredUpload: Sendable {
-  /// The algorithm of its checksums; nil where the store keeps none, or does not tell.
+  /// The algorithm of its checksums; nil if the store keeps none, or does not say.
   var algorithm: String?
   var parts: [Int: StoredPart] = [:]
 }
 
-/// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where Amazon's lists end in `Result` some stores
-/// say `Response`.
+/// The XML of the multipart operations (AWS, "Amazon S3 API Reference"). Where the names of Amazon's lists end in
+/// `Result`, those of some stores end in `Response`.
 enum S3Documents {
   static func uploadID(_ body: [UInt8]) -> String? { XMLNode(parsing: body)?["UploadId"] }
 
-  /// An upload on a list, and when it was begun, as the store writes that.
+  /// A listed upload, and when it was begun, as the store writes that.
   struct ListedUpload: Hashable, Sendable {
     let id: String
     let begun: String
   }
 
-  /// Whether it seems to be all of an answer to ListMultipartUploads, though it may be no XML: a name in it may hold
-  /// what XML can't.
+  /// Whether the body looks like a complete answer to ListMultipartUploads. It may not be valid XML, as a name in it
+  /// may contain characters that XML can't.
   static func isWholeListOfUploads(_ body: [UInt8]) -> Bool {
     let head = String(decoding: body.prefix(1 << 10), as: UTF8.self)
     let tail = String(decoding: body.suffix(1 << 7), as: UTF8.self)
     return head.contains("<ListMultipartUploads") && tail.contains("</ListMultipartUploads")
   }
 
-  /// The uploads of exactly `name` in an answer to ListMultipartUploads, and what asks for the next page.
+  /// Returns the uploads of exactly `name` in an answer to ListMultipartUploads, and the query for the next page.
   static func uploads(
     of name: String, in body: [UInt8]
   ) -> (uploads: [ListedUpload], next: [(String, String)]?)? {
@@ -119,8 +119,8 @@ enum S3Documents {
     )
   }
 
-  /// The versions of exactly `name` in an answer to ListObjectVersions, without delete markers, the newest first; nil when
-  /// it is no such answer.
+  /// Returns the versions of exactly `name` in an answer to ListObjectVersions, without delete markers, the newest
+  /// first; nil if it is no such answer.
   static func versions(of name: String, in body: [UInt8]) -> [String]? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListVersions") else { return nil }
     let isEncoded = list["EncodingType"] == "url"
@@ -132,7 +132,7 @@ enum S3Documents {
     isEncoded ? PercentEncoding.decode(key.replacing("+", with: " ")[...]) : key
   }
 
-  /// The parts in an answer to ListParts, the algorithm of their checksums, and where the next page begins.
+  /// Returns the parts in an answer to ListParts, the algorithm of their checksums, and where the next page begins.
   static func parts(_ body: [UInt8]) -> (parts: [StoredPart], algorithm: String?, next: Int?)? {
     guard let list = XMLNode(parsing: body), list.name.hasPrefix("ListParts") else { return nil }
     let parts = list.all("Part").compactMap { part -> StoredPart? in
@@ -151,19 +151,19 @@ enum S3Documents {
     return (parts, list["ChecksumAlgorithm"], next)
   }
 
-  /// Whether it is an answer to ListObjectsV2, or to what it replaced.
+  /// Whether the body is an answer to ListObjectsV2, or to its predecessor.
   static func isPage(_ body: [UInt8]) -> Bool { XMLNode(parsing: body)?.name == "ListBucketResult" }
 
-  /// Such an answer; nil when it is none, or does not tell an object's name or size.
+  /// Parses such an answer; nil if it is none, or lacks an object's name or size.
   static func page(_ body: [UInt8]) -> S3ListPage? {
     guard let list = XMLNode(parsing: body), list.name == "ListBucketResult" else { return nil }
     let isEncoded = list["EncodingType"] == "url"
     let token = list.text("NextContinuationToken")
-    // A token says that it goes on only where nothing else does: some stores send one always.
+    // A token implies a next page only if IsTruncated does not say otherwise: some stores always send one.
     let isTold = list.text("IsTruncated")?.lowercased() == "false"
     var page = S3ListPage(isWhole: isTold || !list.isTrue("IsTruncated") && token == nil)
     for object in list.all("Contents") {
-      // One that can't be read would be passed over without a word.
+      // Skipping an unreadable object would hide it.
       guard let name = object["Key"].flatMap({ name($0, isEncoded) }),
         let size = object["Size"].flatMap({ Int64(digits: $0) })
       else { return nil }
@@ -176,7 +176,7 @@ enum S3Documents {
     return page
   }
 
-  /// What CompleteMultipartUpload sends.
+  /// Returns the body of a CompleteMultipartUpload.
   static func completion(_ parts: [SentPart], withChecksums: Bool = true) -> [UInt8] {
     let listed = parts.map { part in
       return
@@ -196,47 +196,48 @@ enum S3Documents {
 }
 
 extension CRC64 {
-  /// As S3 writes one.
+  /// Formats a sum as S3 does.
   static func text(of sum: UInt64) -> String { Base64.text(bytes(of: sum)) }
 }
 
-/// An element of a small XML document: a store's reply.
+/// An element of a small XML document, such as a store's reply.
 struct XMLNode: Sendable, Hashable {
-  /// Without its namespace's prefix.
+  /// The name without its namespace prefix.
   let name: String
   var text = ""
   var children: [XMLNode] = []
 
-  /// The text of the first child of that name, without white space around it; nil when there is none.
+  /// The text of the first child of that name, without surrounding white space; nil if there is none.
   subscript(_ name: String) -> String? {
     children.first { $0.name == name }.map { $0.text.trimmingWhiteSpace() }
   }
 
   func all(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 
-  /// As the subscript; nil where there is nothing in it, either.
+  /// Returns the text of the first child of that name; nil if there is none, or it is empty.
   func text(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Whether the first child of that name says so; some write it with a capital letter.
+  /// Whether the first child of that name is true; some stores write it with a capital letter.
   func isTrue(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
 
-  /// Reads a whole document with expat. Nil when it is none, is nested deeper than a reply ever is, or declares
-  /// entities of its own: no store does, and nothing is to be expanded or fetched for it.
+  /// Parses a whole document with expat. Nil if it is malformed, nested deeper than a reply ever is, or has a document
+  /// type declaration: no store sends one, and no entity should be expanded or fetched.
   init?(parsing bytes: [UInt8]) {
     guard case .success(let root) = Self.parse(bytes) else { return nil }
     self = root
   }
 
-  /// Why a document is none that is read.
+  /// Why a document is not read.
   enum Refusal: Error, Hashable {
     case malformed
-    /// What stands behind it was not looked at.
+    /// What follows it was not read.
     case doctype, tooDeep
   }
 
   static func parse(_ bytes: [UInt8]) -> Result<XMLNode, Refusal> {
     let builder = TreeBuilder()
-    // Spaces keep a connection alive until there is an answer; expat takes none before the declaration.
+    // Some stores send spaces to keep a connection alive until the answer is ready; expat accepts none before the
+    // XML declaration.
     let isWhole = builder.parse(bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) })
     if let refusal = builder.refusal { return .failure(refusal) }
     return isWhole ? builder.root.map { .success($0) } ?? .failure(.malformed) : .failure(.malformed)
@@ -245,7 +246,7 @@ struct XMLNode: Sendable, Hashable {
   fileprivate init(name: String) { self.name = name }
 }
 
-/// Builds the tree from expat's calls. It lives for one parse, on one thread.
+/// Builds the tree from expat's calls. It is used for one parse, on one thread.
 private final class TreeBuilder {
   private(set) var root: XMLNode?
   private(set) var refusal: XMLNode.Refusal?
@@ -277,7 +278,7 @@ private final class TreeBuilder {
     return status == XML_STATUS_OK
   }
 
-  /// Nothing more is read, nor expanded.
+  /// Stops parsing: nothing more is read or expanded.
   private func refuse(_ why: XMLNode.Refusal) {
     refusal = refusal ?? why
     if let parser { XML_StopParser(parser, XML_Bool(XML_FALSE)) }
@@ -307,7 +308,8 @@ private final class TreeBuilder {
   }
 }
 
-/// Text as it stands in an element. (A quotation mark does as it is: a tag has two of them, and a completion is to be short.)
+/// Escapes text for an element. (Quotation marks stay as they are: an ETag has two of them, and a completion should
+/// be short.)
 func xmlEscaped(_ text: String) -> String {
   text.reduce(into: "") { escaped, character in
     switch character {
@@ -320,6 +322,6 @@ func xmlEscaped(_ text: String) -> String {
 }
 
 extension StringProtocol {
-  /// Without white space at its ends.
+  /// Returns the text without white space at its ends.
   func trimmingWhiteSpace() -> String { String(trimming(while: \.isWhitespace)) }
 }

@@ -2,23 +2,23 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 
-/// What a store said against a request: its status, and the code and words of its XML, where it has any.
+/// A store's refusal of a request: its status, and the code and words of its XML, if it has any.
 struct S3Failure: Sendable {
   let reply: HTTPReply
   /// Such as `NoSuchBucket`; nil for a reply without a body (HEAD).
   let code: String?
   let words: String?
-  /// The region that the bucket is in, where the store tells.
+  /// The region that the bucket is in, if the store says so.
   let region: String?
-  /// Where requests for the bucket should go, as the store tells: a host's name.
+  /// The host name to which requests for the bucket should go, if the store names it.
   private let endpoint: String?
-  /// A reply to HEAD has no body, whoever gives it.
+  /// Whether it is a reply to HEAD, which has no body, whoever sent it.
   private let isToHead: Bool
-  /// It is without words, and a session token was sent: that may have ended.
+  /// Whether it has no words, and a session token was sent, which may have expired.
   let mayBeExpired: Bool
 
-  /// Nil when `reply` is a success. A success whose body is an error is none, where the operation may end so.
-  /// - Parameter call: what it is a reply to; nil for one with words, which says itself what it means.
+  /// Nil if `reply` is a success. A 2xx whose body is an error is no success if the operation may end like that.
+  /// - Parameter call: the request; nil for a reply with words, which explains itself.
   init?(_ reply: HTTPReply, to answer: S3Request.Answer, of call: HTTPCall? = nil) {
     if reply.isSuccess, answer != .lateWord { return nil }
     let document = reply.body.isEmpty ? nil : XMLNode(parsing: reply.body)
@@ -31,7 +31,7 @@ struct S3Failure: Sendable {
       hasToken && reply.status == .badRequest && reply.body.isEmpty
       && (isToHead || call?.endsAtHead ?? false)
     code = error?["Code"]
-    // Google says why in a second element.
+    // Google gives the reason in a second element.
     let texts = [error?["Message"], error?["Details"]].compactMap(\.self)
     words = texts.isEmpty ? nil : texts.joined(separator: " ")
     endpoint = error?["Endpoint"]
@@ -39,7 +39,7 @@ struct S3Failure: Sendable {
     region = named.flatMap { S3Store.isRegion($0) ? $0 : nil }
   }
 
-  /// The request was signed for another region than the bucket's.
+  /// Whether the request was signed for another region than the bucket's.
   var isWrongRegion: Bool {
     region != nil
       && (reply.status.code == 301 || reply.status.code == 307 || code == "AuthorizationHeaderMalformed"
@@ -47,8 +47,8 @@ struct S3Failure: Sendable {
         || (reply.status.code == 400 && code == nil))
   }
 
-  /// Where requests for the bucket `name` should go, without it.
-  /// - Parameter isSecure: whether it is spoken to over TLS, where the store does not say so.
+  /// Returns the origin to which requests for the bucket `name` should go, without the bucket's name.
+  /// - Parameter isSecure: whether TLS is used, if the store does not say so.
   func place(of name: String, isSecure: Bool) -> HTTPOrigin? {
     let told = endpoint.flatMap { try? HTTPAddress(parsing: "\(isSecure ? "https" : "http")://\($0)").origin }
     guard let origin = told ?? reply.place else { return nil }
@@ -56,10 +56,10 @@ struct S3Failure: Sendable {
       ? origin.with(host: String(origin.host.dropFirst(name.utf8.count + 1))) : origin
   }
 
-  /// It says why, and not only that.
+  /// Whether its words say why it refused, and not only that it did.
   var saysWhy: Bool { words.map { $0.split(separator: " ").count > 2 } ?? false }
 
-  /// A refusal that may be for a field which the store does not know, though nothing says so.
+  /// Whether the refusal may be due to a field that the store does not know, though nothing says so.
   var isUnclear: Bool {
     guard [304, 400, 403, 405].contains(reply.status.code), !isDamaged else { return false }
     switch code {
@@ -71,10 +71,10 @@ struct S3Failure: Sendable {
     }
   }
 
-  /// This machine's clock and the store's are too far apart.
+  /// Whether this machine's clock and the store's are too far apart.
   var isSkewed: Bool { code == "RequestTimeTooSkewed" || code == "RequestExpired" }
 
-  /// It may be for the time in the signature: not every server has a word of its own for that.
+  /// Whether it may be due to the time in the signature: not every server has a code of its own for that.
   var maySkew: Bool {
     isSkewed
       || [400, 401, 403].contains(reply.status.code)
@@ -83,19 +83,20 @@ struct S3Failure: Sendable {
           ?? true)
   }
 
-  /// The credentials were good once, or may have been: where a reply has no words, all that Amazon says of them is 400.
+  /// Whether the credentials have expired, or may have: in a reply without words, Amazon says no more than 400.
   var isExpired: Bool { code == "ExpiredToken" || code == "TokenRefreshRequired" || mayBeExpired }
 
-  /// It takes a body only with its MD5. Amazon names the checksums as another way; where those went out, too, they did
-  /// not do.
+  /// Whether the store accepts a body only with its MD5. Amazon names checksums as an alternative; if they were sent,
+  /// too, they did not suffice.
   var demandsMD5: Bool {
     reply.status.code == 400
       && (code == "MissingContentMD5"
         || code == "InvalidRequest" && words?.lowercased().contains("content-md5") ?? false)
   }
 
-  /// It may be for a field that the store does not know (AWS, "Error responses": NotImplemented, "A header you provided
-  /// implies functionality that is not implemented"; others say that an argument or the request is not valid).
+  /// Whether it may be due to a field that the store does not know (AWS, "Error responses": NotImplemented, "A
+  /// header you provided implies functionality that is not implemented"; others say that an argument or the request
+  /// is not valid).
   var mayBeForAnExtra: Bool {
     reply.status.code == 501
       || reply.status.code == 400
@@ -104,13 +105,13 @@ struct S3Failure: Sendable {
       || reply.status.code == 400 && !isOtherBytes && !named(among: Set(S3Extra.allCases)).isEmpty
   }
 
-  /// Those that its words name.
+  /// Returns those of `extras` that its words name.
   private func named(among extras: Set<S3Extra>) -> Set<S3Extra> {
     let text = String(decoding: reply.body, as: UTF8.self).lowercased()
     return extras.filter { extra in extra.fields.contains { text.contains($0.canonicalName) } }
   }
 
-  /// What to leave out, one after the other, of what was asked for: what the words name, then each, then all.
+  /// Returns what to leave out on trial, in order: the extras that the words name, then each alone, then all.
   func suspects(among extras: Set<S3Extra>) -> [Set<S3Extra>] {
     let named = named(among: extras)
     let single = S3Extra.allCases.filter(extras.contains).map { Set([$0]) }
@@ -119,20 +120,21 @@ struct S3Failure: Sendable {
     }
   }
 
-  /// The store says that there is no such thing: in its own words, or to HEAD, which gets none.
+  /// Whether the store says that there is no such thing: in its own words, or in reply to HEAD, which has none.
   var isMissing: Bool {
     reply.status == .notFound
       && (isToHead && reply.body.isEmpty
         || ["NoSuchKey", "NoSuchVersion", "NoSuchUpload", "NotFound"].contains(code))
   }
 
-  /// A 404 in words that are nobody's, or in none where a store has some: what stands before a store says that of
-  /// anything (Traefik, nginx, Envoy, while the store is restarted), and some stores of an object that is not there.
+  /// Whether it is a 404 in words that are not S3's, or without words where a store would have some. A proxy gives
+  /// that answer to anything (Traefik, nginx, Envoy, while the store is restarted), and some stores give it for a
+  /// missing object.
   var mayBeMissing: Bool { reply.status == .notFound && !isMissing && code != "NoSuchBucket" }
 
   var isMissingUpload: Bool { code == "NoSuchUpload" }
 
-  /// The store knows no such question: lakeFS says 405, others 400 or 404, or 500 each time.
+  /// Whether the store does not support the request: lakeFS answers 405, others 400 or 404, or 500 each time.
   var isOfTheQuestion: Bool {
     switch reply.status.code {
     case 404: code != "NoSuchBucket"
@@ -141,12 +143,12 @@ struct S3Failure: Sendable {
     default: false
     }
   }
-  /// Parts that were sent are not there any more, or are others.
+  /// Whether parts that were sent are missing, or differ.
   var isBrokenUpload: Bool { isMissingUpload || code == "InvalidPart" || code == "InvalidPartOrder" }
-  /// The bytes that arrived are not those that were signed.
+  /// Whether the bytes that arrived are not those that were signed.
   var isDamaged: Bool { isOtherBytes || code == "InvalidDigest" }
 
-  /// That they are compared at all, the store knows how to.
+  /// Whether the store found other bytes than stated. It then knows the field with the checksum.
   private var isOtherBytes: Bool {
     ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"].contains(code)
   }
@@ -165,15 +167,15 @@ extension HTTPField.Name {
   static let checksumMode = ours("x-amz-checksum-mode")
 }
 
-/// Turns a store's errors into an uploader's: one sentence each.
+/// Turns a store's errors into an uploader's, one sentence each.
 struct S3ErrorMessages: Sendable {
   let store: S3Store
   let host: String
-  /// That was signed for.
+  /// The region that requests are signed for.
   let region: String
 
   /// - Parameters:
-  ///   - task: such as "store abc.mp4".
+  ///   - task: what was requested, such as "store abc.mp4".
   ///   - permission: the action that the task needs, such as `s3:PutObject`.
   ///   - keyID: the access key that was used.
   func error(_ failure: S3Failure, _ task: String, permission: String, keyID: String, now: Date)
@@ -201,7 +203,7 @@ struct S3ErrorMessages: Sendable {
       let isOfKey = words.map { $0.lowercased().contains("kms") } ?? false
       let missing =
         isOfKey ? "what the store names for the bucket's encryption key" : "the permission \(permission)"
-      // Also a lock and a full account are said so.
+      // A lock, or a full account, is reported in this way, too.
       if failure.saysWhy, let words {
         return made(
           .denied,
@@ -262,7 +264,7 @@ struct S3ErrorMessages: Sendable {
     case "RequestTimeout", "IncompleteBody":
       return made(
         .interrupted, "\(store.destination) waited too long for bytes (\(whole)): try again")
-    // Said of the moment, it is a rate (503 UploadTrafficRateLimitExceeded, Alibaba OSS).
+    // With a temporary status it is a rate limit (503 UploadTrafficRateLimitExceeded, Alibaba OSS).
     case let code?
     where (code.hasSuffix("LimitExceeded") || code.hasSuffix("QuotaExceeded"))
       && HTTPReply.code(of: failure.reply.status) != .unavailable:
@@ -310,7 +312,8 @@ struct S3ErrorMessages: Sendable {
       store: store.destination, task: task, reason: said.isEmpty ? nil : said, now: now)
   }
 
-  /// A store allows a quarter of an hour (AWS, "RequestTimeTooSkewed"); with less between the clocks it is not for them.
+  /// A store tolerates 15 minutes (AWS, "RequestTimeTooSkewed"). If the clocks are less than 5 minutes apart, they are
+  /// not the reason.
   private func skewed(_ failure: S3Failure, _ now: Date, _ whole: String) -> UploadError {
     guard let date = failure.reply.date else {
       return UploadError(

@@ -4,16 +4,16 @@ import ReelCrypto
 import ReelStorage
 import Synchronization
 
-/// Files in a bucket whose names are fixed and whose bytes change, such as those of a web page.
+/// Files in a bucket with fixed names and changing content, such as those of a web page.
 ///
-/// Not an ``Uploader``, which never overwrites: here a file is put in place of the one before it, in one request, so that
-/// a reader gets one or the other, and a request that is repeated does no harm.
+/// This is not an ``Uploader``, which never overwrites: here a file replaces the previous one in one request, so that a
+/// reader gets one or the other, and a repeated request does no harm.
 package struct S3Files: Sendable {
   private let client: S3Client
   private let retries: RetryBudget
-  /// Reads and hashes files.
+  /// The queue on which files are read and hashed.
   private let queue: BlockingQueue
-  /// Of ``queue``.
+  /// The width of ``queue``.
   private let processors: Int
 
   /// - Parameters:
@@ -34,14 +34,14 @@ package struct S3Files: Sendable {
   /// As ``S3Store/destination``.
   package var destination: Destination { client.store.destination }
 
-  /// The store's own address of a file, which opens where everybody may read it.
+  /// Returns the store's own address of a file, which can be opened if the file is public.
   package func url(of name: String) -> String {
     "\(client.addressing.origin)\(client.addressing.path(named: name))"
   }
 
-  /// A file, and what its readers are told of it.
+  /// A file, and the metadata that its readers get.
   package struct File: Hashable, Sendable {
-    /// Without the store's prefix; slashes are folders.
+    /// The name without the store's prefix; slashes separate folders.
     package let name: String
     let contentType: String
     let cacheControl: String
@@ -54,8 +54,8 @@ package struct S3Files: Sendable {
   /// A file as the bucket has it.
   package struct Stored: Hashable, Sendable {
     package let size: Int64
-    /// The number in its ETag, which of an object that was put in one request is the MD5 of its bytes, unless it is
-    /// encrypted with a key of one's own (AWS, "Object": SSE-KMS, SSE-C). Nil when it is none.
+    /// The value of its ETag, which for an object put in one request is the MD5 of its bytes, unless it is encrypted
+    /// with a key of one's own (AWS, "Object": SSE-KMS, SSE-C). Nil if it is not an MD5.
     let tag: UInt128?
 
     func holds(_ bytes: [UInt8]) -> Bool {
@@ -66,8 +66,8 @@ package struct S3Files: Sendable {
 }
 
 extension S3Files {
-  /// The files whose names begin with `beginning`, by their names.
-  /// - Parameter most: when there are so many, it need not look for more; the first by name come first.
+  /// Lists the files whose names begin with `beginning`, by name.
+  /// - Parameter most: the number of files after which the list may end. The first names come first.
   package func list(
     _ beginning: String, most: Int = .max
   ) async throws(UploadError) -> [String: Stored] {
@@ -90,7 +90,7 @@ extension S3Files {
     return found
   }
 
-  /// Puts `bytes` in place of what has the file's name.
+  /// Replaces the file of that name with `bytes`.
   package func put(_ bytes: [UInt8], as file: File) async throws(UploadError) {
     var request = S3Request(
       .put, name: file.name, task: "store \(file.name)", permission: "s3:PutObject")
@@ -99,12 +99,12 @@ extension S3Files {
     request.answer = .lateWord
     try await naming(file.name) { () throws(UploadError) in
       let told = S3Head(try await client.send(request))
-      // A store tells what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not.
+      // A store reports what it has stored (AWS, PutObject); a proxy that answers 200 itself does not.
       if !told.isProved(bytes) { try await proveStored(bytes, as: file, told) }
     }
   }
 
-  /// Sees that the bucket has `bytes`, of which what it said of them is no proof.
+  /// Checks that the bucket holds `bytes`, which its reply did not prove.
   private func proveStored(
     _ bytes: [UInt8], as file: File, _ told: S3Head
   ) async throws(UploadError) {
@@ -126,12 +126,12 @@ extension S3Files {
     )
   }
 
-  /// Removes a file; one that is not there is removed already.
+  /// Removes a file. One that does not exist counts as removed.
   package func remove(_ name: String) async throws(UploadError) {
     try await naming(name) { () throws(UploadError) in try await client.removeObject(named: name) }
   }
 
-  /// Retries `body`, and sees that its last error says which file it is about.
+  /// Retries `body`, and makes sure that its last error names the file.
   private func naming(
     _ name: String, _ body: () async throws(UploadError) -> Void
   ) async throws(UploadError) {
@@ -146,20 +146,20 @@ extension S3Files {
 }
 
 extension S3Files {
-  /// What became of a file.
+  /// What happened to a file.
   package enum Change: Hashable, Sendable {
     /// The bucket has the same bytes.
     case none
-    /// So many bytes were put.
+    /// This many bytes were put.
     case put(Int64)
   }
 
-  /// Puts those of `files` that the bucket does not have with the same bytes.
+  /// Puts those of `files` that the bucket does not hold with the same bytes.
   /// - Parameters:
-  ///   - stored: what it has.
-  ///   - width: requests at once.
-  ///   - read: gives a file's bytes. Blocks.
-  ///   - report: is told of each file, from any thread.
+  ///   - stored: the files that the bucket has.
+  ///   - width: the number of requests at once.
+  ///   - read: returns a file's bytes. Blocks.
+  ///   - report: called for each file, from any thread.
   package func update(
     _ files: [File], stored: [String: Stored], width: Int,
     reading read: @escaping @Sendable (File) throws(UploadError) -> [UInt8],
@@ -196,12 +196,12 @@ extension S3Files {
     return files.filter { !unchanged.contains($0.name) }
   }
 
-  /// Files that a thread compares before others have their turn: it is not woken for each.
+  /// The number of files that a thread compares per turn, so that it is not woken for each.
   private static let chunk = 64
 }
 
 extension S3Head {
-  /// Whether what the store says proves that it holds `bytes`, which were sent just now in one request.
+  /// Whether the store's report proves that it holds `bytes`, which were sent just now in one request.
   fileprivate func isProved(_ bytes: [UInt8]) -> Bool {
     if etag?.lowercased() == Hexadecimal.text(Insecure.MD5.hash(data: bytes)) { return true }
     if let sha256, sha256 == Base64.text(SHA256.hash(data: bytes)) { return true }
@@ -212,7 +212,7 @@ extension S3Head {
   }
 }
 
-/// Calls `body` with each of `elements`, `width` at once. The first error ends it.
+/// Calls `body` with each of `elements`, `width` at a time. The first error ends the loop.
 package func forEach<Element: Sendable>(
   of elements: [Element], atOnce width: Int,
   _ body: @escaping @Sendable (Element) async throws(UploadError) -> Void

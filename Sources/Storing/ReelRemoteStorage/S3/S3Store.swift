@@ -1,30 +1,30 @@
 import ReelCore
 
-/// Which bucket, where, and how its objects are addressed.
+/// A bucket, its location, and how its objects are addressed.
 public struct S3Store: Hashable, Sendable {
   /// The bucket's name.
   public let bucket: String
-  /// Put before every object's name; empty, or ends with a slash.
+  /// The prefix of every object's name; either empty, or ends with a slash.
   public let prefix: String
-  /// Nil for Amazon's own.
+  /// The endpoint; nil for Amazon's own.
   public let endpoint: HTTPAddress?
-  /// Where the bucket is, as far as anybody said.
+  /// The bucket's region, as far as is known.
   public let region: String
-  /// `https://host/bucket/key` rather than `https://bucket.host/key`.
+  /// Whether URLs have the form `https://host/bucket/key` rather than `https://bucket.host/key`.
   public let usesPaths: Bool
 
   /// - Parameters:
-  ///   - prefix: slashes at its ends are taken as they should be.
-  ///   - usesPaths: nil chooses: paths at an endpoint of one's own, whose name servers seldom know every bucket, and for
-  ///     a bucket whose name is not a label of a host's (a dot, which no certificate of Amazon's covers, or Amazon's old
-  ///     upper case and underscores); names else.
-  /// - Throws: ``S3StoreError`` when it can be no bucket.
+  ///   - prefix: leading, trailing and repeated slashes are normalized.
+  ///   - usesPaths: nil to choose: paths at an endpoint of one's own, whose name servers seldom know every bucket, and
+  ///     for a bucket whose name can't be a label of a host name (a dot, which no certificate of Amazon's covers, or
+  ///     Amazon's old upper case and underscores); otherwise host names.
+  /// - Throws: ``S3StoreError`` if it can't be a bucket.
   public init(
     bucket: String, prefix: String = "", endpoint: HTTPAddress? = nil, region: String = "us-east-1",
     usesPaths: Bool? = nil
   ) throws(S3StoreError) {
     guard !bucket.hasPrefix("arn:") else {
-      // One without a region is of several.
+      // An access point without a region spans several buckets.
       let advice = bucket.contains(":s3::") ? "name one of its buckets" : "use the access point's alias"
       throw S3StoreError("an ARN (\"\(bucket)\") is not supported: \(advice)")
     }
@@ -69,19 +69,19 @@ public struct S3Store: Hashable, Sendable {
     self.usesPaths = usesPaths ?? (endpoint != nil || !Self.isHostLabel(bucket))
   }
 
-  /// `s3://bucket/prefix`, and at an endpoint of one's own `s3+https://host/bucket/prefix`.
+  /// `s3://bucket/prefix`, or `s3+https://host/bucket/prefix` at an endpoint of one's own.
   public var destination: Destination {
     let rest = prefix.isEmpty ? bucket : bucket + "/" + prefix.dropLast()
     return Destination(endpoint.map { "s3+\($0.origin)/\(rest)" } ?? "s3://\(rest)")
   }
 
-  /// Letters, digits and dashes (botocore, `VALID_REGION`), such as `RegionOne`.
-  /// - Parameter inHost: whether it stands in a host's name, as at Amazon.
+  /// Whether `text` can be a region: letters, digits and dashes (botocore, `VALID_REGION`), such as `RegionOne`.
+  /// - Parameter inHost: whether it is part of a host name, as at Amazon.
   static func isRegion(_ text: String, inHost: Bool = false) -> Bool {
     inHost ? isHostLabel(text) : isLabel(text)
   }
 
-  /// What the part of a host's name before a dot may be (RFC 1123, 2.1), in the lower case that signatures need.
+  /// Whether `text` can be a label of a host name (RFC 1123, 2.1), in the lower case that signatures need.
   private static func isHostLabel(_ text: String) -> Bool { isLabel(text) && text == text.lowercased() }
 
   private static func isLabel(_ text: String) -> Bool {
@@ -90,8 +90,8 @@ public struct S3Store: Hashable, Sendable {
       && text.first != "-" && text.last != "-"
   }
 
-  /// Amazon's old rule, the widest one: 255 characters, upper case and underscores too. Ceph's are named `tenant:bucket`
-  /// where they are another tenant's (Ceph, "RGW Multi-tenancy").
+  /// Whether `text` can be a bucket, by Amazon's old rule, the widest one: 255 characters, including upper case and
+  /// underscores. At Ceph, another tenant's bucket is named `tenant:bucket` (Ceph, "RGW Multi-tenancy").
   private static func isBucket(_ text: String, at endpoint: HTTPAddress?) -> Bool {
     let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2 else { return isBucket(text) }
@@ -108,15 +108,15 @@ public struct S3Store: Hashable, Sendable {
 }
 
 extension S3Store {
-  /// The same bucket, a folder deeper.
-  /// - Throws: ``S3StoreError`` when `folder` can't stand in a prefix.
+  /// Returns a folder of this store as a store of its own.
+  /// - Throws: ``S3StoreError`` if `folder` can't be part of a prefix.
   package func folder(_ folder: String) throws(S3StoreError) -> S3Store {
     try S3Store(
       bucket: bucket, prefix: prefix + folder, endpoint: endpoint, region: region, usesPaths: usesPaths)
   }
 }
 
-/// Why a store can't be named so; one sentence for people.
+/// The reason why a store can't be addressed in this way; one sentence for people.
 public struct S3StoreError: ReelError, Hashable {
   /// What is wrong.
   public let text: ErrorMessage
@@ -131,7 +131,7 @@ struct S3Addressing: Sendable {
   let store: S3Store
   let region: String
 
-  /// What is connected to.
+  /// The origin to connect to.
   var origin: HTTPOrigin {
     if let endpoint = store.endpoint {
       return store.usesPaths
@@ -147,7 +147,7 @@ struct S3Addressing: Sendable {
 
   func path(of key: ObjectKey) -> String { path(named: key.rawValue) }
 
-  /// - Parameter name: an object's, without the store's prefix.
+  /// - Parameter name: the name of an object, without the store's prefix.
   func path(named name: String) -> String {
     (bucketPath == "/" ? "" : bucketPath) + "/" + PercentEncoding.path(store.prefix + name)
   }
@@ -156,7 +156,7 @@ struct S3Addressing: Sendable {
     partitions.first { region.hasPrefix($0.beginning) }?.domain ?? "amazonaws.com"
   }
 
-  /// The parts of Amazon's cloud that have a domain of their own (botocore, partitions.json).
+  /// The partitions of Amazon's cloud that have a domain of their own (botocore, partitions.json).
   private static let partitions: [(beginning: String, domain: String)] = [
     ("cn-", "amazonaws.com.cn"), ("eusc-", "amazonaws.eu"), ("us-iso-", "c2s.ic.gov"),
     ("us-isob-", "sc2s.sgov.gov"), ("eu-isoe-", "cloud.adc-e.uk"), ("us-isof-", "csp.hci.ic.gov"),

@@ -2,10 +2,10 @@ import ReelCore
 import ReelStorage
 
 extension S3Uploader: StoreListing {
-  /// The names behind the prefix.
+  /// Returns the names of the objects below the prefix.
   public func names() async throws(UploadError) -> [String] { try await allNames() }
 
-  /// Those behind the prefix.
+  /// Returns a page of the objects below the prefix.
   package func page(after token: String?) async throws(UploadError) -> StorePage {
     let retries = RetryBudget(
       RetryPolicy(), of: destination, clock: ContinuousClock(), randomness: SystemRandomness())
@@ -19,9 +19,9 @@ extension S3Uploader: StoreListing {
       next: page.next?.text)
   }
 
-  /// None: parts of unfinished uploads are gone on with, or end by a rule of the bucket's.
+  /// Returns none: parts of unfinished uploads are resumed, or removed by a rule of the bucket.
   public func leftovers() async throws(UploadError) -> [String] { [] }
 
-  /// There are none.
+  /// Does nothing, as there are none.
   public func removeLeftovers() async throws(UploadError) {}
 }

@@ -1,10 +1,10 @@
 import ReelCore
 
 extension S3Uploader {
-  /// `page` with the posts that are stored here as ``presigned(_:seconds:)`` makes them, and how many are in other stores
-  /// and were left as they are.
-  /// - Throws: ``CatalogError`` when the catalog can't be read; what keeps the credentials from being had, or the store
-  ///   from being asked.
+  /// Returns `page` with new signed addresses, by ``presigned(_:seconds:)``, for the posts that are stored here, and
+  /// the number of posts that are in other stores and were left unchanged.
+  /// - Throws: ``CatalogError`` if the catalog can't be read; an error if the credentials can't be obtained, or the
+  ///   store can't be asked.
   package func presigned(
     _ page: FeedPage, seconds: Int, of catalog: any PosterAdding
   ) async throws -> (page: FeedPage, elsewhere: Int) {
@@ -19,13 +19,13 @@ extension S3Uploader {
     return (FeedPage(posts: posts, next: page.next), posts.count - here.count)
   }
 
-  /// A signature by a wrong clock, or for a wrong region, opens nothing. Both are put right by the store's reply to any
-  /// request.
+  /// Sends a request whose reply corrects the clock and the region: a signature by a wrong clock, or for a wrong
+  /// region, is worthless.
   private func lookAtClockAndRegion(_ post: Post) async throws(UploadError) {
     do throws(UploadError) {
       _ = try await find(post.video)
     } catch {
-      // What a store without s3:ListBucket says of an object that is gone.
+      // The answer for a missing object without the permission s3:ListBucket.
       guard error.code == .denied else { throw error }
     }
   }

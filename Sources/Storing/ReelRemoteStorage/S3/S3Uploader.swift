@@ -6,21 +6,21 @@ import Synchronization
 
 /// Stores objects in a bucket of Amazon S3, or of a store that speaks its protocol.
 ///
-/// Small objects are put in one request, signed with the SHA-256 of what is sent, which the store holds against what
-/// arrives; large ones in parts side by side, proved by what the store has been seen to check (docs/s3.md, "How it is
-/// proved"). Both only where nothing has that name (`If-None-Match: *`).
+/// Small objects are put in one request, signed with the SHA-256 of the content, which the store compares with what
+/// arrives. Large ones are sent in parallel parts, and proved by what the store has been seen to check (docs/s3.md,
+/// "How it is proved"). Both are created only where no object has that name (`If-None-Match: *`).
 public struct S3Uploader: Uploader {
   let client: S3Client
   private let options: S3Options
-  /// Whether requests are as small as they may be: what stands before the store took no larger ones.
+  /// Whether requests are kept as small as possible, as something in front of the store refused a larger one.
   private let isNarrow = FoundLimit()
 
   /// - Parameters:
   ///   - transport: sends the requests.
   ///   - credentials: signs them.
   ///   - clock: dates them.
-  ///   - onNotice: called with a sentence: once, where signed addresses end before their time; and where a store has not
-  ///     answered for a minute.
+  ///   - onNotice: called with a sentence: once if signed addresses expire early, and whenever a store has not answered
+  ///     for a minute.
   public init(
     _ store: S3Store, options: S3Options = S3Options(), transport: any HTTPTransport,
     credentials: any CredentialSource, clock: any WallClock = SystemWallClock(),
@@ -34,32 +34,32 @@ public struct S3Uploader: Uploader {
     self.options = options
   }
 
-  /// Resumable and verified. Atomic at Amazon, which documents it; other stores may let two win at once.
+  /// Resumable and verified. Atomic at Amazon, which documents it; at other stores two concurrent uploads may both win.
   public var traits: UploadTraits {
     UploadTraits(
       atomicCreate: client.store.endpoint == nil, resumable: true, verifiesChecksums: true, durable: true,
       isLatencyBound: true)
   }
 
-  /// As ``S3Store/destination``.
+  /// As in ``S3Store/destination``.
   public var destination: Destination { client.store.destination }
 
-  /// Asks the bucket for one name: a wrong address, region, key or secret shows here, before anything is sent. It
-  /// removes nothing: which unfinished uploads are another library's, nobody can tell from their names.
-  /// - Throws: `storeUnusable`, and what may pass.
+  /// Lists one name of the bucket: a wrong address, region, key or secret shows here, before anything is sent. It
+  /// removes nothing, as the names of unfinished uploads do not show which of them belong to another library.
+  /// - Throws: `storeUnusable`, and errors that may be temporary.
   public func prepare() async throws(UploadError) {
     var request = S3Request(
       .get, nil,
-      // A name may hold what XML can't.
+      // A name may contain characters that XML can't.
       query: [
         ("list-type", "2"), ("max-keys", "1"), ("prefix", client.store.prefix), ("encoding-type", "url"),
       ],
       task: "list the objects", permission: "s3:ListBucket")
     request.answer = .lateWord
-    // Not every store heeds how many are wanted.
+    // Not every store respects the number of names wanted.
     request.replyLimit = S3Client.listLimit
     do throws(UploadError) {
-      // A web console, or a page to log in, answers 200 to anything.
+      // A web console, or a login page, answers 200 to anything.
       let reply = try await client.send(request)
       guard S3Documents.isPage(reply.body) else {
         let advice =
@@ -69,7 +69,7 @@ public struct S3Uploader: Uploader {
         throw UploadError(.storeUnusable, "\(destination) did not list its objects: \(advice)")
       }
     } catch {
-      // Without it nobody can tell whether an object is there.
+      // Without this permission, a missing object can't be told from one that may not be read.
       throw error.code == .denied || error.code == .rejected
         ? UploadError(.storeUnusable, error.text) : error
     }
@@ -83,12 +83,12 @@ public struct S3Uploader: Uploader {
     let meter = UploadMeter(total: source.size, reporting: reporting)
     try await store(source, key, replaces: false, meter)
     meter.finish()
-    // What went out was held against the digest, or against the sums that were taken with it; the store has proved that it
-    // holds just that.
+    // What was sent was compared with the digest, or with the sums taken together with it, and the store has proved
+    // that it holds exactly that.
     return StoredObject(key: key, url: try await url(of: key), size: source.size, digest: source.digest)
   }
 
-  /// The object's length, and its digest where the store surely tells that of the whole.
+  /// Returns the object's length, and its digest if the store certainly reports that of the whole.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     guard let head = try await client.head(key) else { return nil }
     guard let size = head.size else {
@@ -97,8 +97,8 @@ public struct S3Uploader: Uploader {
     return StoredObject(key: key, url: try await url(of: key), size: size, digest: head.digest)
   }
 
-  /// Removes the object, and the parts of unfinished uploads under the same name. What a bucket keeps as versions stays,
-  /// and is told.
+  /// Removes the object, and the parts of unfinished uploads of the same name. Versions that the bucket keeps stay, and
+  /// are reported.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let removal = try await client.remove(key)
@@ -123,19 +123,20 @@ extension S3Uploader: ReadableStore {
 }
 
 extension S3Uploader {
-  /// An address by which anybody may read the object for so many seconds, 1 ... ``S3Viewing/longestPresigned``, from now.
-  /// It is made here, without asking the store: also for an object that is not there.
+  /// Returns an address at which anybody may read the object for `seconds`, 1 ... ``S3Viewing/longestPresigned``, from
+  /// now. It is made without asking the store, so also for an object that does not exist.
   ///
-  /// It is good no longer than the credentials that sign it, and states no more time than these are known to have. It is for
-  /// the region that the store was last found in: call ``find(_:)`` or ``prepare()`` once where that, or this machine's clock, may be wrong.
-  /// - Throws: what keeps the credentials from being had.
+  /// It is valid no longer than the credentials that sign it, and states no more time than these are known to have. It
+  /// is for the region in which the bucket was last found: call ``find(_:)`` or ``prepare()`` once if that, or this
+  /// machine's clock, may be wrong.
+  /// - Throws: an error if the credentials can't be obtained.
   public func presignedURL(of key: ObjectKey, seconds: Int) async throws(UploadError) -> String {
     try await client.presigned(key, seconds: min(max(1, seconds), S3Viewing.longestPresigned))
   }
 
-  /// `post`, which is stored here, with signed addresses of its video and its poster, as ``presignedURL(of:seconds:)``
-  /// makes them: a post keeps those that it was published with, which end.
-  /// - Throws: what keeps the credentials from being had.
+  /// Returns `post`, which is stored here, with signed addresses of its video and its poster, as
+  /// ``presignedURL(of:seconds:)`` makes them. The addresses that a post was published with expire.
+  /// - Throws: an error if the credentials can't be obtained.
   public func presigned(_ post: Post, seconds: Int) async throws(UploadError) -> Post {
     var post = post
     post.videoURL = try await presignedURL(of: post.video, seconds: seconds)
@@ -145,7 +146,7 @@ extension S3Uploader {
 }
 
 extension S3Uploader: DamagedObjectReplacing {
-  /// A store puts an object in another's place in one step (AWS, PutObject and CompleteMultipartUpload).
+  /// Replaces the object in one step, as stores do (AWS, PutObject and CompleteMultipartUpload).
   package func replaceDamaged(
     _ key: ObjectKey, with source: UploadSource
   ) async throws(UploadError) -> Bool {
@@ -159,20 +160,20 @@ extension S3Uploader {
   private func store(
     _ source: UploadSource, _ key: ObjectKey, replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
-    // Of several that go out side by side, each may find it out.
+    // Read before sending: of several parallel uploads, each may discover the limit.
     let wasNarrow = isNarrow.isFound
     do throws(UploadError) {
       try await send(source, key, replaces, meter)
     } catch {
       if error.code == .alreadyExists, !replaces { throw try await contradiction(of: key) ?? error }
-      // It may be what stands before the store (nginx, a gateway) that takes no request of this size.
+      // Something in front of the store (nginx, a gateway) may refuse requests of this size.
       guard error.code == .tooLarge, source.size > PartPlan.smallestPart, !wasNarrow else { throw error }
       isNarrow.find()
       try await send(source, key, replaces, meter)
     }
   }
 
-  /// What is to be said of a store that takes a name for taken under which it has nothing; nil where it has.
+  /// Returns the error for a store that calls a name taken under which it has no object; nil if it has one.
   private func contradiction(of key: ObjectKey) async throws(UploadError) -> UploadError? {
     guard client.store.endpoint != nil, client.sendsConditions, try await client.head(key) == nil else {
       return nil
@@ -198,7 +199,7 @@ extension S3Uploader {
   private func put(
     _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
-    // Nothing is read of an empty source, so nothing would prove it.
+    // Nothing of an empty source is read when it is sent, so nothing else would prove it.
     if source.size == 0 {
       let plan = PartPlan(size: 0, wanted: 0)
       try await PartHashing(source, plan, PartProving(source, plan, S3Checks())).proveEnd()
@@ -212,14 +213,15 @@ extension S3Uploader {
     request.body = .source(SourceBody(whole: source) { meter.set(part: 1, to: $0) })
     request.answer = .lateWord
     let told = S3Head(try await client.send(request))
-    // A store tells what it has stored (AWS, PutObject); what stands before one and answers 200 itself does not. Of what was
-    // sent just now also the CRC that it found says whether all of it arrived.
+    // A store reports what it has stored (AWS, PutObject); a proxy that answers 200 itself does not. For bytes sent
+    // just now, the CRC that the store computed is also enough to show that all of them arrived.
     if let sum = told.crc64, sum == source.sums.map({ CRC64.text(of: $0.whole) }) { return }
     if try await told.isProved(source) { return }
     try await client.proveStored(key, source) { head async throws(UploadError) in
-      // Of one that contradicts itself, only the bytes count.
+      // If the store contradicts itself, only the bytes count.
       if told.sha256 == nil, try await head.isProved(source) { return true }
-      // A store whose tags are no MD5s, and that tells nothing else, says no more than that it is there, and how long.
+      // A store whose ETags are not MD5s, and that reports nothing else, can only show that the object exists, and
+      // its length.
       return !told.tellsBytes && !head.tellsBytes
     }
   }
@@ -227,7 +229,7 @@ extension S3Uploader {
   private func putParts(
     _ source: UploadSource, _ key: ObjectKey, _ replaces: Bool, _ meter: UploadMeter
   ) async throws(UploadError) {
-    // Two gigabytes are not sent to be refused at their end.
+    // Check now rather than have the store refuse the object after its last byte.
     if !replaces, try await client.head(key) != nil {
       throw UploadError(.alreadyExists, "\(destination) has an object named \(key) already")
     }
@@ -249,23 +251,25 @@ extension S3Uploader {
   }
 }
 
-/// How an uploader works; what the defaults are good for is most.
+/// The options of an uploader. The defaults suit most stores.
 public struct S3Options: Hashable, Sendable {
-  /// What a post's address is.
+  /// The kind of address that a post gets.
   public var viewing: S3Viewing
-  /// Bytes up to which an object is put in one request.
+  /// The size in bytes up to which an object is put in one request.
   public var singleLimit: Int64
-  /// Bytes of a part, at least 5 MiB; more where 1,000 would not do (10,000 beyond 5 GiB each).
+  /// The size of a part in bytes, at least 5 MiB; larger where 1,000 parts would not suffice (10,000 if they would
+  /// exceed 5 GiB each).
   public var partSize: Int64
-  /// Parts of one object on their way at once.
+  /// The number of parts of one object that are sent at once.
   public var partsAtOnce: Int
-  /// Whether `x-amz-checksum-sha256` is sent; the store holds what arrives against the signed digest all the same. Where
-  /// a store other than Amazon's refuses it, it is left out whatever is said here.
+  /// Whether `x-amz-checksum-sha256` is sent. The store compares what arrives with the signed digest in any case. If a
+  /// store other than Amazon's refuses the field, it is left out regardless.
   public var sendsChecksums: Bool
-  /// Whether `If-None-Match: *` is sent. Without it, the store is asked before whether the name is taken; where a store
-  /// other than Amazon's refuses it, it is left out whatever is said here.
+  /// Whether `If-None-Match: *` is sent. Without it, the store is asked beforehand whether the name is taken. If a
+  /// store other than Amazon's refuses the field, it is left out regardless.
   public var sendsConditions: Bool
-  /// How long a store may be silent while it puts an object together, beyond what any reply may take; a test's is shorter.
+  /// How long a store may be silent while it puts an object together, in addition to the limit for any reply; shorter
+  /// in tests.
   var completionSilence = Duration.seconds(600)
 
   /// One request up to 16 MiB; beyond, parts of 8 MiB, four at once.
@@ -281,20 +285,20 @@ public struct S3Options: Hashable, Sendable {
   }
 }
 
-/// What a post's `videoURL` is: the address by which a viewer opens an object.
+/// The kind of a post's `videoURL`, the address at which a viewer opens an object.
 public enum S3Viewing: Hashable, Sendable {
-  /// The store's own address: for buckets that everybody may read.
+  /// The store's own address, for public buckets.
   case address
-  /// An address of one's own (a content delivery network, say), with the object's name behind it.
+  /// An address of one's own (a content delivery network, say), followed by the object's name.
   case publicBase(String)
-  /// The store's own address with a signature: whoever has it may read the object for so many seconds, 1 ... 604800.
+  /// The store's own address with a signature: whoever has it may read the object for this many seconds, 1 ... 604800.
   case presigned(seconds: Int)
 
-  /// The longest that a signature counts: seven days (AWS, "Authenticating Requests: Using Query Parameters").
+  /// The longest validity of a signature: seven days (AWS, "Authenticating Requests: Using Query Parameters").
   public static let longestPresigned = 604_800
 }
 
-/// Adds up what parallel requests have sent, and reports it: growing, about twice a megabyte at most.
+/// Adds up what parallel requests have sent, and reports the sum: increasing, at most about twice per megabyte.
 final class UploadMeter: Sendable {
   private let total: Int64
   private let reporting: @Sendable (TransferProgress) -> Void
@@ -314,9 +318,9 @@ final class UploadMeter: Sendable {
     set(part: 0, to: 0)
   }
 
-  /// Part `part` has come to `sent` bytes. One that is sent anew does not fall back.
+  /// Records that `sent` bytes of a part are sent. The count of a part that is sent again does not go back.
   func set(part: Int, to sent: Int64) {
-    // Within the lock, so that two reports never pass each other.
+    // Within the lock, so that reports stay in order.
     state.withLock { state in
       let before = state.parts[part] ?? 0
       guard sent > before || state.reported < 0 else { return }
@@ -326,7 +330,7 @@ final class UploadMeter: Sendable {
     }
   }
 
-  /// All of it is stored.
+  /// Reports that everything is stored.
   func finish() {
     state.withLock { state in
       state.sum = total

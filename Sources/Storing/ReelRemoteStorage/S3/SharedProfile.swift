@@ -2,13 +2,13 @@ import Glibc
 import ReelCore
 
 /// One of the two files that AWS's tools share (AWS, "Configuration and credential file settings"): sections in square
-/// brackets, settings as `name = value`, comments after `#` or `;`. A line that is indented further than the setting above
-/// it belongs to that.
+/// brackets, settings as `name = value`, comments after `#` or `;`. A line that is indented further than the setting
+/// above it is nested in that setting.
 struct SharedFile: Sendable {
   private var sections: [Section] = []
 
   private struct Section {
-    /// What stands in the brackets, split as a shell does.
+    /// The text in the brackets, split as a shell does.
     let words: [String]
     let name: String
     var settings = SharedProfile()
@@ -16,7 +16,7 @@ struct SharedFile: Sendable {
 
   init(_ text: String) {
     var (depth, outer): (Int, String?) = (0, nil)
-    // Editors put a byte order mark before the first line.
+    // Some editors put a byte order mark at the beginning.
     for line in text.drop(while: { $0 == "\u{FEFF}" }).split(whereSeparator: \.isNewline) {
       if let name = Self.section(line) {
         sections.append(Section(words: Self.words(name), name: name))
@@ -30,15 +30,16 @@ struct SharedFile: Sendable {
     }
   }
 
-  /// A profile of the credentials file; nil when there is none of that name.
+  /// Returns a profile of the credentials file; nil if there is none of that name.
   func credentials(_ name: String) -> SharedProfile? { merged { $0.name == name || $0.words == [name] } }
 
-  /// A profile of the config file, whose sections are called `profile NAME`, but for `default`.
+  /// Returns a profile of the config file, whose sections are called `profile NAME`, except for `default`.
   func profile(_ name: String) -> SharedProfile? {
     merged { $0.words == ["profile", name] || name == "default" && $0.words == [name] }
   }
 
-  /// The section `services NAME` of the config file, to which profiles refer (AWS SDKs, "Service-specific endpoints").
+  /// Returns the section `services NAME` of the config file, to which profiles refer (AWS SDKs,
+  /// "Service-specific endpoints").
   func services(_ name: String) -> SharedProfile? { merged { $0.words == ["services", name] } }
 
   private func merged(_ isIt: (Section) -> Bool) -> SharedProfile? {
@@ -52,7 +53,7 @@ struct SharedFile: Sendable {
     return line[line.index(after: line.startIndex)..<end].trimmingWhiteSpace()
   }
 
-  /// Split at white space that is not quoted; empty where a quotation mark is not closed.
+  /// Splits text at white space that is not quoted; empty if a quotation mark is not closed.
   private static func words(_ text: String) -> [String] {
     var (words, word, quote, isEscaped): ([String], String?, Character?, Bool) = ([], nil, nil, false)
     for character in text {
@@ -84,7 +85,7 @@ struct SharedFile: Sendable {
     return (key, withoutComment(bare[bare.index(after: equals)...]).trimmingWhiteSpace())
   }
 
-  /// Only a comment with white space before it is one: a secret may hold a #.
+  /// Removes a comment, which must be preceded by white space, as a secret may contain a #.
   private static func withoutComment(_ value: Substring) -> Substring {
     var before: Character = "="
     for index in value.indices {
@@ -105,21 +106,21 @@ struct SharedProfile: Sendable, Hashable {
   }
   private var settings: [Name: String] = [:]
 
-  /// The setting's value; nil when it is not there or empty.
+  /// The setting's value; nil if it is missing or empty.
   subscript(_ key: String) -> String? { value(Name(outer: nil, key: key)) }
 
-  /// That of a setting below another.
+  /// The value of a setting nested in another.
   subscript(_ outer: String, _ key: String) -> String? { value(Name(outer: outer, key: key)) }
 
   private func value(_ name: Name) -> String? { settings[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// The first counts.
+  /// Adds a setting; the first of a name counts.
   fileprivate mutating func add(_ value: String, of key: String, in outer: String?) {
     let name = Name(outer: outer, key: key)
     if settings[name] == nil { settings[name] = value }
   }
 
-  /// These, and those of `other` that are not among them.
+  /// Returns these settings, with those of `other` that are missing here.
   func or(_ other: SharedProfile) -> SharedProfile {
     var both = self
     both.settings.merge(other.settings) { mine, _ in mine }
@@ -127,11 +128,11 @@ struct SharedProfile: Sendable, Hashable {
   }
 }
 
-/// Reads the small files that credentials lie in.
+/// Reads the small files that hold credentials.
 struct CredentialFiles: Sendable {
   private let queue = BlockingQueue(label: "reel.s3-credentials", width: 1)
 
-  /// Nil when there is no such file; at most a mebibyte of it.
+  /// Returns at most a mebibyte of the file; nil if it does not exist.
   func text(of path: String) async throws(SystemError) -> String? {
     try await queue.run { () throws(SystemError) in try Self.contents(of: path) }
   }

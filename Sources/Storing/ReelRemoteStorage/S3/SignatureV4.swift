@@ -3,33 +3,33 @@ import ReelCore
 import ReelCrypto
 import Synchronization
 
-/// AWS Signature Version 4: proves with an HMAC that whoever sends a request has the secret, and that the request is as
-/// it was sent. (AWS, "Signature Version 4 for API requests"; for S3, whose paths are encoded once and not normalized,
+/// AWS Signature Version 4: proves with an HMAC that the sender of a request has the secret, and that the request was
+/// not changed. (AWS, "Signature Version 4 for API requests"; for S3, whose paths are encoded once and not normalized,
 /// "Authenticating Requests: Using the Authorization Header" and "… Using Query Parameters".)
 struct SignatureV4: Sendable {
   /// Such as `eu-central-1`.
   let region: String
   var service = "s3"
-  /// Those that were derived before.
+  /// The signing keys derived so far.
   var keys = SigningKeys()
 
-  /// What is signed of a request.
+  /// The parts of a request that are signed.
   struct Request: Sendable {
     let method: String
-    /// Percent-encoded, begins with a slash.
+    /// The path, percent-encoded; begins with a slash.
     let path: String
-    /// Names and values, not encoded.
+    /// Names and values, not percent-encoded.
     var query: [(String, String)] = []
-    /// Every field that is to be signed, Host among them; names in lower case.
+    /// All fields to be signed, including Host; names in lower case.
     let fields: [String: String]
     /// The SHA-256 of the body in hexadecimal, or ``SignatureV4/unsignedPayload``.
     let payload: String
   }
 
-  /// Whether a field of that name, in lower case, is signed: what the signature demands (AWS, "Signature Version 4 for API
-  /// requests": Host, Content-Type, `x-amz-…`), Content-MD5, and the condition that keeps an object from being
-  /// overwritten. Others may change on the way: Google's and Cloudflare's front ends write Accept-Encoding anew, caches
-  /// take Range and If-Match away (nginx). What they ask for, the reply itself shows.
+  /// Whether a field of that name, in lower case, is signed: those that the signature requires (AWS, "Signature Version
+  /// 4 for API requests": Host, Content-Type, `x-amz-…`), Content-MD5, and the condition that protects an object from
+  /// being overwritten. Others may change on the way: Google's and Cloudflare's front ends rewrite Accept-Encoding,
+  /// caches remove Range and If-Match (nginx). Whether those were heeded is visible in the reply.
   static func signs(_ name: String) -> Bool {
     ["host", "content-type", "content-md5", "if-none-match"].contains(name) || name.hasPrefix("x-amz-")
   }
@@ -37,7 +37,7 @@ struct SignatureV4: Sendable {
   static let unsignedPayload = "UNSIGNED-PAYLOAD"
   private static let algorithm = "AWS4-HMAC-SHA256"
 
-  /// The value of the field Authorization.
+  /// Returns the value of the field Authorization.
   func authorization(_ request: Request, _ credentials: S3Credentials, at date: Date) -> Secret {
     let stamp = Self.stamp(date)
     let scope = scope(at: stamp)
@@ -46,7 +46,8 @@ struct SignatureV4: Sendable {
         + "Signature=\(signature(request, credentials, at: stamp))")
   }
 
-  /// The query that lets anybody who has it send `request` for `seconds`: its own, and the signature's.
+  /// Returns the query that lets anybody who has it send `request` for `seconds`: the request's own, followed by
+  /// the signature's.
   func presignedQuery(
     _ request: Request, _ credentials: S3Credentials, at date: Date, seconds: Int
   ) -> String {
@@ -62,7 +63,7 @@ struct SignatureV4: Sendable {
     return Self.canonicalQuery(request.query) + "&X-Amz-Signature=" + signature
   }
 
-  /// 64 hexadecimal digits.
+  /// Returns the signature: 64 hexadecimal digits.
   func signature(_ request: Request, _ credentials: S3Credentials, at date: Date) -> String {
     signature(request, credentials, at: Self.stamp(date))
   }
@@ -82,14 +83,14 @@ struct SignatureV4: Sendable {
     ].joined(separator: "\n")
   }
 
-  /// Encoded, and sorted by name, then by value, as they are encoded.
+  /// Returns the query percent-encoded, and sorted by encoded name, then by encoded value.
   static func canonicalQuery(_ query: [(String, String)]) -> String {
     let encoded: [(String, String)] = query.map { (PercentEncoding.all($0.0), PercentEncoding.all($0.1)) }
     let sorted = encoded.sorted { $0.0 == $1.0 ? $0.1 < $1.1 : $0.0 < $1.0 }
     return sorted.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
   }
 
-  /// `20130524T000000Z`
+  /// Formats a date as in `20130524T000000Z`.
   static func stamp(_ date: Date) -> String {
     date.formatted(
       Date.ISO8601FormatStyle(
@@ -106,13 +107,13 @@ struct SignatureV4: Sendable {
     request.fields.keys.sorted().joined(separator: ";")
   }
 
-  /// Without white space around it, and with single spaces within.
+  /// Returns the value without surrounding white space, and with single spaces within.
   private static func trimmed(_ value: String) -> String {
     value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
   }
 }
 
-/// The key of a day, a region and a service, derived once: four HMACs each.
+/// The key for a day, a region and a service, which takes four HMACs. The last one derived is kept.
 final class SigningKeys: Sendable {
   private struct Known {
     let scope: String

@@ -1,16 +1,17 @@
 import HTTPTypes
 import ReelCore
 
-/// What tells one state of a file from another, by what its server says of it.
+/// Identifies one state of a file by what its server reports.
 struct FilePin: Hashable, Sendable {
-  /// Bytes in all; nil before the first reply.
+  /// The size in bytes; nil before the first reply.
   var size: Int64?
-  /// What else tells one from another.
+  /// What else identifies the state.
   var state = RemoteState()
-  /// The tag as a reply had it, where a list may have another, or have written it otherwise.
+  /// The ETag as a reply stated it; a list may have another one, or write it differently.
   var toldTag: String?
 
-  /// What has the server answer only as long as the file is the same: a strong ETag (RFC 9110, 13.1.1), else the time.
+  /// Makes the server answer only while the file is unchanged: by a strong ETag (RFC 9110, 13.1.1), otherwise by
+  /// the time.
   var conditions: HTTPFields {
     if let tag = toldTag ?? state.tag, !tag.hasPrefix("W/") { return [.ifMatch: tag] }
     if let modified = state.modified { return [.ifUnmodifiedSince: modified] }
@@ -19,37 +20,38 @@ struct FilePin: Hashable, Sendable {
 }
 
 extension RemoteState {
-  /// What a reply says.
+  /// The state that a reply reports.
   init(_ fields: HTTPFields) { self.init(tag: fields[.eTag], modified: fields[.lastModified]) }
 }
 
-/// Bytes of a file, and what was said of all of it.
+/// A range of a file, and what the reply said about the whole file.
 struct FetchedRange: Hashable, Sendable {
   let bytes: [UInt8]
-  /// With its size.
+  /// The file's state, with its size.
   let pin: FilePin
 }
 
-/// Reads a server's reply to a question for a range (RFC 9110, 14).
+/// Interprets a server's reply to a range request (RFC 9110, 14).
 struct RangeAnswer: Sendable {
-  /// What was asked for; begins within the file, and may end behind it.
+  /// The requested range. It begins within the file, and may end beyond it.
   let range: Range<Int64>
-  /// What is known of the file.
+  /// What is known about the file.
   let pin: FilePin
-  /// Who answers, for sentences: without anything secret.
+  /// The server's name for messages, without anything secret.
   let server: String
-  /// Whether the bytes are what they are, whatever the reply says of their encoding: an object's `Content-Encoding` is
-  /// whatever somebody wrote down with it (`base64`, `utf-8`, `none`), and a bucket encodes nothing on its way.
+  /// Whether the body is taken as it is, whatever its stated encoding: an object's `Content-Encoding` is whatever
+  /// somebody stored with it (`base64`, `utf-8`, `none`), and a bucket encodes nothing in transit.
   var isOfBucket = false
 
-  /// Bytes: 4096 TiB, more than any store takes.
+  /// The largest plausible size in bytes: 4096 TiB, more than any store accepts.
   static let largest: Int64 = 1 << 52
 
-  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` when the file is not what `pin` says any more.
+  /// - Throws: `notFound`, `denied`, `unreadable`; `sourceChanged` if the file is no longer the one that
+  ///   `pin` describes.
   func read(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     switch reply.status.code {
     case 206: return try part(reply)
-    // Some servers give a range and call it the whole (rclone serve s3 does).
+    // Some servers send a range with the status 200 (rclone serve s3 does).
     case 200: return reply.fields[.contentRange] == nil ? try whole(reply) : try part(reply)
     case 412: throw Self.changed
     case 416: return try unsatisfiable(reply)
@@ -87,7 +89,7 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: found)
   }
 
-  /// Checks the reply to a question for all of the file, whose `size` bytes went elsewhere.
+  /// Checks the reply to a request for the whole file, whose `size` bytes were passed elsewhere.
   /// - Throws: as ``read(_:)``.
   func check(whole reply: HTTPReply, size: Int64) throws(SourceError) {
     guard reply.status.code == 200, reply.fields[.contentRange] == nil else {
@@ -98,7 +100,8 @@ struct RangeAnswer: Sendable {
     _ = try pinned(reply, size: size)
   }
 
-  /// A server that knows no ranges sends all of the file, which serves as well as long as it is small.
+  /// Reads the reply of a server without support for ranges. It sends the whole file, which will do if the file
+  /// is small.
   private func whole(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     let length = reply.contentLength
     guard range.lowerBound == 0, reply.body.count <= range.count else { throw noRanges }
@@ -109,8 +112,8 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: reply.body, pin: try pinned(reply, size: Int64(reply.body.count)))
   }
 
-  /// What to ask for, once, where a server refuses a range that ends behind the file's end, and says where that is
-  /// (VersityGW 0.22 did).
+  /// Returns the range to request instead, once, if a server refuses one that ends beyond the end of the file, and
+  /// states where that is (VersityGW 0.22 did).
   func shorter(after reply: HTTPReply) -> (range: Range<Int64>, pin: FilePin)? {
     guard reply.status.code == 416, pin.size == nil, range.lowerBound == 0,
       let size = reply.fields[.contentRange].flatMap({ ContentRange(parsing: $0) })?.size,
@@ -121,7 +124,7 @@ struct RangeAnswer: Sendable {
     return (0..<size, known)
   }
 
-  /// Of an empty file there is no range.
+  /// Reads a 416: an empty file has no ranges.
   private func unsatisfiable(_ reply: HTTPReply) throws(SourceError) -> FetchedRange {
     let told = reply.fields[.contentRange].flatMap { ContentRange(parsing: $0) }
     guard pin.size == nil || pin.size == 0, range.lowerBound == 0, told?.size ?? 0 == 0 else {
@@ -130,16 +133,16 @@ struct RangeAnswer: Sendable {
     return FetchedRange(bytes: [], pin: try pinned(reply, size: 0))
   }
 
-  /// What the reply says of the file, which is what was known of it.
+  /// Returns the file's state according to the reply, provided that it agrees with what was known.
   private func pinned(_ reply: HTTPReply, size: Int64) throws(SourceError) -> FilePin {
     guard size <= Self.largest else { throw unexpected("says that it has \(size) bytes, which can't be") }
     let (known, found) = (pin.state, RemoteState(reply.fields))
     if let known = pin.size, known != size { throw Self.changed }
-    // What stands in between may write it otherwise: without quotation marks, or as a weak one.
+    // A proxy may write the ETag differently: without quotation marks, or as a weak one.
     let tag = pin.toldTag ?? known.tag
     let isSame = tag.flatMap { tag in found.tag.map { $0.trimmingQuotes() == tag.trimmingQuotes() } }
     if isSame == false { throw Self.changed }
-    // Where a strong tag is the same, so are the bytes, and the time says nothing (RFC 9110, 13.2.2).
+    // If a strong ETag is the same, so are the bytes, and the time does not matter (RFC 9110, 13.2.2).
     let isProved = isSame == true && ![tag, found.tag].contains { $0?.hasPrefix("W/") ?? true }
     if !isProved, let known = known.modified, let modified = found.modified, known != modified {
       throw Self.changed
@@ -156,7 +159,7 @@ struct RangeAnswer: Sendable {
     }
   }
 
-  /// The new address may be secret, too: its origin alone is told.
+  /// Returns the error for a redirect. The new address may be secret, too, so only its origin is shown.
   private func redirect(_ reply: HTTPReply) -> SourceError {
     let target = reply.place.map { " to another one at \($0)" } ?? ""
     return SourceError(
@@ -169,10 +172,10 @@ struct RangeAnswer: Sendable {
       .unreadable, "\(server) \(what), so it can't be read by range; download it, then give the file")
   }
 
-  /// Bytes of a reply: the range, or what is said when it is not given.
+  /// Returns the maximum size of a reply's body in bytes: the range, or an error message.
   static func replyLimit(for range: Range<Int64>) -> Int { max(range.count, 256 << 10) }
 
-  /// More came than was asked for.
+  /// The error for a reply that is longer than what was requested.
   var noRanges: SourceError {
     SourceError(
       .unreadable,
@@ -185,8 +188,8 @@ struct RangeAnswer: Sendable {
 }
 
 extension HTTPReply {
-  /// Whether the body is another than what was asked for: one of the codings that there are (RFC 9110, 8.4.1, and those
-  /// that were registered since). Whatever else people write there (`none`, `utf-8`, `binary`) encodes nothing.
+  /// Whether the body is encoded, with one of the existing codings (RFC 9110, 8.4.1, and those registered since).
+  /// Anything else that people write there (`none`, `utf-8`, `binary`) encodes nothing.
   var isCompressed: Bool {
     (fields[.contentEncoding] ?? "").split(separator: ",").contains { coding in
       ["gzip", "x-gzip", "deflate", "br", "zstd", "dcb", "dcz", "compress", "x-compress"]
@@ -195,14 +198,14 @@ extension HTTPReply {
   }
 }
 
-/// The field of that name (RFC 9110, 14.4), in bytes.
+/// The value of the Content-Range field (RFC 9110, 14.4), in bytes.
 struct ContentRange: Hashable, Sendable {
   /// Nil for `bytes */…`.
   let range: Range<Int64>?
   /// Nil for `…/*`.
   let size: Int64?
 
-  /// Nil when `text` is none, or can't be.
+  /// Nil if `text` is malformed or impossible.
   init?(parsing text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
@@ -223,13 +226,13 @@ struct ContentRange: Hashable, Sendable {
     guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
       first <= last, last < .max, first < size ?? .max
     else { return nil }
-    // Some say where the question ended (s3rver); nothing is behind the end.
+    // Some servers repeat the end of the requested range (s3rver); nothing lies beyond the end of the file.
     range = first..<min(last + 1, size ?? .max)
   }
 }
 
 extension HTTPFields {
-  /// Asks for `range`, as it is.
+  /// Fields that request `range` of the file in the state `pin`.
   static func asking(for range: Range<Int64>, of pin: FilePin) -> HTTPFields {
     var fields = pin.conditions
     fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"

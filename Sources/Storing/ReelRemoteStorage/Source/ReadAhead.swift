@@ -1,50 +1,51 @@
-/// Decides how much of a file is fetched when some bytes of it are wanted: each request takes a way there and back, and
-/// each byte beyond what is read is one too many.
+/// Decides how much of a file to fetch when some of its bytes are wanted: each request costs a round trip, and each
+/// byte beyond what is read is wasted.
 struct ReadAhead: Sendable {
-  /// What is fetched of a place about which nothing is known.
+  /// The number of bytes fetched at a place about which nothing is known.
   static let smallest = 64 << 10
-  /// What is fetched at most of bytes that are read one after the other.
+  /// The maximum number of bytes fetched at once when reading sequentially.
   static let largest = 512 << 10
-  /// What is fetched at most because whoever reads expects to read it.
+  /// The maximum number of bytes fetched at once because the reader expects to read them.
   static let mostExpected = 4 << 20
-  /// What may lie between bytes that are there and those that are wanted, to be fetched with them.
+  /// The maximum gap between cached and wanted bytes that is fetched along with the latter.
   static let gap: Int64 = 128 << 10
-  /// The end of a file is fetched as a whole: what lies there (an index, the last times) is read to the end.
+  /// The number of bytes at the end of a file that are fetched together: what lies there (an index, the last
+  /// timestamps) is read to the end.
   static let tail: Int64 = 256 << 10
 
   private let size: Int64
-  /// Where the last fetched range ended.
+  /// The end of the last fetched range.
   private var last: Int64 = 0
   private var piece = smallest
 
   /// - Parameters:
-  ///   - size: bytes of the file.
-  ///   - fetched: how many of its first ones are there.
+  ///   - size: the size of the file in bytes.
+  ///   - fetched: the number of its first bytes fetched already.
   init(size: Int64, fetched: Int64) {
     self.size = size
     last = fetched
   }
 
-  /// What is to be fetched for `count` bytes at `offset`, which lies within the file.
+  /// Returns the range to fetch for `count` bytes at `offset`, which lies within the file.
   /// - Parameters:
-  ///   - expected: how many will be read from there on, as far as anybody knows; not believed beyond ``mostExpected``.
-  ///   - end: where bytes follow that are there.
+  ///   - expected: how many bytes will probably be read from there on; ignored beyond ``mostExpected``.
+  ///   - end: where cached bytes follow.
   mutating func range(at offset: Int64, count: Int, expected: Int, before end: Int64? = nil) -> Range<Int64> {
     piece = offset == last ? min(2 * piece, Self.largest) : Self.smallest
     let wanted = max(count, min(expected, Self.mostExpected))
-    // Who says what will be read knows better than what was read before.
+    // The reader's expectation is more reliable than a guess from earlier reads.
     var upper = offset + min(size - offset, Int64(expected > count ? wanted : max(wanted, piece)))
     if offset >= size - Self.tail || size - upper < Int64(Self.smallest) { upper = size }
     if let end, end > offset { upper = min(upper, max(end, offset + 1)) }
     upper = min(upper, size)
     last = upper
-    // What follows something that was read as a whole is something else.
+    // What follows data that was read as a whole is unrelated to it, so begin again with little.
     if expected > count { piece = Self.smallest / 2 }
     return offset..<upper
   }
 }
 
-/// Pieces of a file that were fetched, up to a number of bytes; those that were used last stay.
+/// Fetched pieces of a file, up to a number of bytes; the least recently used are dropped.
 struct RangeCache: Sendable {
   private struct Piece: Sendable {
     let start: Int64
@@ -53,14 +54,14 @@ struct RangeCache: Sendable {
     var end: Int64 { start + Int64(bytes.count) }
   }
   private let capacity: Int
-  /// In the order of the file.
+  /// In file order.
   private var pieces: [Piece] = []
   private var held = 0
   private var clock = 0
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// Copies what is there from `offset` on, and tells how many bytes that were.
+  /// Copies the cached bytes from `offset` on, and returns their number.
   mutating func copy(from offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let index = pieces.lastIndex(where: { $0.start <= offset }), offset < pieces[index].end else {
       return 0
@@ -75,13 +76,13 @@ struct RangeCache: Sendable {
     return count
   }
 
-  /// Where the last piece that begins before `offset` ends; nil where none does.
+  /// Returns the end of the last piece that begins before `offset`; nil if there is none.
   func end(before offset: Int64) -> Int64? { pieces.last { $0.start < offset }?.end }
 
-  /// Where the first piece behind `offset` begins.
+  /// Returns the beginning of the first piece after `offset`; nil if there is none.
   func next(after offset: Int64) -> Int64? { pieces.first { $0.start > offset }?.start }
 
-  /// - Parameter bytes: overlap with nothing that is there.
+  /// - Parameter bytes: must not overlap with anything cached.
   mutating func add(_ bytes: [UInt8], at start: Int64) {
     guard !bytes.isEmpty else { return }
     clock += 1

@@ -3,18 +3,18 @@ import ReelCrypto
 import ReelStorage
 import Synchronization
 
-/// Asks for a range of one file.
+/// Requests ranges of a file.
 protocol RangeFetcher: Sendable {
-  /// Who answers, for sentences: without anything secret.
+  /// The server's name for messages, without anything secret.
   var server: String { get }
 
-  /// One request.
-  /// - Throws: what may pass; what stays is the result.
+  /// Sends one request.
+  /// - Throws: errors that may be temporary; permanent ones are returned.
   func fetch(
     _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> Result<FetchedRange, SourceError>
 
-  /// The object that is read, in the state that `pin` tells; nil where there is none.
+  /// Returns the object that is read, in the state `pin`; nil if it is not an object.
   func origin(of pin: FilePin) -> ObjectOrigin?
 }
 
@@ -22,27 +22,27 @@ extension RangeFetcher {
   func origin(of pin: FilePin) -> ObjectOrigin? { nil }
 }
 
-/// How much may be read of a file that lies elsewhere.
+/// Limits for reading a remote file.
 package struct RemoteLimits: Hashable, Sendable {
-  /// Bytes that may be fetched of a file that is only looked into.
+  /// The maximum number of bytes fetched of a file that is only probed.
   package var bytes: Int64 = 64 << 20
-  /// How long may be waited for these, all requests together.
+  /// The maximum time to wait for them, all requests together.
   package var patience = Duration.seconds(60)
 
   package init() {}
 }
 
-/// A file of a store or a server, read by range. Its state is that of the first reply: each request says which one it is
-/// about, and a reply about another is `sourceChanged`.
+/// A file of a store or a server, read by range. Its state is that of the first reply: each request names that state,
+/// and a reply about another one is `sourceChanged`.
 final class RemoteFileHandle: RemoteHandle {
   private struct State {
     var cache: RangeCache
     var ahead: ReadAhead
     var transfer: SourceTransfer
     var waited: Duration
-    /// How far it was read in order.
+    /// The offset up to which the file has been read in order.
     var copied: Int64
-    /// What is fetched before it is asked for.
+    /// The range being fetched before it is asked for.
     var prefetched: Prefetched?
   }
   private struct Prefetched {
@@ -59,31 +59,31 @@ final class RemoteFileHandle: RemoteHandle {
   private let cancellation: CancellationFlag
   private let progress: Mutex<State>
 
-  /// Bytes of a file that is looked into, which stay.
+  /// The number of bytes cached of a file that is probed.
   private static let cached = 8 << 20
-  /// Up to how many bytes a file that was copied stays: one that the sniffer reads as a whole is read again.
+  /// The size in bytes up to which a copied file stays cached: a file that the sniffer reads as a whole is read again.
   private static let kept = Int64(Sniffer.headLength)
-  /// Bytes that are fetched at once of a file that is copied; two such pieces are held.
+  /// The number of bytes fetched at once of a file that is copied; two such pieces are in memory.
   private static let copied: Int64 = 4 << 20
 
-  /// Opens a file by its first bytes.
+  /// Opens a file by fetching its first bytes.
   /// - Parameters:
-  ///   - identifier: its address's.
-  ///   - listed: what is known of it, by a list.
-  ///   - first: how many bytes are fetched for a start.
+  ///   - identifier: the identifier of its address.
+  ///   - listed: what a list says about it.
+  ///   - first: the number of bytes to fetch first.
   static func open(
     _ path: SourcePath, _ identifier: [UInt8], _ fetcher: RetryingFetcher, listed: RemoteFile?, first: Int64,
     for use: RemoteUse, _ limits: RemoteLimits, _ cancellation: CancellationFlag
   ) throws(SourceError) -> SourceFile {
     let known = FilePin(size: listed?.identity.size, state: listed?.state ?? RemoteState())
-    // What is on no list is opened while others wait to be found.
+    // A file that is on no list is opened while others wait to be found, so its time is limited, too.
     let patience = use == .probing || listed == nil ? limits.patience : nil
     let (attempted, waited) = try waiting(within: patience, cancellation) {
       await fetcher.fetch(0..<max(1, first), of: known)
     }
     let fetched = try attempted.result.get()
     let size = fetched.pin.size ?? Int64(fetched.bytes.count)
-    // Where the list told no state, the size alone was known.
+    // If the list reported no state, its identity was made from the size alone.
     let identity =
       if let listed, listed.state == RemoteState() { listed.identity } else {
         RemoteIdentity.of(identifier, size: size, fetched.pin.state)
@@ -119,14 +119,14 @@ final class RemoteFileHandle: RemoteHandle {
 
   var origin: ObjectOrigin? { fetcher.base.origin(of: pin) }
 
-  /// The one that all bytes are of: a reply about another ends the reading.
+  /// Returns the identity of the state that all bytes come from. A reply about another state ends the reading.
   func currentIdentity() throws(SourceError) -> FileIdentity { identity }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SourceError) -> Int {
     try read(into: buffer, at: offset, expecting: buffer.count)
   }
 
-  /// As many as there are at `offset`, up to the buffer's size, in as many requests as that takes.
+  /// Reads as many bytes as there are at `offset`, up to the buffer's size, in as many requests as necessary.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, expecting expected: Int
   ) throws(SourceError) -> Int {
@@ -135,7 +135,7 @@ final class RemoteFileHandle: RemoteHandle {
     var filled = 0
     while filled < wanted {
       let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<wanted])
-      // One reader at a time: a worker asks one question after the other, and a copy is made in order.
+      // One reader at a time: a worker sends one request after another, and a copy is made in order.
       filled += try progress.withLock { state throws(SourceError) in
         let place = offset + Int64(filled)
         let held = state.cache.copy(from: place, into: room)
@@ -144,7 +144,7 @@ final class RemoteFileHandle: RemoteHandle {
         return state.cache.copy(from: place, into: room)
       }
     }
-    // A copy is made of it, and read in its place: the last piece need not be held as long as that is.
+    // The copy is complete, and is read in place of this file, so the last piece need not stay in memory.
     if use == .copying, offset + Int64(filled) == identity.size, identity.size > Self.kept {
       progress.withLock { $0.cache = RangeCache(capacity: Self.cached) }
     }
@@ -157,7 +157,7 @@ final class RemoteFileHandle: RemoteHandle {
     if use == .copying, offset == state.copied { return try copy(from: offset, &state) }
     var planned = state.ahead.range(
       at: offset, count: count, expected: expected, before: state.cache.next(after: offset))
-    // Of what will be read as a whole, a little that was skipped is not worth a request of its own.
+    // If much will be read, a small gap before it is not worth a request of its own later.
     if expected > count, let held = state.cache.end(before: offset), offset - held <= ReadAhead.gap {
       planned = held..<planned.upperBound
     }
@@ -172,7 +172,7 @@ final class RemoteFileHandle: RemoteHandle {
     try take(attempted, range, &state)
   }
 
-  /// The next piece, and the one behind it meanwhile.
+  /// Waits for the next piece, and begins to fetch the one after it.
   private func copy(from offset: Int64, _ state: inout State) throws(SourceError) {
     let range = offset..<min(identity.size, offset + Self.copied)
     let task =
@@ -185,7 +185,7 @@ final class RemoteFileHandle: RemoteHandle {
         task.cancel()
       }
     }
-    // What was copied is not read again.
+    // What has been copied is not read again.
     state.cache = RangeCache(capacity: Self.cached)
     try take(attempted, range, &state)
     state.copied = range.upperBound
@@ -214,7 +214,7 @@ final class RemoteFileHandle: RemoteHandle {
         + "download it, then give the file")
   }
 
-  /// Blocks for `body`, which is cancelled with the flag, and at the end of the time that there is.
+  /// Blocks until `body` returns. It is cancelled when the flag is set, or when the time is up.
   private static func waiting(
     within patience: Duration?, _ cancellation: CancellationFlag,
     _ body: @escaping @Sendable () async -> Attempted
@@ -235,7 +235,7 @@ final class RemoteFileHandle: RemoteHandle {
   }
 }
 
-/// Asks again after what may pass, and counts.
+/// Retries after errors that may be temporary, and counts the requests.
 struct RetryingFetcher: Sendable {
   let base: any RangeFetcher
   let retries: RetryBudget
@@ -257,15 +257,15 @@ struct RetryingFetcher: Sendable {
 }
 
 extension SourceError {
-  /// What a store says of something that is read from it.
+  /// Turns a store's error into that of a source.
   init(_ error: UploadError) {
     self.init(error.code == .denied ? .denied : .unreadable, error.text)
   }
 }
 
-/// What tells a state of a file that lies elsewhere from any other, where a file of this machine has an inode and times.
+/// The identity of a remote file's state, in place of a local file's inode and times.
 enum RemoteIdentity {
-  /// By its address, and by the ETag where there is one; else by when it was changed last.
+  /// Makes the identity from the address and the ETag, or from the time of the last change if there is no ETag.
   static func of(_ address: [UInt8], size: Int64, _ state: RemoteState) -> FileIdentity {
     let (tag, modified) = (state.tag, state.modified)
     var text = address
@@ -273,7 +273,7 @@ enum RemoteIdentity {
     text += Array((tag.map { "tag " + $0 } ?? "time \(modified ?? "")").utf8)
     let hash = Array(SHA256.hash(data: text))
     let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-    // One that nothing is said of may have changed just now.
+    // A file about which nothing is known may have changed just now.
     let latest: Double = 9_000_000_000
     let seconds = tag != nil ? 0 : modified.flatMap(HTTPDate.parse)?.timeIntervalSince1970 ?? latest
     let time = Int64(min(max(0, seconds), latest)) * 1_000_000_000

@@ -2,11 +2,11 @@ import HTTPTypes
 import ReelCore
 import ReelStorage
 
-/// Objects of a bucket, as a source: one by its name, or all whose names begin alike.
+/// Objects of a bucket as a source: one object, or all whose names have a common beginning.
 package struct S3Source: RemoteSource {
   package let path: SourcePath
   package let isFolder: Bool
-  /// The object's, or what the objects' begin with.
+  /// The object's name, or the beginning of the objects' names.
   private let name: String
   private let client: S3Client
   private let retries: RetryBudget
@@ -14,7 +14,7 @@ package struct S3Source: RemoteSource {
 
   /// - Parameters:
   ///   - store: the bucket, without a prefix.
-  ///   - name: an object's, or, with a slash at its end or empty, what the names of objects begin with.
+  ///   - name: an object's name, or, if it is empty or ends with a slash, the beginning of objects' names.
   package init(
     _ store: S3Store, name: String, transport: any HTTPTransport, credentials: any CredentialSource,
     limits: RemoteLimits = RemoteLimits(), clock: any WallClock = SystemWallClock(),
@@ -32,7 +32,7 @@ package struct S3Source: RemoteSource {
     path = SourcePath(Self.address(client.store, name))
   }
 
-  /// Another name of the same bucket, over the same connections.
+  /// Returns the source with another name in the same bucket, using the same connections.
   package func named(_ name: String) -> S3Source { S3Source(client, name: name, limits: limits, retries) }
 
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? {
@@ -70,7 +70,7 @@ package struct S3Source: RemoteSource {
     switch outcome {
     case .failure(let error): throw SourceError(error)
     case .success(let page):
-      // What ends with a slash stands for a folder in some tools, and is no file.
+      // An object whose name ends with a slash represents a folder in some tools, and is not a file.
       let files = page.objects.filter {
         $0.name.utf8.starts(with: name.utf8) && $0.name.utf8.last != UInt8(ascii: "/")
       }
@@ -95,7 +95,7 @@ package struct S3Source: RemoteSource {
 }
 
 extension ListedObject {
-  /// With the quotation marks that belong to a tag (RFC 9110, 8.8.3), and which some lists leave out. Nil without one.
+  /// The ETag with its quotation marks (RFC 9110, 8.8.3), which some lists leave out. Nil if there is none.
   fileprivate var tag: String? {
     if etag.isEmpty { return nil }
     return etag.hasPrefix("\"") || etag.hasPrefix("W/") ? etag : "\"\(etag)\""
@@ -103,17 +103,17 @@ extension ListedObject {
 }
 
 extension RemoteFile {
-  /// - Parameter identifier: its address's.
+  /// - Parameter identifier: the identifier of its address.
   init(_ path: SourcePath, _ identifier: [UInt8], name: String, size: Int64, _ state: RemoteState) {
     self.init(
       path: path, name: name, identity: RemoteIdentity.of(identifier, size: size, state), state: state)
   }
 }
 
-/// How many bytes are fetched to open a file.
+/// The number of bytes fetched to open a file.
 enum RemoteFirst {
-  /// As many as the sniffer looks at; of one that is copied more, so that a small one takes a single request. One that
-  /// is copied and is on no list may be known already, which is seen by its ETag: a byte will do.
+  /// As many as the sniffer needs; more of a file to be copied, so that a small one takes a single request. One that is
+  /// to be copied and is on no list may be known already, which its ETag shows: one byte will do.
   static func bytes(of file: RemoteFile?, for use: RemoteUse) -> Int64 {
     switch use {
     case .probing: Int64(Sniffer.headLength)
@@ -123,11 +123,11 @@ enum RemoteFirst {
   }
 }
 
-/// Ranges of an object.
+/// Fetches ranges of an object.
 private struct S3Ranges: RangeFetcher {
   let client: S3Client
   let name: String
-  /// Whether the store takes its own tag, as it has told it, for another object's (SeaweedFS 3.97).
+  /// Whether the store takes its own ETag, exactly as it reported it, for another object's (SeaweedFS 3.97).
   private let refusesItsTag = FoundLimit()
 
   init(client: S3Client, name: String) { (self.client, self.name) = (client, name) }
@@ -152,8 +152,8 @@ private struct S3Ranges: RangeFetcher {
     request.answer = .object
     let answer = RangeAnswer(range: range, pin: pin, server: server, isOfBucket: true)
     var outcome = try await client.outcome(ofSmall: request)
-    // A store that writes its tags otherwise in a list than in a reply takes what stood there for another object's, and some
-    // know no condition: then what the reply says of the object decides.
+    // A store that writes ETags differently in lists and in replies does not recognize the listed one, and some stores
+    // support no conditions. Then the request is sent without one, and the reply's report on the object decides.
     if case .failure(let failure)? = outcome, !pin.conditions.isEmpty, !isFree,
       [412, 501].contains(failure.reply.status.code)
     {
@@ -189,9 +189,9 @@ private struct S3Ranges: RangeFetcher {
     }
   }
 
-  /// What a reply gives whose tag is another than the list's. Some stores tell one tag of an object in a list and another one
-  /// in a reply (OpenStack Swift, of one in segments): as long as the list says the same, so is the object.
-  /// - Returns: nil where the object is another, or that can't be told.
+  /// Reads a reply whose ETag is not the listed one. Some stores report one ETag of an object in a list and another in
+  /// a reply (OpenStack Swift, for an object in segments). If the list still has the same ETag, the object is the same.
+  /// - Returns: Nil if the object is another one, or that can't be determined.
   private func underAnotherTag(
     _ reply: HTTPReply, _ range: Range<Int64>, of pin: FilePin
   ) async throws(UploadError) -> FetchedRange? {

@@ -1,14 +1,14 @@
 import ReelCore
 import ReelStorage
 
-/// An address that a source is named by: `s3://bucket/name`, `s3+https://host/bucket/name`, `https://host/path`.
+/// The address of a source: `s3://bucket/name`, `s3+https://host/bucket/name`, `https://host/path`.
 package enum SourceAddress: Sendable {
-  /// An object of a bucket, or, with a slash at its end or empty, what the names of objects begin with.
+  /// An object of a bucket, or, if the name is empty or ends with a slash, all objects whose names begin with it.
   case s3(S3Address, name: String)
   /// A file on the web.
   case web(WebAddress)
 
-  /// - Throws: ``SourceAddressError`` when it is none that can be used.
+  /// - Throws: ``SourceAddressError`` if it is not a usable address.
   package init(parsing path: SourcePath) throws(SourceAddressError) {
     guard let scheme = path.scheme else { throw SourceAddressError("", "it names no kind of source") }
     guard let text = String(validating: path.bytes, as: UTF8.self), !text.utf8.contains(0) else {
@@ -25,7 +25,7 @@ package enum SourceAddress: Sendable {
     }
   }
 
-  /// The name of an object is taken as it is: any slash, any question mark.
+  /// Parses the address of a bucket. The name of an object is taken literally, including any slash or question mark.
   private static func bucket(_ text: String, _ scheme: String) throws(SourceAddressError) -> SourceAddress {
     var parts = text.dropFirst(scheme.count + 3).split(
       separator: "/", maxSplits: scheme == "s3" ? 1 : 2, omittingEmptySubsequences: false)
@@ -54,7 +54,7 @@ package enum SourceAddress: Sendable {
   }
 }
 
-/// Why an address can't be used as a source. The address is not repeated: it may hold a password.
+/// The reason why an address can't be used as a source. The address is not repeated, as it may contain a password.
 package struct SourceAddressError: ReelError, Hashable {
   private let scheme: String
   private let reason: String

@@ -12,7 +12,7 @@ package struct WebSource: RemoteSource {
   private let transport: any HTTPTransport
   private let retries: RetryBudget
   private let limits: RemoteLimits
-  /// Where a file goes that is given only as a whole; nil where none is taken.
+  /// Where to put a file that the server sends only as a whole; nil to refuse such files.
   private let staging: (any StagingArea)?
 
   package init(
@@ -26,16 +26,16 @@ package struct WebSource: RemoteSource {
       randomness: SystemRandomness())
   }
 
-  /// Its query is in it as a digest.
+  /// Contains the query only as a digest.
   package var identifier: [UInt8] {
     let query = Array(address.unsignedQuery.utf8)
     return query.isEmpty ? path.bytes : path.bytes + [0] + Array(SHA256.hash(data: query))
   }
 
-  /// What stands beside a file on the web, nobody knows.
+  /// Nil, as the neighbors of a file on the web are unknown.
   package func sibling(_ name: [UInt8]) -> (any RemoteSource)? { nil }
 
-  /// There is nothing below it.
+  /// Returns an empty page, as nothing lies below a file.
   package func page(after token: String?, cancellation: CancellationFlag) throws(SourceError) -> RemotePage {
     RemotePage(files: [], next: nil)
   }
@@ -53,7 +53,7 @@ package struct WebSource: RemoteSource {
         path, identifier, RetryingFetcher(base: ranges, retries: retries), listed: file,
         first: RemoteFirst.bytes(of: file, for: use), for: use, limits, cancellation)
     } catch {
-      // To copy it, no ranges are needed.
+      // A copy can be made without ranges.
       guard use != .probing, error == ranges.noRanges, let staging, let whole = try head(cancellation) else {
         throw error
       }
@@ -66,8 +66,8 @@ package struct WebSource: RemoteSource {
     }
   }
 
-  /// What the server says of the file, in reply to HEAD, else, as many refuse that, to GET; nil when it does not say how
-  /// long it is.
+  /// Returns the server's report on the file, from its reply to HEAD, or to GET, as many servers refuse HEAD; nil if it
+  /// does not state the length.
   private func head(_ cancellation: CancellationFlag) throws(SourceError) -> (pin: FilePin, requests: Int)? {
     if let pin = try head(HTTPCall(.head, address.origin, address.target), cancellation) { return (pin, 2) }
     var call = HTTPCall(.get, address.origin, address.target)
@@ -90,14 +90,14 @@ package struct WebSource: RemoteSource {
   }
 }
 
-/// Ranges of a file on the web.
+/// Fetches ranges of a file on the web.
 private struct WebRanges: RangeFetcher {
   let address: WebAddress
   let transport: any HTTPTransport
 
   var server: String { address.origin.description }
 
-  /// What is said of a server that knows no ranges.
+  /// The error for a server without support for ranges.
   var noRanges: SourceError { RangeAnswer(range: 0..<1, pin: FilePin(), server: server).noRanges }
 
   func fetch(
@@ -122,7 +122,7 @@ private struct WebRanges: RangeFetcher {
 }
 
 extension HTTPTransport {
-  /// Throws what may pass.
+  /// Throws errors that may be temporary.
   fileprivate func reply(to call: HTTPCall) async throws(UploadError) -> HTTPReply {
     let server = call.origin.description
     let reply = try await rethrowing(as: { $0.ofSource(server) }) { () async throws(HTTPFailure) in
@@ -134,7 +134,7 @@ extension HTTPTransport {
 }
 
 extension HTTPReply {
-  /// - Throws: `unavailable` where it says that the server can't answer now.
+  /// - Throws: `unavailable` if it says that the server can't answer now.
   func checkAvailable(_ server: String) throws(UploadError) {
     guard HTTPReply.code(of: status) == .unavailable, status.code != 409 else { return }
     throw UploadError(
@@ -144,7 +144,7 @@ extension HTTPReply {
 }
 
 extension HTTPFailure {
-  /// What it means for a file that is read from `server`.
+  /// Returns what the failure means for a file that is read from `server`.
   func ofSource(_ server: String) -> UploadError {
     switch self {
     case .unreachable(let reason):

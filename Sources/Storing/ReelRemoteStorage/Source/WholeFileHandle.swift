@@ -4,8 +4,8 @@ import ReelCore
 import ReelStorage
 import Synchronization
 
-/// A file on a server that gives it as a whole only: with the first reading all of it is fetched into a file without a
-/// name, which goes with this.
+/// A file on a server that sends it only as a whole. The first read fetches all of it into an unnamed file, which
+/// exists as long as this handle.
 final class WholeFileHandle: RemoteHandle {
   private struct State {
     var copy: (any StagedFile)?
@@ -20,7 +20,7 @@ final class WholeFileHandle: RemoteHandle {
   private let cancellation: CancellationFlag
   private let progress: Mutex<State>
 
-  /// - Parameter requests: that were sent to find out what it is.
+  /// - Parameter requests: the number of requests sent to examine the file.
   init(
     _ address: WebAddress, transport: any HTTPTransport, retries: RetryBudget,
     pin: FilePin, identity: FileIdentity, requests: Int, in staging: any StagingArea,
@@ -57,7 +57,7 @@ final class WholeFileHandle: RemoteHandle {
     }
   }
 
-  /// Bytes as they come.
+  /// The bytes received so far.
   private struct Received: Sendable {
     let file: any StagedFile
     var count: Int64 = 0
@@ -113,12 +113,12 @@ final class WholeFileHandle: RemoteHandle {
 
   private typealias Reply = (reply: HTTPReply, value: Received)
 
-  /// One request; nil where more comes than the file had.
+  /// Sends one request; nil if more arrives than the file's size.
   private func receive(_ received: Received) async throws(UploadError) -> Reply? {
     let server = address.origin.description
     var call = HTTPCall(.get, address.origin, address.target, fields: pin.conditions)
     call.patience = .seconds(120 + identity.size / (16 << 10))
-    // Of a length that nobody says, it may have no end.
+    // A body without a stated length may never end.
     call.fetchLimit = Int(identity.size)
     let reply: Reply
     do throws(HTTPFailure) {

@@ -6,13 +6,13 @@ import ReelCrypto
 struct TusClient: Sendable {
   let transport: any HTTPTransport
   let failure: TusFailure
-  /// Where the user says that uploads are created.
+  /// The address at which the user says that uploads are created.
   let endpoint: TusURL
-  /// Sent to the origin of the server alone; nil for a server that asks for none.
+  /// Sent only to the server's own origin; nil for a server that needs none.
   let credential: HTTPCredential?
-  /// Hosts beside the server's own that may be given the bytes, as ``HTTPOrigin/authority`` names them.
+  /// Hosts besides the server's own that may receive the bytes, as ``HTTPOrigin/authority`` names them.
   let uploadHosts: Set<String>
-  /// Whether what stands before the server lets neither PATCH nor DELETE through.
+  /// Whether something in front of the server blocks PATCH and DELETE.
   private let isOverriding = FoundLimit()
 
   init(
@@ -23,22 +23,23 @@ struct TusClient: Sendable {
     (self.credential, self.uploadHosts) = (credential, uploadHosts)
   }
 
-  /// How an upload stands on its server.
+  /// The state of an upload on its server.
   enum UploadStatus: Hashable, Sendable {
-    /// The server knows no such upload (any more).
+    /// The server does not know the upload, or no longer does.
     case gone
     case partial(offset: Int64, length: Int64?)
     case whole(Int64)
   }
 
-  /// OPTIONS: what the server can do. One that sends us to the same address with a slash behind it is asked there.
+  /// OPTIONS: returns what the server can do. If it redirects to the same address with a slash appended, it is
+  /// asked there.
   func server() async throws(UploadError) -> TusServer {
     let (server, reply) = try await introduction()
     guard let server else { throw failure.noTus(reply) }
     return server
   }
 
-  /// The server, nil when what answers speaks no tus, and what was answered.
+  /// Returns the server, or nil if whatever answers does not speak tus; and its reply.
   private func introduction() async throws(UploadError) -> (TusServer?, HTTPReply) {
     let reply = try await send(call(.options, endpoint))
     if let server = TusServer(reply, endpoint: endpoint) { return (server, reply) }
@@ -50,7 +51,7 @@ struct TusClient: Sendable {
     return (TusServer(second, endpoint: slashed), second)
   }
 
-  /// POST: a new upload, perhaps with its first bytes.
+  /// POST: creates an upload, perhaps with its first bytes.
   func create(
     on server: TusServer, _ key: ObjectKey, _ source: UploadSource, first: [UInt8]
   ) async throws(UploadError) -> TusURL {
@@ -78,8 +79,8 @@ struct TusClient: Sendable {
     return url
   }
 
-  /// Whether `url` may be asked for anything or given bytes: what a server names, or a row of the catalog, may be anybody, on
-  /// a network that only this machine reaches.
+  /// Checks that `url` may receive requests and bytes: an address named by a server, or by a row of the catalog, may be
+  /// any host, even on a network that only this machine can reach.
   /// - Throws: `storeUnusable`.
   func check(_ url: TusURL) throws(UploadError) {
     guard url.origin == endpoint.origin || uploadHosts.contains(url.origin.authority) else {
@@ -87,9 +88,9 @@ struct TusClient: Sendable {
     }
   }
 
-  /// HEAD: how far the upload has come.
-  /// - Throws: `interrupted` when the answer contradicts itself, or says that there is none and is not the server's,
-  ///   beside what every call throws.
+  /// HEAD: returns how far the upload has come.
+  /// - Throws: `interrupted` if the answer contradicts itself, or if it says that there is no such upload and does not
+  ///   come from the server; and what every call throws.
   func standing(of url: TusURL, _ key: ObjectKey) async throws(UploadError) -> UploadStatus {
     try check(url)
     let reply = try await sendToUpload(call(.head, url))
@@ -98,31 +99,31 @@ struct TusClient: Sendable {
       throw failure(reply, "say how far the upload of \(key) has come")
     }
     let length = Self.number(reply.fields[.uploadLength])
-    // No upload is longer than itself: such an answer is no reason to give up one that may be whole.
+    // An offset beyond the length is impossible. Such an answer is no reason to abandon an upload that may be complete.
     if let length, offset > length {
       throw failure.interrupted("it says that it has \(offset) bytes of an upload of \(length)")
     }
     return offset == length ? .whole(offset) : .partial(offset: offset, length: length)
   }
 
-  /// What became of bytes.
+  /// The result of sending bytes.
   enum Appending: Sendable {
-    /// Where the server stands now.
+    /// The server's offset now.
     case taken(through: Int64)
-    /// By the server itself, not by what stands before it: the upload's last part, and maybe the upload with it.
+    /// Refused by the server itself, not by a proxy: the upload's last part, and perhaps with it the whole upload.
     case lastRefused(HTTPReply)
   }
 
-  /// PATCH: more bytes at `offset`.
-  /// - Parameter whole: bytes of the upload.
-  /// - Throws: `tooLarge` when they are too many for one request.
+  /// PATCH: sends more bytes at `offset`.
+  /// - Parameter whole: the upload's length in bytes.
+  /// - Throws: `tooLarge` if they are too many for one request.
   func append(
     _ bytes: [UInt8], at offset: Int64, of whole: Int64, to url: TusURL, checksum: TusChecksum?,
     _ key: ObjectKey
   ) async throws(UploadError) -> Appending {
     var call = call(.patch, url)
     let isLast = offset + Int64(bytes.count) == whole
-    // Behind the last byte a server may put parts of a bucket together, or ask its hooks.
+    // After the last byte, a server may put parts together in a bucket, or call its hooks.
     if isLast { call.thinking = .seconds(250 + whole / (16 << 20)) }
     call.fields[.contentType] = "application/offset+octet-stream"
     call.fields[.uploadOffset] = "\(offset)"
@@ -136,7 +137,7 @@ struct TusClient: Sendable {
       return .lastRefused(reply)
     }
     if let now = Self.number(reply.fields[.uploadOffset]) { return .taken(through: now) }
-    // Some servers, or what stands before them, do not say it.
+    // Some servers, or proxies in front of them, leave it out.
     switch try await standing(of: url, key) {
     case .partial(let now, _), .whole(let now): return .taken(through: now)
     case .gone: throw failure.interrupted("it took bytes of an upload, and then knew none")
@@ -144,7 +145,7 @@ struct TusClient: Sendable {
   }
 
   /// DELETE: ends the upload and frees what it holds (the termination extension).
-  /// - Returns: false when the server knows no such upload (any more).
+  /// - Returns: False if the server does not know the upload, or no longer does.
   /// - Throws: as ``standing(of:_:)``.
   @discardableResult
   func terminate(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Bool {
@@ -155,9 +156,10 @@ struct TusClient: Sendable {
     return true
   }
 
-  /// GET, which is no part of tus, but of most servers: the length and digest of what is there; nil when nothing is.
-  /// - Parameter length: bytes that are there; nil when nobody knows, and an hour has to do.
-  /// - Throws: `rejected` when the server gives nothing back.
+  /// GET, which is not part of tus but supported by most servers: returns the length and digest of the content; nil if
+  /// there is none.
+  /// - Parameter length: its length in bytes; nil if unknown, in which case the limit is one hour.
+  /// - Throws: `rejected` if the server does not return uploads.
   func read(
     _ url: TusURL, _ key: ObjectKey, length: Int64?
   ) async throws(UploadError) -> (size: Int64, digest: ContentDigest?)? {
@@ -181,9 +183,9 @@ struct TusClient: Sendable {
     throw failure(reply, "give \(key) back")
   }
 
-  /// HEAD, of an address that is not an upload's, and GET of a byte where that does not tell it: the length of what is
-  /// there; nil when nothing is.
-  /// - Throws: `interrupted` when something is, and nobody says how long.
+  /// HEAD, for an address that is not an upload's, and GET of one byte if HEAD does not state the length: returns the
+  /// length of the content; nil if there is none.
+  /// - Throws: `interrupted` if there is content whose length is not stated.
   func size(_ url: TusURL, _ key: ObjectKey) async throws(UploadError) -> Int64? {
     guard let reply = try await self.reply(at: url, key) else { return nil }
     if let length = reply.contentLength { return length }
@@ -191,7 +193,7 @@ struct TusClient: Sendable {
     call.endsAtHead = true
     let answer = try await send(call)
     switch answer.status.code {
-    // Of an empty object there is no first byte.
+    // An empty object has no first byte.
     case 200, 206, 416:
       let told: Int64? =
         if let range = answer.fields[.contentRange] {
@@ -201,13 +203,13 @@ struct TusClient: Sendable {
         }
       guard let size = told else { throw failure.noLength(key, at: url.text) }
       return size
-    // HEAD has found it.
+    // HEAD has just found it.
     case 404, 410: throw failure.noLength(key, at: url.text)
     default: throw failure(answer, "find \(key)")
     }
   }
 
-  /// HEAD, of an address that is not an upload's; nil when nothing is there.
+  /// HEAD, for an address that is not an upload's; nil if there is nothing.
   func reply(at url: TusURL, _ key: ObjectKey) async throws(UploadError) -> HTTPReply? {
     let reply = try await send(HTTPCall(.head, url.origin, url.target))
     if [404, 410].contains(reply.status.code) { return nil }
@@ -226,15 +228,15 @@ struct TusClient: Sendable {
 
   private func call(_ method: HTTPRequest.Method, _ url: TusURL) -> HTTPCall {
     var call = HTTPCall(method, url.origin, url.target)
-    // OPTIONS is asked before the version is agreed on (tus 1.0.0, "Tus-Resumable").
+    // OPTIONS precedes the agreement on a version (tus 1.0.0, "Tus-Resumable").
     if method != .options, method != .get { call.fields[.tusResumable] = TusServer.version }
     if let credential, credential.origin == url.origin { call.credentials = [credential] }
     return call
   }
 
-  /// Sends what is for an upload. An answer that there is none counts when the server itself gave it: what stands before
-  /// it (a proxy, while the server is restarted) says 404, too. Not every server signs its refusals, so one that bears
-  /// no mark of tus is believed when tus is spoken there, and it is said again.
+  /// Sends a request about an upload. An answer that there is none counts only if the server itself gave it: a proxy
+  /// also says 404, while the server is restarted. Not every server marks its refusals, so an answer without a sign of
+  /// tus is believed if tus is spoken there and the answer is repeated.
   private func sendToUpload(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
     let reply = try await send(call)
     guard mayBeGone(reply), reply.fields[.tusResumable] == nil else { return reply }
@@ -246,19 +248,19 @@ struct TusClient: Sendable {
       : error
   }
 
-  /// "404 Not Found, 410 Gone or 403 Forbidden", without an offset: there is none (tus 1.0.0, "HEAD"). With a credential
-  /// 403 may as well mean the credential.
+  /// Whether the reply may mean that there is no such upload: "404 Not Found, 410 Gone or 403 Forbidden", without an
+  /// offset (tus 1.0.0, "HEAD"). With a credential, a 403 may just as well be about the credential.
   private func mayBeGone(_ reply: HTTPReply) -> Bool {
     [404, 410].contains(reply.status.code) || (reply.status.code == 403 && credential == nil)
   }
 
-  /// Whether there is none: a 403 that bears no mark of tus is a firewall's, however often it is said.
+  /// Whether there is no such upload. A 403 without a sign of tus comes from a firewall, however often it is repeated.
   private func isGone(_ reply: HTTPReply) -> Bool {
     mayBeGone(reply) && (reply.status.code != 403 || reply.fields[.tusResumable] != nil)
   }
 
-  /// Where something before the server does not let a method through, it goes as a POST that names it, which every server has
-  /// to understand (tus 1.0.0, "X-HTTP-Method-Override").
+  /// If something in front of the server blocks a method, sends a POST that names it, which every server must
+  /// understand (tus 1.0.0, "X-HTTP-Method-Override").
   private func send(_ call: HTTPCall) async throws(UploadError) -> HTTPReply {
     guard [.patch, .delete].contains(call.method) else { return try await sendAsIs(call) }
     var post = call
@@ -270,8 +272,8 @@ struct TusClient: Sendable {
       return reply
     }
     let second = try await sendAsIs(post)
-    // What the server says of the upload counts; not that it knows of no such request, and nothing that something else
-    // says.
+    // What the server says about the upload counts; not that it does not know the request, and nothing that comes
+    // from elsewhere.
     let isOfServer =
       second.fields[.tusResumable] != nil || second.isSuccess && second.fields[.uploadOffset] != nil
     guard isOfServer, second.isSuccess || [409, 413, 423, 460].contains(second.status.code) else {

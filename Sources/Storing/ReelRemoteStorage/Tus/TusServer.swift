@@ -2,20 +2,21 @@ import FoundationEssentials
 import HTTPTypes
 import ReelCore
 
-/// What a server can do, as its answer to OPTIONS says (tus 1.0.0, "OPTIONS").
+/// What a server can do, according to its answer to OPTIONS (tus 1.0.0, "OPTIONS").
 struct TusServer: Hashable, Sendable {
-  /// The version of the protocol that we speak.
+  /// The version of the protocol that Reel speaks.
   static let version = "1.0.0"
 
   let extensions: Set<String>
-  /// Algorithms of the checksum extension that we can do as well, the best one; nil without.
+  /// The best algorithm of the checksum extension that both sides support; nil if there is none.
   let checksum: TusChecksum?
-  /// Bytes of the largest upload; nil when it does not say.
+  /// The size of the largest upload in bytes; nil if the server does not state it.
   let largest: Int64?
-  /// Where uploads are created: as the user wrote it, or with a slash at its end, if that is where the server sent us.
+  /// The address at which uploads are created: as the user wrote it, or with a slash appended if the server redirected
+  /// to that.
   let endpoint: TusURL
 
-  /// Nil when the reply comes from no tus server.
+  /// Nil if the reply does not come from a tus server.
   init?(_ reply: HTTPReply, endpoint: TusURL) {
     guard reply.isSuccess || reply.status.code == 405,
       let versions = reply.fields[.tusVersion] ?? reply.fields[.tusResumable],
@@ -35,7 +36,8 @@ struct TusServer: Hashable, Sendable {
   var canCreate: Bool { extensions.contains("creation") }
   var canTerminate: Bool { extensions.contains("termination") }
 
-  /// Creation-with-upload saves a round trip. Not where parts can carry a checksum: a creation can't.
+  /// Whether the first part is sent with the creation, which saves a round trip. Not if parts can carry a checksum: a
+  /// creation can't.
   var takesFirstPart: Bool { extensions.contains("creation-with-upload") && checksum == nil }
 }
 
@@ -56,12 +58,12 @@ extension StringProtocol {
   var trimmed: String { String(trimming { $0 == " " || $0 == "\t" }) }
 }
 
-/// Where uploads are created, as the user names it.
+/// The address at which uploads are created, as the user names it.
 public struct TusEndpoint: Hashable, Sendable {
   let url: TusURL
 
-  /// Reads `tus+https://host/path` or `tus+http://host/path`; nil for anything else, for an address with a user, a
-  /// password, a query or a fragment in it too.
+  /// Reads `tus+https://host/path` or `tus+http://host/path`; nil for anything else, also for an address with a user, a
+  /// password, a query or a fragment.
   public init?(_ text: String) {
     let prefix = "tus+"
     guard text.prefix(prefix.count).lowercased() == prefix, !text.contains("?"), !text.contains("#"),
@@ -70,10 +72,10 @@ public struct TusEndpoint: Hashable, Sendable {
     self.url = url
   }
 
-  /// The server: who hears the token.
+  /// The server, which gets the token.
   public var origin: HTTPOrigin { url.origin }
 
-  /// One server's one name, with or without a slash at the address's end.
+  /// The one name of the server, with or without a trailing slash in the address.
   public var destination: Destination {
     var text = url.text
     while text.hasSuffix("/") { text.removeLast() }
@@ -81,14 +83,14 @@ public struct TusEndpoint: Hashable, Sendable {
   }
 }
 
-/// Where viewers find what a tus server took: the protocol does not say.
+/// The addresses at which viewers find a tus server's uploads, which the protocol does not define.
 public struct TusAddresses: Hashable, Sendable {
-  /// A setting, with `{key}` and `{id}` filled in; nil for the upload's own address.
+  /// A setting in which `{key}` and `{id}` are replaced; nil for the upload's own address.
   private let pattern: String?
 
-  /// - Parameter publicBaseURL: `{key}` in it stands for the object's name, `{id}` for the name that the server gave
-  ///   the upload (the end of its address). With neither, the object's name is put behind it. Nil for the upload's own
-  ///   address, which servers that give uploads back answer to.
+  /// - Parameter publicBaseURL: `{key}` stands for the object's name, `{id}` for the name that the server gave the
+  ///   upload (the end of its address). Without either, the object's name is appended. Nil for the upload's own
+  ///   address, which works if the server returns uploads.
   public init(publicBaseURL: String?) {
     pattern = publicBaseURL.map { base in
       if base.contains("{key}") || base.contains("{id}") { return base }
@@ -100,23 +102,23 @@ public struct TusAddresses: Hashable, Sendable {
     pattern?.replacing("{key}", with: key.rawValue).replacing("{id}", with: url.id) ?? url.text
   }
 
-  /// Where the object can be read beside the server; nil when nobody said.
+  /// Returns the address besides the server's at which the object can be read; nil if none is configured.
   func other(than url: TusURL, _ key: ObjectKey) -> TusURL? {
     guard pattern != nil, let other = TusURL(self.url(of: key, at: url)), other != url else { return nil }
     return other
   }
 }
 
-/// What a tus server's refusals mean, and how they are told. No sentence names an upload's address.
+/// What a tus server's refusals mean, and how they are reported. No sentence contains an upload's address.
 struct TusFailure: Sendable {
   let store: Destination
   let now: @Sendable () -> Date
 
-  /// Seconds until a server that does not say itself when is asked again for an upload that it holds locked: it does so
-  /// for a request whose line is dead, and some seconds pass until it notices.
+  /// The default delay in seconds before asking again for an upload that the server holds locked: a server keeps the
+  /// lock for a request whose connection is dead until it notices that, some seconds later.
   private static let lockTime = 3.0
 
-  /// - Parameter task: what was asked for, such as "store abc.mp4".
+  /// - Parameter task: what was requested, such as "store abc.mp4".
   func callAsFunction(_ reply: HTTPReply, _ task: String) -> UploadError {
     switch reply.status.code {
     case 409: interrupted("\(task) stood somewhere else than was thought")
@@ -132,19 +134,19 @@ struct TusFailure: Sendable {
     }
   }
 
-  /// Whether a refusal is of the request, not of what was sent: another one stands in its way, it came damaged, or the server
-  /// can't judge it just now. A hook's no is a 4xx or a 500.
+  /// Whether a refusal concerns the request, not the content: another request is in its way, it arrived damaged, or the
+  /// server can't judge it at the moment. A hook refuses with a 4xx or a 500.
   func isOfTheMoment(_ reply: HTTPReply) -> Bool {
     [404, 408, 409, 410, 423, 425, 429, 460, 503].contains(reply.status.code)
       || reply.ownWords?.hasPrefix("ERR_LOCK_TIMEOUT") ?? false
   }
 
-  /// Of a part.
+  /// Returns the error for a refused part.
   func callAsFunction(refusing key: ObjectKey, _ reply: HTTPReply) -> UploadError {
     self(reply, "take a part of \(key)")
   }
 
-  /// Of an upload of which the server has every byte, and which it did not take.
+  /// Returns the error for an upload of which the server has every byte, and which it refused.
   func refused(_ key: ObjectKey, _ reply: HTTPReply) -> UploadError {
     let code = HTTPReply.code(of: reply.status)
     let said =
@@ -155,7 +157,7 @@ struct TusFailure: Sendable {
         + "there why, then try again")
   }
 
-  /// What the server says, without what may be an upload's address: parts of paths, and long names.
+  /// Returns the server's words without what may be an upload's address: parts of paths, and long names.
   private func words(of reply: HTTPReply) -> String? {
     reply.ownWords?.split(separator: " ").map { word in
       let isName =
@@ -203,7 +205,7 @@ struct TusFailure: Sendable {
         + "it is whole: try again, and check the server if it happens again")
   }
 
-  /// - Parameter address: one that viewers open.
+  /// - Parameter address: an address that viewers open.
   func noLength(_ key: ObjectKey, at address: String) -> UploadError {
     UploadError(
       .interrupted,
@@ -230,7 +232,7 @@ struct TusFailure: Sendable {
         + "its address see it: remove it on the server itself, then try again")
   }
 
-  /// - Parameter address: one that viewers open.
+  /// - Parameter address: an address that viewers open.
   func handedOn(_ key: ObjectKey, _ address: String) -> UploadError {
     UploadError(
       .rejected,
@@ -238,7 +240,7 @@ struct TusFailure: Sendable {
         + "try again")
   }
 
-  /// By the server's own word, to a question without a body.
+  /// Returns the error for a size that the server itself refused, in reply to a request without a body.
   func tooLarge(_ size: Int64, _ reply: HTTPReply) -> UploadError {
     UploadError(
       .tooLarge,

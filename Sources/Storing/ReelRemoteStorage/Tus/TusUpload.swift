@@ -3,7 +3,7 @@ import ReelCrypto
 import ReelStorage
 import Synchronization
 
-/// One upload, begun or gone on with, in parts of which each is written down before it goes out.
+/// A resumable upload, new or resumed, sent in parts. The state of each part is recorded before the part is sent.
 struct TusUpload: Sendable {
   let source: UploadSource
   let key: ObjectKey
@@ -12,18 +12,18 @@ struct TusUpload: Sendable {
   let failure: TusFailure
   let ledger: CheckpointLedger
   let partSize: Int
-  /// Bytes that one request may send.
+  /// The number of bytes that one request may send.
   let requestSize: TusRequestSize
   let reporting: @Sendable (TransferProgress) -> Void
 
   private struct State {
     var checkpoint: UploadCheckpoint
     var place: TusUploadState
-    /// Bytes that the server has acknowledged.
+    /// The number of bytes that the server has acknowledged.
     var offset: Int64
   }
 
-  /// Sends what is missing, and gives the object's address.
+  /// Sends what is missing, and returns the object's address.
   func run() async throws(UploadError) -> TusURL {
     let found = try await earlier()
     var state = found.state
@@ -31,25 +31,25 @@ struct TusUpload: Sendable {
     do throws(UploadError) {
       try await send(&state, insteadOf: found.gone)
     } catch {
-      // What was sent is of other bytes: nobody can go on with it.
+      // The bytes sent so far belong to other content, so this upload can never be resumed.
       if [.sourceChanged, .sourceUnreadable].contains(error.code), let state { await giveUp(state) }
       throw error
     }
-    // An empty source has no part.
+    // An empty source has no parts.
     guard let url = state?.place.url else {
       return try await begin(replacing: found.gone, first: [], hash: SHA256()).place.url
     }
     return url
   }
 
-  // MARK: What is there
+  // MARK: Earlier uploads
 
-  /// What was written down of an earlier upload.
+  /// What is recorded of an earlier upload.
   private struct Earlier {
-    /// One of these bytes that the server still has.
+    /// An upload of these bytes that the server still has.
     var state: State?
-    /// One that it has no more, or whose address can't be read. It stays written down until another is created in its
-    /// place.
+    /// An upload that the server no longer has, or whose address can't be read. It stays on record until another one
+    /// has been created in its place.
     var gone: UploadCheckpoint?
   }
 
@@ -63,7 +63,7 @@ struct TusUpload: Sendable {
       return Earlier()
     case .partial(let offset, let length):
       let state = State(checkpoint: kept, place: place, offset: offset)
-      // A key is one video's: whoever comes with another is a rival, and ends no upload but its own.
+      // A key belongs to one video. A process with another video is a rival, and may cancel only its own upload.
       guard kept.digest == source.digest else { throw failure.taken(key) }
       if length ?? source.size == source.size, isWithinItsPart(state) {
         return Earlier(state: state)
@@ -74,8 +74,8 @@ struct TusUpload: Sendable {
     }
   }
 
-  /// Whether the server stands in the part that was written down last: what came before it was acknowledged, and what
-  /// it is made of is known. Parts of another size are another version's, or another setting's.
+  /// Whether the server's offset is in the part recorded last: what precedes it was acknowledged, and its content is
+  /// known. Parts of another size come from another version, or another setting.
   private func isWithinItsPart(_ state: State) -> Bool {
     let through = state.place.through
     guard through <= source.size, through % Int64(partSize) == 0 || through == source.size else {
@@ -85,8 +85,8 @@ struct TusUpload: Sendable {
     return (start...through).contains(state.offset)
   }
 
-  /// Removes what was begun where the server can (else it expires there), and forgets it. In a task of its own, as this
-  /// one may be cancelled.
+  /// Removes the upload if the server can (otherwise it expires there), and forgets it. In a task of its own, as the
+  /// current one may be cancelled.
   private func giveUp(_ state: State) async {
     await Task {
       await end(state.place.url)
@@ -94,15 +94,15 @@ struct TusUpload: Sendable {
     }.value
   }
 
-  /// Removes an upload where the server can.
+  /// Removes an upload if the server can.
   private func end(_ url: TusURL) async {
     if server.canTerminate { _ = try? await client.terminate(url, key) }
   }
 
   // MARK: Sending
 
-  /// Reads the source from its beginning: what the server has already is only hashed, and held against what was
-  /// written down of it.
+  /// Reads the source from its beginning. What the server has already is only hashed, and compared with what was
+  /// recorded about it.
   private func send(_ state: inout State?, insteadOf gone: UploadCheckpoint?) async throws(UploadError) {
     var hash = SHA256()
     var read: Int64 = 0
@@ -114,7 +114,7 @@ struct TusUpload: Sendable {
       if let begun = state {
         guard read > begun.offset else { continue }
         let known = Int(max(0, begun.offset - start))
-        // Several uploads hold a part each: one that goes out whole is not copied.
+        // Several uploads hold a part each, so a part that is sent as a whole is not copied.
         let missing = known == 0 ? part : Array(part.dropFirst(known))
         state = try await append(missing, through: read, hash, begun)
       } else {
@@ -124,8 +124,9 @@ struct TusUpload: Sendable {
     }
   }
 
-  /// The state, when the bytes that the server has are the source's; nil when they are others and were given up.
-  /// - Throws: `interrupted` in the latter case, as what came before is not in memory any more.
+  /// Returns `state` if the bytes that the server has are the source's.
+  /// - Throws: `interrupted` if they are others. The upload is then given up, as the preceding bytes are no longer
+  ///   in memory.
   private func proven(_ state: State?, by hash: SHA256) async throws(UploadError) -> State? {
     guard let state, ContentDigest(sha256: hash.finalize()) != state.place.prefix else { return state }
     await giveUp(state)
@@ -135,7 +136,7 @@ struct TusUpload: Sendable {
   private func beginning(
     with part: [UInt8], through: Int64, _ hash: SHA256, insteadOf gone: UploadCheckpoint?
   ) async throws(UploadError) -> State {
-    // A creation never makes a whole object: if its answer were lost, nobody would know where that is.
+    // A creation never contains a whole object: if its reply were lost, nobody would know where the object is.
     let first =
       server.takesFirstPart && through < source.size && part.count <= requestSize.most ? part : []
     let begun: State
@@ -156,7 +157,7 @@ struct TusUpload: Sendable {
     return try await append(part, through: through, hash, begun)
   }
 
-  /// Creates an upload and writes down where it is.
+  /// Creates an upload and records its address.
   private func begin(
     replacing old: UploadCheckpoint?, first: [UInt8], hash: SHA256
   ) async throws(UploadError) -> State {
@@ -168,13 +169,13 @@ struct TusUpload: Sendable {
       guard try await ledger.exchange(old, for: checkpoint) else { throw failure.taken(key) }
       return State(checkpoint: checkpoint, place: place, offset: 0)
     } catch {
-      // Nothing names it, so nobody would find it again.
+      // No checkpoint names this upload, so nothing could ever resume or remove it.
       await Task { await end(url) }.value
       throw error
     }
   }
 
-  /// Sends `bytes`, which end at `through`, where the server stands.
+  /// Sends `bytes`, which end at `through`, at the server's offset.
   private func append(
     _ bytes: [UInt8], through: Int64, _ hash: SHA256, _ state: State
   ) async throws(UploadError) -> State {
@@ -185,7 +186,7 @@ struct TusUpload: Sendable {
     var rest = bytes[...]
     while !rest.isEmpty {
       if Task.isCancelled { throw UploadError(.cancelled, "cancelled; try again to go on") }
-      // One that goes out whole is not copied.
+      // A piece that is the whole part is not copied.
       let piece =
         rest.count == bytes.count && rest.count <= requestSize.most
         ? bytes : Array(rest.prefix(requestSize.most))
@@ -212,7 +213,7 @@ struct TusUpload: Sendable {
     return state
   }
 
-  /// Writes down where the upload is, if that was not so yet.
+  /// Records the upload's state, unless it is recorded already.
   private func write(_ place: TusUploadState, _ state: inout State) async throws(UploadError) {
     guard place != state.place else { return }
     let checkpoint = try checkpoint(place)
@@ -220,10 +221,10 @@ struct TusUpload: Sendable {
     (state.checkpoint, state.place) = (checkpoint, place)
   }
 
-  /// The server has refused the last part. It may have taken its bytes, and refuse the whole (tusd: a hook's no, or a
-  /// bucket that did not put it together): asked for it, it says then that all is there, as if it were stored. So its no
-  /// is written down before it is asked.
-  /// - Throws: where it refused the whole, which is given up.
+  /// Handles the server's refusal of the last part. The server may have stored its bytes and refused the whole upload
+  /// (tusd: a hook's refusal, or a bucket that did not put it together). When asked, it then says that everything is
+  /// there, as if it were stored. So the refusal is recorded before the server is asked.
+  /// - Throws: if it refused the whole upload, which is then given up.
   private func settle(_ reply: HTTPReply, _ state: inout State) async throws(UploadError) {
     var place = state.place
     place.isRefused = true
@@ -248,20 +249,21 @@ struct TusUpload: Sendable {
   }
 }
 
-/// How many bytes one request sends: fewer once a server, or what stands before it (nginx, whose limit is 1 MiB unless
-/// somebody raises it), has said that they were too many. What an upload is resumed by does not depend on it.
+/// The number of bytes that one request sends. It is reduced once a server, or a proxy in front of it (nginx, whose
+/// limit is 1 MiB unless somebody raises it), has said that they were too many. Resuming an upload does not depend
+/// on it.
 final class TusRequestSize: Sendable {
   private let current: Mutex<Int>
-  /// Who takes no more than this takes nothing.
+  /// The minimum. A server that refuses even this accepts nothing.
   private static let least = 64 << 10
-  /// What some servers want all but the last to be a multiple of.
+  /// Some servers require all requests but the last to send a multiple of this.
   private static let granule = 256 << 10
 
   init(_ most: Int) { current = Mutex(most) }
 
   var most: Int { current.withLock { $0 } }
 
-  /// Makes it less than `count`; false where that is as little as there is. Others may have done so meanwhile.
+  /// Reduces it below `count`; false if it is at its minimum. Other uploads may have done so already.
   func shrink(below count: Int) -> Bool {
     current.withLock { most in
       if most < count { return true }

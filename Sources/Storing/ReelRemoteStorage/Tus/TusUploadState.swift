@@ -2,19 +2,21 @@ import FoundationEssentials
 import ReelCore
 import ReelCrypto
 
-/// Where an upload is on its server, and what of the source has been sent there: what a tus checkpoint holds.
+/// The address of an upload on its server, and what has been sent of the source: the content of a tus checkpoint.
 ///
-/// Before each part goes out it is written down what all bytes through its end hash to. So whoever goes on knows that
-/// what the server holds already is the beginning of *these* bytes, even when the one before died in the middle of a
-/// part, of a file that was just being changed.
+/// Before each part is sent, the hash of all bytes up to its end is recorded. So a process that resumes the upload
+/// knows that what the server holds is the beginning of *these* bytes, even if the previous process died in the middle
+/// of a part, of a file that was being changed.
 struct TusUploadState: Hashable, Sendable {
-  /// The upload's own address. Whoever knows it may write: it is for the wire only.
+  /// The upload's own address. Whoever knows it may write to the upload, so it is used only in requests
+  /// and checkpoints.
   let url: TusURL
-  /// The server holds at most so many bytes.
+  /// The server holds at most this many bytes.
   let through: Int64
   /// The SHA-256 of the source's first ``through`` bytes.
   let prefix: ContentDigest
-  /// The server itself has refused the last part: if it has every byte all the same, what it refused is the whole.
+  /// Whether the server itself has refused the last part. If it has every byte nevertheless, it refused the
+  /// whole upload.
   var isRefused = false
 
   init(_ url: TusURL, through: Int64, prefix: ContentDigest) {
@@ -23,7 +25,7 @@ struct TusUploadState: Hashable, Sendable {
     self.prefix = prefix
   }
 
-  /// Nil when `text` is nothing that ``text`` gave.
+  /// Nil if `text` was not made by ``text``.
   init?(_ text: String) {
     let parts = text.split(separator: " ", omittingEmptySubsequences: false)
     guard parts.count == 4, Self.kinds.contains(parts[0]), let through = Int64(parts[1]), through >= 0,
@@ -33,16 +35,16 @@ struct TusUploadState: Hashable, Sendable {
     isRefused = parts[0] == Self.kinds[1]
   }
 
-  /// One line.
+  /// The state in one line.
   var text: String { "\(Self.kinds[isRefused ? 1 : 0]) \(through) \(prefix.hex) \(url.text)" }
 
   private static let kinds: [Substring] = ["tus1", "tus1-refused"]
 }
 
-/// An upload's address: an origin and what is asked for there.
+/// The address of an upload: an origin and a request target.
 struct TusURL: Hashable, Sendable {
   let origin: HTTPOrigin
-  /// Path and query, percent-encoded.
+  /// The path and query, percent-encoded.
   let target: String
 
   init(origin: HTTPOrigin, target: String) {
@@ -50,7 +52,7 @@ struct TusURL: Hashable, Sendable {
     self.target = target
   }
 
-  /// Reads an absolute http or https address without a user, a password or a fragment.
+  /// Parses an absolute http or https address without a user, a password or a fragment.
   init?(_ text: String) {
     guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       ["http", "https"].contains(scheme), let host = parts.host, !host.isEmpty,
@@ -65,7 +67,7 @@ struct TusURL: Hashable, Sendable {
       target: (path.isEmpty ? "/" : path) + (parts.percentEncodedQuery.map { "?" + $0 } ?? ""))
   }
 
-  /// What a server's Location means, seen from `base` (RFC 3986, 5.2; RFC 9110, 10.2.2). Nil when it is not an address.
+  /// Resolves a server's Location against `base` (RFC 3986, 5.2; RFC 9110, 10.2.2). Nil if it is not an address.
   init?(location: String, from base: TusURL) {
     let text = location.prefix { $0 != "#" }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.isEmpty else { return nil }
@@ -77,7 +79,7 @@ struct TusURL: Hashable, Sendable {
     } else if text.hasPrefix("/") {
       self.init(origin: base.origin, target: String(text))
     } else {
-      // A name beside, or below, the collection; one with a scheme of its own is none of ours.
+      // A name beside, or below, the collection. A name with a scheme of its own is not supported.
       guard !text.prefix(while: { $0 != "/" }).contains(":"), !text.contains("..") else { return nil }
       let folder = base.target.prefix { $0 != "?" }.reversed().drop { $0 != "/" }.reversed()
       self.init(origin: base.origin, target: String(folder) + text)
@@ -86,20 +88,20 @@ struct TusURL: Hashable, Sendable {
 
   var text: String { origin.description + target }
 
-  /// What follows the last slash of the path: the name that the server gave.
+  /// The name that the server gave the upload: what follows the last slash of the path.
   var id: String {
     let path = target.prefix { $0 != "?" }
     return path.split(separator: "/").last.map(String.init) ?? ""
   }
 }
 
-/// An algorithm of tus's checksum extension, the best one first. Every server with the extension has `sha1`.
+/// The algorithms of tus's checksum extension, best first. Every server with the extension supports `sha1`.
 ///
-/// They guard against damage on the way; that the bytes are the right ones is held against their SHA-256 here.
+/// They protect against damage in transit. That the bytes are the right ones is checked here, by their SHA-256.
 enum TusChecksum: String, CaseIterable, Sendable {
   case sha256, sha512, sha1, md5
 
-  /// The value of Upload-Checksum for these bytes.
+  /// Returns the value of Upload-Checksum for these bytes.
   func field(of bytes: [UInt8]) -> String {
     rawValue + " " + digest(of: bytes).base64EncodedString()
   }

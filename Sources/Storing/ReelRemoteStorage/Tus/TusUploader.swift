@@ -5,11 +5,11 @@ import Synchronization
 
 /// Stores objects on a tus server (tus.io, protocol 1.0.0).
 ///
-/// tus has no names: the server gives each upload an address. Which object is where is known by the checkpoints
-/// alone, so an object's checkpoint is kept as long as the object stands, and two uploaders find each other's objects
-/// only when they share their checkpoints (docs/tus.md).
+/// tus has no names: the server gives each upload an address. Only the checkpoints know where an object is, so an
+/// object's checkpoint is kept as long as the object exists, and two uploaders find each other's objects only if they
+/// share their checkpoints (docs/tus.md).
 public final class TusUploader: Uploader {
-  /// `tus+`, the scheme, the host and the path, without a slash at its end.
+  /// `tus+`, the scheme, the host and the path, without a trailing slash.
   public let destination: Destination
 
   private let client: TusClient
@@ -20,16 +20,17 @@ public final class TusUploader: Uploader {
   private let requestSize: TusRequestSize
   private let known = Mutex<TusServer?>(nil)
 
-  /// Asks nothing yet.
+  /// Sends nothing yet.
   ///
   /// - Parameters:
   ///   - endpoint: where uploads are created.
-  ///   - token: sent as `Authorization: Bearer` to the endpoint's origin; nil for a server that asks for none.
-  ///   - checkpoints: which object is where.
-  ///   - uploadHosts: hosts to which the server may have the bytes sent, beside the endpoint's own: `host`, or
-  ///     `host:port` where that is not the scheme's.
-  ///   - partSize: bytes that a crash costs at most, and that one request sends. Some servers store each as a part of
-  ///     its own, in a bucket or beside: they want 5 MiB at least, and a multiple of 256 KiB (Cloudflare Stream).
+  ///   - token: sent as `Authorization: Bearer` to the endpoint's origin; nil for a server that needs none.
+  ///   - checkpoints: where each object is.
+  ///   - uploadHosts: the hosts besides the endpoint's own to which the server may direct the bytes: `host`, or
+  ///     `host:port` if the port is not the scheme's default.
+  ///   - partSize: the number of bytes that one request sends, and that a crash costs at most. Some servers store
+  ///     each part separately, in a bucket or elsewhere: they want at least 5 MiB, and a multiple of 256 KiB
+  ///     (Cloudflare Stream).
   public init(
     _ endpoint: TusEndpoint, transport: any HTTPTransport, token: Secret? = nil,
     checkpoints: any UploadCheckpoints, addresses: TusAddresses = TusAddresses(publicBaseURL: nil),
@@ -48,7 +49,7 @@ public final class TusUploader: Uploader {
     requestSize = TusRequestSize(self.partSize)
   }
 
-  /// Resumable. A name is given away once, by the checkpoints; nothing that stands is ever written to.
+  /// Resumable. A name is assigned only once, by the checkpoints, and an existing object is never written to.
   public var traits: UploadTraits {
     let server = known.withLock { $0 }
     return UploadTraits(
@@ -57,14 +58,15 @@ public final class TusUploader: Uploader {
       removes: server?.canTerminate ?? true)
   }
 
-  /// Finds out what the server can do.
-  /// - Throws: `storeUnusable` when what answers speaks no tus, or creates no uploads.
+  /// Asks the server what it can do.
+  /// - Throws: `storeUnusable` if it does not speak tus, or creates no uploads.
   public func prepare() async throws(UploadError) { _ = try await server() }
 
-  /// Sends the source in parts, from where an earlier upload of the same bytes has come to, if there is one.
+  /// Sends the source in parts, resuming an earlier upload of the same bytes if there is one.
   ///
-  /// What was handed over hashes to the source's digest, whoever sent it, and the server has acknowledged every byte. The
-  /// digest is proved where the server holds each part against a checksum; else it is only what was handed over.
+  /// All bytes sent together have the source's digest, whichever process sent them, and the server has acknowledged
+  /// every byte. The digest is proved if the server compares each part with a checksum; otherwise it only describes
+  /// what was sent.
   /// - Throws: `alreadyExists`, `tooLarge`, `sourceChanged`, `sourceUnreadable`, `interrupted`, `unavailable`,
   ///   `denied`, `rejected`, `storeFull`, `storeUnusable`, `cancelled`.
   public func upload(
@@ -83,16 +85,16 @@ public final class TusUploader: Uploader {
       clientDigest: server.checksum == nil ? source.digest : nil)
   }
 
-  /// What the server says of the upload that the checkpoint names; nil while it is not whole. One that the server has
-  /// handed on is looked for where viewers find it.
-  /// - Throws: `interrupted` where it is there, and nobody says how long it is.
+  /// Returns what the server reports about the upload that the checkpoint names; nil while it is incomplete. An upload
+  /// that the server has handed on is looked up at the address for viewers.
+  /// - Throws: `interrupted` if it exists, and its length is not stated.
   public func find(_ key: ObjectKey) async throws(UploadError) -> StoredObject? {
     guard let url = try await place(of: key)?.url else { return nil }
     let size: Int64
     switch try await client.standing(of: url, key) {
     case .whole(let length): size = length
     case .partial(let offset, let length):
-      // Who does not say how long it is has not said that it is not whole.
+      // Without a length, the server has not said that the upload is incomplete.
       guard length != nil else { throw failure.noLength(key, offset) }
       return nil
     case .gone:
@@ -104,8 +106,9 @@ public final class TusUploader: Uploader {
     return StoredObject(key: key, url: addresses.url(of: key, at: url), size: size, digest: nil)
   }
 
-  /// Ends the upload on the server, whole or not, and forgets where it was.
-  /// - Throws: `rejected` when the server has no termination extension, or has handed on what viewers find still.
+  /// Removes the upload from the server, complete or not, and forgets its address.
+  /// - Throws: `rejected` if the server has no termination extension, or has handed on an object that viewers
+  ///   still find.
   @discardableResult
   public func remove(_ key: ObjectKey) async throws(UploadError) -> ObjectRemoval {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
@@ -116,8 +119,8 @@ public final class TusUploader: Uploader {
     return removal
   }
 
-  /// Reads the object from the server, or, where that gives nothing back, from where viewers find it.
-  /// - Throws: `rejected` when neither gives it.
+  /// Reads the object from the server, or, if that does not return uploads, from the address for viewers.
+  /// - Throws: `rejected` if neither returns it.
   public func readBack(_ key: ObjectKey) async throws(UploadError) -> ContentDigest? {
     guard let url = try await place(of: key)?.url else { return nil }
     let elsewhere = addresses.other(than: url, key)
@@ -145,7 +148,7 @@ public final class TusUploader: Uploader {
     if try await server().canTerminate {
       wasThere = try await client.terminate(url, key)
     } else {
-      // Somebody may have removed it there, as the sentence asks for.
+      // Somebody may have removed it there, as the error message asks for.
       guard try await client.standing(of: url, key) == .gone else { throw failure.removesNothing(key) }
       wasThere = false
     }
@@ -167,7 +170,8 @@ public final class TusUploader: Uploader {
         + "cache, which forgets it after a while, remove it there")
   }
 
-  /// Nil also for what the server has refused: no object, whatever it says of it.
+  /// Returns the state of the object's upload; nil also if the server refused it: that is no object, whatever the
+  /// server says.
   private func place(of key: ObjectKey) async throws(UploadError) -> TusUploadState? {
     let ledger = CheckpointLedger(checkpoints, of: key, in: destination)
     return try await ledger.kept().flatMap { TusUploadState($0.secret) }.flatMap { $0.isRefused ? nil : $0 }
