@@ -111,6 +111,9 @@ public struct HTTPRules: Hashable, Sendable {
     self.usesProxy = usesProxy
   }
 
+  /// Whether requests may go through a proxy, an explicit one or the environment's.
+  var mayUseProxy: Bool { usesProxy && (proxy != nil || ProxyEnvironment.namesProxy) }
+
   /// Whether ``proxy`` is a valid address: a host, optionally with a scheme, a port, and a user and password.
   public var knowsProxy: Bool {
     guard let proxy else { return true }
