@@ -1,26 +1,26 @@
 import ReelCore
 
-/// A catalog in front of another one, where a closure may fail before each call.
+/// A catalog that wraps another one, with a closure that may fail before each call.
 public struct ScriptedCatalog: PostCatalog {
-  /// What is about to be done.
+  /// What the call is about to do.
   public enum Call: Hashable, Sendable {
-    /// An intent is claimed.
+    /// To claim an intent.
     case claim
-    /// Posts of these intents are written.
+    /// To write the posts of these intents.
     case complete([Intent])
-    /// An intent is given up.
+    /// To give up an intent.
     case release
-    /// Posts are read.
+    /// To read posts.
     case posts
-    /// What is known of files is read, or the catalog's state.
+    /// To read what is known of files, or the catalog's state.
     case recall
   }
   private let base: any PostCatalog
   private let onCall: @Sendable (Call) throws(CatalogError) -> Void
 
   /// - Parameters:
-  ///   - base: does what is asked, such as a `MemoryCatalog`.
-  ///   - onCall: called before each call is handed on; may fail.
+  ///   - base: does the work, such as a `MemoryCatalog`.
+  ///   - onCall: called before each call is forwarded; may fail.
   public init(
     base: any PostCatalog, onCall: @escaping @Sendable (Call) throws(CatalogError) -> Void
   ) {
@@ -28,7 +28,7 @@ public struct ScriptedCatalog: PostCatalog {
   }
 }
 
-// Each method calls the closure, then the other catalog.
+// Each method calls the closure with the documented call, then the other catalog.
 
 extension ScriptedCatalog {
   /// ``Call/claim``.
@@ -135,7 +135,7 @@ extension ScriptedCatalog {
     return try await base.clearCache()
   }
 
-  /// Never fails.
+  /// Forwards the notes; never fails.
   public func note(_ notes: [CatalogNote]) { base.note(notes) }
 
   /// Closes the other catalog.
