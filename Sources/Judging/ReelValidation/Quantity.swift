@@ -68,7 +68,7 @@ package enum Quantity {
     return seconds(text).map { .absolute($0) }
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
   /// Parses a decimal number without sign or exponent.
   static func number(_ text: String) -> Double? {

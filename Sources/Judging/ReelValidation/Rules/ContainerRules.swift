@@ -77,7 +77,7 @@ enum ContainerRules {
       fix: .rename)
   }
 
-  // MARK: Parts
+  // MARK: Helpers
 
   private static let pattern = "^(" + MediaContainer.allCases.map(\.rawValue).joined(separator: "|") + ")$"
 
