@@ -20,7 +20,7 @@ enum Holes {
     guard isEndless else { return }
     throw SourceError(
       .readLimit,
-      "most of its \(Decimals.bytes(file.size)) are holes, which were never written, and reading them would take too long; copy what it holds into a file without them"
+      "too much of its \(Decimals.bytes(file.size)) is holes, which were never written, and reading them would take too long; copy its content into a file without holes"
     )
   }
 

@@ -84,7 +84,9 @@ enum StoreFolder {
     guard errno == ENOENT, let parent = parent(of: path) else { throw SystemError.last("mkdir") }
     try make(parent, mode: mode)
     if mkdir(path, 0o700) == 0 { return try settle(path, mode) }
-    if errno != EEXIST { throw SystemError.last("mkdir") }
+    guard errno == EEXIST else { throw SystemError.last("mkdir") }
+    // Another process created it in the meantime.
+    try syncName(of: path)
   }
 
   /// Whether a file can be renamed from one open folder into the other. That takes one mount: to rename(2), two mounts

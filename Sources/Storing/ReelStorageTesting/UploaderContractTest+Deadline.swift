@@ -13,7 +13,7 @@ extension UploaderContractTest {
     }
     // The first outcome counts. It is awaited in a task that is not cancelled with this one.
     let first = Task { await outcomes.first { _ in true } ?? nil }
-    let seconds = deadline / .seconds(1)
+    let seconds = deadline.components.seconds
     let limit = Task {
       guard (try? await Task.sleep(for: deadline)) != nil else { return }
       checking.cancel()

@@ -123,7 +123,8 @@ final class AdapterConversation {
   }
 
   private func readObject(_ sink: ObjectSink) {
-    if sink.take() { deadline = max(deadline, .now + limits.silence) }
+    // Bytes give no more time to an adapter that was asked to end.
+    if sink.take(), !isAsked { deadline = max(deadline, .now + limits.silence) }
   }
 
   /// Returns up to `most` bytes; none at the end of the file or on an error.
