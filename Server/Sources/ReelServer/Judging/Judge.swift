@@ -127,7 +127,7 @@ final class Judge: Sendable {
     do {
       return try await store.holding(id, waits: true) { () throws(Problem) in
         if let ending = unwritten.withLock({ $0[id] }) { return await conclude(id, ending) }
-        // Much may have become of it since the caller looked.
+        // The upload may have changed since the caller looked.
         let upload = try await store.find(id)
         if let verdict = upload.state.verdict { return .verdict(verdict) }
         guard upload.isComplete else { throw .busy }
