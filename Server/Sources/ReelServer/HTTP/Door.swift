@@ -4,7 +4,7 @@ import NIOCore
 import Reel
 import Tracing
 
-/// Decides who answers a request.
+/// Decides what answers a request.
 struct Door: HTTPResponder {
   typealias Context = ServerContext
 

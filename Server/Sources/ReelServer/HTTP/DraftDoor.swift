@@ -34,8 +34,8 @@ struct DraftDoor: Sendable {
     let received = try await store.takingOver(terms.id) { stop throws(Problem) in
       // A client whose first request was cut off before it learned the upload's address begins again.
       if let known = try await store.begin(terms.id, state) { return Receiver.Received.taken(known) }
-      // From here on the sender can resume. Some proxies take this response for the final one (nginx does), and nobody
-      // must be told.
+      // From here on the sender can resume. Some proxies take this response for the final one (nginx does), and it
+      // is not mandatory.
       if !Access.isOfProxy(request.headers), !request.headers.closesConnection {
         var head = HTTPResponse(status: .uploadResumptionSupported, headerFields: place)
         head.headerFields[.uploadDraftInteropVersion] = "\(part.version.rawValue)"

@@ -15,7 +15,7 @@ public struct ServerConfiguration: Sendable {
   public var webhook: (address: String, secret: WebhookSecret)?
   /// The address to listen on.
   public var address: ListenAddress
-  /// The key that permits everything; nil if everybody may do everything who can reach the server.
+  /// The key that permits everything; nil if everybody who can reach the server may do everything.
   public var key: AccessKey?
   /// The origins of pages whose scripts may use the server, such as `https://app.example`.
   public var origins: Set<String> = []

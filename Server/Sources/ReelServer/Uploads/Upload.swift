@@ -8,7 +8,7 @@ struct UploadState: Codable, Sendable {
   var length: Int64?
   /// The largest number of bytes that it may have; nil for the server's own limit.
   var most: Int64?
-  /// What is said of the video.
+  /// What is said about the video.
   var words: PostMetadata
   /// Whether its sender may resume it after an interruption, as the protocol allows.
   var isResumable: Bool

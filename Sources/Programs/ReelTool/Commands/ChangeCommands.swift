@@ -87,7 +87,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func validate() throws {
     try filter.requireEither(posts)
-    // A user who names a folder, which needs no credentials, means the posts in it, but would lose all the others, too.
+    // A user who gives a folder, which needs no credentials, means the posts in it, but would lose all the others, too.
     if posts.isEmpty, let to = credentials.to,
       DestinationAddress.kind(ofName: to)?.needsSecretOfItsOwn == false
     {
