@@ -254,7 +254,9 @@ struct WorkCommand: AsyncParsableCommand {
       guard let catalog = appContext.services.catalog as? PostgresCatalog else { throw QueuePlace.absence }
       let serving = QueueWorker.Serving(
         labels: onlyLabel, policy: try place.policy.map { try PolicyFiles.shared($0).name })
-      let (sources, check) = (Sources(settings), MachineCheck(services: appContext.services))
+      let (sources, check) = (
+        Sources(settings, admits: allowed.admits), MachineCheck(services: appContext.services)
+      )
       let staysForMore = forever
       let queue = BlockingQueue(label: "reel.work", width: 1)
       let feed = try await queue.run { [walk, options] () throws(CatalogError) in

@@ -12,9 +12,11 @@ struct Sources: Sendable {
 
   private let remote: RemoteSources
 
-  init(_ settings: Settings) {
+  /// - Parameter admits: which servers may be connected to; nil for all.
+  init(_ settings: Settings, admits: ConnectionRule? = nil) {
     // The command's settings, except those that concern stored objects.
-    let stores = Stores(settings, library: nil)
+    var stores = Stores(settings, library: nil)
+    stores.admits = admits
     remote = RemoteSources(stores, limits: RemoteLimits(settings), staging: TemporaryStaging())
   }
 

@@ -1,4 +1,5 @@
 import CCurl
+import ReelCore
 
 /// What a transfer sends, and its limits.
 struct CurlRequest: Sendable {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import ReelCore
 
 /// Sends requests: the interface that every uploader over HTTP is built on. ``CurlTransport`` is the real
 /// implementation; a test's stands in for a store.
