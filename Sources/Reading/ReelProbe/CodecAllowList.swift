@@ -24,7 +24,7 @@ package enum CodecAllowList {
     return nil
   }
 
-  /// A choice of video decoders.
+  /// The set of video decoders that may be opened.
   package enum Video {
     case all
     /// All except those of the codecs whose bitstream Reel reads itself (``BitstreamHeader``).

@@ -102,7 +102,7 @@ struct FileReading {
     var scan = PacketScan(
       input.context, limits: limits, keepingFirstOf: streams.video?.pointee.index, clock: clock)
     guard let stream = streams.video, reading.hasReadableHeaders(stream) else {
-      // No decoder was left out that would have told more.
+      // None of the decoders that were left out was needed.
       let found = try facts(
         header, streams, of: input.context, isParsed: false, &scan, evidence(header, streams))
       return .known(
@@ -166,8 +166,8 @@ struct FileReading {
       media: media, method: .thorough, evidence: thorough.evidence, rewriting: found.rewriting)
   }
 
-  /// Decodes the first picture and completes the stream's parameters with it. Returns nil if it can't be decoded or
-  /// is scrambled.
+  /// Decodes the first picture and sets the stream's parameters from it. Returns nil if it can't be decoded or is
+  /// scrambled.
   private func decodedPicture(_ streams: StreamChoice, _ scan: borrowing PacketScan) -> DecodedPicture? {
     guard let stream = streams.video, !structure.isScrambled(stream),
       let picture = scan.first.flatMap({ DecodedPicture($0, stream) })
@@ -176,7 +176,7 @@ struct FileReading {
     return picture
   }
 
-  /// The streams, after FFmpeg has looked at their packets.
+  /// Returns the streams, after FFmpeg has examined their packets.
   private func analyzed(_ input: borrowing OpenedInput) throws(ProbeError) -> StreamChoice {
     // The result is ignored because it says little: it is 0 if memory ran out, and not 0 if there is one stream too
     // many.
@@ -264,7 +264,8 @@ struct FileReading {
     guard let stream, let parameters = stream.pointee.codecpar, let claimed = media.video?.codec,
       media.encrypted != true, media.external != true, !structure.isScrambled(stream),
       // A multiplex that was cut out of a longer one may begin anywhere, and so may a stream whose codec FFmpeg does
-      // not know by name. There, pictures that were decoded beyond the first packet tell more than its first bytes.
+      // not know by name. There, pictures that were decoded beyond the first packet are better evidence than its
+      // first bytes.
       media.video?.pixelFormat == nil
         || !structure.container.isMPEG && structure.namedCodecs?.pictures == nil
     else { return nil }
@@ -343,7 +344,7 @@ struct FileReading {
   }
 
   /// Warnings for sound whose frames show another codec than the header names. Not for MP4, where one name stands for
-  /// several codecs, nor for MPEG's multiplexes, where no name tells the layer.
+  /// several codecs, nor for MPEG's multiplexes, whose names do not state the layer.
   private func soundsRenamed(
     _ header: HeaderFacts, _ streams: StreamChoice, _ media: MediaInfo, besides others: [Int: MediaWarning]
   ) -> [MediaWarning] {
@@ -468,8 +469,8 @@ struct FileReading {
       ? AudioFacts(codec: AudioFacts(stream).codec) : AudioFacts(stream, header: told)
   }
 
-  /// The facts of AAC without a configuration record. Its sample entry is not enough: it may state two channels for
-  /// any sound, and the rate of another stage of decoding.
+  /// The facts of AAC without a configuration record. The sample entry counts only for a rate that the times confirm:
+  /// it may state two channels for any sound, and the rate of another stage of decoding.
   private func unrecorded(_ stream: StreamChoice.Stream, _ track: ISOTrack) -> AudioFacts {
     let stated = AudioFacts(stream)
     // FFmpeg may have taken its rate from a record that is not valid. Version 2 of QuickTime's sample entries has 1
@@ -481,10 +482,10 @@ struct FileReading {
     return AudioFacts(codec: stated.codec, sampleRate: rate)
   }
 
-  /// Completes the stream's parameters by its first packet where FFmpeg relies on the container. FFmpeg knows VP8's
+  /// Completes the stream's parameters from its first packet where FFmpeg relies on the container. FFmpeg knows VP8's
   /// pixel format without decoding, and so takes the size from the container, right or wrong. From 7.1 on its decoder
-  /// reports ProRes's colors with each picture only; from 9 on, colors from the container stay. Of encrypted pictures
-  /// a decoder makes nothing, or only sometimes something, but their headers are in the clear.
+  /// reports ProRes's colors with each picture only; from 9 on, colors from the container stay. A decoder fails on
+  /// encrypted pictures, or succeeds only sometimes, but their headers are in the clear.
   private func believeFrames(
     of stream: UnsafeMutablePointer<AVStream>, _ header: HeaderFacts, isParsed: Bool, _ scan: inout PacketScan
   ) {
@@ -493,7 +494,7 @@ struct FileReading {
     let hasHeader = BitstreamHeader.codecs.contains(codec)
     let isEncrypted = structure.encrypted == true && hasHeader
     let namesTransfer = header.transfers[stream.pointee.index] != nil && hasHeader
-    // A header that was parsed has told everything, except for Motion JPEG, whose header FFmpeg's decoder has read.
+    // A parsed header has already been applied, except for that of Motion JPEG, which FFmpeg's decoder has read.
     let isTold = isParsed && codec != AV_CODEC_ID_MJPEG
     let isLeft =
       [AV_CODEC_ID_VP8, AV_CODEC_ID_PRORES, AV_CODEC_ID_MJPEG].contains(codec)
@@ -515,7 +516,7 @@ struct FileReading {
     if isEncrypted {
       BitstreamHeader(parameters, packet: packet)?.apply(in: parameters)
     } else if codec == AV_CODEC_ID_MJPEG {
-      // FFmpeg takes a JPEG with fewer lines than the container states for a field.
+      // FFmpeg takes a JPEG for a single field if it has fewer lines than the container states.
       if !MotionJPEG.isOfFields(BitstreamHeader.bytes(of: packet)),
         let size = MotionJPEG.size(of: BitstreamHeader.bytes(of: packet))
       {
@@ -544,8 +545,8 @@ struct FileReading {
     }
   }
 
-  /// Whether FFmpeg knows no size or no pixel format although the first packet tells them: it stopped before it saw a
-  /// picture, which may come late beside much sound, or it has no decoder that may be opened.
+  /// Whether FFmpeg has no size or no pixel format although the first packet can supply them: it stopped before it
+  /// saw a picture, which may come late beside much sound, or it has no decoder that may be opened.
   private func hasUnseenPictures(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
     guard let parameters = stream.pointee.codecpar, !structure.isScrambled(stream),
       parameters.pointee.width <= 0 || parameters.pointee.format < 0
@@ -573,7 +574,7 @@ struct FileReading {
     return av_color_transfer_name(transfer) == nil ? nil : transfer
   }
 
-  /// Finds the facts that may take packets: whether there is a sample, and a duration that no header tells.
+  /// Finds the facts that may take packets: whether there is a sample, and a duration that no header states.
   private func takePackets(
     _ search: DurationSearch, _ evidence: ContentEvidence?, _ blank: BlankContent?,
     of context: UnsafeMutablePointer<AVFormatContext>, isParsed: Bool, _ scan: inout PacketScan,
@@ -586,7 +587,7 @@ struct FileReading {
     if media.truncated == true { media.presentDuration = present(search, blank, &scan) }
   }
 
-  /// Returns how many seconds of a truncated file are there. Packets are read only if there is no index.
+  /// Returns how many seconds of a truncated file are present. Packets are read only if there is no index.
   private func present(
     _ search: DurationSearch, _ blank: BlankContent?, _ scan: inout PacketScan
   ) -> Double? {

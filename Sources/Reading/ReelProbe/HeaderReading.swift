@@ -5,7 +5,7 @@ import ReelCore
 enum FirstPicture {
   /// It agrees with the container.
   case read
-  /// It is absent, and a decoder would not find more.
+  /// There is none, and a decoder would not find more.
   case none
   /// It contradicts the container or can't be read, so the file must be reopened.
   case doubted(String)
@@ -30,7 +30,7 @@ struct HeaderReading {
     if let iso = structure.iso, iso.fragments > 0, iso.fragmentTable?.faults.isEmpty != true {
       return "fragments"
     }
-    // Only packets tell how much of a truncated file is there.
+    // Only its packets show how much of a truncated file is present.
     if structure.truncated == true { return "cut off" }
     if hasNoSamples { return nil }
     guard let stream = streams.video else {
@@ -59,7 +59,7 @@ struct HeaderReading {
     return clock?.sum() != nil || knowsDuration(header, streams) ? nil : "no duration"
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters by them.
+  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters from them.
   func firstPicture(_ streams: StreamChoice, _ scan: inout PacketScan) -> FirstPicture {
     guard let stream = streams.video, let parameters = stream.pointee.codecpar else { return .none }
     let others = streams.all.filter { $0 != stream && $0.pointee.codecpar.map(DecodedSound.isOpen) != true }
@@ -73,7 +73,7 @@ struct HeaderReading {
     }
     let (width, height) = (parameters.pointee.width, parameters.pointee.height)
     if DecodedHeader.codecs.contains(parameters.pointee.codec_id) {
-      // A record may tell the decoder everything, even if the packet is of another codec.
+      // The record may give the decoder all it needs, even if the packet is of another codec.
       let other = CodecSign.other(
         than: parameters.pointee.codec_id, packet: BitstreamHeader.bytes(of: packet),
         record: BitstreamHeader.extradata(of: parameters))
@@ -92,7 +92,7 @@ struct HeaderReading {
     return isAsTold || (width, height) == (0, 0) ? .read : .doubted("another size")
   }
 
-  /// The most bytes to read in search of the first picture; what precedes it is shorter.
+  /// The most bytes to read in search of the first picture; fewer precede it.
   private static let mostBytes: Int64 = 2 << 20
 
   private var hasNoSamples: Bool { structure.iso?.hasNoSamples == true }
@@ -102,7 +102,7 @@ struct HeaderReading {
     structure.container.isISO || stream.pointee.r_frame_rate.num > 0
   }
 
-  /// Whether the presentation times of the pictures tell their rate.
+  /// Whether the presentation times of the pictures give their rate.
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
     let key = ContentClock.key(of: stream, among: streams, in: structure)
     return key.flatMap { clock?.pace(of: $0) }.map(ContentEvidence.tells) ?? false

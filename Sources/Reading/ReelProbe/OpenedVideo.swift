@@ -17,7 +17,7 @@ package final class OpenedVideo {
   package let crop: PictureCrop?
   /// Whether the container gives the pictures of ``video`` square pixels, whatever FFmpeg reports.
   package let hasSquarePixels: Bool
-  /// Whether decoding takes a key.
+  /// Whether decoding requires a key.
   package let isEncrypted: Bool
   /// Whether FFmpeg has to search the bytes for times because there is no index. The beginning can be sought only by
   /// its byte position.

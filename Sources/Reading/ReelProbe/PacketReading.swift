@@ -26,7 +26,7 @@ struct PacketReading {
     return structure.container == .mpegPS ? "frames without times" : nil
   }
 
-  /// Whether the presentation times of the pictures tell their rate, so that FFmpeg's is not needed.
+  /// Whether the presentation times of the pictures give their rate, so that FFmpeg's is not needed.
   private func hasPace(_ stream: StreamChoice.Stream, _ streams: StreamChoice) -> Bool {
     structure.stepsAreIndexed
       || structure.container != .mpegPS
@@ -35,8 +35,8 @@ struct PacketReading {
             != nil)
   }
 
-  /// Sets a placeholder size. FFmpeg reads on until it knows a size, and must not wait for a decoder that is not
-  /// there.
+  /// Sets a placeholder size if the header states none. FFmpeg reads on until it knows a size, and must not wait for
+  /// a decoder that is not there.
   func standIn(for streams: StreamChoice) {
     for stream in streams.videos where hasReadableHeaders(stream) && header.sizes[stream.pointee.index] == nil
     {
@@ -49,7 +49,7 @@ struct PacketReading {
     BitstreamHeader.codecs.contains(stream.pointee.codecpar.pointee.codec_id)
   }
 
-  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters by them.
+  /// Reads the bitstream headers of the video stream's first packet, and completes the stream's parameters from them.
   func firstPicture(
     _ stream: StreamChoice.Stream, among streams: StreamChoice, _ scan: inout PacketScan,
     in context: UnsafeMutablePointer<AVFormatContext>

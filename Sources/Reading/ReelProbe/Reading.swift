@@ -8,7 +8,7 @@ package struct Reading: Hashable, Sendable {
   package var method: ProbeMethod
   /// Why no shorter way was taken; nil if it was read by its header.
   package var reason: String?
-  /// What tells each fact, if every packet was read.
+  /// The evidence for each fact, if every packet was read.
   package var evidence: [FactEvidence] = []
   /// What commands that rewrite the file need to know.
   package var rewriting: RewritingFacts

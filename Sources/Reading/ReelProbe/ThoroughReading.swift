@@ -6,7 +6,7 @@ import ReelCore
 struct ThoroughReading {
   let structure: FileStructure
   let streams: StreamChoice
-  /// The total time of the pictures and the sound by all packets; nil if these don't tell.
+  /// The total time of the pictures and the sound by all packets; nil if no packet has a time.
   let sum: StretchSum?
   /// The time at which the last packet ends, in seconds.
   private let end: Double?
@@ -28,7 +28,7 @@ struct ThoroughReading {
     isTelling = scan.isTelling
   }
 
-  /// Replaces what the headers claim with what the packets say, and records what tells each fact.
+  /// Replaces what the headers claim with what the packets say, and records the evidence for each fact.
   mutating func take(
     _ scan: borrowing PacketScan, into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?
   ) {
@@ -50,7 +50,7 @@ struct ThoroughReading {
 
   private mutating func takeDuration(into media: inout MediaInfo, size: Int64, _ content: ContentEvidence?) {
     let speed = content?.speed ?? 1
-    // The tables of an ISO base media file state when each sample is shown, and its packets have their times from
+    // The tables of an ISO base media file state when each sample is shown, and its packets take their times from
     // these.
     guard structure.iso == nil else { return note(Self.times, .index) }
     // FFmpeg leaves out some parts of joined files, and relies on wrong times of Ogg pages.
