@@ -15,7 +15,7 @@ struct BlankContent {
   /// The time at which the first missing sample is due, in the stream's time base; nil if no index tells.
   var firstTime: Int64?
 
-  /// Returns nil if there is none, and for a remote file, where each look takes a request.
+  /// Returns nil if there is none, and for a remote file, where each look would be a request.
   static func found(in file: BoundedSource, _ structure: FileStructure, _ streams: StreamChoice)
     -> BlankContent?
   {
@@ -63,7 +63,7 @@ struct BlankContent {
 extension BlankContent {
   /// The most bytes of a sample to look at.
   private static let mostOfSample: Int64 = 4096
-  /// The fewest bytes of a sample that says anything.
+  /// The smallest sample to look at: zeros in a shorter one mean nothing.
   private static let leastSample = 8
 
   private static func samples(of stream: StreamChoice.Stream, in file: BoundedSource) -> BlankContent? {

@@ -13,7 +13,7 @@ struct ContentChanges {
   private var shape: MediaWarning?
   private var sounds: [Int32: (first: SoundHeader, other: SoundHeader?, packets: Int)] = [:]
 
-  /// The number of packets with other sound that are a change, and not damage.
+  /// The number of packets with other sound from which on that is a change, and not damage.
   private static let telling = 8
   /// The number of bytes of a packet in which to look for its headers.
   private static let lookedAt = 65_536

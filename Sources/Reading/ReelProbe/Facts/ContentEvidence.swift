@@ -10,20 +10,21 @@ struct ContentEvidence {
   let size: Int64
   /// The presentation times of its packets; nil if they are not known.
   let clock: ContentClock?
-  /// The total time of its pictures and its sound by their times; nil if these don't tell.
+  /// The total time of its pictures and its sound by their times; nil if they have none.
   let sum: StretchSum?
   /// The time at which the last of their packets ends.
   let end: Double?
   /// The earliest and the latest moment at which that packet may end.
   private let ends: ClosedRange<Double>?
   /// How many times faster the container's clock runs than that of the sound, each packet of which lasts as long as
-  /// its codec says; 1 if they agree, or if nothing tells.
+  /// its codec says; 1 if they agree, or if there is no evidence.
   let speed: Double
   /// The sounds whose times contradict their codec's header, by the index of the stream.
   private let falseSounds: [Int32: FalseSound]
-  /// Whether the sound tells the speed of the clock.
+  /// Whether the sound shows how fast the clock runs.
   private let isClockHeard: Bool
-  /// Whether only all packets of a large file tell how fast they come. They were examined, unless there are too many.
+  /// Whether the pace of a large file can be determined only from all of its packets. These were then examined,
+  /// unless there are too many.
   private let needsAll: Bool
   private let isFar: Bool
   /// The numbers of the tracks that the header lists; nil if it has no list, or none is needed.
@@ -75,9 +76,9 @@ struct ContentEvidence {
     falseSounds = heard != nil ? [:] : Self.falseSounds(times, streams, structure, told)
   }
 
-  /// Whether the sound gives no reason to correct the clock of the blocks. That is so if no sound tells, if one of
-  /// them agrees with the clock, or if the rates that the header and the pictures state agree with the pictures'
-  /// times as they are, and not with these times as corrected by the sound.
+  /// Whether the sound gives no reason to correct the clock of the blocks. That is so if there is no evidence from
+  /// sound, if one sound agrees with the clock, or if the rates that the header and the pictures state agree with the
+  /// pictures' times as they are, and not with these times as corrected by the sound.
   private static func isRight(
     _ clock: ContentClock?, _ times: SoundTimes?, _ streams: StreamChoice, _ structure: FileStructure,
     _ header: HeaderFacts
@@ -121,8 +122,7 @@ struct ContentEvidence {
     return found
   }
 
-  /// Whether all packets have to be examined: if frames come unevenly, or on a clock that jumps, only all of them
-  /// tell how fast they come.
+  /// Whether the pace can be determined only from all packets, because frames come unevenly or the clock jumps.
   private static func needsAll(
     _ clock: ContentClock?, _ streams: StreamChoice, _ structure: FileStructure, isFar: Bool
   ) -> Bool {
@@ -144,8 +144,8 @@ struct ContentEvidence {
     return ogg.jumps || ogg.leavesTimesOut || ogg.links > 1 || ogg.picturesBeginLate
   }
 
-  /// Returns the duration by the times of the packets, or the header's if that agrees with them; nil if the times
-  /// don't tell.
+  /// Returns the duration by the times of the packets, or the header's if that agrees with them; nil if the times are
+  /// inconclusive.
   func duration(_ context: UnsafeMutablePointer<AVFormatContext>) -> FoundDuration? {
     if structure.container == .avi { return counted }
     if pagesTell, let found = structure.ogg?.seconds {
@@ -225,8 +225,8 @@ struct ContentEvidence {
     return FoundDuration(frames.seconds, .packets, size: size)
   }
 
-  /// Returns the duration in seconds of sound that is uncompressed, or as regular, by its chunks. The header has to
-  /// state the same, because a size in the index alone is only a claim.
+  /// Returns the duration in seconds of sound that is uncompressed, or equally regular, by its chunks. The header has
+  /// to state the same, because a size in the index alone is only a claim.
   private func plainSeconds(_ avi: AVIHeaders, _ stream: StreamChoice.Stream) -> Double? {
     let place = Int(stream.pointee.index)
     guard avi.streams.indices.contains(place), avi.streams[place].sampleSize > 0,
@@ -271,8 +271,8 @@ struct ContentEvidence {
     return counts.compactMap { $0 }.max().map { ($0 / rate.value, stated) }
   }
 
-  /// Returns the pace of the frames that are there in an AVI that drops others by leaving their chunks empty. Nil if
-  /// it drops none, or if nothing tells.
+  /// Returns the pace of the frames that an AVI really has, if it drops others by leaving their chunks empty. Nil if
+  /// it drops none, or if the pace can't be determined.
   private func paceOfKept(_ stream: StreamChoice.Stream) -> FramePace? {
     guard let avi = structure.avi else { return nil }
     let times = avi.hasIndex ? Self.indexed(stream) : frames?.times
@@ -318,14 +318,14 @@ struct ContentEvidence {
     else { return false }
     let slack = min(0.3 * (most - least), max(0.5, 0.1 * least))
     guard abs(own.end - least) <= slack, abs(other.end - most) <= slack else { return false }
-    // At the chunks of the stream that has fewer, the lead is exact to one chunk of the other.
+    // Measured at the chunks of the stream that has fewer, the lead is exact to one chunk of the other.
     let (coarse, fine) = own.count < other.count ? (own, other) : (other, own)
     let last = coarse.count(before: fine.last) - 1
     func lead(_ entry: Int32) -> Double? {
       let passed = fine.count(before: coarse.position(entry))
       return passed > 0 ? fine.start(passed - 1) - coarse.start(entry) : nil
     }
-    // If the streams are not interleaved, nothing tells.
+    // If the streams are not interleaved, the lead can't be measured.
     guard last > 0, let first = lead(last / 2), let second = lead(last) else { return true }
     return abs(second - first) <= slack / 2
   }
@@ -409,13 +409,13 @@ struct ContentEvidence {
     return found
   }
 
-  /// What tells the total duration of files that were joined; nil for a single file.
+  /// The evidence for the total duration of files that were joined; nil for a single file.
   var joined: FactEvidence.Source? {
     if let (_, seconds) = structure.joinedFiles { return seconds == nil ? .header : .packets }
     return clock.map { $0.parts > 1 } == true ? .packets : nil
   }
 
-  /// The number of times that the clock starts anew.
+  /// The number of times that the clock restarts.
   var jumps: Int { sum?.jumps ?? 0 }
 
   // MARK: Pace
@@ -446,7 +446,7 @@ struct ContentEvidence {
   }
 
   /// Whether the pictures of a large transport stream come at the same pace wherever it was examined; nil if that was
-  /// in few places, as at an address. In a program stream only some pictures have timestamps.
+  /// in few places, as in a remote file. In a program stream only some pictures have timestamps.
   private var isEvenThroughout: Bool? {
     guard [.mpegTS, .m2ts].contains(structure.container), let clock, !clock.isWhole,
       let stream = streams.video
@@ -492,7 +492,7 @@ struct ContentEvidence {
     guard let clock, !clock.isWhole else { return false }
     // Multiplexes are examined in many places, unless they are remote.
     if structure.container.isMPEG { return isFar }
-    // One or two pictures have no other pace elsewhere.
+    // With one or two pictures, the pace can't differ elsewhere.
     guard let key = streams.video.flatMap({ key(of: $0) }), clock.extents[key]?.packets ?? 0 > 2 else {
       return false
     }
@@ -615,7 +615,7 @@ struct ContentEvidence {
   }
 
   /// Returns the rate that the bitstream states, if pictures of a multiplex have no timestamps and there are as many
-  /// as that rate says. Several may share a packet, or a remuxer may have left their timestamps out.
+  /// as that rate implies. Several may share a packet, or a remuxer may have left their timestamps out.
   private func countedRate(_ stream: StreamChoice.Stream, _ scan: borrowing PacketScan) -> Rational? {
     guard structure.container.isMPEG, scan.untimedOfKept > 0,
       let counted = scan.countedRate, let stated = BitstreamRate(stream), stated.agrees(with: counted)
@@ -632,8 +632,8 @@ struct ContentEvidence {
     return pace.isVariable || !stated.agrees(with: pace.ordinary)
   }
 
-  /// Clears what can't be known about scrambled pictures. What remains includes their codec, and that nothing rotates
-  /// them.
+  /// Clears what can't be known about scrambled pictures. Of their facts, only the codec and those from outside the
+  /// pictures remain, including that nothing rotates them.
   private func forget(_ video: inout VideoFacts) {
     var known = VideoFacts()
     known.codec = video.codec
@@ -647,10 +647,10 @@ struct ContentEvidence {
 
   // MARK: Sound
 
-  /// Whether the facts of a sound take a packet of its stream.
+  /// Whether the facts of a sound require a packet of its stream.
   func needsFrame(of stream: StreamChoice.Stream) -> Bool {
     guard let parameters = stream.pointee.codecpar else { return false }
-    // The first frame of AAC tells whether it has the channels that its record states.
+    // The first frame of AAC shows whether it has the channels that its record states.
     let isRecorded = parameters.pointee.codec_id == AV_CODEC_ID_AAC && !structure.container.isMPEG
     let isFramed =
       SoundHeader(parameters.pointee.codec_id, record: BitstreamHeader.extradata(of: parameters)) == nil
@@ -696,7 +696,7 @@ struct ContentEvidence {
   ) -> SoundHeader? {
     guard let parameters = stream.pointee.codecpar else { return nil }
     let codec = parameters.pointee.codec_id
-    // The frames of a multiplex do not tell what spectral band replication adds. A decoder has already reported it.
+    // The frames of a multiplex do not show what spectral band replication adds. A decoder has already reported it.
     if structure.container.isMPEG, codec == AV_CODEC_ID_AAC { return nil }
     if DecodedSound.isOpen(parameters), let packet = scan.firsts[stream.pointee.index],
       let decoded = DecodedSound.header(parameters, packet)
@@ -705,7 +705,7 @@ struct ContentEvidence {
     }
     if let told = SoundHeader(codec, record: BitstreamHeader.extradata(of: parameters)) { return told }
     if let packet = scan.firsts[stream.pointee.index] {
-      // Frames of AAC in ADTS do not tell what spectral band replication adds.
+      // Frames of AAC in ADTS do not show what spectral band replication adds.
       return DecodedSound.header(parameters, packet)
         ?? SoundHeader(codec, frame: BitstreamHeader.bytes(of: packet))
     }
@@ -740,7 +740,7 @@ struct ContentEvidence {
       let isTold =
         switch parameters.pointee.codec_id {
         case AV_CODEC_ID_VORBIS: stated == own
-        // FLAC's frames tell the channels, and how long they last tells of a rate that is far off.
+        // FLAC's frames state the channels, and their duration reveals a rate that is far off.
         case AV_CODEC_ID_FLAC: stated.sampleRate == own.sampleRate || falseSounds[stream.pointee.index] != nil
         default: true
         }
@@ -819,7 +819,7 @@ struct ContentEvidence {
   /// gives another size than the next.
   private var ofOtherKinds: [MediaWarning] {
     func isOfPictures(_ stream: StreamChoice.Stream) -> Bool? {
-      // Here the number of the stream tells its kind.
+      // In a program stream, the number of the stream identifies its kind.
       if structure.container == .mpegPS {
         return stream.pointee.id & 0x1f0 == 0x1e0 ? true : stream.pointee.id & 0x1e0 == 0x1c0 ? false : nil
       }
@@ -897,8 +897,8 @@ struct ContentEvidence {
     return ((codec, own.first), later)
   }
 
-  /// A warning if FFmpeg has made more streams of sound than an FLV has: it makes another one if the flags of a tag
-  /// differ. There is one (E.4.2.1), besides those that are marked as further ones.
+  /// A warning about contradictory tags. An FLV has one stream of sound (E.4.2.1), besides those marked as further
+  /// ones, but FFmpeg makes another one if the flags of a tag differ.
   private var soundsOfTags: [MediaWarning] {
     let further = structure.namedCodecs?.furtherSounds.count ?? 0
     guard structure.container == .flv, streams.audios.count > 1 + further else { return [] }
@@ -966,14 +966,14 @@ struct ContentEvidence {
 
   // MARK: Packets read by FFmpeg
 
-  /// Whether FFmpeg's packets have to tell how long each frame of sound lasts, because nothing else tells whether the
+  /// Whether FFmpeg's packets have to show how long each frame of sound lasts, because nothing else shows whether the
   /// times are right.
   var needsSound: Bool {
     guard let stream = streams.video, !streams.audios.isEmpty else { return false }
     return structure.container == .asf || structure.container.isMPEG && BitstreamRate(stream) == nil
   }
 
-  /// Warnings from what contradicts a file's clock: its sound, unless the clock was already compared against that
+  /// Warnings about evidence against a file's clock: its sound, unless the clock was already compared against that
   /// without FFmpeg, and the rate that the pictures state.
   ///
   /// - Parameter paces: how many times longer the sounds last by their times than by their frames.
@@ -1038,7 +1038,7 @@ struct ContentEvidence {
     guard let stream = streams.video, let stated = header.rates[stream.pointee.index],
       let found = media.video?.frameRate, abs(stated.value - found.value) > 0.02 * found.value,
       media.video?.variableFrameRate != true || stated.value > Self.fastest,
-      // In an AVI that is the tick of its frames, some of which it may drop.
+      // An AVI's header states the tick of its frames, some of which it may drop.
       structure.container != .avi
     else { return nil }
     return MediaWarning(
@@ -1101,7 +1101,7 @@ struct ContentEvidence {
 }
 
 extension MediaWarning {
-  /// - Parameter jumps: how often the clock starts anew.
+  /// - Parameter jumps: how often the clock restarts.
   static func clockJumps(_ jumps: Int) -> MediaWarning {
     MediaWarning(
       .clockJumps,

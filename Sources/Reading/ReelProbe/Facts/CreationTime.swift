@@ -29,8 +29,8 @@ enum CreationTime {
       ? date : nil
   }
 
-  /// Epochs: of 1980 (DOS), its sixth day (GPS), 2001 (Apple), 2036 (NTP). Ends: of 31 and 32 bits counted from 1904
-  /// and from 1970.
+  /// Beginnings of epochs: 1980 (DOS), its sixth day (GPS), 2001 (Apple), 2036 (NTP). Last seconds: of 31 and 32 bits
+  /// counted from 1904 and from 1970.
   private static let bounds: Set<Double> = [
     315_532_800, 315_964_800, 978_307_200, 2_085_978_496, 64_638_847, 2_212_122_495, 2_147_483_647,
     4_294_967_295,

@@ -60,8 +60,8 @@ struct DurationSearch {
     return StretchSum(runs.sorted { $0.0 > $1.0 }.map(\.1))
   }
 
-  /// Whether the claimed duration agrees with the fragments. An empty edit delays a track, during which nothing is
-  /// shown, and headers may or may not count that.
+  /// Whether the claimed duration agrees with the fragments. While an empty edit delays a track, a player shows
+  /// nothing; headers may or may not count that.
   private func agrees(_ claimed: Double, with seconds: Double, _ iso: ISOFileMap) -> Bool {
     let waits = iso.tracks.filter(\.isSeenOrHeard).compactMap(\.id).map { iso.emptyEdit(ofTrack: $0) }
     return ([0] + waits).contains { abs(claimed - seconds - $0) <= max(0.1, seconds * 0.01) }

@@ -5,13 +5,13 @@ import ReelCore
 /// takes the names for the numbers of other codecs. Codecs whose number is not Adobe's, which FFmpeg does not know,
 /// are here, too.
 struct FLVNamedCodecs: Hashable {
-  /// The codecs of the pictures and of the sound; nil if it is one with a number of Adobe's.
+  /// The codecs of the pictures and of the sound; nil for a codec that has a number of Adobe's.
   let pictures: Codec?
   let sound: Codec?
   /// The sounds besides the first that have a track each, in the order of the tracks. FFmpeg before 8 makes one
   /// stream of them.
   let furtherSounds: [Codec]
-  /// The sound without a name. Beside pictures that have one, FFmpeg may stop before it.
+  /// The sound whose codec has no name. If the pictures' codec has one, FFmpeg may stop before it reaches this sound.
   private let plainSound: AudioFacts?
 
   struct Codec: Hashable {

@@ -12,7 +12,7 @@ struct FragmentSpan: Hashable {
 
   /// Returns nil if there are no samples. Moves FFmpeg's read position to the last fragment.
   ///
-  /// - Parameter emptyEdit: returns the seconds by which the track with an ID is delayed.
+  /// - Parameter emptyEdit: returns the seconds by which the track with the given ID is delayed.
   init?(
     _ streams: [UnsafeMutablePointer<AVStream>], emptyEdit wait: (UInt32) -> Double,
     of context: UnsafeMutablePointer<AVFormatContext>
@@ -28,7 +28,7 @@ struct FragmentSpan: Hashable {
     emptyEdit = wait(UInt32(truncatingIfNeeded: first.stream.pointee.id))
   }
 
-  /// Whether a header that claims this many seconds means these samples.
+  /// Whether a header that claims this many seconds refers to these samples.
   func agrees(with claimed: Double) -> Bool {
     abs(claimed - seconds - emptyEdit) <= max(0.1, seconds * 0.01)
   }
@@ -45,8 +45,8 @@ struct FragmentSpan: Hashable {
     let base = stream.pointee.time_base
     guard index.entries > 0, base.num > 0, base.den > 0 else { return nil }
     let tick = Double(base.num) / Double(base.den)
-    // The index has decoding times, and a viewer sees presentation times. Both span the same time, but start
-    // differently.
+    // The index has decoding times, and a viewer sees presentation times. Both span the same time, but start at
+    // different times.
     let covered = Double(lastEnd(index, stream)) - Double(index.first_time)
     let first = stream.pointee.start_time == reel_no_time ? index.first_time : stream.pointee.start_time
     let start = Double(first) * tick

@@ -11,10 +11,10 @@ struct HeaderFacts: Hashable {
     /// E.2.3).
     var isOfBlocks = false
 
-    /// Whether the header's size allows pictures of the given one.
+    /// Whether pictures of the given size are consistent with this one.
     func allows(width own: Int, height other: Int) -> Bool {
       if (Int(width), Int(height)) == (own, other) { return true }
-      // In two fields, blocks are 32 lines high together.
+      // The blocks of both fields together are 32 lines high.
       let widths = [own, own.roundedUp(to: 16)]
       let heights = [other, other.roundedUp(to: 16), other.roundedUp(to: 32)]
       return isOfBlocks && widths.contains(Int(width)) && heights.contains(Int(height))
@@ -31,7 +31,7 @@ struct HeaderFacts: Hashable {
   let codecs: [Int32: AVCodecID]
   /// What it states about sound, by the index of the stream.
   let sounds: [Int32: SoundHeader]
-  /// The transfer functions that it states, by the index of the stream; not "unspecified" and the like.
+  /// The transfer functions that it states, by the index of the stream; none that means "unspecified".
   private(set) var transfers: [Int32: AVColorTransferCharacteristic]
 
   init(_ context: UnsafeMutablePointer<AVFormatContext>, _ structure: FileStructure) {

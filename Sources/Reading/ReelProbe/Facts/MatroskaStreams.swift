@@ -41,7 +41,7 @@ extension MatroskaFileMap {
 }
 
 extension StreamChoice {
-  /// Leaves out streams that FFmpeg has made of a track a second time.
+  /// Creates the choice without streams that FFmpeg has made of a track a second time.
   init(_ streams: [Stream], of structure: FileStructure) {
     if let named = structure.namedCodecs?.pictures {
       self.init(Self.withoutNumbered(streams, named.id))
@@ -82,7 +82,7 @@ extension StreamChoice {
 }
 
 extension AVStream {
-  /// Whether both were made of tracks that say the same.
+  /// Whether both were made from tracks that say the same.
   fileprivate func isLike(_ other: AVStream) -> Bool {
     guard let one = codecpar?.pointee, let two = other.codecpar?.pointee else { return false }
     return one.codec_type == two.codec_type && one.codec_id == two.codec_id

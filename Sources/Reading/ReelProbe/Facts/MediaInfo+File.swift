@@ -2,11 +2,12 @@ import CFFmpeg
 import ReelCore
 
 extension MediaInfo {
-  /// Takes the texts, the date and the identifier.
+  /// Sets the title, the artist, the creation date and the content identifier.
   ///
   /// - Parameter movie: nil for containers outside the MP4 family.
   mutating func take(_ tags: Tags, _ movie: MovieTracks?) {
-    // FFmpeg decodes text whose encoding is not known here in another one, so its version of that is not used.
+    // FFmpeg decodes a text whose encoding is not known here as if it were in another one, so its version is not
+    // used.
     let texts = movie?.texts
     title =
       texts?.title ?? (texts?.hasUnreadTitle == true ? nil : tags.first(of: "title"))
@@ -18,7 +19,7 @@ extension MediaInfo {
     contentIdentifier = tags.first(of: "com.apple.quicktime.content.identifier")
   }
 
-  /// Takes the duration, and the bit rate that follows from it if the whole file is there and contains its media.
+  /// Sets the duration, and the bit rate that follows from it if the whole file is there and contains its media.
   mutating func take(_ found: FoundDuration?) {
     (duration, durationSource) = (found?.seconds, found?.source)
     let isAll = truncated != true && external != true

@@ -59,10 +59,10 @@ struct MovieTracks {
   }
 
   /// The seconds until the last sample that is seen or heard has been shown, by the tables of the index; nil if they
-  /// don't tell.
+  /// leave it open.
   var measuredSeconds: Double? { untimed.isEmpty ? seconds { $0.isSeenOrHeard } : nil }
 
-  /// The tracks of pictures and sound that have samples and a clock, but whose tables do not tell how long they last.
+  /// The tracks of pictures and sound that have samples and a clock, but whose tables leave their duration open.
   var untimed: [ISOTrack] {
     guard iso.fragments == 0 else { return [] }
     return iso.tracks.filter {
@@ -82,7 +82,7 @@ struct MovieTracks {
     return Self.isNear(claimed, own) || meansAll(claimed) && claimed <= own * Self.longestRest
   }
 
-  /// Whether the header means tracks of subtitles or metadata that last so long that they tell nothing about the
+  /// Whether the header means tracks of subtitles or metadata that last so long that they say nothing about the
   /// video.
   func areOutlasted(until claimed: Double) -> Bool { meansAll(claimed) && !agree(with: claimed) }
 

@@ -8,7 +8,7 @@ struct MovieWarnings {
   let iso: ISOFileMap
   let streams: StreamChoice
   let media: MediaInfo
-  /// The number of times that the clock of its fragments starts anew; nil if it has no fragments.
+  /// The number of times that the clock of its fragments restarts; nil if it has no fragments.
   let fragmentJumps: Int?
   /// The places of the sounds that are of another codec than their header names.
   let otherSounds: Set<Int>
@@ -200,7 +200,7 @@ struct MovieWarnings {
   private var videoRun: MovieFragments.Run? { video?.id.flatMap { iso.fragmentTable?.runs[$0] } }
 
   /// Warnings about sound whose codec states another rate than its clock and its sample entry. If the entry agrees
-  /// with the codec, nothing tells which of them is right.
+  /// with the codec, nothing shows which of them is right.
   private var soundRates: [MediaWarning] {
     streams.audios.enumerated().flatMap { place, stream -> [MediaWarning] in
       guard !otherSounds.contains(place), let clock = SoundClock(stream, tracks, iso), !clock.agrees else {
@@ -224,7 +224,7 @@ struct MovieWarnings {
     }
   }
 
-  /// Warnings about tracks whose tables do not tell how long they last, so that there is only the header's claim.
+  /// Warnings about tracks whose tables leave their duration open, so that there is only the header's claim.
   private var untimed: [MediaWarning] {
     let stopped = iso.tracks.contains {
       $0.isSeenOrHeard && $0.timescale == nil && $0.counts.sizes ?? 0 > 0
@@ -310,7 +310,7 @@ struct MovieWarnings {
   }
 
   /// Warnings about a rate stated in the pictures that the index contradicts, although they come evenly by it. In
-  /// fragments nothing else may tell how fast the clock runs.
+  /// fragments this may be the only evidence of how fast the clock runs.
   private var statedRate: [MediaWarning] {
     guard let found = media.video?.frameRate, media.video?.variableFrameRate == false,
       let stated = streams.video.flatMap({ BitstreamRate($0) }),

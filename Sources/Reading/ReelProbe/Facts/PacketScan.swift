@@ -10,11 +10,11 @@ struct PacketScan: ~Copyable {
   }
 
   private(set) var end: End?
-  /// The streams of which a packet that is not empty has been read.
+  /// The streams of which a non-empty packet has been read.
   private(set) var seen: Set<Int32> = []
-  /// The first packets that are not empty, of the kept stream and of each sound, by the index of the stream.
+  /// The first non-empty packets of the kept stream and of each sound, by the index of the stream.
   private(set) var firsts: [Int32: UnsafeMutablePointer<AVPacket>] = [:]
-  /// The one of the kept stream.
+  /// The first non-empty packet of the kept stream.
   var first: UnsafeMutablePointer<AVPacket>? { kept.flatMap { firsts[$0] } }
   /// The presentation times of the kept stream's frames; their decoding times if one of them has no presentation
   /// time.
@@ -43,7 +43,7 @@ struct PacketScan: ~Copyable {
   private let context: UnsafeMutablePointer<AVFormatContext>
   private let limits: ReadingLimits
   private var soundPackets: [Int32: SoundPackets] = [:]
-  /// Whether only packets tell how long frames of sound last.
+  /// Whether only packets show how long frames of sound last.
   private let hasFrames: Bool
   /// Whether an ASF states that blocks of WMA vary in duration.
   private let hasVariableRate: Bool
@@ -174,7 +174,7 @@ struct PacketScan: ~Copyable {
     return min(1, Double(furthest) / Double(size))
   }
 
-  /// - Parameter anew: whether the clock starts anew with this packet.
+  /// - Parameter anew: whether the clock restarts with this packet.
   private mutating func note(_ packet: UnsafeMutablePointer<AVPacket>, anew: Bool) {
     let stream = packet.pointee.stream_index
     if stream == kept {
@@ -221,7 +221,7 @@ struct PacketScan: ~Copyable {
     guard soundPackets[index]?.isFull != true,
       let parameters = context.pointee.streams[Int(index)]?.pointee.codecpar
     else { return }
-    // A packet that was damaged on the way tells nothing.
+    // A packet that was damaged on the way is no evidence.
     let isWhole =
       packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0 && packet.pointee.size < SoundFrame.longest
       && !(hasVariableRate && parameters.pointee.block_align > 0)
@@ -231,7 +231,7 @@ struct PacketScan: ~Copyable {
   }
 
   /// How many times longer sounds last by their times than by their frames, by the index of the stream, for those
-  /// that tell; 1 if they differ by no more than rounding.
+  /// that can be measured; 1 if they differ by no more than rounding.
   var soundPaces: [Int32: Double] {
     Dictionary(
       uniqueKeysWithValues: soundPackets.compactMap { index, packets in
@@ -239,7 +239,7 @@ struct PacketScan: ~Copyable {
       })
   }
 
-  /// Returns whether the clock starts anew with this packet.
+  /// Returns whether the clock restarts with this packet.
   private mutating func extend(with packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     let time = packet.pointee.pts == reel_no_time ? packet.pointee.dts : packet.pointee.pts
     let index = packet.pointee.stream_index
@@ -250,7 +250,7 @@ struct PacketScan: ~Copyable {
     let jump = PacketExtent.Jump(back: jumps.back, ahead: jumps.ahead, in: stream.pointee.time_base)
     return extents[index, default: PacketExtent(jump: jump)].add(
       time, decoded: packet.pointee.dts == reel_no_time ? nil : packet.pointee.dts,
-      // FFmpeg guesses how long a picture lasts unless an index tells.
+      // FFmpeg guesses how long a picture lasts unless an index states it.
       lasting: index == kept && !hasDurations ? 0 : packet.pointee.duration)
   }
 }

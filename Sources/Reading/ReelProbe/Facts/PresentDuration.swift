@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// How much of a truncated file is there.
+/// How much of a truncated file is present.
 struct PresentDuration {
   let structure: FileStructure
   let streams: StreamChoice
@@ -8,9 +8,9 @@ struct PresentDuration {
   let size: Int64
   let blank: BlankContent?
 
-  /// Returns the seconds up to the first sample that is not completely there, by the index of an ISO base media file.
-  /// In a fragmented file the index is made up of its fragments; if all of their media is there, they count as a
-  /// whole.
+  /// Returns the seconds up to the first sample that is not completely present, by the index of an ISO base media
+  /// file. In a fragmented file the index is made up of its fragments; if all of their media is present, they count
+  /// as a whole.
   ///
   /// - Parameter whole: the duration of the file in seconds by its header; nil if that states none.
   func byIndex(whole: Double?) -> Double? {

@@ -7,7 +7,7 @@ struct ProbeWarnings {
   let structure: FileStructure
   /// The duration in seconds that the header claims.
   let claimedDuration: Double?
-  /// The number of times that the clock of an MP4's fragments starts anew; nil if there are no fragments.
+  /// The number of times that the clock of an MP4's fragments restarts; nil if there are no fragments.
   let fragmentJumps: Int?
   let streams: StreamChoice
   let crops: PictureCrops

@@ -75,7 +75,7 @@ struct SoundClock: Hashable {
     if let run = track.id.flatMap({ fragments?.runs[$0] }) {
       return run.steadySeconds ?? run.evenStep.flatMap(exact)
     }
-    // In uncompressed sound each sample has a time of its own, so that the step is 1.
+    // A step of 1 means uncompressed sound, in which each sample has a time of its own.
     guard let scale = track.timescale, let told = track.times,
       let times = told.limited(to: track.counts.sizes ?? told.samples)
     else { return nil }
@@ -83,7 +83,7 @@ struct SoundClock: Hashable {
     return step > 1 ? Double(step) / Double(scale) : nil
   }
 
-  /// Returns the step of times that are rounded; nil if they do not tell it precisely enough.
+  /// Returns the step of times that are rounded; nil if they do not determine it precisely enough.
   private static func exact(_ step: ClosedRange<Double>) -> Double? {
     step.upperBound <= step.lowerBound * (1 + tolerance)
       ? (step.lowerBound + step.upperBound) / 2 : nil

@@ -47,9 +47,9 @@ struct PlainSound {
     guard let codec = stream.pointee.codecpar?.pointee.codec_id else { return nil }
     let bits = Int(av_get_exact_bits_per_sample(codec))
     guard bits >= 8, bits % 8 == 0 else { return nil }
-    // Otherwise an entry of the table may be a block of many samples.
+    // If samples do not last one tick each, an entry of the table may be a block of many samples.
     let isOneEach = track.times?.runs.allSatisfy { $0.step == 1 } ?? false
-    // Old QuickTime files state 1 for any size.
+    // Old QuickTime files state a size of 1, whatever it is.
     let size = track.counts.size ?? 0
     channels = isOneEach && size > 1 && size % (bits / 8) == 0 ? size / (bits / 8) : nil
     sampleRate = isOneEach ? track.timescale.map(Int.init) : nil

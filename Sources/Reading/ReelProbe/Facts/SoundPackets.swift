@@ -11,10 +11,10 @@ struct SoundPackets {
   private static let most = 1 << 12
   /// The share by which a clock may be off, as a duration may.
   private static let tolerance = 0.01
-  /// The fewest seconds of sound that tell.
+  /// The fewest seconds of sound that allow a conclusion.
   private static let telling = 1.0
-  /// The number of parts that have to be off alike; from a larger number of seconds on, each second is one. If
-  /// packets are missing here and there, or the sound pauses, the parts are not alike.
+  /// The fewest parts that have to be off alike; of more seconds than that, each is a part. If packets are missing
+  /// here and there, or the sound pauses, the parts are not alike.
   private static let parts = 4
 
   var isFull: Bool { isBroken || places.count >= Self.most }
@@ -27,7 +27,7 @@ struct SoundPackets {
   }
 
   /// Returns how many times longer the packets last by their times than by their frames: 1 if they differ by no more
-  /// than rounding, nil if they don't tell.
+  /// than rounding, nil if they are inconclusive.
   func pace(in base: AVRational) -> Double? {
     guard !isBroken, places.count >= 2 * Self.parts, base.den > 0 else { return nil }
     func ratio(_ from: Int, _ to: Int) -> Double {

@@ -8,7 +8,7 @@ struct SoundSigns {
   let clock: ContentClock?
   let source: any ByteReading
 
-  /// Replaces what the header of such a sound claims by what its first packet tells. Returns the warnings by the
+  /// Replaces what the header of such a sound claims by what its first packet says. Returns the warnings by the
   /// places of these sounds.
   func take(_ scan: borrowing PacketScan, into media: inout MediaInfo) -> [Int: MediaWarning] {
     guard media.encrypted != true, media.external != true, !structure.hasScrambled(streams) else {
@@ -17,7 +17,7 @@ struct SoundSigns {
     var found: [Int: MediaWarning] = [:]
     for (place, stream) in streams.audios.enumerated() where media.audio.indices.contains(place) {
       guard let parameters = stream.pointee.codecpar else { continue }
-      // A codec that this FFmpeg does not know may be any.
+      // A codec that this FFmpeg does not know can't be contradicted.
       guard parameters.pointee.codec_id != AV_CODEC_ID_NONE else { continue }
       guard avcodec_get_type(parameters.pointee.codec_id) == AVMEDIA_TYPE_AUDIO else {
         // A descriptor may name a codec that is not one of sound.
@@ -158,7 +158,7 @@ struct SoundSigns {
 
   /// The bytes of a sample of eight channels in 32 bits.
   private static let mostPlain = 32
-  /// The shortest frames, those of Opus, last two and a half milliseconds.
+  /// Less than any frame lasts: the shortest ones, those of Opus, last two and a half milliseconds.
   private static let leastSeconds = 0.001
 
   private func isUnframed(_ codec: AVCodecID, _ packet: [UInt8]) -> Bool {

@@ -23,14 +23,15 @@ struct SoundTimes {
     private static let usual = [192_000, 176_400] + AudioSpecificConfig.rates
   }
 
-  /// The paces by the index of the stream, of those sounds whose packets tell.
+  /// The paces by the index of the stream, of those sounds that can be measured.
   let paces: [Int32: Pace]
   /// The same paces, in the order of the file.
   let ordered: [Pace]
 
-  /// The fewest steps that tell.
+  /// The fewest steps that allow a conclusion.
   private static let steps = 8
-  /// The share by which a clock may be off, as a duration may, if there is at least a second of it.
+  /// The share by which a clock may be off, as a duration may, if there is at least a second of it; then the share
+  /// for less than that.
   private static let tolerance = 0.01
   private static let toleranceOfFew = 0.03
 

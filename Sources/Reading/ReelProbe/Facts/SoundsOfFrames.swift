@@ -38,7 +38,7 @@ struct SoundsOfFrames {
     return found
   }
 
-  /// Returns what the record states and what the frames have; nil if they agree, or don't tell.
+  /// Returns what the record states and what the frames have; nil if they agree, or if one is unknown.
   private func channels(
     _ stream: StreamChoice.Stream, _ parameters: UnsafeMutablePointer<AVCodecParameters>,
     _ scan: borrowing PacketScan

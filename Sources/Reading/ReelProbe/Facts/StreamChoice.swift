@@ -44,9 +44,9 @@ struct StreamChoice {
     return shown.first { !isStill($0) } ?? shown.first
   }
 
-  /// Determines from the times of the packets which videos have none. Packets of a scrambled video are not seen. A
-  /// multiplex may also list sound that is not on air, or that a recorder has left out; FFmpeg has found nothing
-  /// about that, either.
+  /// Determines by the clock which videos have no packets. Those of a scrambled video can't be seen. A multiplex may
+  /// also list sound that is not on air, or that a recorder has left out; it is dropped if FFmpeg has found nothing
+  /// about it, either.
   mutating func take(_ clock: ContentClock?, in structure: FileStructure) {
     guard let clock, structure.encrypted != true else { return }
     func isAbsent(_ stream: Stream) -> Bool {
@@ -67,7 +67,7 @@ struct StreamChoice {
   /// Whether a stream is a single picture, as far as its header tells.
   private func isStill(_ stream: Stream) -> Bool {
     if stream.pointee.nb_frames > 0 { return stream.pointee.nb_frames == 1 }
-    // If no header counts them, pictures of a codec for still ones, indexed once at most.
+    // If no header counts the pictures: a codec for still ones, and at most one picture in the index.
     return Self.stills.contains(stream.pointee.codecpar.pointee.codec_id.rawValue)
       && avformat_index_get_entries_count(stream) <= 1
   }
@@ -101,7 +101,7 @@ extension FileStructure {
     scrambling?.streams.contains(Int(stream.pointee.id) & 0x1fff) ?? false
   }
 
-  /// Whether it takes a key to decode a stream. The headers of its packets, and of its pictures, may be in the clear.
+  /// Whether decoding a stream requires a key. The headers of its packets, and of its pictures, may be in the clear.
   private func isEncrypted(_ stream: StreamChoice.Stream) -> Bool {
     guard scrambling != nil, let parameters = stream.pointee.codecpar?.pointee else { return false }
     return isScrambled(stream) || Self.encryptedKinds[parameters.codec_tag] == parameters.codec_id
@@ -118,7 +118,7 @@ extension FileStructure {
     (streams.videos + streams.audios).contains(where: isScrambled)
   }
 
-  /// Whether it takes a key to show the pictures, or to hear any of the sound; nil if the container does not say.
+  /// Whether a key is required to show the pictures, or to hear any of the sound; nil if the container does not say.
   /// Other programs in a transport stream may still be encrypted.
   func isEncrypted(_ streams: StreamChoice) -> Bool? {
     guard scrambling != nil, encrypted == false else { return encrypted }

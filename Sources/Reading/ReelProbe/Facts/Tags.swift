@@ -37,7 +37,7 @@ struct Tags: Hashable {
     self.values = values
   }
 
-  /// Returns these tags, and those of `others` that are not among them.
+  /// Returns these tags, and those of `others` whose names are not among them.
   func joined(with others: Tags) -> Tags { Tags(values.merging(others.values) { own, _ in own }) }
 
   /// Returns the value of the first of `keys` (lower case) that has one, without blanks around it.

@@ -61,7 +61,7 @@ extension ISOTrack {
       && avformat_index_get_entries_count(stream) == 0
   }
 
-  /// Returns FFmpeg's number for its codec; if it is encrypted, for the codec beneath.
+  /// Returns FFmpeg's number for its codec; if it is encrypted, for the codec before encryption.
   fileprivate func codec(_ tags: OpaquePointer?) -> AVCodecID {
     guard let entry else { return AV_CODEC_ID_NONE }
     let lists = [tags, nil]
@@ -72,7 +72,7 @@ extension ISOTrack {
 }
 
 extension SampleEntry {
-  /// The size of its pictures, by the codec's own record if that tells.
+  /// The size of its pictures, by the codec's own record if that states it.
   var pictureSize: PixelSize? {
     let record = configuration ?? []
     if let set = AVCConfiguration(record)?.sequenceParameterSets.first,
@@ -83,7 +83,7 @@ extension SampleEntry {
     return width.flatMap { width in height.map { PixelSize(width: width, height: $0) } }
   }
 
-  /// The high dynamic range that its transfer function means; nil if it means none.
+  /// The high dynamic range that its transfer function implies; nil if it implies none.
   var range: HDR.Kind? { transfer.flatMap { [16: .pq, 18: .hlg][$0] } }
 
   var soundHeader: SoundHeader? {

@@ -10,7 +10,8 @@ struct TrackShape {
   let pixel: AVRational?
   /// The factor by which the picture is shown higher than stored, if the matrix stretches it vertically; otherwise 1.
   let stretchDown: Double
-  /// What contradicts it: the size at which the track header shows the track, in pixels, before rotation.
+  /// The size at which the track header shows the track, in pixels before rotation, if it contradicts the shape;
+  /// otherwise nil.
   let contradiction: Contradiction?
 
   /// The plausible ratios of a pixel's width to its height.
@@ -92,7 +93,7 @@ struct TrackShape {
     return abs(ratio - 1) * max(width, height) <= 1.5 || abs(ratio - 1) < 0.004
   }
 
-  /// Whether the track header means other pixels than `pasp`. It may mean the clean aperture.
+  /// Whether the track header implies another pixel shape than `pasp`. It may mean the clean aperture.
   private static func contradicts(
     _ track: ISOTrack, _ pixel: Double, _ shown: (width: Double, height: Double)?, _ width: Int, _ height: Int
   ) -> Bool {

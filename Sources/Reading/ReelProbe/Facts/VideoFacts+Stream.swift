@@ -59,7 +59,7 @@ extension VideoFacts {
     }
     let bitRate = stream.pointee.codecpar.pointee.bit_rate
     self.bitRate = bitRate > 0 && Double(bitRate) <= FoundDuration.highestBitRate ? bitRate : nil
-    // FFmpeg may report the record of any sample entry.
+    // FFmpeg may report the Dolby Vision record of any sample entry.
     let isOfAnother = track.map { $0.hasSeveralEntries && $0.entry?.hasDolbyVision == false } ?? false
     takePicture(
       parameters, transfer: header.transfers[stream.pointee.index],
@@ -79,7 +79,7 @@ extension VideoFacts {
     height = shown?.height
   }
 
-  /// Takes the rates by the times of what is shown.
+  /// Sets the rates by the times of what is shown.
   ///
   /// - Parameters:
   ///   - ordinary: samples per second, if all lasted as long as the usual one.

@@ -46,8 +46,8 @@ enum ASFFile {
     return (Int64(header), Int64(least))
   }
 
-  /// Returns the size of the pictures of the first video stream, which the header states twice (3.3, 9.2); nil if
-  /// there is no such stream.
+  /// Returns the two sizes that the header states for the pictures of the first video stream (3.3, 9.2); nil if there
+  /// is no such stream.
   static func sizes(_ file: some ByteReading) -> (stated: PixelSize, format: PixelSize)? {
     var next: Int64 = 30
     for _ in 0..<256 {
@@ -154,7 +154,7 @@ enum ASFFile {
     return (31_536_000..<7_258_118_400).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
   }
 
-  /// The bytes at the beginning of a file: the name of the header object (3.1).
+  /// The bytes at the beginning of a file: the GUID of the header object (3.1).
   static let header: [UInt8] = [
     0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, 0xA6, 0xD9, 0x00, 0xAA, 0x00, 0x62, 0xCE, 0x6C,
   ]

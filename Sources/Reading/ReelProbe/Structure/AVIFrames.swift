@@ -8,7 +8,7 @@ struct AVIFrames: Hashable {
   private(set) var times: [Int64] = []
   /// Whether something between the chunks is not a chunk.
   private(set) var isDamaged = false
-  /// Whether no chunk was found behind that.
+  /// Whether no chunk was found after such a place.
   private(set) var isEndLost = false
 
   /// The most chunks to look at: those of pictures and sound of five hours.

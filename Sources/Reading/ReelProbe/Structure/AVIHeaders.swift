@@ -43,7 +43,7 @@ struct AVIHeaders: Hashable {
     let blockAlign: Int
     let bits: Int
 
-    /// The bytes per second by the header of its stream; nil if that does not tell.
+    /// The bytes per second by the header of its stream; nil if that does not state them.
     fileprivate(set) var streamBytesPerSecond: Double?
 
     /// Formats that store each sample by itself: as integers, as floating-point numbers, as A-law, as µ-law.
@@ -71,7 +71,7 @@ struct AVIHeaders: Hashable {
   /// The duration of a frame in microseconds; 0 if none is stated.
   private(set) var microseconds: UInt32 = 0
   private(set) var size: PixelSize?
-  /// Whether the main header has numbers in place of a size that can't be one.
+  /// Whether the main header has numbers for a size that can't be one.
   private(set) var hasImpossibleSize = false
   private(set) var streams: [Stream] = []
   /// The range of its pictures and its sound.

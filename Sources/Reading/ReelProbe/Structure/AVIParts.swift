@@ -5,9 +5,9 @@ import ReelCore
 /// FFmpeg continues by the clock of the first.
 struct AVIParts: Hashable {
   let count: Int
-  /// Their total duration in seconds; nil if one of them does not tell its own.
+  /// Their total duration in seconds; nil if one of them does not state its own.
   let seconds: Double?
-  /// Whether all their pictures come alike: at the rate of the first file, and without dropping frames.
+  /// Whether the pictures of all files come at the rate of the first, and none drops so many frames that they don't.
   let areEven: Bool
   /// The size of the first file's pictures, and a different one that another file has.
   let sizes: [PixelSize]

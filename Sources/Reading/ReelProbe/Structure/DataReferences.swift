@@ -5,7 +5,7 @@ struct DataReferences: Hashable {
   private var handler: FourCharacterCode?
   private enum Place {
     case here, elsewhere
-    /// Its flag does not say that it is here, but it names no other place.
+    /// It is not flagged as this file, but names no other place.
     case unnamed
   }
   /// The references that were read.

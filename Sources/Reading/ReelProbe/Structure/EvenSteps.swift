@@ -20,7 +20,7 @@ struct EvenSteps: Hashable {
   /// The time of the first sample, in ticks; nil before there is one.
   private var origin: Int64?
 
-  /// The fewest steps that tell.
+  /// The fewest steps that allow a conclusion.
   private static let telling: Int64 = 8
 
   /// - Parameter scale: ticks per second.

@@ -80,7 +80,7 @@ enum FLVFile {
       }
       (last, next) = (next, next + tagHeader + Int64(data) + 4)
       if next > file.size {
-        // Some writers leave out the length of the last tag, which is never played.
+        // Some writers leave out the length of the last tag, which no player needs.
         return next - 4 > file.size || isShort(file, endingWith: last)
       }
     }

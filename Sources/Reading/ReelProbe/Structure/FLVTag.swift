@@ -35,7 +35,7 @@ struct FLVTag {
     return start + 11 + Int64(length) > file.size
   }
 
-  /// Returns its decoding time, by the shorter way round from that of the tag before: the clock wraps around.
+  /// Returns its decoding time, the shorter way round from that of the tag before, because the clock wraps around.
   func time(after before: Int64?) -> Int64 {
     guard let before else { return Int64(coded) }
     let step = ((coded &- Int32(truncatingIfNeeded: before)) &<< 1) >> 1
@@ -46,7 +46,7 @@ struct FLVTag {
     SpreadPlaces.Mark(time: time(after: origin), place: start)
   }
 
-  /// Whether it has content, which headers of codecs are not: those of AAC, and of H.264 and the codecs stored in the
+  /// Whether it has content. Codec headers are not content: those of AAC, and of H.264 and the codecs stored in the
   /// same form.
   var isContent: Bool {
     guard end - start > 11 else { return false }

@@ -18,7 +18,8 @@ extension ISOBox {
   ]
 
   /// Whether this may be a box of the outermost level that the end of the file cuts off. What claims to continue
-  /// beyond that, and is of no such kind, was appended after the last box, such as a tag or the end of a form.
+  /// beyond that, and is of no such kind, was appended after the last box, such as a tag or the end of an upload
+  /// form.
   package func isPart(ofFileOf size: Int64) -> Bool { end <= size || Self.outermost.contains(type) }
 
   /// Returns the boxes within this one, after `skipped` bytes of its own. They end where it does at the latest: what

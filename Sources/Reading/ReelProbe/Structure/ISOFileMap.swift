@@ -1,4 +1,4 @@
-/// The layout of an ISO base media file: what its boxes tell without their contents being read.
+/// The layout of an ISO base media file, and what its boxes tell without its media.
 struct ISOFileMap: Hashable {
   /// The major brand of `ftyp`; nil when there is none, as in old QuickTime files.
   private(set) var majorBrand: FourCharacterCode?
@@ -20,7 +20,7 @@ struct ISOFileMap: Hashable {
   private(set) var texts = MovieTexts()
   /// The formats of the sample entries of all tracks, in the order of the file.
   private(set) var sampleFormats: [FourCharacterCode] = []
-  /// What its boxes give away.
+  /// What its boxes disclose.
   private(set) var disclosures = Disclosures()
   /// What its fragments hold by their own tables; nil without fragments, and if these are too many to be read.
   private(set) var fragmentTable: MovieFragments?
@@ -55,7 +55,7 @@ struct ISOFileMap: Hashable {
   private var entries: [ISOBox] = []
   /// Where its samples are.
   private var references = DataReferences()
-  /// Whether the samples of each track of pictures or sound are in another file; nil for one that does not tell.
+  /// Whether the samples of each track of pictures or sound are in another file; nil for one that does not say.
   private var tracksAreExternal: [Bool?] = []
   private var hasUnnamed = false
   /// Whether `moov` names other movies to be played in its place (QuickTime File Format, "Reference movies").
@@ -123,7 +123,7 @@ struct ISOFileMap: Hashable {
     return sampleFormats.contains { marks.contains($0) }
   }
 
-  /// Whether pictures or sound are in other files; nil if a track does not tell, or if there is none.
+  /// Whether pictures or sound are in other files; nil if a track does not say, or if there is none.
   var external: Bool? {
     if namesOtherMovies || tracksAreExternal.contains(true) { return true }
     if hasUnnamed, firstMediaData == nil, !hasNoSamples { return true }
@@ -180,7 +180,7 @@ struct ISOFileMap: Hashable {
       var other = self
       other.descend(into: box, of: file)
       disclosures = other.disclosures
-      // A replaced index may have been left in the file. No other file begins there.
+      // If an index was replaced, the old one may still be in the file. No other file begins there.
       let more = other.tracks.dropFirst(tracks.count)
       if beginsAnew, more.contains(where: { $0.isSeenOrHeard && $0.counts.sizes ?? 0 > 0 }) {
         hasAnother = true
@@ -240,7 +240,7 @@ struct ISOFileMap: Hashable {
     disclosures.look(intoTable: box, of: file, handler: track.handler)
   }
 
-  /// Takes what is kept of a box, however else it is examined.
+  /// Keeps what is needed of a box, whether or not it is also examined elsewhere.
   private mutating func take(_ box: ISOBox, in outer: FourCharacterCode, of file: some ByteReading) {
     switch (outer, box.type) {
     case ("trak", _), ("edts", _), ("mdia", _), ("stbl", _): track.take(box, of: file)
@@ -255,8 +255,8 @@ struct ISOFileMap: Hashable {
   }
 
   /// Returns the end of the last of the items to which a segment index refers. They follow one another from the end
-  /// of its box on (8.16.3). What another index refers to counts by that one. Nil if the box is not as long as it
-  /// says.
+  /// of its box on (8.16.3). What a nested index refers to is counted by that index. Nil if the box is not as long as
+  /// it says.
   private static func indexedEnd(_ box: ISOBox, of file: some ByteReading) -> Int64? {
     guard let version = file.bigEndian(at: box.contents, width: 1), version <= 1 else { return nil }
     let width = version == 0 ? 4 : 8

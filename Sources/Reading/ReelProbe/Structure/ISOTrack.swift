@@ -20,7 +20,7 @@ struct ISOTrack: Hashable {
   private(set) var firstOffset: Int64 = 0
   /// The offsets of the last samples, the very last one first; empty if they have none.
   private(set) var lastOffsets: [Int64] = []
-  /// What a player shows of it; nil if its samples are in fragments, or its tables do not tell.
+  /// What a player shows of it; nil if its samples are in fragments, or its tables leave it open.
   private(set) var presentation: TrackPresentation?
 
   /// The other entries, which later samples have, in their order.
@@ -83,7 +83,7 @@ struct ISOTrack: Hashable {
     presentation = TrackPresentation(self, movieScale: movieScale)
   }
 
-  /// Takes the media header (8.4.2).
+  /// Reads the media header (8.4.2).
   private mutating func takeMediaHeader(_ box: ISOBox, of file: some ByteReading) {
     guard let version = file.bigEndian(at: box.contents, width: 1) else { return }
     let width = version == 1 ? 8 : 4
@@ -121,7 +121,7 @@ struct TrackHeader: Hashable {
   let created: UInt64?
   /// The nine numbers of the display matrix.
   let matrix: [Int32]
-  /// The width in pixels before the matrix is applied, in 16.16 fixed point; the height alike.
+  /// The width in pixels before the matrix is applied, in 16.16 fixed point; likewise the height.
   let width: UInt32
   let height: UInt32
 
@@ -177,15 +177,15 @@ struct TrackEdit: Hashable {
   }
 }
 
-/// The number of samples by each of a track's tables; nil if a table is missing or too long to be read.
+/// The number of samples according to each of a track's tables; nil if a table is missing or too long to be read.
 struct SampleCounts: Hashable {
-  /// The number by the sizes (8.7.3).
+  /// According to the sizes (8.7.3).
   private(set) var sizes: Int64?
   /// The bytes of each sample, if all are of one size; nil if each has its own.
   private(set) var size: Int?
   /// Whether the table of sizes is as long as it says; if all samples are of one size, it is not there.
   private(set) var sizesAreThere = true
-  /// The number by the chunks (8.7.4, 8.7.5).
+  /// According to the chunks (8.7.4, 8.7.5).
   var chunks: Int64? { chunkCount.flatMap { Self.samples(of: runs, in: $0) } }
 
   /// Where the last chunk ends in the file, if all samples are of one size.
@@ -211,7 +211,7 @@ struct SampleCounts: Hashable {
     let entry: Int
   }
 
-  /// The number of the sample entry that the first samples have, from 1 on; nil if no table tells.
+  /// The number of the sample entry that the first samples have, from 1 on; nil if it is unknown.
   var firstEntry: Int? { runs?.first { $0.samples > 0 }?.entry }
   /// The numbers of the entries that other samples have, in their order.
   fileprivate var laterEntries: [Int] {

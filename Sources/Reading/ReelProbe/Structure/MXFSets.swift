@@ -5,7 +5,7 @@ import ReelCore
 struct MXFSets: Hashable {
   /// The units per second, of all tracks and of descriptors of pictures.
   private(set) var rates: Set<Rational> = []
-  /// The total units, by all tracks and descriptors.
+  /// The numbers of units, by all tracks and descriptors.
   private(set) var durations: Set<Int64> = []
   /// Rates that are too high for pictures, of tracks whose units are samples of sound.
   private var fastRates: Set<Rational> = []
@@ -44,7 +44,7 @@ struct MXFSets: Hashable {
 
   init(_ file: some ByteReading) {
     var next = Int64(take(file.bytes(at: 0, count: Int(min(Int64(Self.searched), file.size)))))
-    // A picture may be larger than that.
+    // A picture may be larger than what was searched.
     for _ in 0..<Self.mostElements where soundBytes == nil {
       let head = file.bytes(at: next, count: 32)
       guard head.count > 20, head.starts(with: Self.key.prefix(4)),
@@ -126,7 +126,7 @@ struct MXFSets: Hashable {
     sounds.isEmpty || sounds.contains { $0.sampleRate == Int(rate.value.rounded()) }
   }
 
-  /// The units per second, by the uncompressed sound in one unit; nil if that does not tell.
+  /// The units per second, by the uncompressed sound in one unit; nil if unknown.
   private var rateOfSound: Double? {
     guard let soundBytes, soundBytes > 0, sounds.count == 1, let sound = sounds.first,
       let block = sound.blockAlign, let rate = sound.sampleRate, block > 0, rate > 0

@@ -32,8 +32,8 @@ struct MatroskaLinks: Hashable {
     return isLinked ? "it is one of several linked files; what lies in the others is not in it" : nil
   }
 
-  /// Whether a chapter points outside. Editions and chapters, which are nested, are entered; everything else is
-  /// skipped.
+  /// Whether a chapter plays another segment than `own`. Enters editions and chapters, which are nested, and skips
+  /// everything else.
   private static func pointOutside(
     _ chapters: EBMLElement, own: [UInt8]?, in file: some ByteReading
   ) -> Bool {
@@ -52,7 +52,7 @@ struct MatroskaLinks: Hashable {
     return false
   }
 
-  /// Returns the seconds of the default edition, otherwise of the first.
+  /// Returns the duration in seconds of the ordered chapters of the default edition, otherwise of the first.
   private static func orderedSeconds(_ chapters: EBMLElement, in file: some ByteReading) -> Double? {
     func number(_ id: UInt32, _ parts: [EBMLElement]) -> UInt64? {
       parts.first { $0.id == id }.flatMap { $0.number(in: file) }

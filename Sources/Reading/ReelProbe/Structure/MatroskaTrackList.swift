@@ -5,7 +5,7 @@ struct MatroskaTrackList: Hashable {
   struct Number: Hashable {
     let number: Int
     let type: Int
-    /// The nanoseconds from one frame to the next that it states.
+    /// The nanoseconds from one frame to the next, as the track states them.
     let frameDuration: UInt64?
     /// Whether its frames are stored in another form, such as compressed or encrypted (5.1.4.1.31).
     let isEncoded: Bool

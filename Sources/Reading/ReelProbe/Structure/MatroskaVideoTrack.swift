@@ -3,7 +3,7 @@ import ReelCore
 /// What a Matroska file states about one video track's pictures (RFC 9559, 5.1.4.1.28): their size, what is cropped
 /// at their edges, and how large the rest is shown.
 struct MatroskaVideoTrack: Hashable {
-  /// The width in pixels, as coded; nil if the file does not state it. The height alike.
+  /// The width in pixels, as coded; nil if the file does not state it. Likewise the height.
   private(set) var width: Int?
   private(set) var height: Int?
   /// The pixels that are cropped at each side.

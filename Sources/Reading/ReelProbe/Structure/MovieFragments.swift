@@ -11,7 +11,7 @@ struct MovieFragments: Hashable {
     fileprivate var steps: [Int64: Int64] = [:]
     /// The offset of the first sample's presentation time from its decoding time.
     fileprivate var firstOffset: Int64?
-    /// When the last sample of the last stretch is shown; nil if only the decoding order tells.
+    /// When the last sample of the last stretch is shown; nil if only the decoding order is known.
     fileprivate var lastShown: Int64?
     /// Whether that sample is also the last one decoded.
     fileprivate var isLastShownLast = false
@@ -61,8 +61,8 @@ struct MovieFragments: Hashable {
     /// Times do not follow from one another: tracks drift apart, one begins elsewhere than it ended and not all pause
     /// there, or a sample lasts far longer than all others, or than the sound.
     case pace
-    /// The last picture is shown far later than the others, and no sound lasts until then. That is right for a film
-    /// that ends with a pause, and nothing else tells.
+    /// The last picture is shown far later than the others, and no sound lasts until then. That may be right, in a
+    /// film that ends with a pause, but nothing confirms it.
     case tail
   }
 
@@ -74,9 +74,10 @@ struct MovieFragments: Hashable {
   private(set) var faults: Set<Fault> = []
   /// Whether samples of the last fragment are beyond the end of the file.
   private(set) var endsBeyondFile = false
-  /// Whether all of them are in the file, by all of its tables.
+  /// Whether all of them are in the file, according to all of its tables.
   private(set) var endsWithin = false
-  /// The seconds that all tracks leave out together, as a live recording does that lost its connection. They count.
+  /// The seconds that all tracks leave out together, as a live recording does that lost its connection. They are part
+  /// of the duration.
   private(set) var pause = 0.0
 
   /// The most seconds of a gap between two fragments of a track, or of a step back, that may be rounding.
@@ -141,7 +142,7 @@ struct MovieFragments: Hashable {
     if chosen.contains(where: { runs[$0]?.hasOddEnd(beside: heardUntil) ?? false }) { faults.insert(.tail) }
   }
 
-  /// Takes `trex` (8.8.3): how long a sample lasts, and how large it is, if its fragment does not say.
+  /// Reads `trex` (8.8.3): how long a sample lasts, and how large it is, if its fragment does not say.
   private mutating func takeDefaults(_ movie: ISOBox, of file: some ByteReading) {
     for extends in movie.children(in: file, atMost: Self.mostBoxes) where extends.type == "mvex" {
       for box in extends.children(in: file, atMost: Self.mostBoxes) where box.type == "trex" {
@@ -204,7 +205,8 @@ struct MovieFragments: Hashable {
     compare(spans)
   }
 
-  /// If the clock only steps ahead, and that of all tracks at once, there is a pause; otherwise the clock is wrong.
+  /// Decides whether gaps are pauses: they are if the clock only steps ahead, and in all tracks at once. Otherwise
+  /// the clock is wrong.
   private mutating func takePauses() {
     let own = chosen.compactMap { runs[$0] }.filter { $0.samples > 0 }
     guard let first = own.max(by: { $0.pauses.count < $1.pauses.count }), !first.pauses.isEmpty else {
@@ -306,8 +308,7 @@ extension MovieFragments.Run {
     stretches[stretches.count - 1].end = max(stretches[stretches.count - 1].end, start)
   }
 
-  /// Whether a fragment that begins here does not follow the one before. A clock that starts anew is a different
-  /// case.
+  /// Whether a fragment that begins here does not follow the one before. A clock that restarts is a different case.
   ///
   /// - Parameter told: the steps of its samples. The writer may not have known how long the sample before it is
   ///   shown; that is assumed to last as long as others.
@@ -371,15 +372,15 @@ extension MovieFragments.Run {
 
   var length: Double { Double(ticks) / Double(scale) }
 
-  /// The ticks for which the sample that is shown last stays after all samples are decoded. If pictures are
-  /// reordered, those before it may be shown later than in the order of decoding, by as much as they are apart.
+  /// The ticks by which the presentation outlasts the end by decoding times. If pictures are reordered, the last ones
+  /// may be shown later than in decoding order, by as much as they are apart.
   private var tail: Int64 {
     let limits = -Int64(1 << 61)...Int64(1 << 61)
     guard let lastShown, let end = stretches.last?.end, limits.contains(lastShown), limits.contains(end)
     else { return 0 }
-    // The step of that sample is the time until the next one is decoded; for the very last one it is what the writer
-    // knows about the end. The last step may be that of another picture, and a pause before this one (x264 as FFmpeg
-    // 6.1 writes it).
+    // The step of a sample is the time until the next one is decoded; for the very last one it is what the writer
+    // knows about the end. If another picture is decoded last, its step may be a pause before the one shown last
+    // (x264 as FFmpeg 6.1 writes it).
     let step = isLastShownLast ? lastStep : min(lastStep, usualStep)
     return max(0, lastShown + step - (firstOffset ?? 0) - end)
   }
@@ -426,7 +427,7 @@ extension MovieFragments.Run {
   }
 
   /// The stretches in seconds, each from when its first sample is shown. What an edit list puts before zero is
-  /// hidden, except for what begins anew.
+  /// hidden, except in stretches after a restart.
   var seconds: [ClosedRange<Double>] {
     // Divided only once, so that a whole number of seconds stays exact.
     let (scale, offset) = (Double(scale), Double(firstOffset ?? 0) + (shift ?? 0))

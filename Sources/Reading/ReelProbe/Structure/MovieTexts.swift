@@ -73,7 +73,7 @@ struct MovieTexts: Hashable {
     return Found(text: text, isUnread: text == nil && bytes[6...].contains { $0 > 0x7F })
   }
 
-  /// Takes the list in `meta`, which is a full box in MP4, but not in QuickTime.
+  /// Reads the list in `meta`, which is a full box in MP4, but not in QuickTime.
   private mutating func takeList(_ box: ISOBox, of file: some ByteReading) {
     let isFull = file.bigEndian(at: box.contents + 4, width: 4) != UInt64(FourCharacterCode("hdlr").value)
     for list in box.children(in: file, behind: isFull ? 4 : 0, atMost: 16) where list.type == "ilst" {

@@ -33,7 +33,7 @@ struct MultiplexBeginning: Hashable {
 
   private mutating func takeKinds(_ bytes: UnsafeBufferPointer<UInt8>, _ stride: Int) {
     for place in TransportPackets.Places(bytes, stride: stride) {
-      // Only one in which a packet of the stream begins, and which is not scrambled.
+      // Only a packet in which one of the stream begins, and which is not scrambled.
       guard bytes[place + 1] & 0x40 != 0, bytes[place + 3] & 0xD0 == 0x10 else { continue }
       let contents = place + 4 + (bytes[place + 3] & 0x20 != 0 ? 1 + Int(bytes[place + 4]) : 0)
       guard contents + 4 <= place + TransportPackets.length,

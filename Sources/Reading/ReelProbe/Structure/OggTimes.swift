@@ -13,9 +13,9 @@ struct OggTimes: Hashable {
   private(set) var jumps = false
   /// Whether a page in which packets end states no time, so that FFmpeg loses count.
   private(set) var leavesTimesOut = false
-  /// Whether pages count pictures without packets, and no sound tells how long all of them last.
+  /// Whether pages count pictures without packets, and no sound confirms how long all of them last.
   private(set) var isUnconfirmed = false
-  /// Whether its pictures, and whatever sound tells, begin in the middle of a broadcast. FFmpeg also counts the time
+  /// Whether its pictures, and all of its sound, begin in the middle of a broadcast. FFmpeg also counts the time
   /// before that.
   private(set) var picturesBeginLate = false
   /// Whether it has a stream of an unknown kind.
@@ -37,7 +37,7 @@ struct OggTimes: Hashable {
     var before: Int64?
     /// The packets since the last page that states a time.
     var since: Int64 = 0
-    /// Pictures in place of which the one before them stays: pages count them, and newer writers leave out their
+    /// Repeated pictures, for which the one before them stays: pages count them, and newer writers leave out their
     /// empty packets (FFmpeg since 6.1).
     var repeated: Int64 = 0
     /// The number of the last page.
@@ -99,9 +99,9 @@ struct OggTimes: Hashable {
     finish(streams)
   }
 
-  /// Takes what the streams of one link tell.
+  /// Records what the streams of one link say.
   private mutating func finish(_ streams: [Int: Stream]) {
-    // If there are several beside one another, none tells for all.
+    // If there are several side by side, none speaks for all.
     let theora = streams.values.filter(\.isTheora)
     let sounds = streams.values.filter { !$0.isTheora }
     soundSeconds = sounds.count == 1 && !sounds[0].beginsLate ? sounds[0].seconds : nil
@@ -109,7 +109,7 @@ struct OggTimes: Hashable {
     picturesBeginLate = theora[0].beginsLate && sounds.allSatisfy(\.beginsLate)
     pictures = theora[0].packets + theora[0].repeated
     guard theora[0].repeated > 0 else { return }
-    // What a page alone states is a claim, which later ones may carry on.
+    // A time that only a page states is a claim, which later pages may carry on.
     if soundSeconds == nil { isUnconfirmed = true } else if !areAlikeLong { jumps = true }
     if jumps { pictures = theora[0].packets }
   }
@@ -120,19 +120,19 @@ struct OggTimes: Hashable {
     return abs(pictureSeconds - soundSeconds) <= max(0.2, 0.03 * soundSeconds)
   }
 
-  /// How many seconds all pictures last.
+  /// The duration of all pictures in seconds.
   var pictureSeconds: Double? {
     guard let pictures, let rate, rate.value > 0 else { return nil }
     return Double(pictures) / rate.value
   }
 
-  /// The seconds of all files that were joined, by the number of pictures, otherwise by the sound.
+  /// The total duration of all joined files in seconds, by the number of pictures, otherwise by the sound.
   var seconds: Double? { secondsBefore.flatMap { before in lastSeconds.map { before + $0 } } }
 
-  /// The seconds of the last one.
+  /// The duration of the last file in seconds.
   private var lastSeconds: Double? { pictureSeconds ?? soundSeconds }
 
-  /// Returns the codec by the first packet of a stream.
+  /// Identifies the codec by the first packet of a stream.
   private mutating func codec(_ packet: [UInt8]) -> Codec? {
     if packet.count >= 42, packet.starts(with: [0x80] + Array("theora".utf8)) {
       let parts = [packet.number(at: 22, bytes: 4) ?? 0, packet.number(at: 26, bytes: 4) ?? 0]
@@ -153,7 +153,7 @@ struct OggTimes: Hashable {
     return nil
   }
 
-  /// Takes the sizes in Theora's header (Theora specification, 6.2).
+  /// Reads the sizes in Theora's header (Theora specification, 6.2).
   private mutating func takeSizes(_ packet: [UInt8]) {
     let blocks = [10, 12].map { 16 * (packet.number(at: $0, bytes: 2) ?? 0) }
     let pictures = [14, 17].map { packet.number(at: $0, bytes: 3) ?? 0 }
@@ -191,7 +191,7 @@ struct OggTimes: Hashable {
     guard granule >= 0 else { return jumps = true }
     guard let before = stream.before else {
       switch stream.codec {
-      // Writers may leave out empty packets before the first time.
+      // Writers may leave out empty packets before the first stated time.
       case .theora: stream.beginsLate = time > own + Self.mostLeftOut
       case .vorbis(_, let longest): stream.beginsLate = time > own * longest
       case .opus: stream.beginsLate = time > own * 5760

@@ -1,6 +1,7 @@
 import ReelCore
 
-/// The description of a track's samples (ISO/IEC 14496-12, 8.5.2 and 12; QuickTime File Format, "Sample Description Atoms").
+/// The description of a track's samples (ISO/IEC 14496-12, 8.5.2 and 12; QuickTime File Format, "Sample Description
+/// Atoms").
 struct SampleEntry: Hashable {
   /// The format as it is in the file: `encv` and `enca` for what is encrypted.
   let format: FourCharacterCode
@@ -8,7 +9,7 @@ struct SampleEntry: Hashable {
   private(set) var original: FourCharacterCode?
   /// Whether it says how its samples are encrypted, and that they are (ISO/IEC 23001-7, 8.2), whatever its format.
   private(set) var isProtected = false
-  /// The width in pixels; only for pictures. The height alike.
+  /// The width in pixels; only for pictures. Likewise the height.
   private(set) var width: Int?
   private(set) var height: Int?
   /// The shape of a pixel, by `pasp` (12.1.4).
@@ -71,7 +72,7 @@ struct SampleEntry: Hashable {
   /// Returns nil for zero, which says nothing.
   private static func known(_ number: Int?) -> Int? { number == 0 ? nil : number }
 
-  /// Takes the boxes from a place on, up to the first that is not a box.
+  /// Reads the boxes from a place on, up to the first that is not a box.
   /// - Parameter depth: the number of boxes that contain them.
   private mutating func takeBoxes(_ bytes: [UInt8], from start: Int, depth: Int = 0) {
     var next = start
@@ -130,7 +131,7 @@ struct SampleEntry: Hashable {
     return Aperture(width: numbers[0] / numbers[1], height: numbers[2] / numbers[3])
   }
 
-  /// Takes the nested descriptors: 3, the stream; 4, its decoder; 5, what the decoder needs.
+  /// Reads the nested descriptors: 3, the stream; 4, its decoder; 5, what the decoder needs.
   private mutating func takeDescriptor(_ body: [UInt8]) {
     var rest = body.dropFirst(4)
     guard Self.open(3, &rest) != nil, rest.count > 3, let flags = rest.dropFirst(2).first else { return }

@@ -75,8 +75,8 @@ struct SampleTimes: Hashable {
     return SampleTimes(kept)
   }
 
-  /// Returns the times of pictures, one each. If most samples take no time, and are shown at the moment of another,
-  /// they are parts of one picture: some programs store what they receive packet by packet.
+  /// Returns the times of whole pictures. If most samples take no time, and are shown at the moment of another, they
+  /// are parts of one picture: some programs store what they receive packet by packet.
   ///
   /// - Parameter offsets: as for ``shownEnd(of:offsets:first:)``.
   func ofPictures(offsets: [Int64]) -> SampleTimes {

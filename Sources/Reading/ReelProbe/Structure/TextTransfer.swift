@@ -4,13 +4,13 @@ package enum TextTransfer {
   /// The number of marks that can't be a coincidence.
   private static let telling = 16
 
-  /// What people are told. Another copy made in the same way would be the same.
+  /// The message for people. Another copy made in the same way would be the same.
   package static let sentence =
     "its bytes were changed by a program or a transfer that took it for text; get another copy, as binary data"
 
   /// Whether the beginning of a file has become what no coded video is. It may be UTF-8, with a replacement character
-  /// for each byte that was not, or with each byte taken for a Latin letter. Or all of its lines end as on Windows
-  /// (FTP's ASCII mode).
+  /// for each byte that was invalid, or with each byte taken for a Latin letter. Or all of its lines end as on
+  /// Windows (FTP's ASCII mode).
   package static func hasChanged(_ file: some ByteReading) -> Bool {
     let bytes = file.bytes(at: 0, count: looked)
     return isEncoded(bytes) || hasLines(bytes)

@@ -1,7 +1,7 @@
 /// What a player shows of one track, and for how long: by the times of its samples and its edit list, not by what its
 /// headers claim (ISO/IEC 14496-12, 8.6.1.2 and 8.6.6).
 struct TrackPresentation: Hashable {
-  /// A rate as a fraction, in samples per second.
+  /// A rate in samples per second, as the fraction `samples` / `ticks`.
   struct Rate: Hashable {
     let samples: Int64
     let ticks: Int64
@@ -54,7 +54,7 @@ struct TrackPresentation: Hashable {
     let tick = 1 / Double(scale)
     samples = times.samples
     sumOfSteps = Double(total) * tick
-    // Only if its header agrees: a single sample with a wild time makes no film longer.
+    // Only if its header agrees: a single sample with an absurd time must not make the film longer.
     let latest = times.shownEnd(of: total, offsets: track.lastOffsets, first: track.firstOffset)
     let claimed = track.claimedTicks.flatMap { Int64(exactly: $0) } ?? 0
     let isClaimed = latest > total && abs(latest - claimed) <= times.ordinaryStep

@@ -92,7 +92,7 @@ enum TransportPackets {
       var (scrambled, clear, begun): ([Int: Int], Set<Int>, Set<Int>) = ([:], [], [])
       for place in Places(bytes, stride: stride) {
         let id = Int(bytes[place + 1] & 0x1f) << 8 | Int(bytes[place + 2])
-        // A packet that was received with errors tells nothing, and fillers contain nothing.
+        // A packet that was received with errors is no evidence, and fillers contain nothing.
         guard bytes[place + 1] & 0x80 == 0, id != 0x1fff, bytes[place + 3] & 0x10 != 0 else { continue }
         if bytes[place + 3] >> 6 > 1 {
           scrambled[id, default: 0] += 1
