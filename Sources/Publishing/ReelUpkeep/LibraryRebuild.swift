@@ -107,7 +107,7 @@ package struct LibraryRebuild: Sendable {
         )
       }
       let names = try await store.names()
-      // Nothing tells any more to which posts the posters belonged.
+      // Nothing records any more which posts the posters belonged to.
       for key in names.filter(ObjectKey.isDrawn).compactMap({ ObjectKey($0) }) where !key.isPoster {
         let path = SourcePath(URL(filePath: folder).resolvingSymlinksInPath().path + "/" + key.rawValue)
         do throws(SourceError) {

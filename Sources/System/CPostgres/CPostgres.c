@@ -103,8 +103,7 @@ struct pg_conn *reel_postgres_connect(
   struct pg_conn *connection = library->PQconnectStartParams(keywords, values, 0);
   if (!connection) return NULL;
   library->PQsetNoticeProcessor(connection, ignore, NULL);
-  // Why a server refuses a connection is told only by its message, in the server's
-  // language; verbose, it contains the code.
+  // Only the message says why a server refuses a connection, in the server's language. A verbose one contains the code.
   library->PQsetErrorVerbosity(connection, REEL_POSTGRES_VERBOSE);
   return connection;
 }

@@ -57,7 +57,7 @@ final class CatalogConnection: Sendable {
     try await using { database, interruption in try database.read(endedBy: interruption, body) }
   }
 
-  /// Does as ``read(_:)`` on the current thread, which it may block.
+  /// Does the same as ``read(_:)`` on the current thread, which it may block.
   func readNow<Value: Sendable>(
     _ body: @Sendable (Connection) throws -> Value
   ) throws(CatalogError) -> Value {

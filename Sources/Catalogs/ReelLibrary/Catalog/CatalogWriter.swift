@@ -81,7 +81,7 @@ final class CatalogWriter: Sendable {
     _ = groups.handIn(UnawaitedWrite(write: write))
   }
 
-  /// Does as ``commit(_:)``. A write that is not committed stays owed: it is repeated before whatever is handed in
+  /// Does the same as ``commit(_:)``. A write that is not committed stays owed: it is repeated before whatever is handed in
   /// next.
   func commitOrOwe<Value: Sendable>(
     _ write: @escaping @Sendable (Connection) throws -> Value
@@ -94,7 +94,7 @@ final class CatalogWriter: Sendable {
     }
   }
 
-  /// Does as ``write(_:)``; what is not committed stays owed, as in ``commitOrOwe(_:)``. Blocks.
+  /// Does the same as ``write(_:)``; what is not committed stays owed, as in ``commitOrOwe(_:)``. Blocks.
   func writeOrOwe(_ write: @escaping @Sendable (Connection) throws -> Void) throws(CatalogError) {
     do throws(CatalogError) {
       try self.write(write)

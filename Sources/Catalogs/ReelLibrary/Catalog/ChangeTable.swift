@@ -239,7 +239,8 @@ struct ChangeSteps: Sendable {
     return try PostTable.find(change.post.id, in: db)
   }
 
-  /// Whether the video has become a post, or is about to, where this one was to come. Then the change is given back.
+  /// Whether the video has become a post, or is about to, where this one was to come. Then
+  /// a restoration is struck out, and a move is released.
   private func isTaken(_ open: ChangeTable.Open, _ id: PostID, in db: Connection) throws -> Bool {
     guard let found = try find(id, in: db) else { return false }
     switch open.kind {

@@ -183,7 +183,7 @@ enum SharedFileSystem {
     fuse: "FUSE",
   ]
 
-  /// sshfs, virtiofs, and anything else that a user-space program serves. Whether that program shares it can't be told.
+  /// sshfs, virtiofs, and anything else that a user-space program serves. Whether that program shares it is unknown.
   private static let fuse: UInt32 = 0x6573_5546
 
   /// Returns the name of a shared file system by its type; nil for any other.

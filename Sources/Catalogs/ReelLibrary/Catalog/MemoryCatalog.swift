@@ -17,7 +17,7 @@ public final class MemoryCatalog: PostCatalog, Sendable {
     let locks = LocksInMemory()
   }
 
-  /// An empty catalog, and its first owner.
+  /// Creates an empty catalog, and its first owner.
   public convenience init(clock: any WallClock = SystemWallClock()) {
     self.init(
       Result { () throws(CatalogError) in Library(database: try CatalogDatabase.inMemory()) }, clock)
@@ -100,30 +100,30 @@ extension MemoryCatalog {
   /// Gives the intent up for good, also in a cancelled task.
   public func giveUp(_ intent: Intent) async throws(CatalogError) -> Bool { try await catalog.giveUp(intent) }
 
-  /// The post with this id.
+  /// Returns the post with this id.
   public func post(_ id: PostID) async throws(CatalogError) -> Post? { try await catalog.post(id) }
 
-  /// One page, the newest posts first.
+  /// Returns one page, the newest posts first.
   public func newestPosts(
     matching filter: PostFilter, before cursor: FeedCursor?, limit: Int
   ) async throws(CatalogError) -> FeedPage {
     try await catalog.newestPosts(matching: filter, before: cursor, limit: limit)
   }
 
-  /// The posts with `pageNumber` in `from ..< from + count`.
+  /// Returns the posts with `pageNumber` in `from ..< from + count`.
   public func posts(from pageNumber: Int, count: Int) async throws(CatalogError) -> [Post] {
     try await catalog.posts(from: pageNumber, count: count)
   }
 
-  /// The posts of a video, the oldest first.
+  /// Returns the posts of a video, the oldest first.
   public func posts(of digest: ContentDigest) async throws(CatalogError) -> [Post] {
     try await catalog.posts(of: digest)
   }
 
-  /// A number that changes whenever posts that are already in the feed change.
+  /// Returns a number that changes whenever posts that are already in the feed change.
   public func feedRevision() async throws(CatalogError) -> Int { try await catalog.feedRevision() }
 
-  /// What the catalog holds.
+  /// Returns what the catalog holds.
   public func status() async throws(CatalogError) -> CatalogStatus { try await catalog.status() }
 
   /// Looks up each by its digest, and by the publication that it would become.
@@ -146,7 +146,7 @@ extension MemoryCatalog {
     try catalog.probeOutcomes(of: digests, by: reader)
   }
 
-  /// The size of the caches.
+  /// Returns the size of the caches.
   public func cacheStatus() async throws(CatalogError) -> CacheStatus { try await catalog.cacheStatus() }
 
   /// Forgets digests and readings.

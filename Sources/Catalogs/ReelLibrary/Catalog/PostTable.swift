@@ -35,7 +35,7 @@ enum PostTable {
     }
   }
 
-  /// Gives the post the next place in the feed, and returns that.
+  /// Gives the post the next place in the feed, and returns that place.
   static func insert(
     _ id: PostID, document: String, intent: Int64, at now: Int64, in db: Connection
   ) throws -> Int {

@@ -206,8 +206,8 @@ extension Connection {
   package enum CheckpointKind {
     /// As much as is possible without waiting for anybody.
     case passive
-    /// All of it, once no connection reads the log any more, which is then emptied. With ``CheckpointsAlone``, as much
-    /// as the readers allow, and the log is not emptied.
+    /// All of the log, once no connection reads it any more; it is then emptied. With `CheckpointsAlone`, as much as
+    /// the readers allow, and the log is not emptied.
     case truncate
   }
 

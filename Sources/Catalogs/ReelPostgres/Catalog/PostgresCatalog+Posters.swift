@@ -34,7 +34,7 @@ extension PostgresCatalog: PosterAdding {
   ) async throws(CatalogError) -> [ObjectKey?] {
     try await change { tx, me in
       let intents = try Self.intentsWithout(requests.map(\.post), in: destination, tx)
-      // An earlier name counts as free if it is this process's, nobody's, or a dead process's.
+      // An earlier name counts as free if its owner is this process, a dead process, or none.
       let busy = Set(
         try tx.rows(
           """

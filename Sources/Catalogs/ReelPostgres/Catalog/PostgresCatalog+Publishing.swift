@@ -92,7 +92,7 @@ extension PostgresCatalog {
 }
 
 extension Post {
-  /// Does as ``document()``, with an error for people.
+  /// Does the same as ``document()``, with an error for people.
   func document(at server: String) throws(CatalogError) -> String {
     try rethrowing(
       as: { CatalogError(.unusable, "post \(id) cannot be written into the catalog \(server): \($0)") }

@@ -115,7 +115,7 @@ package final class PostgresCatalog: PostCatalog, Sendable {
   /// process that is about to end. Blocks.
   package func abandonClaims() throws { try writing?.owner.retire() }
 
-  /// Does as ``PostgresPool/makeHaste()``.
+  /// Does the same as ``PostgresPool/makeHaste()``.
   package func makeHaste() { pool.makeHaste() }
 
   /// Opens the queue in the same database. Blocks.

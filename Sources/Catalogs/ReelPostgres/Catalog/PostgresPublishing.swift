@@ -286,7 +286,7 @@ struct PostgresPublishing {
     throw PostgresError(.unexpected, "no id for a new destination")
   }
 
-  /// Does as ``candidates(_:)``, without adding stores.
+  /// Does the same as ``candidates(_:)``, without adding stores.
   ///
   /// `OFFSET 0` and `+ 0` force an index look-up for each row. Without statistics, as in a new catalog, the planner
   /// would read whole tables instead.

@@ -6,7 +6,7 @@ import Synchronization
 package final class Haste: Sendable {
   private struct State {
     var begun: (at: ContinuousClock.Instant, patience: Duration)?
-    /// Readable once ``begin(patience:)`` is called; nil if the system has no descriptor left.
+    /// Readable once `begin(patience:)` is called; nil if the system has no descriptor left.
     var event: Descriptor?
   }
   private let state: Mutex<State>

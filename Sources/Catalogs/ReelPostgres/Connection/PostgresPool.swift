@@ -285,27 +285,27 @@ package struct PostgresTransaction {
   /// Whether an earlier attempt at the same may have been committed, or may be in a moment.
   package let mayBeDone: Bool
 
-  /// Does as ``PostgresConnection/run(_:_:)``.
+  /// Does the same as ``PostgresConnection/run(_:_:)``.
   @discardableResult
   package func run(_ statement: String, _ values: [PostgresValue] = []) throws -> Int {
     try connection.run(statement, values)
   }
 
-  /// Does as ``PostgresConnection/rows(_:_:_:)``.
+  /// Does the same as ``PostgresConnection/rows(_:_:_:)``.
   package func rows<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> [Value] {
     try connection.rows(statement, values, read)
   }
 
-  /// Does as ``PostgresConnection/row(_:_:_:)``.
+  /// Does the same as ``PostgresConnection/row(_:_:_:)``.
   package func row<Value>(
     _ statement: String, _ values: [PostgresValue] = [], _ read: (PostgresRow) throws -> Value
   ) throws -> Value? {
     try connection.row(statement, values, read)
   }
 
-  /// Does as ``PostgresConnection/value(_:_:as:)``.
+  /// Does the same as ``PostgresConnection/value(_:_:as:)``.
   package func value<Value: PostgresReadable>(
     _ statement: String, _ values: [PostgresValue] = [], as type: Value.Type = Value.self
   ) throws -> Value? {

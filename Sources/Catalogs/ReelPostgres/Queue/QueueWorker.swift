@@ -474,7 +474,7 @@ package final class QueueWorker: Sendable {
     /// The key of its file in the table of failures.
     let host: String
     let path: [UInt8]
-    /// 1 for a failure that counts towards ``Settings/mostFailures``, else 0.
+    /// 1 for a failure that counts towards `mostFailures`, else 0.
     let counted: Int64
 
     /// - Parameter host: the machine to which the paths of files belong.

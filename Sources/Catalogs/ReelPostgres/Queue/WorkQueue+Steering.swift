@@ -217,8 +217,7 @@ package enum Steering: Sendable {
     }
   }
 
-  /// Returns a statement that changes the first items of `condition`, and gives how
-  /// many these are, and the last of them.
+  /// Returns a statement that changes the first items of `condition`, and returns their number and the last one.
   fileprivate func statement(_ condition: String, upTo count: Int) -> String {
     """
     WITH meant AS MATERIALIZED (
