@@ -78,8 +78,9 @@ enum CatalogDatabase {
     }
   }
 
-  /// Runs `migration`, which raises the version. If a Reel before ``CatalogSchema/firstWithoutReset`` may have the
-  /// catalog open, no other process may: an older Reel would continue to make its own checkpoints beside ours.
+  /// Runs `migration`, which raises the version. If a Reel before ``CatalogSchema/firstWithoutReset`` can open the present
+  /// version, it first waits until no other process has the catalog open: an older Reel would continue to make its own
+  /// checkpoints beside ours.
   private static func withoutOlderReel(
     on writer: Connection, at path: String, waitingUpTo seconds: Double, _ migration: () throws -> Void
   ) throws {
