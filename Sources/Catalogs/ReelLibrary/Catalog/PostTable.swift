@@ -263,8 +263,8 @@ enum DestinationTable {
     let count = try db.number(
       """
       SELECT count(*) FROM (
-        SELECT digest, author FROM intent WHERE destination = ? AND state = 1
-        INTERSECT SELECT digest, author FROM intent WHERE destination = ? AND state = 1)
+        SELECT digest, author FROM intent JOIN post ON post.intent = number WHERE destination = ?
+        INTERSECT SELECT digest, author FROM intent JOIN post ON post.intent = number WHERE destination = ?)
       """, [one, other])
     return Int(count ?? 0)
   }

@@ -48,7 +48,11 @@ enum PostgresRemovals {
     CROSS JOIN LATERAL (SELECT * FROM reel.removal WHERE intent = ours.number OFFSET 0) m
     WHERE (SELECT EXISTS (SELECT 1 FROM reel.removal)) AND NOT EXISTS (
       SELECT 1 FROM reel.intent later JOIN reel.post p ON p.intent = later.number
-      WHERE later.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at)
+      WHERE later.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at
+    ) AND NOT EXISTS (
+      SELECT 1 FROM reel.arrival v JOIN reel.intent later ON later.number = v.intent
+      JOIN reel.post p ON p.intent = later.number
+      WHERE v.digest = \(digest) AND later.author = \(author) AND p.created_at >= m.removed_at)
     ORDER BY ours.number DESC LIMIT 1
     """
   }
