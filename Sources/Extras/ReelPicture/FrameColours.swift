@@ -4,7 +4,7 @@ import CFFmpeg
 struct FrameColours: Hashable {
   /// How much light a value stands for.
   enum Transfer: Hashable {
-    /// As on any screen.
+    /// That of any screen.
     case standard
     /// SMPTE ST 2084.
     case pq

@@ -68,7 +68,7 @@ package struct PictureReader {
     }
     let frames = try FrameSeries(video, decoder, side: side).frames(count: count)
     guard frames.isEmpty else { return frames.map { ($0.picture, $0.time) } }
-    // One is better than none.
+    // One picture is better than none.
     let found = try frame(of: video, decoder, side: side, reopening: reopened)
     return [(found.picture, found.time)]
   }

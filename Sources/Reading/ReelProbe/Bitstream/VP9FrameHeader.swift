@@ -4,7 +4,7 @@ struct VP9FrameHeader: Hashable {
   let width: Int
   /// In pixels.
   let height: Int
-  /// 0 ... 3
+  /// From 0 to 3.
   let profile: Int
   /// Bits of one component: 8, 10 or 12.
   let bitDepth: Int

@@ -154,7 +154,7 @@ struct FLVClock<Bytes: ByteReading> {
     }
     var next = reached
     for (place, limit) in zip(places, places.dropFirst() + [end.start]) {
-      // Places that touch show more together than each of them does.
+      // Adjacent places show more together than each of them does.
       if place != next || clock.windows.isEmpty { clock.beginWindow(atEnd: false) }
       next = place
       for _ in 0..<Self.mostInWindow where next < limit {

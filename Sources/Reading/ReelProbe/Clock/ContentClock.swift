@@ -7,7 +7,7 @@ struct ContentClock {
   /// What the container calls a stream: a track number, a packet identifier, the type of a tag.
   typealias Key = Int
 
-  /// The tick of all times.
+  /// The time base of all times.
   let base: AVRational
   private(set) var extents: [Key: PacketExtent] = [:]
   /// The presentation times of the first packets.

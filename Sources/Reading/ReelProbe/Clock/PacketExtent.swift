@@ -47,7 +47,7 @@ struct PacketExtent: Hashable {
   }
 
   private(set) var stretches: [Stretch] = []
-  /// Packets in all.
+  /// The total number of packets.
   private(set) var packets = 0
   /// The decoding time of the last packet.
   private var before = Int64.min
