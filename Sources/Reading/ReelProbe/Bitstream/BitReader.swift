@@ -1,4 +1,4 @@
-/// A reader of the bits of a parameter set or a frame's header. Every read beyond the last bit returns nil.
+/// A reader of the bits of a parameter set or a frame's header. `bits` and `flag` return nil beyond the last bit.
 struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
