@@ -1,4 +1,4 @@
-/// A reader of the bits of a parameter set or a frame's header. `bits` and `flag` return nil beyond the last bit.
+/// A reader of the bits of a parameter set or a frame's header. What is read returns nil beyond the last bit.
 struct BitReader {
   private let bytes: [UInt8]
   private var position = 0
@@ -46,7 +46,9 @@ struct BitReader {
   /// Reads ue(v): an Exp-Golomb number (9.1) below 2^31.
   mutating func unsigned() -> Int? {
     var zeros = 0
-    while let bit = flag(), !bit {
+    while true {
+      guard let bit = flag() else { return nil }
+      if bit { break }
       zeros += 1
       guard zeros < 31 else { return nil }
     }

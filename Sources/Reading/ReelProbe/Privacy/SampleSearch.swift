@@ -5,7 +5,7 @@ package enum SampleSearch {
   /// The number of bytes of a text or data sample that are searched.
   package static let looked: Int64 = 4096
   private static let most = 8
-  /// The number of samples of a remote file, each of which takes a request.
+  /// The number of places in a remote file, each of which takes a request; the first samples are at one place.
   private static let mostFar = 2
   /// The largest number of pictures from one key frame to the next.
   private static let mostBack = 600
